@@ -1,0 +1,5 @@
+import sys
+
+from replayer.cli import main
+
+sys.exit(main())

@@ -1,0 +1,99 @@
+"""What replayer asks of an engine adapter. Every answer can be unknown (None); unknown is never 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from replayer.traces.schema import Usage
+from replayer.wire.types import WireFault
+
+EngineKind = Literal["openai", "llamacpp", "ik_llama", "vllm", "sglang", "trtllm"]
+Tristate = Literal["yes", "no", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineFacts:
+    """What a server says of itself. `effective` holds settings the server reports (layout, KV dtype, pools, flags)."""
+
+    kind: EngineKind
+    base_url: str
+    version: str | None = None
+    model: str | None = None
+    models: tuple[str, ...] = ()
+    context_length: int | None = None
+    kv_pool_tokens: int | None = None
+    block_size: int | None = None
+    promises_done: bool | None = None
+    """This kind always ends a stream with `[DONE]`."""
+    promises_usage: bool | None = None
+    effective: dict[str, Any] = field(default_factory=dict)
+    features: dict[str, Tristate] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetrySample:
+    """One reading of an engine's metrics in common words. Counters are cumulative since the server's start."""
+
+    at: float
+    """Seconds, monotonic clock of the runner."""
+    prompt_tokens: float | None = None
+    cached_tokens: float | None = None
+    prefix_queries: float | None = None
+    """Denominator of the prefix-cache hit counter, in tokens."""
+    generated_tokens: float | None = None
+    running: float | None = None
+    waiting: float | None = None
+    preempted: float | None = None
+    kv_used: float | None = None
+    """Share of the KV pool in use, 0..1."""
+    drafts: float | None = None
+    drafted: float | None = None
+    accepted: float | None = None
+    accepted_per_position: tuple[float, ...] | None = None
+    external_cached_tokens: float | None = None
+    gauges: dict[str, float] = field(default_factory=dict)
+    """Engine gauges with no common word, under their own names."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingField:
+    """A sampling field that a kind of engine knows."""
+
+    name: str
+    json_types: tuple[str, ...]
+
+
+class Engine(Protocol):
+    """Adapter of one kind of engine at one base URL. Holds what is particular to it; streaming is not."""
+
+    kind: EngineKind
+    base_url: str
+    sampling_fields: frozenset[str] | None
+    """Names accepted in a request; None where the kind does not tell (then fields are sent with one warning)."""
+
+    async def facts(self) -> EngineFacts: ...
+
+    def usage(self, usage: dict[str, Any] | None, extra: dict[str, Any]) -> Usage | None:
+        """Normalise the usage object of a final chunk; None when the engine reported none."""
+
+    def fault(self, status: int, body: str) -> WireFault:
+        """Map an HTTP error to its kind, keeping the engine's own words."""
+
+    def request_fields(self) -> dict[str, Any]:
+        """Fields to add to each request for better truth (`stream_options`, `return_token_ids`, …)."""
+
+    def isolation(self, salt: str) -> dict[str, Any]:
+        """Request fields that keep one cell's prefix cache from another's, or {} where the kind has none."""
+
+    async def telemetry(self) -> TelemetrySample | None: ...
+
+    async def reset_cache(self) -> Tristate:
+        """Ask for an empty prefix cache: done, refused, or unknown."""
+
+    async def tokenize(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None
+    ) -> list[int] | None:
+        """Token ids of the rendered prompt, where the engine offers them."""
+
+    async def aclose(self) -> None: ...

@@ -1,0 +1,198 @@
+"""The facts of a run, one line of `journal.jsonl` each.
+
+Every number on any screen is recomputed from these. Times `at` are nanoseconds of the runner's monotonic clock
+since the run's `run_started`; `wall` is seconds since the Unix epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+JOURNAL_SCHEMA = 1
+
+
+class Event(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    at: int = 0
+
+
+class StepEvent(Event):
+    """`cell` is LANE/TRACE/REPEAT, `attempt` counts from 1, `step` is the position of the turn in the cell."""
+
+    cell: str
+    attempt: int
+    step: int
+
+
+class RunStarted(Event):
+    type: Literal["run_started"] = "run_started"
+    schema_number: int = JOURNAL_SCHEMA
+    run_id: str
+    wall: float
+    version: str
+    plan: dict[str, Any]
+    environment: dict[str, Any] = {}
+
+
+class RunResumed(Event):
+    """A later process goes on with the run; its `at` values follow the offset `at` of this line."""
+
+    type: Literal["run_resumed"] = "run_resumed"
+    wall: float
+    version: str
+
+
+class LaneReady(Event):
+    """What is known of a lane before its first cell: adapter facts, asked settings, warnings."""
+
+    type: Literal["lane_ready"] = "lane_ready"
+    lane: str
+    kind: str
+    model: str | None
+    base_url: str
+    facts: dict[str, Any]
+    settings: dict[str, Any]
+
+
+class CellStarted(Event):
+    type: Literal["cell_started"] = "cell_started"
+    cell: str
+    attempt: int
+    lane: str
+    trace: str
+    repeat: int
+    steps: int
+    mode: Literal["recorded", "live"]
+    tools: Literal["recorded", "sandbox", "matched"]
+    cache_reset: Literal["yes", "no", "unknown"]
+    isolation: str | None = None
+
+
+class StepStarted(StepEvent):
+    type: Literal["step_started"] = "step_started"
+    turn: int
+    body_bytes: int
+    messages: int
+    wall: float
+    substituted: str | None = None
+    """Why the recorded turn stands here instead of the engine's own (live mode)."""
+
+
+class Alarm(StepEvent):
+    """A finding that fell while the reply was streaming, and whether the runner stopped it."""
+
+    type: Literal["alarm"] = "alarm"
+    signal: str
+    version: int
+    finding: dict[str, Any]
+    stopped: bool
+
+
+class StepFinished(StepEvent):
+    """The raw facts of one exchange. Durations in nanoseconds from sending; None is unknown."""
+
+    type: Literal["step_finished"] = "step_finished"
+    content: str
+    reasoning: str
+    tool_calls: list[dict[str, Any]]
+    finish_reason: str | None
+    usage: dict[str, Any] | None
+    """Normalised (prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, raw)."""
+    usage_source: Literal["usage", "computed", "none"]
+    extra: dict[str, Any] = {}
+    done: bool
+    fault: dict[str, Any] | None
+    stopped_by_us: str | None = None
+    """Name of the signal whose alarm ended the stream."""
+    retries: int
+    headers_ns: int | None
+    ttft_ns: int | None
+    total_ns: int
+    arrivals: str = ""
+    """Offsets of every delta with text: base64 of zlib of little-endian uint32 microseconds, first-differenced."""
+    deltas: int = 0
+    notes: list[dict[str, Any]] = []
+    lag_ns: int = 0
+    """Largest scheduling lag of the receiving loop seen during the step."""
+
+
+class VerdictGiven(StepEvent):
+    type: Literal["verdict"] = "verdict"
+    usable: bool
+    faults: list[dict[str, Any]]
+    against_recording: list[dict[str, Any]] = []
+
+
+class SignalFinding(StepEvent):
+    """What a signal states after the reply, e.g. prefix reuse of the step."""
+
+    type: Literal["signal"] = "signal"
+    signal: str
+    version: int
+    finding: dict[str, Any]
+
+
+class ToolRunFinished(StepEvent):
+    type: Literal["tool_run"] = "tool_run"
+    call_index: int
+    name: str | None
+    outcome: str
+    against_recorded: str | None = None
+    duration_ns: int | None = None
+    exit_code: int | None = None
+    output: str = ""
+    detail: dict[str, Any] = {}
+
+
+class TelemetryRead(Event):
+    type: Literal["telemetry"] = "telemetry"
+    lane: str
+    instance: str
+    sample: dict[str, Any]
+
+
+class CellFinished(Event):
+    """`outcome`: `done`, `failed` (errors over their limit) or, for live mode, how the session ended."""
+
+    type: Literal["cell_finished"] = "cell_finished"
+    cell: str
+    attempt: int
+    outcome: str
+    check: dict[str, Any] | None = None
+
+
+class Warned(Event):
+    type: Literal["warning"] = "warning"
+    message: str
+    lane: str | None = None
+    code: str | None = None
+
+
+class RunFinished(Event):
+    type: Literal["run_finished"] = "run_finished"
+    exit_code: int
+    reasons: list[str] = []
+
+
+AnyEvent = Annotated[
+    RunStarted
+    | RunResumed
+    | LaneReady
+    | CellStarted
+    | StepStarted
+    | Alarm
+    | StepFinished
+    | VerdictGiven
+    | SignalFinding
+    | ToolRunFinished
+    | TelemetryRead
+    | CellFinished
+    | Warned
+    | RunFinished,
+    Field(discriminator="type"),
+]
+
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)

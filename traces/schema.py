@@ -1,0 +1,245 @@
+"""The native trace: what one recorded coding-agent session is made of.
+
+A trace file is JSON lines: a header, then records in the order in which they happened. Items are immutable
+and stored once; a turn names the items it was sent (its context) and the items it produced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SCHEMA = 1
+
+Provenance = Literal["recorded", "derived", "authored", "absent"]
+ItemKind = Literal[
+    "system", "user", "assistant", "reasoning", "tool_call", "tool_result", "compaction", "opaque"
+]
+Json = Any
+"""A value as `orjson.loads` gives it."""
+
+Content = str | tuple[dict[str, Json], ...]
+"""Text, or the parts of an OpenAI content list (text and images)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a trace came from. `sha256` is the hex digest of the source file."""
+
+    format: str
+    version: str | None = None
+    sha256: str | None = None
+    importer: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fidelity:
+    """How much of each aspect the source really held."""
+
+    system: Provenance = "absent"
+    tools: Provenance = "absent"
+    text: Provenance = "absent"
+    arguments: Provenance = "absent"
+    timing: Provenance = "absent"
+    usage: Provenance = "absent"
+    boundaries: Provenance = "absent"
+    """Where one LLM call ends and the next begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The first line of a trace file."""
+
+    trace_id: str
+    source: Source
+    fidelity: Fidelity
+    schema: int = SCHEMA
+    agent: str | None = None
+    title: str | None = None
+    workspace: dict[str, Json] | None = None
+    """How to build the session's workspace: {"tar": FILE, "environment": NAME, "check": [ARGV]} and the like."""
+    meta: dict[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One immutable piece of a conversation. `id` is local to the file and grows."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemItem(Item):
+    text: str
+    kind: Literal["system"] = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserItem(Item):
+    content: Content
+    kind: Literal["user"] = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantItem(Item):
+    """Text that the model said."""
+
+    text: str
+    kind: Literal["assistant"] = "assistant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningItem(Item):
+    """Text that the model thought. `opaque` keeps signatures and encrypted forms as recorded."""
+
+    text: str
+    opaque: Json = None
+    kind: Literal["reasoning"] = "reasoning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallItem(Item):
+    """`arguments` is the exact text; `parsed` its value, None where it does not parse."""
+
+    call_id: str
+    name: str
+    arguments: str
+    parsed: Json = None
+    freeform: bool = False
+    """The arguments are no JSON by design (Codex `apply_patch`)."""
+    kind: Literal["tool_call"] = "tool_call"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResultItem(Item):
+    call_id: str
+    content: Content
+    name: str | None = None
+    is_error: bool = False
+    kind: Literal["tool_result"] = "tool_result"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionItem(Item):
+    """A summary that stands for dropped items; sent to the model as a user message."""
+
+    text: str
+    kind: Literal["compaction"] = "compaction"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpaqueItem(Item):
+    """A record of the source that has no meaning here, kept so that nothing is lost."""
+
+    record: Json
+    kind: Literal["opaque"] = "opaque"
+
+
+AnyItem = (
+    SystemItem
+    | UserItem
+    | AssistantItem
+    | ReasoningItem
+    | ToolCallItem
+    | ToolResultItem
+    | CompactionItem
+    | OpaqueItem
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a turn was sent: the first `keep` items of turn `base`'s context and output, then `append`.
+
+    The output of the base turn counts as following its context. `base=None` makes `append` the full list.
+    """
+
+    append: tuple[int, ...]
+    base: int | None = None
+    keep: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """`prompt_tokens` includes `cached_tokens`. None is unknown, never 0. `raw` is the source's own form."""
+
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    raw: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """Seconds since the Unix epoch, where the source recorded them."""
+
+    started: float | None = None
+    first_token: float | None = None
+    ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenShape:
+    """A turn of a token-only trace: lengths and the hashes of its prompt's blocks."""
+
+    input_tokens: int
+    output_tokens: int
+    block_size: int
+    block_hashes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One LLM call. `id` is local to the file and grows; `tool_set` names a ToolSet record."""
+
+    id: int
+    context: Context
+    produced: tuple[int, ...]
+    thread: str = "main"
+    tool_set: str | None = None
+    model: str | None = None
+    params: dict[str, Json] = field(default_factory=dict)
+    usage: Usage | None = None
+    times: Times | None = None
+    finish_reason: str | None = None
+    tokens: TokenShape | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSchema:
+    """One tool as it was offered. `parameters` is a JSON Schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Json]
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSet:
+    """The tools that a turn offered, in the order in which they were sent."""
+
+    id: str
+    tools: tuple[ToolSchema, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRun:
+    """How a call was executed when the trace was recorded: item ids, seconds since the epoch, outcome."""
+
+    call: int
+    result: int | None
+    started: float | None = None
+    ended: float | None = None
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """A line of turns: the main session, or a subagent started by item `parent_call` of thread `parent`."""
+
+    id: str
+    parent: str | None = None
+    parent_call: int | None = None
+    title: str | None = None
