@@ -12,7 +12,9 @@ from typing import Protocol
 from replayer import __version__
 from replayer.errors import Interrupted, ReplayerError
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "trace": "validate, print or export a native trace",
+}
 """Sub-command -> the one line that `replayer --help` shows. Module: `replayer.commands.NAME`, class `Command`."""
 
 

@@ -1,0 +1,63 @@
+"""`replayer trace check|show|export`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import orjson
+
+from replayer.traces import show
+from replayer.traces.export import EXPORTS, export
+from replayer.traces.library import find
+from replayer.traces.reader import Trace
+from replayer.traces.summary import as_json, check
+
+
+class Command:
+    """Validate, read or export a native trace.
+
+    FILE is a path or the name of a shipped session.
+
+    example:
+      replayer trace check sessions/fix.trace.jsonl
+      replayer trace show fix-failing-test --brief
+      replayer trace export fix-failing-test --to openai -o requests.jsonl
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("action", choices=("check", "show", "export"))
+        parser.add_argument("file", metavar="FILE")
+        parser.add_argument("--json", action="store_true", help="check: one JSON document")
+        parser.add_argument("--brief", action="store_true", help="show: one line per turn")
+        parser.add_argument("--full", action="store_true", help="show: do not fold long texts")
+        parser.add_argument("--thread", default=None, help="show, export: only this thread")
+        parser.add_argument("--to", choices=sorted(EXPORTS), default="openai", help="export: the format")
+        parser.add_argument("-o", "--out", metavar="FILE", help="export: write here instead of to stdout")
+
+    def run(self, args: argparse.Namespace) -> int:
+        path = find(args.file)
+        if args.action == "check":
+            return _check(path, args.json)
+        with Trace.open(path) as trace:
+            if args.action == "show":
+                show.show(trace, brief=args.brief, full=args.full, thread=args.thread)
+            else:
+                export(trace, args.to, Path(args.out) if args.out else None, args.thread)
+        return 0
+
+
+def _check(path: Path, as_document: bool) -> int:
+    summary = check(path)
+    if as_document:
+        sys.stdout.buffer.write(orjson.dumps(as_json(summary)) + b"\n")
+        return 0
+    print(
+        f"{path}: sound; {summary.threads} threads, {summary.turns} turns, {summary.tool_calls} tool calls "
+        f"({summary.failed_results} failed), largest prompt about {summary.max_prompt_tokens_estimate:,} tokens"
+    )
+    print("fidelity: " + ", ".join(f"{key} {value}" for key, value in summary.fidelity.items()))
+    for warning in summary.warnings:
+        print(f"warning: {warning}")
+    return 0

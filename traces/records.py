@@ -1,0 +1,173 @@
+"""Records of a trace file as JSON lines, and back. Unknown keys are ignored, missing ones named."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any
+
+import orjson
+from pydantic import Field, TypeAdapter, ValidationError
+
+from replayer.errors import TraceError
+from replayer.traces.schema import (
+    AnyItem,
+    Header,
+    Item,
+    Thread,
+    ToolCallItem,
+    ToolRun,
+    ToolSet,
+    Turn,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """The last line of a finished trace; its absence means that the file was cut or is being recorded."""
+
+    items: int
+    turns: int
+
+
+Record = Header | AnyItem | Turn | ToolSet | ToolRun | Thread | End
+
+_TAGS: dict[type, str] = {
+    Header: "trace",
+    Turn: "turn",
+    ToolSet: "tool_set",
+    ToolRun: "tool_run",
+    Thread: "thread",
+    End: "end",
+}
+_ADAPTERS: dict[str, TypeAdapter[Any]] = {tag: TypeAdapter(klass) for klass, tag in _TAGS.items()}
+_ADAPTERS["item"] = TypeAdapter(Annotated[AnyItem, Field(discriminator="kind")])
+
+_DERIVED = frozenset({"parsed"})
+"""Fields that reading recomputes, so that a file holds every argument text once."""
+
+
+class RecordError(TraceError):
+    """A line is no valid record; the message is a reason without file and line."""
+
+
+def encode(record: Record) -> bytes:
+    """One line with its newline. Raises RecordError when a value has no JSON form."""
+    if isinstance(record, Item):
+        body = _plain(record)
+        kind = body.pop("kind")
+        number = body.pop("id")
+        line = {"type": "item", "id": number, "kind": kind, "hash": content_hash(record), **body}
+    else:
+        line = {"type": _TAGS[type(record)], **_plain(record)}
+    return dumps(line) + b"\n"
+
+
+def decode(line: bytes | memoryview) -> Record:
+    """Raises RecordError."""
+    return build(tag_of(line), line)
+
+
+def build(tag: str, source: bytes | memoryview | dict[str, Any]) -> Record:
+    """A record of a known tag from its JSON text or, when migrated, from its parsed form."""
+    adapter = _ADAPTERS.get(tag)
+    if adapter is None:
+        raise RecordError(f"unknown record type {tag!r}")
+    try:
+        if isinstance(source, dict):
+            record = adapter.validate_python(source)
+        else:
+            record = adapter.validate_json(bytes(source) if isinstance(source, memoryview) else source)
+    except ValidationError as error:
+        raise RecordError(_reason(error)) from None
+    return _with_parsed(record) if isinstance(record, ToolCallItem) else record
+
+
+def tag_of(line: bytes | memoryview) -> str:
+    """The record type of a line; lines of our own writer are recognised by their first bytes."""
+    head = bytes(line[:24])
+    if head.startswith(b'{"type":"'):
+        tag, quote, _ = head[9:].partition(b'"')
+        if quote:
+            return tag.decode("utf-8", "replace")
+    parsed = loads(line)
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("type"), str):
+        raise RecordError('no record: expected an object with a "type"')
+    return str(parsed["type"])
+
+
+def loads(line: bytes | memoryview) -> Any:
+    """Raises RecordError."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise RecordError(f"not JSON ({error})") from None
+
+
+def dumps(value: Any) -> bytes:
+    """Compact JSON. Raises RecordError."""
+    try:
+        return orjson.dumps(value)
+    except TypeError as error:
+        raise RecordError(f"a value has no JSON form ({error})") from None
+
+
+def content_hash(item: Item) -> str:
+    """Hex digest (128 bits) of everything but the id: equal items have equal hashes."""
+    body = _plain(item)
+    del body["id"]
+    return hashlib.blake2b(dumps(body), digest_size=16).hexdigest()
+
+
+def parse_arguments(text: str, freeform: bool = False) -> Any:
+    """The value of argument text, None where it is no JSON."""
+    if freeform:
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _with_parsed(call: ToolCallItem) -> ToolCallItem:
+    # `object.__setattr__`, because dataclasses.replace doubles the cost of reading a call.
+    object.__setattr__(call, "parsed", parse_arguments(call.arguments, call.freeform))
+    return call
+
+
+def _defaults(klass: type[Any]) -> tuple[tuple[str, Any, bool], ...]:
+    known = _DEFAULTS.get(klass)
+    if known is None:
+        chosen = [f for f in fields(klass) if f.name not in _DERIVED]
+        known = tuple((f.name, f.default, f.name in _ALWAYS) for f in chosen)
+        _DEFAULTS[klass] = known
+    return known
+
+
+_DEFAULTS: dict[type[Any], tuple[tuple[str, Any, bool], ...]] = {}
+_ALWAYS = frozenset({"kind", "schema"})
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    """Fields that differ from their default, nested records included; field order is kept."""
+    result = {}
+    for name, default, always in _defaults(type(record)):
+        value = getattr(record, name)
+        if always or not (value is default or (value == default and type(value) is type(default))):
+            result[name] = _value(value)
+    return result
+
+
+def _value(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(value)
+    if isinstance(value, tuple):
+        return [_value(part) for part in value]
+    return value
+
+
+def _reason(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    message = str(first["msg"]).replace("\n", " ")
+    return f"{where}: {message}" if where else message

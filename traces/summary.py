@@ -1,0 +1,140 @@
+"""What a trace holds, counted: the line that `import` and `trace check` print."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from replayer.errors import TraceError
+from replayer.traces.reader import Trace, records
+from replayer.traces.records import content_hash, loads
+from replayer.traces.schema import AnyItem, Item, ToolCallItem, ToolResultItem
+from replayer.traces.storage import open_source
+
+CHARS_PER_TOKEN = 4
+"""Rule of thumb for English and code; an estimate, and called one wherever it is shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Keys are those of CLI.md's `import` line. `failed_results` counts results that carry the error flag."""
+
+    source: str
+    format: str
+    trace: str
+    threads: int
+    turns: int
+    tool_calls: int
+    failed_results: int
+    max_prompt_tokens_estimate: int
+    fidelity: dict[str, str]
+    warnings: tuple[str, ...] = ()
+
+
+def summarise(trace: Trace, source: str | None = None, warnings: tuple[str, ...] = ()) -> Summary:
+    """Counts a trace. `source` names the file it was imported from."""
+    sizes = array("L")
+    called: set[str] = set()
+    answered: set[str] = set()
+    calls = failed = 0
+    for item in trace.items():
+        sizes.append(_size(item))
+        if isinstance(item, ToolCallItem):
+            calls += 1
+            called.add(item.call_id)
+        elif isinstance(item, ToolResultItem):
+            answered.add(item.call_id)
+            failed += item.is_error
+    return Summary(
+        source=source or trace.header.source.format,
+        format=trace.header.source.format,
+        trace=str(trace.path),
+        threads=len({turn.thread for turn in trace.turns} | {thread.id for thread in trace.threads}),
+        turns=len(trace.turns),
+        tool_calls=calls,
+        failed_results=failed,
+        max_prompt_tokens_estimate=_largest_prompt(trace, sizes),
+        fidelity=asdict(trace.header.fidelity),
+        warnings=(*warnings, *_state(trace), *_unpaired(called, answered)),
+    )
+
+
+def check(path: Path) -> Summary:
+    """Reads every line, verifies hashes, references and contexts. Raises TraceError at the first damage."""
+    _check_hashes(path)
+    with Trace.open(path) as trace:
+        for turn in trace.turns:
+            for number in (*trace.context(turn.id), *turn.produced):
+                if not 0 <= number < trace.item_count:
+                    raise TraceError(
+                        f"{path}: turn {turn.id} names item {number}, which the trace does not hold"
+                    )
+        return summarise(trace)
+
+
+def as_json(summary: Summary) -> dict[str, Any]:
+    return asdict(summary)
+
+
+def _check_hashes(path: Path) -> None:
+    source = open_source(path)
+    try:
+        lines = (line for _, line in source.lines() if line.strip())
+        for located, line in zip(records(path), lines, strict=False):
+            if isinstance(located.record, Item):
+                stated = loads(line).get("hash")
+                if stated is not None and stated != content_hash(located.record):
+                    raise TraceError(
+                        f"{path}: line {located.line}: the item is not what its hash says (damaged)"
+                    )
+    finally:
+        source.close()
+
+
+def _largest_prompt(trace: Trace, sizes: array[int]) -> int:
+    largest = 0
+    for turn in trace.turns:
+        if turn.tokens is not None:
+            tokens = turn.tokens.input_tokens
+        elif turn.usage is not None and turn.usage.prompt_tokens is not None:
+            tokens = turn.usage.prompt_tokens
+        else:
+            tokens = sum(sizes[number] for number in trace.context(turn.id)) // CHARS_PER_TOKEN
+        largest = max(largest, tokens)
+    return largest
+
+
+def _size(item: AnyItem) -> int:
+    """Characters that an item puts into a prompt."""
+    return sum(_lengths(item))
+
+
+def _lengths(item: AnyItem) -> Iterator[int]:
+    if isinstance(item, ToolCallItem):
+        yield len(item.name) + len(item.arguments)
+        return
+    content = getattr(item, "text", None) or getattr(item, "content", None) or ""
+    if isinstance(content, str):
+        yield len(content)
+    else:
+        yield from (len(str(part.get("text", ""))) for part in content)
+
+
+def _state(trace: Trace) -> list[str]:
+    if trace.torn:
+        return ["the last line was cut and is left out"]
+    if not trace.complete:
+        return ["no end record: the file was cut, or it is still being recorded"]
+    return []
+
+
+def _unpaired(called: set[str], answered: set[str]) -> list[str]:
+    found = []
+    if called - answered:
+        found.append(f"{len(called - answered)} tool calls have no result")
+    if answered - called:
+        found.append(f"{len(answered - called)} tool results have no call")
+    return found

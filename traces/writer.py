@@ -1,0 +1,209 @@
+"""Writing native traces: whole and atomic, or line by line while a session is being recorded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from replayer.errors import TraceError
+from replayer.traces.records import End, RecordError, content_hash, encode
+from replayer.traces.schema import (
+    AnyItem,
+    Context,
+    Header,
+    Thread,
+    Times,
+    TokenShape,
+    ToolRun,
+    ToolSchema,
+    ToolSet,
+    Turn,
+    Usage,
+)
+from replayer.traces.storage import FrameWriter, seek_table
+
+
+class TraceWriter:
+    """Writes one trace; use it as a context manager.
+
+    The file appears under its name only when the block ends without an exception, unless `live`: then every record
+    is a line at once, and a reader sees all but a torn last one. A name that ends in `.zst` is compressed.
+    `header` may be replaced until the end (not when live), for what is known only after the last record.
+    Raises TraceError when the file cannot be written.
+    """
+
+    def __init__(self, path: str | Path, header: Header, *, live: bool = False) -> None:
+        self.path = Path(path)
+        self.header = header
+        self._live = live
+        self._items: dict[str, int] = {}
+        self._tool_sets: dict[str, ToolSet] = {}
+        self._next_item = 0
+        self._next_turn = 0
+        compressed = self.path.suffix == ".zst"
+        if live and compressed:
+            raise TraceError(f"{self.path}: a live trace is not compressed; leave out .zst")
+        try:
+            self._file: BinaryIO = self.path.open("wb", buffering=0) if live else _spool(self.path)
+        except OSError as error:
+            raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
+        self._frames = FrameWriter(self._file) if compressed else None
+        if live:
+            self._put(encode(header))
+
+    def add_item(self, item: AnyItem) -> int:
+        """Stores an item unless an equal one is there; returns its id. The id that `item` carries is ignored."""
+        digest = content_hash(item)
+        known = self._items.get(digest)
+        if known is not None:
+            return known
+        number = self._next_item
+        self._put(encode(replace(item, id=number)))
+        self._items[digest] = number
+        self._next_item += 1
+        return number
+
+    def add_tool_set(self, tools: Sequence[ToolSchema] | ToolSet) -> str:
+        """Stores a tool set once; returns its id."""
+        given = tools if isinstance(tools, ToolSet) else ToolSet(id="", tools=tuple(tools))
+        digest = content_hash_of_tools(given)
+        if digest not in self._tool_sets:
+            known = replace(given, id=given.id or f"tools-{len(self._tool_sets) + 1}")
+            self._tool_sets[digest] = known
+            self._put(encode(known))
+        return self._tool_sets[digest].id
+
+    def add_turn(
+        self,
+        *,
+        context: Context | Sequence[int],
+        produced: Sequence[int] = (),
+        thread: str = "main",
+        tool_set: str | None = None,
+        model: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        usage: Usage | None = None,
+        times: Times | None = None,
+        finish_reason: str | None = None,
+        tokens: TokenShape | None = None,
+        **more: Any,
+    ) -> int:
+        """Appends one LLM call; returns its id. A plain list of item ids is a full context."""
+        if not isinstance(context, Context):
+            context = Context(append=tuple(context))
+        turn = Turn(
+            id=self._next_turn,
+            context=context,
+            produced=tuple(produced),
+            thread=thread,
+            tool_set=tool_set,
+            model=model,
+            params=dict(params or {}),
+            usage=usage,
+            times=times,
+            finish_reason=finish_reason,
+            tokens=tokens,
+            **more,
+        )
+        self._check(turn)
+        self._put(encode(turn))
+        self._next_turn += 1
+        return turn.id
+
+    def add_tool_run(self, run: ToolRun) -> None:
+        self._put(encode(run))
+
+    def add_thread(self, thread: Thread) -> None:
+        self._put(encode(thread))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def close(self) -> None:
+        """Finishes the file: the end record, then (unless live) the rename to its name."""
+        self._put(encode(End(items=self._next_item, turns=self._next_turn)))
+        if self._live:
+            self._file.close()
+            return
+        try:
+            self._assemble()
+        except OSError as error:
+            raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Ends writing and leaves nothing half-written (a live trace stays as far as it came)."""
+        self._file.close()
+
+    def _check(self, turn: Turn) -> None:
+        base = turn.context.base
+        if base is not None and not 0 <= base < turn.id:
+            raise TraceError(f"{self.path}: turn {turn.id} builds on turn {base}, which does not precede it")
+        if any(not 0 <= item < self._next_item for item in (*turn.context.append, *turn.produced)):
+            raise TraceError(f"{self.path}: turn {turn.id} names an item that is not in the trace")
+
+    def _put(self, line: bytes) -> None:
+        try:
+            if self._frames is not None:
+                self._frames.write(line)
+            else:
+                self._file.write(line)
+        except OSError as error:
+            raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
+
+    def _assemble(self) -> None:
+        """Header, then the spooled body, under a temporary name beside the target."""
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as out:
+                self._write_to(out)
+                out.flush()
+                os.fsync(out.fileno())
+            os.chmod(name, 0o644)
+            os.replace(name, self.path)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+    def _write_to(self, out: BinaryIO) -> None:
+        head = encode(self.header)
+        if self._frames is None:
+            out.write(head)
+        else:
+            self._frames.flush()
+            first = FrameWriter(out)
+            first.write(head)
+            first.flush()
+        self._file.seek(0)
+        shutil.copyfileobj(self._file, out, 1 << 20)
+        if self._frames is not None:
+            out.write(seek_table(first.sizes + self._frames.sizes))
+
+
+def content_hash_of_tools(tools: ToolSet) -> str:
+    """Equal tools in equal order have equal hashes, whatever their id."""
+    return encode(replace(tools, id="")).decode()
+
+
+def _spool(path: Path) -> BinaryIO:
+    if path.is_dir():
+        raise IsADirectoryError(0, "is a directory")
+    return tempfile.TemporaryFile(dir=path.parent)
+
+
+__all__ = ["RecordError", "TraceWriter"]
