@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -13,9 +14,27 @@ from replayer import __version__
 from replayer.errors import Interrupted, ReplayerError
 
 COMMANDS: dict[str, str] = {
+    "demo": "replay a recorded session on two embedded lanes, with nothing to set up",
+    "run": "replay traces against engines, side by side",
+    "resume": "finish the missing cells of a run",
+    "stop": "end a run that goes on in the background",
+    "runs": "list the runs",
+    "watch": "the screen on live or finished runs",
+    "report": "summarise runs: table, JSON, HTML, Markdown, CSV, JUnit",
+    "compare": "paired statistics between lanes or runs",
+    "repro": "write a folder that reproduces one step",
+    "import": "turn recordings of any known agent into native traces",
     "trace": "validate, print or export a native trace",
+    "record": "a recording proxy in front of an engine",
+    "judge": "the verdict on one captured exchange",
+    "repetition": "find repetition collapse in any text",
+    "prefix": "the ideal prefix-cache reuse of a trace, and what breaks it",
+    "doctor": "what a server is, what it reports, and which flags are missing",
+    "simulate": "a simulated engine as a server",
+    "sandbox": "test the isolation, or run one command inside it",
+    "logs": "throughput, acceptance and cache figures from an engine's log",
 }
-"""Sub-command -> the one line that `replayer --help` shows. Module: `replayer.commands.NAME`, class `Command`."""
+"""Sub-command -> the one line that `replayer --help` shows. Module: `replayer.commands.NAME` (`import_`), class `Command`."""
 
 
 class Command(Protocol):
@@ -26,8 +45,12 @@ class Command(Protocol):
     def run(self, args: argparse.Namespace) -> int: ...
 
 
+def _module(name: str) -> str:
+    return f"replayer.commands.{name}" if name != "import" else "replayer.commands.import_"
+
+
 def load(name: str) -> Command:
-    module = importlib.import_module(f"replayer.commands.{name.replace('-', '_')}")
+    module = importlib.import_module(_module(name))
     command: Command = module.Command()
     return command
 
@@ -56,6 +79,8 @@ def _parse(argv: Sequence[str], chosen: str | None) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"replayer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in COMMANDS.items():
+        if importlib.util.find_spec(_module(name)) is None:
+            continue
         if name != chosen:
             commands.add_parser(name, help=summary)
             continue
