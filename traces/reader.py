@@ -8,10 +8,9 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar, overload
+from typing import NamedTuple, Self, TypeVar, overload
 
 from replayer.errors import TraceError
 from replayer.traces.migrate import check_schema, migrate
@@ -31,8 +30,7 @@ from replayer.traces.storage import Source, open_source
 _CONTEXTS_KEPT = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """A record with the line (from 1) that it came from."""
 
     line: int
@@ -271,7 +269,7 @@ def _numbered(source: Source) -> Iterator[tuple[int, int, bytes, bool]]:
     """Line number, offset, line, and whether it is a last line without newline. Empty lines are left out."""
     whole = source.ends_in_newline() if source.size else True
     for number, (offset, line) in enumerate(source.lines(), start=1):
-        if line.strip():
+        if line and not line.isspace():
             yield number, offset, line, not whole and offset + len(line) >= source.size
 
 

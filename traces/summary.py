@@ -82,7 +82,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
 def _check_hashes(path: Path) -> None:
     source = open_source(path)
     try:
-        lines = (line for _, line in source.lines() if line.strip())
+        lines = (line for _, line in source.lines() if line and not line.isspace())
         for located, line in zip(records(path), lines, strict=False):
             if isinstance(located.record, Item):
                 stated = loads(line).get("hash")
