@@ -156,7 +156,8 @@ async def _ready(process: asyncio.subprocess.Process, settings: dict[str, Any], 
 
 def _last_words(log: Path, lines: int = 5) -> str:
     said = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
-    return " | ".join(said[-lines:]) or "it said nothing"
+    errors = [line for line in said if " E " in line]
+    return " | ".join(errors[:2] or said[-lines:]) or "it said nothing"
 
 
 async def _end(process: asyncio.subprocess.Process, patience: float = 5) -> None:

@@ -1,0 +1,123 @@
+"""Zed's agent as the shipped sessions use it: its tools, its system prompt's shape, and short ways to call it.
+
+Names, parameters and types are those that Zed sends; every description is ours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replayer.traces.recorded.script import Call
+from replayer.traces.schema import ToolSchema
+
+TEXT = {"type": "string"}
+COUNT = {"type": "integer", "minimum": 0}
+
+
+def tool(name: str, description: str, required: str, **properties: dict[str, Any]) -> ToolSchema:
+    """`required` names the required properties, separated by blanks."""
+    schema = {"type": "object", "properties": properties, "required": required.split()}
+    return ToolSchema(name=name, description=description, parameters=schema)
+
+
+def about(words: str, schema: dict[str, Any] = TEXT) -> dict[str, Any]:
+    return {**schema, "description": words}
+
+
+_EDITS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"old_text": TEXT, "new_text": TEXT},
+        "required": ["old_text", "new_text"],
+    },
+}
+
+TOOLS = (
+    tool(
+        "diagnostics",
+        "Errors and warnings of one file, or a count per file.",
+        "",
+        path=about("A file; leave out for the whole project."),
+    ),
+    tool(
+        "edit_file",
+        "Write a whole file, or replace exact pieces of one.",
+        "display_description path mode",
+        display_description=about("What the edit does, in a few words."),
+        path=TEXT,
+        mode={"type": "string", "enum": ["write", "edit"]},
+        content=about("The whole text, in mode write."),
+        edits=about("In mode edit; each old_text must occur exactly once.", _EDITS),
+    ),
+    tool(
+        "find_path",
+        "Find files by a glob, 50 to a page.",
+        "glob",
+        glob=TEXT,
+        offset=COUNT,
+    ),
+    tool(
+        "grep",
+        "Search file contents by a regular expression, 20 hits to a page.",
+        "regex",
+        regex=TEXT,
+        include_pattern=about("A glob that limits the files."),
+        offset=COUNT,
+        case_sensitive={"type": "boolean"},
+    ),
+    tool("list_directory", "List the files and folders of a folder.", "path", path=TEXT),
+    tool(
+        "read_file",
+        "Read a file, or the lines from start_line to end_line.",
+        "path",
+        path=TEXT,
+        start_line=COUNT,
+        end_line=COUNT,
+    ),
+    tool(
+        "terminal",
+        "Run a shell command and return what it printed.",
+        "command cd",
+        command=TEXT,
+        cd=about("The folder to run it in."),
+        timeout_ms=COUNT,
+    ),
+)
+
+
+def read(path: str, start: int | None = None, end: int | None = None) -> Call:
+    lines = {"start_line": start, "end_line": end}
+    return Call("read_file", {"path": path, **{key: value for key, value in lines.items() if value is not None}})
+
+
+def edit(what: str, path: str, *pairs: tuple[str, str]) -> Call:
+    edits = [{"old_text": old, "new_text": new} for old, new in pairs]
+    return Call("edit_file", {"display_description": what, "path": path, "mode": "edit", "edits": edits})
+
+
+def write(what: str, path: str, content: str) -> Call:
+    arguments = {"display_description": what, "path": path, "mode": "write", "content": content}
+    return Call("edit_file", arguments)
+
+
+def terminal(command: str, cd: str = ".", timeout_ms: int | None = None) -> Call:
+    limit = {} if timeout_ms is None else {"timeout_ms": timeout_ms}
+    return Call("terminal", {"command": command, "cd": cd, **limit})
+
+
+def grep(regex: str, include: str | None = None, **more: Any) -> Call:
+    pattern = {} if include is None else {"include_pattern": include}
+    return Call("grep", {"regex": regex, **pattern, **more})
+
+
+def find(glob: str, **more: Any) -> Call:
+    return Call("find_path", {"glob": glob, **more})
+
+
+def ls(path: str) -> Call:
+    return Call("list_directory", {"path": path})
+
+
+def diagnostics(path: str | None = None) -> Call:
+    return Call("diagnostics", {} if path is None else {"path": path})
