@@ -43,7 +43,9 @@ def header(session: Session) -> Header:
         trace_id=session.name,
         title=session.title,
         agent="zed",
-        source=Source(format="session-script", sha256=hashlib.sha256(script).hexdigest(), importer="build.py"),
+        source=Source(
+            format="session-script", sha256=hashlib.sha256(script).hexdigest(), importer="build.py"
+        ),
         fidelity=Fidelity(
             system="authored",
             tools="authored",
@@ -78,7 +80,9 @@ async def build(name: str, out: Path, tokens: counting.TokenCounter) -> Path:
 
 
 async def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="+", metavar="NAME")
     parser.add_argument("-o", "--out", type=Path, default=HERE, metavar="FOLDER")
     args = parser.parse_args()

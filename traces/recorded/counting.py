@@ -28,6 +28,8 @@ from replayer.traces.writer import TraceWriter
 
 Message = dict[str, Any]
 
+_STOP = "@@end-of-reply@@"
+
 STARTED = 1_763_000_000.0
 PREFILL_TOKENS_PER_SECOND = 4000.0
 DECODE_TOKENS_PER_SECOND = 60.0
@@ -41,14 +43,22 @@ class TokenCounter:
     def __init__(self, client: httpx.AsyncClient) -> None:
         self.client = client
 
-    async def count(self, messages: list[Message], tools: list[Message], reply: Message | None = None) -> int:
-        """Tokens of the rendered prompt; with `reply`, of the prompt and the reply."""
-        body = {"messages": [*messages, reply] if reply else messages, "tools": tools}
-        body["add_generation_prompt"] = reply is None
-        rendered = await self.client.post("/apply-template", json=body)
-        rendered.raise_for_status()
-        asked = {"content": rendered.json()["prompt"], "add_special": True, "parse_special": True}
-        return len((await self.client.post("/tokenize", json=asked)).json()["tokens"])
+    async def usage(self, messages: list[Message], tools: list[Message], reply: Message) -> Usage:
+        prompt = await self._rendered(messages, tools)
+        # The server takes a last message of the assistant's for one to go on with, so the user speaks after it.
+        whole = await self._rendered([*messages, reply, {"role": "user", "content": _STOP}], tools)
+        said, _, _ = whole[len(prompt) :].partition("\n<|im_start|>user\n" + _STOP)
+        return Usage(prompt_tokens=await self._count(prompt), completion_tokens=await self._count(said))
+
+    async def _rendered(self, messages: list[Message], tools: list[Message]) -> str:
+        answer = await self.client.post("/apply-template", json={"messages": messages, "tools": tools})
+        answer.raise_for_status()
+        return str(answer.json()["prompt"])
+
+    async def _count(self, text: str) -> int:
+        answer = await self.client.post("/tokenize", json={"content": text, "parse_special": True})
+        answer.raise_for_status()
+        return len(answer.json()["tokens"])
 
 
 @asynccontextmanager
@@ -70,9 +80,7 @@ async def count_turns(path: Path, tokens: TokenCounter) -> dict[int, Usage]:
             history = RecordedHistory(trace, thread=thread.id)
             for number in history.turns:
                 messages, tools = history.messages(number), history.tools(number)
-                prompt = await tokens.count(messages, tools)
-                whole = await tokens.count(messages, tools, _reply(trace, trace.turns[number]))
-                found[number] = Usage(prompt_tokens=prompt, completion_tokens=whole - prompt)
+                found[number] = await tokens.usage(messages, tools, _reply(trace, trace.turns[number]))
     return found
 
 

@@ -7,9 +7,9 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from replayer.traces.recorded.script import Call
+from replayer.traces.recorded.script import Answer, Call
 
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -19,12 +19,6 @@ ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-
-
-class Answer(NamedTuple):
-    text: str
-    is_error: bool = False
-    exit_code: int | None = None
 
 
 class Failed(Exception):
@@ -53,7 +47,7 @@ class PlainTools:
         said = done.stdout.decode("utf-8", "replace").strip("\n").replace(str(self.root), "/workspace")
         text = f"```\n{said}\n```" if said else "Command executed successfully."
         if done.returncode:
-            text = f"Command \"{command}\" failed with exit code {done.returncode}.\n\n{text}"
+            text = f'Command "{command}" failed with exit code {done.returncode}.\n\n{text}'
         return Answer(text, False, done.returncode)
 
     def read_file(self, path: str, start_line: int | None = None, end_line: int | None = None) -> str:
@@ -79,7 +73,9 @@ class PlainTools:
         diff = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3))[2:]
         return f"Edited {path}:\n\n```diff\n" + "\n".join(diff) + "\n```"
 
-    def grep(self, regex: str, include_pattern: str = "**", offset: int = 0, case_sensitive: bool = False) -> str:
+    def grep(
+        self, regex: str, include_pattern: str = "**", offset: int = 0, case_sensitive: bool = False
+    ) -> str:
         pattern = re.compile(regex, 0 if case_sensitive else re.IGNORECASE)
         found = []
         for path in sorted(self.root.glob(include_pattern)):

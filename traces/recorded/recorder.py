@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from replayer.traces.recorded.script import Call, Compact, Say, Session, Step, User
+from replayer.traces.recorded.script import Answer, Call, Compact, Say, Session, Step, User
 from replayer.traces.schema import (
     AssistantItem,
     CompactionItem,
@@ -19,14 +19,6 @@ from replayer.traces.schema import (
     UserItem,
 )
 from replayer.traces.writer import TraceWriter
-
-
-class Answer(Protocol):
-    """What a tool gave back."""
-
-    text: str
-    is_error: bool
-    exit_code: int | None
 
 
 class Tools(Protocol):
@@ -122,14 +114,4 @@ class Recorder:
         self.writer.add_thread(
             Thread(id=name, parent=thread, parent_call=item, title=call.arguments["label"])
         )
-        return Said(await self._thread(name, self.session.agent_system, call.agent))
-
-
-class Said:
-    """A subagent's last words, as the result of the call that started it."""
-
-    is_error = False
-    exit_code = None
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+        return Answer(await self._thread(name, self.session.agent_system, call.agent))

@@ -32,6 +32,15 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool gave back when the session was recorded."""
+
+    text: str
+    is_error: bool = False
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class User:
     """A message of the user's."""
 

@@ -36,19 +36,19 @@ _EDITS = {
 TOOLS = (
     tool(
         "diagnostics",
-        "Errors and warnings of one file, or a count per file.",
+        "Errors and warnings of a file, or of the whole project.",
         "",
-        path=about("A file; leave out for the whole project."),
+        path=TEXT,
     ),
     tool(
         "edit_file",
         "Write a whole file, or replace exact pieces of one.",
         "display_description path mode",
-        display_description=about("What the edit does, in a few words."),
+        display_description=about("What it does, in a few words."),
         path=TEXT,
         mode={"type": "string", "enum": ["write", "edit"]},
-        content=about("The whole text, in mode write."),
-        edits=about("In mode edit; each old_text must occur exactly once.", _EDITS),
+        content=TEXT,
+        edits=about("Each old_text must occur exactly once.", _EDITS),
     ),
     tool(
         "find_path",
@@ -62,7 +62,7 @@ TOOLS = (
         "Search file contents by a regular expression, 20 hits to a page.",
         "regex",
         regex=TEXT,
-        include_pattern=about("A glob that limits the files."),
+        include_pattern=TEXT,
         offset=COUNT,
         case_sensitive={"type": "boolean"},
     ),
@@ -77,10 +77,10 @@ TOOLS = (
     ),
     tool(
         "terminal",
-        "Run a shell command and return what it printed.",
+        "Run a shell command in folder cd.",
         "command cd",
         command=TEXT,
-        cd=about("The folder to run it in."),
+        cd=TEXT,
         timeout_ms=COUNT,
     ),
 )
@@ -88,7 +88,9 @@ TOOLS = (
 
 def read(path: str, start: int | None = None, end: int | None = None) -> Call:
     lines = {"start_line": start, "end_line": end}
-    return Call("read_file", {"path": path, **{key: value for key, value in lines.items() if value is not None}})
+    return Call(
+        "read_file", {"path": path, **{key: value for key, value in lines.items() if value is not None}}
+    )
 
 
 def edit(what: str, path: str, *pairs: tuple[str, str]) -> Call:

@@ -1,15 +1,12 @@
 import unittest
 
-from durations import parse
+from parse import parse
 
 
 class ParseTest(unittest.TestCase):
     def test_units(self):
         self.assertEqual(parse("90m"), 5400)
         self.assertEqual(parse("1h 30m"), 5400)
-
-    def test_clock(self):
-        self.assertEqual(parse("01:30"), 5400)
 
     def test_decimals(self):
         self.assertEqual(parse("1.5h"), 5400)

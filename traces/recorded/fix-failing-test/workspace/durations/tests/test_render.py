@@ -1,6 +1,7 @@
 import unittest
 
-from durations import parse, render
+from parse import parse
+from render import render
 
 
 class RenderTest(unittest.TestCase):

@@ -1,4 +1,4 @@
-"""Read durations as people write them: "90m", "1h 30m", "1.5h", "01:30"."""
+"""Read durations as people write them: "90m", "1h 30m", "1.5h"."""
 
 import re
 
@@ -9,9 +9,6 @@ PART = re.compile(r"(\d+)\s*([dhms])")
 def parse(text):
     """Seconds in `text`. Raises ValueError when it is no duration."""
     text = text.strip().lower()
-    if ":" in text:
-        hours, minutes = text.split(":")
-        return int(hours) * 3600 + int(minutes) * 60
     parts = PART.findall(text)
     if not parts:
         raise ValueError(f"not a duration: {text!r}")

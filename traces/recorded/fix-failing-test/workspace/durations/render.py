@@ -1,6 +1,6 @@
 """Write seconds as the shortest text that `parse` reads back."""
 
-from durations.parse import UNITS
+from parse import UNITS
 
 
 def render(seconds):
