@@ -23,8 +23,41 @@ FaultKind = Literal[
 """Closed set of ways in which an engine can fail a request (adapters map their own words to it)."""
 
 
+NoteCode = Literal[
+    "arguments_object",  # a call's arguments came as JSON, not as a string: its exact text is unknown
+    "arguments_before_name",  # argument text of a call that had no name yet
+    "bad_event",  # an event that is not a JSON object
+    "bad_field",  # a field of another type than the protocol gives it; what it held is lost
+    "call_before_role",  # a call before any delta that names the role
+    "changed_id",  # a later delta of the same call bears another id; the first one is kept
+    "content_parts",  # content as a list of parts; their text is joined
+    "data_after_done",  # an event after [DONE]; it is ignored
+    "delta_after_finish",  # text or a call after the finish reason
+    "duplicate_id",  # two calls with the same id
+    "index_out_of_order",  # calls appear in another order than 0, 1, 2, ...
+    "invalid_utf8",  # bytes that are not UTF-8; replaced by U+FFFD
+    "legacy_function_call",  # `function_call` instead of `tool_calls`
+    "lone_surrogate",  # an escape that is half a character; replaced by U+FFFD
+    "missing_id",  # a call with no id, or a null or empty one
+    "missing_index",  # a call delta without an index
+    "missing_name",  # a call that never got a name
+    "no_finish_reason",  # the stream ended properly, but no choice said why
+    "not_json",  # valid for Python only: NaN or Infinity outside a string
+    "other_choice",  # text for a choice that was not asked for; it is ignored
+    "other_mode",  # a stream where none was asked for, or the other way round
+    "repeated_index",  # another call under an index already in use; they were told apart by id or name
+    "repeated_name",  # the name again in a later delta of the same call
+    "split_name",  # the name in pieces; they are joined
+    "stale_connection",  # the server went on after [DONE] without ending the response
+    "two_reasonings",  # `reasoning_content` and `reasoning` in one delta; only the first is kept
+]
+
+
 class Delta(NamedTuple):
-    """One piece of a reply. `at` is a monotonic clock in nanoseconds, taken when its bytes arrived."""
+    """One piece of a reply. `at` is a monotonic clock in nanoseconds, taken when its bytes arrived.
+
+    `call_index` is the position of the call in `Reply.tool_calls`.
+    """
 
     at: int
     channel: Channel
@@ -47,7 +80,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call as the engine delivered it; `arguments` is the exact text of all its deltas joined."""
+    """A call as the engine delivered it; `arguments` is the exact text of all its deltas joined.
+
+    `index` is its position in `Reply.tool_calls`, the order in which calls first appeared.
+    """
 
     index: int
     id: str | None
@@ -69,19 +105,27 @@ class WireFault:
 class ProtocolNote:
     """A breach of the streaming protocol that did not stop assembly, e.g. `delta_after_finish`."""
 
-    code: str
+    code: NoteCode
     message: str
     call_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Monotonic nanoseconds of one exchange; `arrivals` are offsets from `sent` of every delta with text."""
+    """Monotonic nanoseconds of one exchange, without the time that connecting took.
+
+    `arrivals` are offsets from `sent` of every event that carried text or a call (one event may hold several
+    deltas); () for a reply that was not streamed.
+    """
 
     sent: int
+    """When the first byte of the last attempt's request was written."""
     headers: int | None
     first_token: int | None
-    """First delta that carries content, reasoning or a tool call: never headers, never a role delta."""
+    """First delta that carries content, reasoning or a tool call: never headers, never a role delta.
+
+    None where no token came and where the reply was not streamed.
+    """
     ended: int
     arrivals: tuple[int, ...] = ()
     retries: int = 0
@@ -104,9 +148,20 @@ class Reply:
     streamed: bool = True
     notes: tuple[ProtocolNote, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict)
-    """Merged top-level extras: `timings`, `metrics`, `sglext`, `system_fingerprint`, `model`, `id`, token ids."""
+    """What the engine said beyond content, calls, finish reason and usage: `id`, `model`, `timings`, `metrics`,
+    `sglext`, `system_fingerprint`, `stop_reason`, token ids. The last value wins, null never does; `token_ids` and
+    the lists in `logprobs` are joined over all chunks."""
     reasoning_field: str | None = None
     """Which key carried the reasoning: `reasoning_content` or `reasoning`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds; None waits for ever. `read` is the longest silence, time to the first byte included."""
+
+    connect: float | None = 10.0
+    read: float | None = 600.0
+    total: float | None = None
 
 
 OnDelta = Callable[[Delta], bool | None]

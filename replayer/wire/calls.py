@@ -1,0 +1,163 @@
+"""Tool-call deltas to calls: by index where engines keep to it, by id or name where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from replayer.wire.types import NoteCode, ToolCall
+
+Note = Callable[[NoteCode, str, int | None], None]
+
+
+class _Call:
+    __slots__ = ("id", "name", "pieces", "position")
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self.id: str | None = None
+        self.name: str | None = None
+        self.pieces: list[str] = []
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.pieces)
+
+
+class CallAssembler:
+    """The calls of one reply. Every breach of the protocol goes to `note`; nothing is repaired silently."""
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def pieces(self, position: int) -> list[str]:
+        """The argument texts of a call, to append to."""
+        return self._calls[position].pieces
+
+    def feed(self, item: Any) -> tuple[int, str | None, str | None]:
+        """Take one element of `tool_calls`; returns (position, new text of the name, new text of the arguments)."""
+        if not isinstance(item, dict):
+            self._note("bad_field", f"an element of tool_calls is {_kind(item)}, not an object", None)
+            return -1, None, None
+        function = item.get("function")
+        if not isinstance(function, dict):
+            if function is not None:
+                self._note("bad_field", f"`function` of a call is {_kind(function)}, not an object", None)
+            function = {}
+        call_id, name = self._text(item.get("id"), "id"), self._text(function.get("name"), "name")
+        call = self._find(item.get("index"), call_id, name)
+        self._take_id(call, call_id)
+        name_text = self._take_name(call, name)
+        return call.position, name_text, self._take_arguments(call, function.get("arguments"))
+
+    def finish(self) -> tuple[ToolCall, ...]:
+        seen: set[str] = set()
+        for call in self._calls:
+            if not call.id:
+                self._note("missing_id", "the call has no id", call.position)
+            elif call.id in seen:
+                self._note("duplicate_id", f"two calls have the id {call.id!r}", call.position)
+            if not call.name:
+                self._note("missing_name", "the call has no name", call.position)
+            seen.add(call.id or "")
+        return tuple(ToolCall(c.position, c.id, c.name, c.arguments) for c in self._calls)
+
+    def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call:
+        if type(index) is not int:  # a boolean is no index
+            return self._find_without_index(call_id, name)
+        call = self._by_index.get(index)
+        if call is None:
+            if index != len(self._calls):
+                told = f"call number {len(self._calls)} came with index {index}"
+                self._note("index_out_of_order", told, len(self._calls))
+        elif _is_another(call, call_id, name):
+            self._note("repeated_index", f"another call came with index {index}", len(self._calls))
+        else:
+            return call
+        return self._add(index)
+
+    def _find_without_index(self, call_id: str | None, name: str | None) -> _Call:
+        last = self._calls[-1] if self._calls else None
+        new = last is None or _is_another(last, call_id, name)
+        position = len(self._calls) if new else len(self._calls) - 1
+        self._note("missing_index", "a call delta has no index", position)
+        return self._add(position) if last is None or new else last
+
+    def _add(self, index: int) -> _Call:
+        call = _Call(len(self._calls))
+        self._calls.append(call)
+        self._by_index[index] = call
+        return call
+
+    def _take_id(self, call: _Call, call_id: str | None) -> None:
+        if call_id and call.id and call_id != call.id:
+            self._note("changed_id", f"the id changed from {call.id!r} to {call_id!r}", call.position)
+        elif call_id:
+            call.id = call_id
+
+    def _take_name(self, call: _Call, name: str | None) -> str | None:
+        if not name:
+            return None
+        if call.name is None:
+            call.name = name
+            return name
+        if name == call.name:
+            self._note("repeated_name", "the name came more than once", call.position)
+            return None
+        self._note("split_name", "the name came in pieces", call.position)
+        call.name += name
+        return name
+
+    def _take_arguments(self, call: _Call, arguments: Any) -> str | None:
+        if arguments is None:
+            return None
+        if not isinstance(arguments, str):
+            self._note("arguments_object", f"arguments are {_kind(arguments)}, not a string", call.position)
+            arguments = orjson.dumps(arguments).decode()
+        if not arguments:
+            return None
+        if call.name is None:
+            self._note("arguments_before_name", "arguments came before the name", call.position)
+        call.pieces.append(arguments)
+        return str(arguments)
+
+    def _text(self, value: Any, what: str) -> str | None:
+        if value is None or isinstance(value, str):
+            return value
+        self._note("bad_field", f"`{what}` of a call is {_kind(value)}, not a string", None)
+        return None
+
+
+def _is_another(call: _Call, call_id: str | None, name: str | None) -> bool:
+    """Whether a delta that names the index of `call` begins a new call.
+
+    A name is what begins a call. An engine that repeats the name in every delta is told from one that gives all
+    calls the same index by the id and, where that does not tell, by whether the arguments so far are complete.
+    """
+    if not name or call.name is None:
+        return False
+    if call_id and call.id:
+        return call_id != call.id and (name != call.name or _is_complete(call.arguments, or_empty=True))
+    return bool(call.pieces) and (name != call.name or _is_complete(call.arguments))
+
+
+def _is_complete(arguments: str, or_empty: bool = False) -> bool:
+    if not arguments:
+        return or_empty
+    try:
+        orjson.loads(arguments)
+    except ValueError:
+        return False
+    return True
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")

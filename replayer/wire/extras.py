@@ -1,0 +1,74 @@
+"""What engines say beyond the standard, merged over the chunks of a reply; and their error objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+ENVELOPE = frozenset({"choices", "object", "created", "usage", "error"})
+"""Keys of a chunk that are read elsewhere or tell nothing."""
+CHOICE = frozenset({"index", "delta", "message", "finish_reason", "usage"})
+DELTA = frozenset({"role", "content", "reasoning_content", "reasoning", "tool_calls", "function_call"})
+
+
+def merge(extra: dict[str, Any], source: dict[str, Any], known: frozenset[str]) -> bool:
+    """Add what `source` holds beyond the `known` keys. The last value wins, null never does; `token_ids` are
+    joined, and so are the lists in `logprobs`: they are the evidence of what the model really wrote.
+
+    Returns whether doing it twice would be the same as doing it once.
+    """
+    once = True
+    for key, value in source.items():
+        if value is None or key in known:
+            continue
+        if key == "token_ids" and isinstance(value, list):
+            extra[key] = _joined(extra.get(key), value)
+            once = False
+        elif key == "logprobs" and isinstance(value, dict):
+            before = extra.get(key)
+            extra[key] = _merged_logprobs(before if isinstance(before, dict) else {}, value)
+            once = False
+        else:
+            extra[key] = value
+    return once
+
+
+def _joined(before: Any, value: list[Any]) -> list[Any]:
+    if not isinstance(before, list):
+        return list(value)
+    before.extend(value)
+    return before
+
+
+def _merged_logprobs(before: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    for key, part in value.items():
+        if isinstance(part, list):
+            before[key] = _joined(before.get(key), part)
+        elif part is not None:
+            before[key] = part
+    return before
+
+
+@dataclass(frozen=True, slots=True)
+class EngineError:
+    """An error object in place of a chunk: the engine's own words and, where it gave one, its status."""
+
+    message: str
+    status: int | None
+    body: str
+
+
+def read_error(chunk: Any, body: str) -> EngineError | None:
+    """The error that a payload states, in any of the shapes engines use; None for anything else."""
+    if not isinstance(chunk, dict):
+        return None
+    error = chunk.get("error")
+    if not error:
+        if chunk.get("object") != "error":
+            return None
+        error = chunk
+    if not isinstance(error, dict):
+        return EngineError(str(error), None, body)
+    code = error.get("code")
+    status = code if type(code) is int and 400 <= code <= 599 else None
+    return EngineError(str(error.get("message") or body), status, body)

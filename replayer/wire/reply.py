@@ -1,0 +1,205 @@
+"""One HTTP response to one `Reply`: decides how the body is read, and what the end of it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from replayer.wire.assembly import Assembler
+from replayer.wire.content_encoding import Decode, decoder
+from replayer.wire.faults import Classify, default_fault
+from replayer.wire.sse import EVENT_LIMIT
+from replayer.wire.types import Delta, OnDelta, Reply, Timing, WireFault
+
+Headers = Sequence[tuple[bytes, bytes]]
+"""Names in lower case."""
+
+
+class ReplyReader:
+    """Sink of one response: `headers`, then `body` until it returns True or the response ends, then `reply`."""
+
+    def __init__(
+        self, *, stream: bool, on_delta: OnDelta | None = None, classify: Classify = default_fault
+    ) -> None:
+        self.status = 0
+        self.stopped = False
+        self._asked_stream = stream
+        self._streamed: bool | None = None
+        self._on_delta = on_delta
+        self._classify = classify
+        self._assembler = Assembler()
+        self._decode: Decode | None = None
+        self._held = bytearray()
+        self._headers_at: int | None = None
+        self._location = ""
+        self._fault: WireFault | None = None
+
+    @property
+    def done(self) -> bool:
+        """`[DONE]` was seen: nothing that follows matters."""
+        return self._assembler.done
+
+    def headers(self, status: int, headers: Headers, at: int) -> None:
+        self.status, self._headers_at = status, at
+        for name, value in headers:
+            if name == b"content-type":
+                self._streamed = _streamed_type(value)
+            elif name == b"content-encoding":
+                self._set_decoder(value.decode("latin-1"))
+            elif name == b"location":
+                self._location = value.decode("latin-1")
+        if status >= 300:
+            self._streamed = False
+
+    def body(self, data: bytes, at: int) -> bool:
+        """Bytes of the body that arrived at `at`; returns True where no more are wanted."""
+        if self._fault is not None:
+            return True
+        try:
+            if self._decode is not None:
+                data = self._decode(data)
+            if self._streamed is None and data.strip():
+                self._streamed = not data.lstrip().startswith(b"{")
+            if self._streamed:
+                self.stopped = self._show(self._assembler.feed(data, at))
+                return self.stopped
+            return self._hold(data)
+        except ValueError as error:
+            self._fault = WireFault("stream_broken", f"the body cannot be read: {error}", self.status)
+            return True
+
+    def reply(self, *, sent: int, ended: int, retries: int = 0, broken: WireFault | None = None) -> Reply:
+        """What came of it. `broken` says why the response did not end properly."""
+        if not self.stopped:
+            self._finish(ended, whole=broken is None)
+        fault = None if self.stopped else self._judge(broken)
+        assembler = self._assembler
+        arrivals = assembler.arrivals
+        calls = assembler.tool_calls()
+        return Reply(
+            timing=Timing(
+                sent=sent,
+                headers=self._headers_at,
+                first_token=arrivals[0] if arrivals else None,
+                ended=ended,
+                arrivals=tuple([at - sent for at in arrivals]),
+                retries=retries,
+            ),
+            content="".join(assembler.content),
+            reasoning="".join(assembler.reasoning),
+            tool_calls=calls,
+            finish_reason=assembler.finish_reason,
+            usage=assembler.usage,
+            done=assembler.done,
+            fault=fault,
+            stopped_by_us=self.stopped,
+            streamed=self._asked_stream if self._streamed is None else self._streamed,
+            notes=assembler.notes(),
+            extra=assembler.extra,
+            reasoning_field=assembler.reasoning_field,
+        )
+
+    def _set_decoder(self, encoding: str) -> None:
+        try:
+            self._decode = decoder(encoding)
+        except ValueError as error:
+            self._fault = WireFault("stream_broken", str(error), self.status)
+
+    def _show(self, deltas: list[Delta]) -> bool:
+        on_delta = self._on_delta
+        if on_delta is not None:
+            for delta in deltas:
+                if on_delta(delta):
+                    return True
+        return False
+
+    def _hold(self, data: bytes) -> bool:
+        self._held += data
+        if len(self._held) > EVENT_LIMIT:
+            raise ValueError(f"it is longer than {EVENT_LIMIT >> 20} MiB")
+        return False
+
+    def _finish(self, at: int, *, whole: bool) -> None:
+        """The body is over: read what was held back."""
+        if self._streamed:
+            if whole:
+                self._show(self._assembler.flush(at))
+        elif self.status < 300 and self._held:
+            self._show(self._assembler.whole(bytes(self._held), at))
+        if self.status < 300 and self._streamed not in (None, self._asked_stream):
+            told = "a stream came though none was asked for" if self._streamed else "no stream came"
+            self._assembler.note("other_mode", told)
+
+    def _judge(self, broken: WireFault | None) -> WireFault | None:
+        assembler = self._assembler
+        if self._fault is not None:
+            return self._fault
+        if self.status >= 400:
+            return self._classify(self.status, self._held.decode("utf-8", "replace"))
+        if self.status >= 300:
+            return _redirect(self.status, self._location)
+        if error := assembler.error:
+            fault = self._classify(error.status or 500, error.body)
+            return replace(fault, message=error.message, status=error.status or self.status, body=error.body)
+        if assembler.done:
+            if assembler.finish_reason is None:
+                assembler.note("no_finish_reason", "the reply ended without a finish reason")
+            return None
+        return broken or self._incomplete()
+
+    def _incomplete(self) -> WireFault | None:
+        """The response ended properly, but `[DONE]` did not come."""
+        if self._streamed:
+            if self._assembler.finish_reason is not None:
+                return None
+            return WireFault(
+                "stream_broken", "the stream ended without a finish reason and without [DONE]", self.status
+            )
+        excerpt = self._held[:500].decode("utf-8", "replace")
+        told = f"the answer is not a chat completion: {excerpt}" if excerpt else "the answer is empty"
+        return WireFault("server_error", told, self.status, excerpt or None)
+
+
+def assemble(
+    body: bytes | Iterable[bytes],
+    *,
+    stream: bool | None = None,
+    at: Iterable[int] | None = None,
+    classify: Classify = default_fault,
+    on_delta: OnDelta | None = None,
+) -> Reply:
+    """The reply that a captured body supports: SSE, or JSON where `stream` is False; None finds out.
+
+    `at` gives each piece of an iterable body its stamp in nanoseconds; without it, times mean nothing.
+    """
+    pieces = [body] if isinstance(body, bytes) else body
+    stamps = iter(at) if at is not None else None
+    reader = ReplyReader(stream=stream is not False, classify=classify, on_delta=on_delta)
+    kind = {
+        None: [],
+        True: [(b"content-type", b"text/event-stream")],
+        False: [(b"content-type", b"application/json")],
+    }
+    stamp = 0
+    reader.headers(200, kind[stream], stamp)
+    for piece in pieces:
+        stamp = next(stamps, stamp) if stamps is not None else stamp
+        if reader.body(piece, stamp):
+            break
+    return reader.reply(sent=0, ended=stamp)
+
+
+def _streamed_type(content_type: bytes) -> bool | None:
+    kind = content_type.lower()
+    if b"event-stream" in kind:
+        return True
+    return False if b"json" in kind or b"html" in kind else None
+
+
+def _redirect(status: int, location: str) -> WireFault:
+    where = f" to {location}" if location else ""
+    return WireFault(
+        "unreachable",
+        f"the server redirects (status {status}){where}; redirects are not followed, give the final address as URL",
+        status,
+    )

@@ -1,0 +1,97 @@
+"""Server-sent events, incrementally: bytes in any pieces, events out as soon as they are complete."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+EVENT_LIMIT = 64 << 20
+"""Bytes of one event, or of a body held whole, beyond which a server is taken to have gone mad."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class SseEvent(NamedTuple):
+    """One event. `data` are its data lines joined by a newline, exact bytes."""
+
+    data: bytes
+    event: str | None = None
+    id: str | None = None
+
+
+class SseSplitter:
+    """Cuts a byte stream into the blocks between blank lines, line ends normalised to a newline.
+
+    Splitting is all that happens to every byte on the timed path; `read_block` makes an event of a block.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._pending = 0
+        self._after_cr = False
+        self._first = True
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The blocks that `data` completes. Raises ValueError where one is longer than the limit."""
+        if not data:
+            return []
+        if self._after_cr or b"\r" in data:
+            data = self._newlines(data)
+        pieces = self._pieces
+        if b"\n" not in data:  # an event of megabytes in small packets must not cost a copy per packet
+            pieces.append(data)
+            self._count(self._pending + len(data))
+            return []
+        if pieces:
+            pieces.append(data)
+            data = b"".join(pieces)
+        blocks = data.split(b"\n\n")
+        rest = blocks.pop()
+        self._pieces = [rest] if rest else []
+        self._count(len(rest))
+        if self._first and blocks:
+            self._first = False
+            blocks[0] = blocks[0].removeprefix(_BOM)
+        return blocks
+
+    def _count(self, pending: int) -> None:
+        self._pending = pending
+        if pending > EVENT_LIMIT:
+            raise ValueError(f"an event is longer than {EVENT_LIMIT >> 20} MiB")
+
+    def flush(self) -> list[bytes]:
+        """The end of the stream; an event without its blank line still counts."""
+        rest = b"".join(self._pieces)
+        self._pieces = []
+        return [rest.removeprefix(_BOM) if self._first else rest] if rest else []
+
+    def _newlines(self, data: bytes) -> bytes:
+        if self._after_cr:
+            data = data.removeprefix(b"\n")  # the other half of a CRLF that a packet cut in two
+        self._after_cr = data.endswith(b"\r")
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def read_block(block: bytes) -> SseEvent | None:
+    """The event of a block; None for comments and blocks without data."""
+    if block.startswith(b"data: ") and b"\n" not in block:
+        return SseEvent(block[6:])
+    data: list[bytes] = []
+    fields: dict[bytes, str] = {}
+    for line in block.split(b"\n"):
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            data.append(value)
+        elif name in (b"event", b"id"):
+            fields[name] = value.decode("utf-8", "replace")
+        elif name == b"error":  # older llama.cpp servers write `error: {...}`
+            data.append(value)
+            fields[b"event"] = "error"
+    return SseEvent(b"\n".join(data), fields.get(b"event"), fields.get(b"id")) if data else None
+
+
+def events(body: bytes) -> list[SseEvent]:
+    """All events of a whole stream, opaque: for completions, responses and messages streams."""
+    splitter = SseSplitter()
+    blocks = splitter.feed(body) + splitter.flush()
+    return [event for event in map(read_block, blocks) if event is not None]
