@@ -1,0 +1,43 @@
+"""`replayer runs`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import orjson
+
+from replayer.journal import list_runs, runs_root, writer_pid
+from replayer.view import load
+
+
+class Command:
+    """List the runs under `runs` (or $REPLAYER_RUNS), oldest first. Example:
+
+    replayer runs
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="JSON lines")
+
+    def run(self, args: argparse.Namespace) -> int:
+        folders = list_runs()
+        if not folders:
+            print(f"no run under {runs_root()} yet; start one with `replayer demo`", file=sys.stderr)
+        for folder in folders:
+            view = load(folder, running=writer_pid(folder) is not None)
+            line = {
+                "run": str(folder),
+                "state": view.state,
+                "lanes": [lane.name for lane in view.lanes],
+                "traces": list(view.plan.get("traces", [])),
+                "cells_done": sum(lane.cells_done for lane in view.lanes),
+                "cells": sum(lane.cells_planned for lane in view.lanes),
+            }
+            print(orjson.dumps(line).decode() if args.json else _readable(line))
+        return 0
+
+
+def _readable(line: dict[str, object]) -> str:
+    lanes = ", ".join(map(str, line["lanes"] if isinstance(line["lanes"], list) else []))
+    return f"{line['run']}  {line['state']}  {line['cells_done']}/{line['cells']} cells  {lanes}"

@@ -1,0 +1,223 @@
+"""The figures of a lane, computed from counts at the end. Keys are the contract of `report --json`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+from replayer.stats import quantile, wilson
+from replayer.steps import Attempt, StepFacts, bin_ms
+from replayer.view import LaneView, RunView
+
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+def run_figures(view: RunView) -> dict[str, Any]:
+    """The document of `report --json`, comparisons left empty."""
+    return {
+        "run": view.run,
+        "state": view.state,
+        "mode": view.mode,
+        "tools": view.tools,
+        "incomplete_cells": view.incomplete,
+        "exit_code": view.exit_code,
+        "reasons": list(view.reasons),
+        "lanes": [lane_figures(lane) for lane in view.lanes],
+        "warnings": [{"lane": warning.lane, "message": warning.message} for warning in view.warnings],
+        "comparisons": [],
+    }
+
+
+def lane_figures(lane: LaneView) -> dict[str, Any]:
+    """Shapes as in the command-line reference. A figure that is not known is None, never 0."""
+    attempts = lane.attempts
+    steps = [step for step in all_steps(attempts) if step.total_ns is not None]
+    return {
+        "lane": lane.name,
+        "kind": lane.kind,
+        "model": lane.model,
+        "cells": sum(attempt.outcome is not None for attempt in attempts),
+        "steps": len(steps),
+        "usable_turn_rate": usable_turn_rate(steps),
+        "tool_calls": tool_calls(steps),
+        "faults": dict(sorted(Counter(chain.from_iterable(step.faults for step in steps)).items())),
+        "repetition": repetition(steps),
+        "prefix_cache": prefix_cache(steps),
+        "ttft_ms": milliseconds(step.ttft_ns for step in steps),
+        "itl_ms": gap_quantiles(attempts),
+        "e2e_ms": milliseconds(step.total_ns for step in steps if step.error is None and not step.stopped),
+        "decode_tok_s": decode_speed(steps),
+        "prefill_tok_s": prefill_speed(steps),
+        "tokens": tokens(steps),
+        "acceptance": acceptance(steps),
+        "kv": kv(lane),
+        "errors": dict(sorted(Counter(step.error for step in steps if step.error).items())),
+        "retries": sum(step.retries for step in steps),
+        "substituted_steps": sum(step.substituted is not None for step in steps),
+        "finished_sessions": finished_sessions(attempts),
+    }
+
+
+def all_steps(attempts: Iterable[Attempt]) -> Iterable[StepFacts]:
+    return chain.from_iterable(attempt.steps.values() for attempt in attempts)
+
+
+def usable_turn_rate(steps: Sequence[StepFacts]) -> dict[str, Any]:
+    judged = [step.usable for step in steps if step.usable is not None]
+    return rate(sum(judged), len(judged))
+
+
+def rate(successes: int, n: int) -> dict[str, Any]:
+    """A share with its Wilson interval; value None when nothing was judged."""
+    low, high = wilson(successes, n)
+    return {"value": successes / n if n else None, "low": low, "high": high, "n": n}
+
+
+def tool_calls(steps: Sequence[StepFacts]) -> dict[str, Any]:
+    outcomes = Counter(chain.from_iterable(step.tool_outcomes for step in steps))
+    failed = sum(
+        n for outcome, n in outcomes.items() if outcome not in ("ok", "not_executable_here", "recorded")
+    )
+    return {
+        "total": sum(step.calls for step in steps),
+        "invalid": sum(step.invalid_calls for step in steps),
+        "executed": sum(n for kind, n in outcomes.items() if kind not in ("not_executable_here", "recorded")),
+        "failed_execution": failed if outcomes else None,
+        "outcomes": dict(sorted(outcomes.items())),
+        "divergent_results": sum(step.divergent for step in steps) if outcomes else None,
+    }
+
+
+def repetition(steps: Sequence[StepFacts]) -> dict[str, Any]:
+    """`precision` comes from the steps whose alarm was left running, and from those alone."""
+    collapsed = [step for step in steps if "collapsed" in step.faults or step.collapse]
+    stopped = [step for step in collapsed if step.stopped]
+    observed = [step for step in collapsed if not step.stopped]
+    false = [
+        step for step in observed if step.finish_reason in ("stop", "tool_calls") and _otherwise_valid(step)
+    ]
+    return {
+        "collapsed_steps": len(collapsed),
+        "rate": rate(len(collapsed), len(steps)),
+        "stopped_steps": len(stopped),
+        "wasted_tokens": sum(wasted_tokens(step) for step in collapsed),
+        "precision": rate(len(observed) - len(false), len(observed)),
+    }
+
+
+def _otherwise_valid(step: StepFacts) -> bool:
+    return set(step.faults) <= {"collapsed"} and step.error is None
+
+
+def wasted_tokens(step: StepFacts) -> int:
+    """Tokens generated after the onset: the alarm's own count of characters, at four characters a token."""
+    if step.collapse is None:
+        return 0
+    return int(step.collapse.get("wasted_chars", 0)) // 4
+
+
+def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
+    """Shares of prompt tokens: what could have been reused, and what the engine says was."""
+    known = [step for step in steps if step.cached_tokens is not None and step.prompt_tokens]
+    ideal = [step.prefix for step in steps if step.prefix and step.prefix.get("ideal_tokens") is not None]
+    causes = Counter(step.prefix["cause"] for step in steps if step.prefix and step.prefix.get("cause"))
+    return {
+        "ideal": _share(
+            sum(finding["ideal_tokens"] for finding in ideal),
+            sum(finding["prompt_tokens"] for finding in ideal),
+        ),
+        "reported": _share(
+            sum(step.cached_tokens or 0 for step in known), sum(step.prompt_tokens or 0 for step in known)
+        ),
+        "source": "usage" if known else None,
+        "cause": causes.most_common(1)[0][0] if causes else None if known else "not_reported",
+        "causes": dict(causes.most_common()),
+    }
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def milliseconds(durations: Iterable[int | None]) -> dict[str, float | None]:
+    ordered = sorted(duration / 1e6 for duration in durations if duration is not None)
+    return {name: quantile(ordered, share) for name, share in QUANTILES.items()} | {"n": len(ordered)}
+
+
+def gap_quantiles(attempts: Sequence[Attempt]) -> dict[str, float | None]:
+    """Time between deltas; with speculation one delta carries several tokens."""
+    gaps: Counter[int] = Counter()
+    for attempt in attempts:
+        gaps.update(attempt.gaps)
+    total = sum(gaps.values())
+    return {name: _gap_at(gaps, total, share) for name, share in QUANTILES.items()} | {"n": total}
+
+
+def _gap_at(gaps: Counter[int], total: int, share: float) -> float | None:
+    seen = 0
+    for index in sorted(gaps):
+        seen += gaps[index]
+        if seen >= share * total:
+            return bin_ms(index)
+    return None
+
+
+def decode_speed(steps: Sequence[StepFacts]) -> dict[str, float | None]:
+    """`value` is all tokens after the first over all decode time; the quantiles are over steps."""
+    speeds = sorted(step.decode_tok_s for step in steps if step.decode_tok_s is not None)
+    counted = [step for step in steps if step.decode_tok_s is not None]
+    seconds = sum(step.decode_ns or 0 for step in counted) / 1e9
+    total = sum((step.completion_tokens or 1) - 1 for step in counted)
+    return {"value": _share(total, seconds)} | {name: quantile(speeds, q) for name, q in QUANTILES.items()}
+
+
+def prefill_speed(steps: Sequence[StepFacts]) -> dict[str, float | None]:
+    """Prompt tokens not taken from the cache over the time to the first token."""
+    known = [
+        (step.prefilled_tokens, step.ttft_ns)
+        for step in steps
+        if step.prefilled_tokens is not None and step.ttft_ns and step.cached_tokens is not None
+    ]
+    speeds = sorted(tokens / (ns / 1e9) for tokens, ns in known)
+    value = _share(sum(tokens for tokens, _ in known), sum(ns for _, ns in known) / 1e9)
+    return {"value": value} | {name: quantile(speeds, q) for name, q in QUANTILES.items()}
+
+
+def tokens(steps: Sequence[StepFacts]) -> dict[str, Any]:
+    return {
+        "prompt": _sum(step.prompt_tokens for step in steps),
+        "cached": _sum(step.cached_tokens for step in steps),
+        "completion": _sum(step.completion_tokens for step in steps),
+        "computed_steps": sum(step.usage_source == "computed" for step in steps),
+        "unknown_steps": sum(step.usage_source == "none" for step in steps),
+    }
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def acceptance(steps: Sequence[StepFacts]) -> dict[str, Any] | None:
+    """Share of drafted tokens that were accepted, from the engine's own counts per request."""
+    known = [step for step in steps if step.drafted]
+    if not known:
+        return None
+    drafted = sum(step.drafted or 0 for step in known)
+    return {"rate": sum(step.accepted or 0 for step in known) / drafted, "length": None, "source": "usage"}
+
+
+def kv(lane: LaneView) -> dict[str, Any] | None:
+    used = [s.sample["kv_used"] for s in lane.telemetry if s.sample.get("kv_used") is not None]
+    pool = lane.facts.get("kv_pool_tokens")
+    if pool is None and not used:
+        return None
+    return {"pool_tokens": pool, "peak_used": max(used) if used else None}
+
+
+def finished_sessions(attempts: Sequence[Attempt]) -> dict[str, Any] | None:
+    """Live mode: sessions whose check command passed."""
+    checked = [attempt.check for attempt in attempts if attempt.check is not None]
+    return rate(sum(bool(check.get("passed")) for check in checked), len(checked)) if checked else None

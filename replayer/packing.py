@@ -1,0 +1,32 @@
+"""Delta times packed for the journal: 200 deltas in some 300 characters."""
+
+from __future__ import annotations
+
+import base64
+import sys
+import zlib
+from array import array
+from collections.abc import Sequence
+
+
+def pack(offsets_ns: Sequence[int]) -> str:
+    """Offsets from sending, nanoseconds, ascending -> base64 of zlib of little-endian uint32 microsecond gaps."""
+    gaps = array("I")
+    previous = 0
+    for offset in offsets_ns:
+        microseconds = offset // 1000
+        gaps.append(min(max(microseconds - previous, 0), 0xFFFF_FFFF))
+        previous = microseconds
+    if sys.byteorder == "big":
+        gaps.byteswap()
+    return base64.b64encode(zlib.compress(gaps.tobytes(), 1)).decode() if gaps else ""
+
+
+def gaps_us(packed: str) -> array[int]:
+    """The gaps between arrivals in microseconds; the first is the time to the first delta."""
+    gaps = array("I")
+    if packed:
+        gaps.frombytes(zlib.decompress(base64.b64decode(packed)))
+        if sys.byteorder == "big":
+            gaps.byteswap()
+    return gaps

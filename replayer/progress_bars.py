@@ -1,0 +1,112 @@
+"""Progress without a screen: one bar per lane on a terminal, one line per lane elsewhere."""
+
+from __future__ import annotations
+
+import time
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from replayer.display import safe
+from replayer.events import Alarm, AnyEvent, CellFinished, CellStarted, StepFinished, Warned
+from replayer.plan import Plan
+from replayer.view import LaneView, RunView
+
+_LINE_EVERY = 2.0
+"""Seconds between two lines of one lane."""
+
+
+class Bars:
+    """A bar per lane; one step of a cell moves it by one."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TextColumn("turns"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=Console(stderr=True),
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._plan = plan
+
+    def __enter__(self) -> Bars:
+        self._progress.start()
+        for lane in self._plan.lane:
+            self._tasks[lane.name] = self._progress.add_task(lane.name, total=None, note="")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show(self, view: RunView) -> None:
+        for lane in view.lanes:
+            task = self._tasks.get(lane.name)
+            if task is not None:
+                done, total = turns_done(lane)
+                self._progress.update(task, completed=done, total=total, note=_note(lane))
+
+
+def turns_done(lane: LaneView) -> tuple[int, int | None]:
+    """Steps finished, and steps planned as far as the started cells tell."""
+    started = lane.attempts
+    done = sum(step.total_ns is not None for attempt in started for step in attempt.steps.values())
+    planned = sum(attempt.planned for attempt in started)
+    waiting = lane.cells_planned - len(started)
+    mean = planned / len(started) if started else 0
+    return done, round(planned + waiting * mean) if started else None
+
+
+def _note(lane: LaneView) -> str:
+    steps = [step for attempt in lane.attempts for step in attempt.steps.values()]
+    collapsed = sum(step.collapse is not None for step in steps)
+    errors = sum(step.error is not None for step in steps)
+    notes = [f"{collapsed} collapsed" if collapsed else "", f"{errors} errors" if errors else ""]
+    return "  ".join(note for note in notes if note)
+
+
+class LineProgress:
+    """Lines for logs and CI: every few seconds where each lane is, alarms and warnings at once."""
+
+    def __init__(self, plan: Plan, stream: TextIO) -> None:
+        self._stream = stream
+        self._width = max((len(lane.name) for lane in plan.lane), default=4)
+        self._lane_of: dict[str, str] = {}
+        self._planned: dict[str, int] = {}
+        self._done: dict[str, int] = {}
+        self._shown: dict[str, float] = {}
+
+    def event(self, event: AnyEvent) -> None:
+        match event:
+            case CellStarted():
+                self._lane_of[event.cell] = event.lane
+                self._planned[event.lane] = self._planned.get(event.lane, 0) + event.steps
+            case StepFinished():
+                lane = self._lane_of[event.cell]
+                self._done[lane] = self._done.get(lane, 0) + 1
+                self._line(lane, force=False)
+            case CellFinished():
+                self._line(self._lane_of[event.cell], force=True)
+            case Alarm() if event.finding.get("level") == "collapsed":
+                unit = safe(str(event.finding.get("unit", "")))[:60]
+                what = "stopped" if event.stopped else "observed"
+                self._say(self._lane_of[event.cell], f"collapse in turn {event.step + 1}, {what}: {unit!r}")
+            case Warned():
+                self._say(event.lane or "", safe(event.message))
+            case _:
+                pass
+
+    def _line(self, lane: str, *, force: bool) -> None:
+        now = time.monotonic()
+        if not force and now - self._shown.get(lane, 0.0) < _LINE_EVERY:
+            return
+        self._shown[lane] = now
+        done, planned = self._done.get(lane, 0), self._planned[lane]
+        filled = round(20 * done / planned) if planned else 20
+        self._say(lane, f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{planned} turns")
+
+    def _say(self, lane: str, text: str) -> None:
+        print(f"{lane:<{self._width}}  {text}", file=self._stream, flush=True)

@@ -1,0 +1,126 @@
+"""The side-by-side table on a terminal: one column per lane, the same rows for all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from replayer.display import safe
+
+Figures = dict[str, Any]
+DASH = "–"
+
+
+def print_report(document: Figures, console: Console) -> None:
+    """Print the document of `run_figures`."""
+    lanes = document["lanes"]
+    table = Table(title=_title(document), title_justify="left", title_style="bold", pad_edge=False)
+    table.add_column("", style="dim", no_wrap=True)
+    for lane in lanes:
+        table.add_column(Text(safe(lane["lane"])), justify="right")
+    for label, cells in _rows(lanes):
+        table.add_row(label, *map(Text, cells))
+    console.print(table)
+    for line in _notes(document):
+        console.print(Text(line))
+
+
+def _title(document: Figures) -> str:
+    return f"{safe(document['run'])} · {document['mode']} history · tools {document['tools']}"
+
+
+def _rows(lanes: list[Figures]) -> list[tuple[str, list[str]]]:
+    rows = [
+        ("engine", [safe(f"{lane['kind']} · {lane['model'] or DASH}") for lane in lanes]),
+        ("cells · steps", [f"{lane['cells']} · {lane['steps']}" for lane in lanes]),
+        ("usable turns", [_rate(lane["usable_turn_rate"]) for lane in lanes]),
+        ("tool calls (invalid)", [_calls(lane["tool_calls"]) for lane in lanes]),
+    ]
+    if any(lane["tool_calls"]["failed_execution"] is not None for lane in lanes):
+        rows.append(("executed (failed)", [_executed(lane["tool_calls"]) for lane in lanes]))
+    if any(lane["finished_sessions"] for lane in lanes):
+        rows.append(("sessions finished", [_rate(lane["finished_sessions"]) for lane in lanes]))
+    rows += [
+        ("collapsed steps", [_collapsed(lane["repetition"]) for lane in lanes]),
+        ("prefix cache hits", [_prefix(lane["prefix_cache"]) for lane in lanes]),
+        ("TTFT ms p50 / p95", [_pair(lane["ttft_ms"]) for lane in lanes]),
+        ("between deltas ms p50 / p95", [_pair(lane["itl_ms"]) for lane in lanes]),
+        ("decode tok/s", [_number(lane["decode_tok_s"]["value"]) for lane in lanes]),
+        ("prefill tok/s", [_number(lane["prefill_tok_s"]["value"]) for lane in lanes]),
+        ("draft acceptance", [_acceptance(lane["acceptance"]) for lane in lanes]),
+        ("tokens in / out", [_tokens(lane["tokens"]) for lane in lanes]),
+        ("engine errors", [_counts(lane["errors"]) for lane in lanes]),
+    ]
+    classes = sorted({name for lane in lanes for name in lane["faults"]})
+    rows += [(f"  {name}", [str(lane["faults"].get(name, 0)) for lane in lanes]) for name in classes]
+    return rows
+
+
+def _notes(document: Figures) -> list[str]:
+    notes = []
+    if document["state"] == "interrupted":
+        notes.append(f"interrupted: `replayer resume {document['run']}` finishes the missing cells")
+    if document["incomplete_cells"] and document["state"] != "running":
+        notes.append(f"{document['incomplete_cells']} cells have no complete attempt and are not counted")
+    if any(lane["substituted_steps"] for lane in document["lanes"]):
+        notes.append("some turns were replaced by the recorded ones: see substituted_steps in --json")
+    notes += [f"broken: {safe(reason)}" for reason in document["reasons"]]
+    notes += [f"note: {safe(warning['message'])}" for warning in document["warnings"]]
+    return notes
+
+
+def _rate(rate: Figures | None) -> str:
+    if rate is None or rate["value"] is None:
+        return DASH
+    return f"{rate['value']:.1%} [{rate['low']:.0%}, {rate['high']:.0%}] of {rate['n']}"
+
+
+def _calls(calls: Figures) -> str:
+    return f"{calls['total']} ({calls['invalid']})"
+
+
+def _executed(calls: Figures) -> str:
+    return DASH if calls["failed_execution"] is None else f"{calls['executed']} ({calls['failed_execution']})"
+
+
+def _collapsed(repetition: Figures) -> str:
+    if not repetition["collapsed_steps"]:
+        return "0"
+    return f"{repetition['collapsed_steps']} ({repetition['wasted_tokens']} tokens wasted)"
+
+
+def _prefix(prefix: Figures) -> str:
+    reported = DASH if prefix["reported"] is None else f"{prefix['reported']:.1%}"
+    return reported if prefix["ideal"] is None else f"{reported} of {prefix['ideal']:.1%} possible"
+
+
+def _pair(quantiles: Figures) -> str:
+    return f"{_number(quantiles['p50'])} / {_number(quantiles['p95'])}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return DASH
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
+def _acceptance(acceptance: Figures | None) -> str:
+    if acceptance is None or acceptance["rate"] is None:
+        return DASH
+    length = f" · length {acceptance['length']:.2f}" if acceptance.get("length") else ""
+    return f"{acceptance['rate']:.1%}{length}"
+
+
+def _tokens(tokens: Figures) -> str:
+    return f"{_count(tokens['prompt'])} / {_count(tokens['completion'])}"
+
+
+def _count(value: int | None) -> str:
+    return DASH if value is None else f"{value:,}"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{kind} {n}" for kind, n in counts.items()) or "0"

@@ -1,0 +1,136 @@
+"""One step: send a request, watch its reply, state the raw facts."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+from typing import Any, Literal
+
+from replayer.engines.base import Engine
+from replayer.events import Alarm, StepFinished
+from replayer.live_feed import LiveFeed
+from replayer.packing import pack
+from replayer.signals.base import Signal
+from replayer.traces.schema import Usage
+from replayer.wire.types import Delta, Reply
+
+UsageSource = Literal["usage", "computed", "none"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StepKey:
+    """Where a step belongs: lane, cell, attempt (from 1) and its position in the cell."""
+
+    lane: str
+    cell: str
+    attempt: int
+    step: int
+
+    def where(self) -> dict[str, Any]:
+        return {"cell": self.cell, "attempt": self.attempt, "step": self.step}
+
+
+class Watch:
+    """Feeds one reply's deltas to its signals and to the screen, and decides whether an alarm ends the stream."""
+
+    def __init__(
+        self,
+        key: StepKey,
+        signals: list[Signal],
+        feed: LiveFeed,
+        emit: Callable[[Alarm], None],
+        *,
+        observe: bool,
+    ) -> None:
+        self.key = key
+        self.signals = signals
+        self.stopped_by: str | None = None
+        self.collapse: dict[str, Any] | None = None
+        self._feed = feed
+        self._emit = emit
+        self._observe = observe
+
+    def on_delta(self, delta: Delta) -> bool:
+        """Returns True to end the stream."""
+        self._feed.add(self.key.lane, self.key.cell, self.key.step, delta)
+        stop = False
+        for signal in self.signals:
+            for finding in signal.feed(delta):
+                stop |= self._alarm(signal, finding)
+        return stop
+
+    def finish(self, reply: Reply) -> None:
+        """What the signals find once the reply is whole."""
+        for signal in self.signals:
+            for finding in signal.finish(reply):
+                self._alarm(signal, finding)
+
+    def _alarm(self, signal: Signal, finding: dict[str, Any]) -> bool:
+        collapsed = finding.get("level") == "collapsed"
+        stop = collapsed and not self._observe
+        if collapsed and self.collapse is None:
+            self.collapse = finding
+        self._emit(
+            Alarm(
+                **self.key.where(),
+                signal=signal.name,
+                version=signal.version,
+                finding=finding,
+                stopped=stop,
+            )
+        )
+        if stop:
+            self.stopped_by = signal.name
+        return stop
+
+
+def observes(seed: int, key: StepKey, share: float) -> bool:
+    """Whether this step belongs to the seeded share whose alarms are left running."""
+    return random.Random(f"{seed}/{key.cell}/{key.step}").random() < share
+
+
+def finished(
+    key: StepKey, reply: Reply, engine: Engine, *, stopped_by: str | None, lag_ns: int
+) -> StepFinished:
+    """The raw facts of an exchange, as the journal keeps them."""
+    timing = reply.timing
+    usage, source = _usage(reply, engine.usage(reply.usage, reply.extra))
+    return StepFinished(
+        **key.where(),
+        content=reply.content,
+        reasoning=reply.reasoning,
+        tool_calls=[dataclasses.asdict(call) for call in reply.tool_calls],
+        finish_reason=reply.finish_reason,
+        usage=dataclasses.asdict(usage) if usage else None,
+        usage_source=source,
+        extra=reply.extra,
+        done=reply.done,
+        fault=dataclasses.asdict(reply.fault) if reply.fault else None,
+        stopped_by_us=stopped_by,
+        retries=timing.retries,
+        headers_ns=_since(timing.sent, timing.headers),
+        ttft_ns=_since(timing.sent, timing.first_token),
+        total_ns=timing.ended - timing.sent,
+        arrivals=pack(timing.arrivals),
+        deltas=len(timing.arrivals),
+        notes=[dataclasses.asdict(note) for note in reply.notes],
+        lag_ns=lag_ns,
+    )
+
+
+def _usage(reply: Reply, usage: Usage | None) -> tuple[Usage | None, UsageSource]:
+    """The engine's usage, or a client-side count for a stream that we ended before its usage came.
+
+    The count is of deltas with text: a lower bound of the tokens where one delta carries several.
+    """
+    if usage is not None and usage.completion_tokens is not None:
+        return usage, "usage"
+    if reply.stopped_by_us:
+        known = usage or Usage()
+        return dataclasses.replace(known, completion_tokens=len(reply.timing.arrivals)), "computed"
+    return usage, "usage" if usage else "none"
+
+
+def _since(start: int, end: int | None) -> int | None:
+    return None if end is None else end - start

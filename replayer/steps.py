@@ -1,0 +1,193 @@
+"""What the fold keeps of each step: counts and times, no text. Under 1 KB a step."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from replayer.events import (
+    Alarm,
+    CellStarted,
+    SignalFinding,
+    StepFinished,
+    StepStarted,
+    ToolRunFinished,
+    VerdictGiven,
+)
+from replayer.packing import gaps_us
+
+_BIN = math.log(1.01)
+"""Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
+
+
+def gap_bin(microseconds: int) -> int:
+    return round(math.log(max(microseconds, 1)) / _BIN)
+
+
+def bin_ms(index: int) -> float:
+    """The middle of a bin in milliseconds."""
+    return math.exp(index * _BIN) / 1000
+
+
+@dataclass(slots=True)
+class StepFacts:
+    """One step. Unknown is None. `offset` is where its `step_finished` line starts in the journal."""
+
+    step: int
+    turn: int
+    wall: float
+    offset: int | None = None
+    body_bytes: int = 0
+    substituted: str | None = None
+    ttft_ns: int | None = None
+    total_ns: int | None = None
+    decode_ns: int | None = None
+    """From the first to the last delta."""
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    usage_source: str = "none"
+    finish_reason: str | None = None
+    done: bool = False
+    error: str | None = None
+    retries: int = 0
+    lag_ns: int = 0
+    stopped: bool = False
+    calls: int = 0
+    invalid_calls: int = 0
+    usable: bool | None = None
+    faults: tuple[str, ...] = ()
+    collapse: dict[str, Any] | None = None
+    tool_outcomes: tuple[str, ...] = ()
+    divergent: int = 0
+    """Tool runs whose result differs from the recorded one."""
+    prefix: dict[str, Any] | None = None
+    drafted: int | None = None
+    accepted: int | None = None
+    deltas: int = 0
+
+    @property
+    def state(self) -> str:
+        if self.total_ns is None:
+            return "streaming"
+        return "judged" if self.usable is not None else "finished"
+
+    @property
+    def decode_tok_s(self) -> float | None:
+        if not self.completion_tokens or self.completion_tokens < 2 or not self.decode_ns:
+            return None
+        return (self.completion_tokens - 1) / (self.decode_ns / 1e9)
+
+    @property
+    def prefilled_tokens(self) -> int | None:
+        """Prompt tokens that were not in the cache; the whole prompt where the cache is not reported."""
+        if self.prompt_tokens is None:
+            return None
+        return self.prompt_tokens - (self.cached_tokens or 0)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt at a cell, with its steps by position."""
+
+    cell: str
+    number: int
+    lane: str
+    trace: str
+    repeat: int
+    planned: int
+    mode: str
+    tools: str
+    cache_reset: str
+    isolation: str | None
+    started: int
+    ended: int | None = None
+    outcome: str | None = None
+    check: dict[str, Any] | None = None
+    steps: dict[int, StepFacts] = field(default_factory=dict)
+    gaps: Counter[int] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, event: CellStarted) -> Attempt:
+        return cls(
+            cell=event.cell,
+            number=event.attempt,
+            lane=event.lane,
+            trace=event.trace,
+            repeat=event.repeat,
+            planned=event.steps,
+            mode=event.mode,
+            tools=event.tools,
+            cache_reset=event.cache_reset,
+            isolation=event.isolation,
+            started=event.at,
+        )
+
+
+def start(attempt: Attempt, event: StepStarted) -> None:
+    attempt.steps[event.step] = StepFacts(
+        step=event.step,
+        turn=event.turn,
+        wall=event.wall,
+        body_bytes=event.body_bytes,
+        substituted=event.substituted,
+    )
+
+
+def finish(attempt: Attempt, event: StepFinished, offset: int | None) -> None:
+    step = attempt.steps[event.step]
+    usage = event.usage or {}
+    step.offset = offset
+    step.ttft_ns, step.total_ns = event.ttft_ns, event.total_ns
+    step.prompt_tokens = usage.get("prompt_tokens")
+    step.cached_tokens = usage.get("cached_tokens")
+    step.completion_tokens = usage.get("completion_tokens")
+    step.usage_source = event.usage_source
+    step.finish_reason = event.finish_reason
+    step.done = event.done
+    step.error = event.fault["kind"] if event.fault else None
+    step.retries = event.retries
+    step.lag_ns = event.lag_ns
+    step.stopped = event.stopped_by_us is not None
+    step.calls = len(event.tool_calls)
+    step.deltas = event.deltas
+    step.drafted, step.accepted = _drafts(event.extra)
+    gaps = gaps_us(event.arrivals)[1:]
+    step.decode_ns = sum(gaps) * 1000 if gaps else None
+    attempt.gaps.update(map(gap_bin, gaps))
+
+
+def _drafts(extra: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Drafted and accepted tokens of one reply, where the engine states them per request."""
+    timings = extra.get("timings") or {}
+    if "draft_n" in timings:
+        return timings["draft_n"], timings.get("draft_n_accepted")
+    detail = (extra.get("metrics") or {}).get("speculative_decoding") or {}
+    return detail.get("num_draft_tokens"), detail.get("num_accepted_draft_tokens")
+
+
+def judge(attempt: Attempt, event: VerdictGiven) -> None:
+    step = attempt.steps[event.step]
+    step.usable = event.usable
+    step.faults = tuple(fault["klass"] for fault in event.faults)
+    step.invalid_calls = len(
+        {fault["call_index"] for fault in event.faults if fault["fatal"] and fault["call_index"] is not None}
+    )
+
+
+def alarm(attempt: Attempt, event: Alarm) -> None:
+    if event.finding.get("level") == "collapsed" and event.step in attempt.steps:
+        attempt.steps[event.step].collapse = event.finding
+
+
+def ran(attempt: Attempt, event: ToolRunFinished) -> None:
+    step = attempt.steps[event.step]
+    step.tool_outcomes += (event.outcome,)
+    step.divergent += event.against_recorded == "different"
+
+
+def signal(attempt: Attempt, event: SignalFinding) -> None:
+    if event.signal == "prefix_reuse":
+        attempt.steps[event.step].prefix = event.finding

@@ -1,0 +1,199 @@
+"""Folds a journal into a frozen view. Every screen, table and report is drawn from one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from replayer import steps
+from replayer.events import (
+    Alarm,
+    AnyEvent,
+    CellFinished,
+    CellStarted,
+    LaneReady,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    SignalFinding,
+    StepFinished,
+    StepStarted,
+    TelemetryRead,
+    ToolRunFinished,
+    VerdictGiven,
+    Warned,
+)
+from replayer.journal import read_from
+from replayer.steps import Attempt
+
+_MAX_SAMPLES = 4096
+"""Telemetry readings kept per lane; older ones are thinned out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaneView:
+    """One column. `attempts` are the counted ones: per cell the last complete, else (on screens) the newest."""
+
+    name: str
+    kind: str
+    model: str | None
+    base_url: str
+    facts: dict[str, Any]
+    settings: dict[str, Any]
+    attempts: tuple[Attempt, ...]
+    running: tuple[Attempt, ...]
+    telemetry: tuple[TelemetryRead, ...]
+    cells_planned: int
+    cells_done: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunView:
+    """A whole run at one moment. `state`: running, finished or interrupted."""
+
+    run: str
+    state: str
+    mode: str
+    tools: str
+    plan: dict[str, Any]
+    environment: dict[str, Any]
+    started_wall: float
+    last_at: int
+    lanes: tuple[LaneView, ...]
+    warnings: tuple[Warned, ...]
+    exit_code: int | None
+    reasons: tuple[str, ...]
+    incomplete: int
+    """Cells without a complete attempt."""
+
+
+@dataclass(slots=True)
+class Fold:
+    """Takes events in order; `view` freezes what they add up to. Cheap to feed, a few ms to freeze."""
+
+    opening: RunStarted | None = None
+    resumed: int = 0
+    finished: RunFinished | None = None
+    lanes: dict[str, LaneReady] = field(default_factory=dict)
+    attempts: dict[str, dict[int, Attempt]] = field(default_factory=dict)
+    telemetry: dict[str, list[TelemetryRead]] = field(default_factory=dict)
+    warnings: list[Warned] = field(default_factory=list)
+    last_at: int = 0
+
+    def apply(self, event: AnyEvent, offset: int | None = None) -> None:
+        """`offset` is where the event's line starts, so that a screen can load its text again."""
+        self.last_at = max(self.last_at, event.at)
+        match event:
+            case StepStarted():
+                steps.start(self._attempt(event.cell, event.attempt), event)
+            case StepFinished():
+                steps.finish(self._attempt(event.cell, event.attempt), event, offset)
+            case VerdictGiven():
+                steps.judge(self._attempt(event.cell, event.attempt), event)
+            case Alarm():
+                steps.alarm(self._attempt(event.cell, event.attempt), event)
+            case ToolRunFinished():
+                steps.ran(self._attempt(event.cell, event.attempt), event)
+            case SignalFinding():
+                steps.signal(self._attempt(event.cell, event.attempt), event)
+            case TelemetryRead():
+                self._sample(event)
+            case _:
+                self._milestone(event)
+
+    def _milestone(self, event: AnyEvent) -> None:
+        match event:
+            case RunStarted():
+                self.opening, self.finished = event, None
+            case RunResumed():
+                self.resumed, self.finished = self.resumed + 1, None
+            case LaneReady():
+                self.lanes[event.lane] = event
+            case CellStarted():
+                self.attempts.setdefault(event.cell, {})[event.attempt] = Attempt.of(event)
+            case CellFinished():
+                attempt = self._attempt(event.cell, event.attempt)
+                attempt.ended, attempt.outcome, attempt.check = event.at, event.outcome, event.check
+            case Warned():
+                self.warnings.append(event)
+            case RunFinished():
+                self.finished = event
+            case _:
+                pass
+
+    def _attempt(self, cell: str, number: int) -> Attempt:
+        return self.attempts[cell][number]
+
+    def _sample(self, event: TelemetryRead) -> None:
+        samples = self.telemetry.setdefault(event.lane, [])
+        samples.append(event)
+        if len(samples) > _MAX_SAMPLES:
+            del samples[1:-1:2]
+
+    def view(self, *, run: str, running: bool = False, partial: bool = False) -> RunView:
+        """`partial` counts the newest attempt of a cell that has no complete one (for live screens)."""
+        plan = self.opening.plan if self.opening else {}
+        lanes = tuple(self._lane(name, plan, partial) for name in _lane_names(plan, self.lanes))
+        return RunView(
+            run=run,
+            state="running" if running else "finished" if self.finished else "interrupted",
+            mode=plan.get("mode", "recorded"),
+            tools=plan.get("tools", "recorded"),
+            plan=plan,
+            environment=self.opening.environment if self.opening else {},
+            started_wall=self.opening.wall if self.opening else 0.0,
+            last_at=self.last_at,
+            lanes=lanes,
+            warnings=tuple(self.warnings),
+            exit_code=self.finished.exit_code if self.finished else None,
+            reasons=tuple(self.finished.reasons) if self.finished else (),
+            incomplete=sum(lane.cells_planned - lane.cells_done for lane in lanes),
+        )
+
+    def _lane(self, name: str, plan: dict[str, Any], partial: bool) -> LaneView:
+        ready = self.lanes.get(name)
+        mine = [tries for tries in self.attempts.values() if next(iter(tries.values())).lane == name]
+        counted = [attempt for tries in mine if (attempt := _counted(tries, partial)) is not None]
+        return LaneView(
+            name=name,
+            kind=ready.kind if ready else "unknown",
+            model=ready.model if ready else None,
+            base_url=ready.base_url if ready else "",
+            facts=ready.facts if ready else {},
+            settings=ready.settings if ready else {},
+            attempts=tuple(counted),
+            running=tuple(
+                a for tries in mine for a in tries.values() if a.ended is None and a is _newest(tries)
+            ),
+            telemetry=tuple(self.telemetry.get(name, ())),
+            cells_planned=len(plan.get("traces", ())) * plan.get("repeat", 1),
+            cells_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
+        )
+
+
+def _lane_names(plan: dict[str, Any], ready: Iterable[str]) -> list[str]:
+    planned = [lane["name"] for lane in plan.get("lane", ())]
+    return planned + [name for name in ready if name not in planned]
+
+
+def _newest(tries: dict[int, Attempt]) -> Attempt:
+    return tries[max(tries)]
+
+
+def _counted(tries: dict[int, Attempt], partial: bool) -> Attempt | None:
+    complete = [attempt for attempt in tries.values() if attempt.outcome is not None]
+    if complete:
+        return max(complete, key=lambda attempt: attempt.number)
+    return _newest(tries) if partial else None
+
+
+def load(folder: Path, *, running: bool = False, partial: bool = False) -> RunView:
+    """The view of a run folder. Raises RunFolderError."""
+    fold = Fold()
+    before = 0
+    for event, after in read_from(folder):
+        fold.apply(event, before)
+        before = after
+    return fold.view(run=folder.name, running=running, partial=partial)
