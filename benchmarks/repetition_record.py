@@ -21,8 +21,8 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
-import httpx  # noqa: E402  the OpenMP settings count only before the engine is imported
-import xllamacpp  # noqa: E402
+import httpx
+import xllamacpp
 
 AGENT = (
     "You are a coding agent working in a user's repository. Read a file before you edit it, make the smallest "

@@ -1,0 +1,79 @@
+"""Exact cycles of any period in a stream of text, in constant memory.
+
+The newest characters are looked up in the text before them (`str.rfind`, which runs in C); a hit gives a lag, and
+from then on each piece is compared once with the piece one lag earlier. A long window finds long periods but costs
+more per look, so a detector runs two of these: a short window looked at often, a long one looked at seldom.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Run(NamedTuple):
+    """A stretch of text that equals itself one `period` earlier. Offsets count characters of the whole stream."""
+
+    start: int
+    end: int
+    period: int
+
+    @property
+    def copies(self) -> float:
+        return (self.end - self.start) / self.period
+
+
+class CycleTracker:
+    """Follows the longest periodic run that ends at the newest character.
+
+    `window` bounds memory and the period (characters); `probe` is how many of the newest characters must recur for
+    a lag to be believed.
+    """
+
+    def __init__(self, window: int, probe: int) -> None:
+        self._window = window
+        self._probe = probe
+        self._text = ""
+        self._end = 0
+        self._lag = 0
+        self._start = 0
+
+    def push(self, piece: str) -> Run | None:
+        """Append `piece` and return the run that ends with it, if any."""
+        size = len(piece)
+        self._end += size
+        self._text = text = self._text[-self._window :] + piece
+        lag = self._lag
+        if not lag or text[-size:] != text[-size - lag : -lag]:
+            lag = self._lag = self._find()
+            if not lag:
+                return None
+        return Run(self._start, self._end, lag)
+
+    def tail(self, size: int) -> str:
+        """The newest characters, at most the window."""
+        return self._text[-size:]
+
+    def _find(self) -> int:
+        text = self._text
+        at = text.rfind(text[-self._probe :], 0, len(text) - 1)
+        if at < 0:
+            return 0
+        lag = len(text) - self._probe - at
+        self._start = self._end - lag - _common_suffix(text, lag)
+        return lag
+
+
+def _common_suffix(text: str, lag: int) -> int:
+    """Length of the longest common suffix of `text` and of `text` without its last `lag` characters."""
+    limit = len(text) - lag
+    low, high = 0, 1
+    while high <= limit and text[-high:] == text[-high - lag : -lag]:
+        low, high = high, high * 2
+    high = min(high, limit + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if text[-middle:] == text[-middle - lag : -lag]:
+            low = middle
+        else:
+            high = middle
+    return low
