@@ -1,0 +1,167 @@
+"""The verdict tree: which of a step's losses weighs most, and what caused it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import Literal
+
+from replayer.signals.prefix_reuse.causes import Cause
+from replayer.signals.prefix_reuse.finding import PrefixFinding, StepReuse, Witness
+
+TEMPLATE_TAIL = 8
+"""Tokens at the end of a prompt that may differ when it is continued: the generation prompt and an empty `<think>`."""
+
+_GRANULAR_SHARE = 0.25
+_GRANULAR_TOKENS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the engine and the clock said of one step."""
+
+    usage: int | None
+    metrics: int | None
+    witness: Witness | None
+
+    @property
+    def cached(self) -> int | None:
+        return self.usage if self.usage is not None else self.metrics
+
+    @property
+    def source(self) -> Literal["usage", "metrics"] | None:
+        if self.usage is not None:
+            return "usage"
+        return "metrics" if self.metrics is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    cause: Cause
+    tokens: int
+    detail: str = ""
+
+
+class Diagnosis:
+    """Judges the steps of one lane in order; what an engine reported before tells a full pool from a cache that is off."""
+
+    def __init__(self, block_size: int | None) -> None:
+        self._block = block_size
+        self._hits = 0
+        self._unit = 0
+
+    def finding(self, step: StepReuse, report: Report) -> PrefixFinding:
+        losses = [self._client(step), self._granularity(step), _eviction(step), self._engine(step, report)]
+        worst = max((loss for loss in losses if loss), key=lambda loss: loss.tokens, default=None)
+        worst = worst or _unreported(step, report)
+        self._remember(report)
+        return _finding(step, report, worst)
+
+    def _remember(self, report: Report) -> None:
+        if report.cached:
+            self._hits += 1
+            self._unit = gcd(self._unit, report.cached)
+
+    @staticmethod
+    def _client(step: StepReuse) -> Loss | None:
+        if step.divergence is None or not step.lost:
+            return None
+        return Loss(step.divergence.cause, step.lost, step.divergence.detail)
+
+    def _granularity(self, step: StepReuse) -> Loss | None:
+        """Blocks that fill badly: at least a quarter of what could be shared."""
+        most = step.ideal_by_block_size[1]
+        own = step.ideal + step.evicted
+        lost = most - own
+        if lost < max(_GRANULAR_TOKENS, _GRANULAR_SHARE * most):
+            return None
+        detail = f"{most} tokens are shared, {own} of them in whole blocks of {self._block}"
+        return Loss("block_granularity", lost, detail)
+
+    def _engine(self, step: StepReuse, report: Report) -> Loss | None:
+        cached = report.cached
+        if cached is None or not step.ideal:
+            return None
+        gap = step.ideal - cached
+        if gap <= self._tolerance(step, cached):
+            return None
+        cause, detail = self._none_cached(step, report) if not cached else self._some_cached(step, gap)
+        return Loss(cause, gap, detail)
+
+    def _tolerance(self, step: StepReuse, cached: int) -> int:
+        """Blocks of unknown size round down; tokens that are not the engine's own are a few percent off."""
+        blocks = self._unit - 1 if cached and not self._block else 0
+        guess = 0 if step.token_source == "engine" else step.prompt_tokens // 20
+        return max(blocks, guess, 0 if self._block else 1)
+
+    def _none_cached(self, step: StepReuse, report: Report) -> tuple[Cause, str]:
+        if report.metrics:
+            return "counter_broken", f"usage says 0, the metrics counted {report.metrics}"
+        if report.witness == "cached":
+            return "counter_broken", "0 reported, but the first token came as fast as from a warm cache"
+        if self._hits:
+            return "eviction", "the cache worked before; these blocks are gone"
+        return "cache_off", "" if self._block else f"or its blocks are longer than {step.ideal} tokens"
+
+    @staticmethod
+    def _some_cached(step: StepReuse, gap: int) -> tuple[Cause, str]:
+        if gap <= step.shared_generated:
+            return "retokenisation", "the prompt was reused, what was generated after it was not"
+        return "eviction", "only a part of the shared prefix was still there"
+
+
+def _eviction(step: StepReuse) -> Loss | None:
+    return Loss("eviction", step.evicted, "the pool holds too few tokens") if step.evicted else None
+
+
+def _unreported(step: StepReuse, report: Report) -> Loss | None:
+    if report.cached is not None or not step.ideal:
+        return None
+    told = {
+        "cached": "the first token came as fast as from a warm cache",
+        "recomputed": "the first token came as slowly as from a cold cache",
+    }
+    return Loss("not_reported", 0, told.get(report.witness or "", ""))
+
+
+def _disagreements(step: StepReuse, report: Report) -> tuple[str, ...]:
+    found = []
+    if report.usage is not None and report.metrics is not None and report.usage != report.metrics:
+        found.append(f"usage says {report.usage} cached tokens, the metrics counted {report.metrics}")
+    cached = report.cached
+    if cached is not None and report.witness and (report.witness == "cached") != (2 * cached > step.ideal):
+        found.append(
+            f"{report.source} says {cached} cached tokens, the time to first token says {report.witness}"
+        )
+    if cached is not None and cached > step.ideal + step.evicted and step.token_source == "engine":
+        found.append(
+            f"{report.source} says {cached} cached tokens, this lane had sent at most {step.ideal + step.evicted}"
+        )
+    return tuple(found)
+
+
+def _finding(step: StepReuse, report: Report, worst: Loss | None) -> PrefixFinding:
+    place = step.divergence if worst and step.divergence and worst.cause == step.divergence.cause else None
+    return PrefixFinding(
+        key=step.key,
+        prompt_tokens=step.prompt_tokens,
+        ideal=step.ideal,
+        ideal_by_block_size=step.ideal_by_block_size,
+        shared=step.shared,
+        expected=step.expected,
+        reported=report.cached,
+        source=report.source,
+        gap=None if report.cached is None else step.ideal - report.cached,
+        cause=worst.cause if worst else None,
+        lost_tokens=worst.tokens if worst else 0,
+        message_index=place.message_index if place else None,
+        path=place.path if place else None,
+        offset=place.offset if place else None,
+        excerpt_before=place.before if place else "",
+        excerpt_after=place.after if place else "",
+        detail=worst.detail if worst else "",
+        previous=step.previous,
+        witness=report.witness,
+        disagreements=_disagreements(step, report),
+        token_source=step.token_source,
+    )

@@ -1,0 +1,221 @@
+"""Where and why one request stops being a continuation of an earlier one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from replayer.signals.prefix_reuse.causes import Cause
+from replayer.signals.prefix_reuse.messages import (
+    Field,
+    excerpt,
+    fields,
+    first_difference,
+    is_reasoning,
+    parsed,
+    tool_names,
+)
+from replayer.signals.prefix_reuse.volatile import volatile
+
+_PRUNED = re.compile(
+    r"(?i)\b(?:clear|prun|truncat|omit|elid|remov|compact|strip|snip|trim|drop|hidden|redact|content too long)"
+)
+_THINK = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One request as it was sent: messages as JSON bytes, and the tools as one JSON array."""
+
+    messages: tuple[bytes, ...]
+    tools: bytes = b"[]"
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The first difference between a request and the earlier one that it should continue.
+
+    `offset` counts characters in the text at `path`; `message_index` is None where the difference lies in the
+    tools or in a field beside the messages.
+    """
+
+    cause: Cause
+    message_index: int | None
+    path: str
+    offset: int
+    before: str
+    after: str
+    detail: str = ""
+
+
+def diverge(old: Conversation, new: Conversation) -> Divergence | None:
+    """None when `new` continues `old`, repeats it, or goes back to an earlier point of it."""
+    same = shared_messages(old, new)
+    heads = 1 if old.messages and new.messages and _role(new.messages[0]) in ("system", "developer") else 0
+    if same < heads:
+        return _in_messages(old.messages, new.messages, same)
+    if old.tools != new.tools:
+        return _in_tools(old.tools, new.tools)
+    if same == len(old.messages) or same == len(new.messages):
+        return None
+    return _in_messages(old.messages, new.messages, same)
+
+
+def shared_messages(old: Conversation, new: Conversation) -> int:
+    same = 0
+    for one, other in zip(old.messages, new.messages, strict=False):
+        if one is not other and one != other:
+            break
+        same += 1
+    return same
+
+
+def _in_tools(old: bytes, new: bytes) -> Divergence:
+    before, after = orjson.loads(old), orjson.loads(new)
+    place = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if _raw(a) != _raw(b)), None)
+    if place is None:
+        place = min(len(before), len(after))
+    a = _raw(before[place]) if place < len(before) else ""
+    b = _raw(after[place]) if place < len(after) else ""
+    offset = first_difference(a, b)
+    kind = volatile(a, b, offset)
+    cause: Cause = {"clock": "clock_or_date", "random": "random_id_or_hash"}.get(kind or "", "tool_list")  # type: ignore[assignment]
+    if sorted(map(_raw, before)) == sorted(map(_raw, after)):
+        cause, detail = "tool_list", "the same tools in another order"
+    else:
+        detail = _tool_change(before, after, place)
+    return Divergence(cause, None, f"tools[{place}]", offset, excerpt(a, offset), excerpt(b, offset), detail)
+
+
+def _tool_change(before: list[Any], after: list[Any], place: int) -> str:
+    gone = set(tool_names(before)) - set(tool_names(after))
+    added = set(tool_names(after)) - set(tool_names(before))
+    parts = [f"without {', '.join(sorted(gone))}"] if gone else []
+    parts += [f"with {', '.join(sorted(added))}"] if added else []
+    if not parts:
+        same = before[place : place + 1] == after[place : place + 1]
+        parts = ["the keys of a schema in another order" if same else "another definition of a tool"]
+    return "; ".join(parts)
+
+
+def _in_messages(old: Sequence[bytes], new: Sequence[bytes], at: int) -> Divergence:
+    gone = _dropped(old, new, at)
+    if gone is not None:
+        return _moved("message_dropped", old, new, at, gone)
+    if _role(old[at]) == _role(new[at]):
+        return _edited(old[at], new[at], at)
+    if old[at] in new[at + 1 :]:
+        return _moved("message_rewritten", old, new, at, "a message was inserted here")
+    if at == len(old) - 1:
+        return _moved("message_dropped", old, new, at, "the last message of the earlier request is gone")
+    return _moved("message_rewritten", old, new, at, "another message stands here")
+
+
+def _dropped(old: Sequence[bytes], new: Sequence[bytes], at: int) -> str | None:
+    """How the rest of the conversation moved up, when it did."""
+    reach = min(len(old), len(new))
+    if any(old[n] == new[n] for n in range(at + 1, reach)) and _role(old[at]) == _role(new[at]):
+        return None
+    for head, what in ((at, ""), (at + 1, "; a new message stands for them")):
+        place = _find(old, new, at + 1, head)
+        if place is not None and place > head:
+            return f"{place - at} message{'s' * (place - at > 1)} gone from here{what}"
+    return None
+
+
+def _find(old: Sequence[bytes], new: Sequence[bytes], begin: int, head: int) -> int | None:
+    """Where in `old`, from `begin` on, the messages `new[head:]` go on; two in a row must agree."""
+    if head >= len(new):
+        return None
+    for place in range(begin, len(old)):
+        if (
+            old[place] == new[head]
+            and old[place + 1 : place + 2] == new[head + 1 : head + 2][: len(old) - place - 1]
+        ):
+            return place
+    return None
+
+
+def _moved(cause: Cause, old: Sequence[bytes], new: Sequence[bytes], at: int, detail: str) -> Divergence:
+    before, after = _body(old[at]), _body(new[at])
+    return Divergence(cause, at, f"messages[{at}]", 0, excerpt(before, 0), excerpt(after, 0), detail)
+
+
+def _edited(old: bytes, new: bytes, at: int) -> Divergence:
+    before, after = fields(old), fields(new)
+    one, other = _first_field(before, after)
+    path = (one or other or Field("content", "")).path
+    a, b = one.text if one else "", other.text if other else ""
+    offset = first_difference(a, b)
+    cause, detail = _edit_cause(_role(old), path, a, b, offset)
+    return Divergence(
+        cause, at, f"messages[{at}].{path}", offset, excerpt(a, offset), excerpt(b, offset), detail
+    )
+
+
+def _first_field(before: list[Field], after: list[Field]) -> tuple[Field | None, Field | None]:
+    """The first field that differs, missing ones included."""
+    ours, theirs = dict(before), dict(after)
+    for path in list(dict.fromkeys([*ours, *theirs])):
+        if ours.get(path) != theirs.get(path):
+            one, other = ours.get(path), theirs.get(path)
+            return (
+                Field(path, one) if one is not None else None,
+                Field(path, other) if other is not None else None,
+            )
+    return None, None
+
+
+def _edit_cause(role: str, path: str, a: str, b: str, offset: int) -> tuple[Cause, str]:
+    if is_reasoning(path) or _without_thought(a, b):
+        return "reasoning_stripped", "reasoning was sent before and is not any more"
+    if path.endswith("arguments") and _same_json(a, b):
+        return "arguments_reserialised", "equal values, other spacing, escapes or key order"
+    kind = volatile(a, b, offset)
+    if kind == "clock":
+        return "clock_or_date", ""
+    if kind == "random" or path.endswith(("].id", "tool_call_id")):
+        return "random_id_or_hash", ""
+    if role in ("system", "developer"):
+        return "system_prompt_edited", ""
+    if _is_pruned(a, b):
+        return "message_dropped", f"content pruned from {len(a)} to {len(b)} characters"
+    return "message_rewritten", ""
+
+
+def _without_thought(a: str, b: str) -> bool:
+    return bool(_THINK.search(a)) and _THINK.sub("", a).strip() == _THINK.sub("", b).strip()
+
+
+def _is_pruned(a: str, b: str) -> bool:
+    """`b` is `a` emptied, cut, with its middle left out, or replaced by a short note that says so."""
+    if len(b) >= len(a):
+        return False
+    head = first_difference(a, b)
+    tail = first_difference(a[head:][::-1], b[head:][::-1])
+    note = b[head : len(b) - tail]
+    return not note.strip() or (len(note) <= 200 and bool(_PRUNED.search(note)))
+
+
+def _same_json(a: str, b: str) -> bool:
+    try:
+        return bool(orjson.loads(a) == orjson.loads(b))
+    except orjson.JSONDecodeError:
+        return "".join(a.split()) == "".join(b.split())
+
+
+def _role(message: bytes) -> str:
+    return str(parsed(message).get("role", ""))
+
+
+def _body(message: bytes) -> str:
+    texts = [found.text for found in fields(message)[1:] if found.text]
+    return texts[0] if texts else ""
+
+
+def _raw(value: Any) -> str:
+    return orjson.dumps(value).decode()

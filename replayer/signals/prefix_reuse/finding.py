@@ -1,0 +1,78 @@
+"""What the signal states of one request: the ideal, what was reported, and the reason for the gap."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from replayer.signals.prefix_reuse.causes import Cause
+from replayer.signals.prefix_reuse.divergence import Divergence
+
+Witness = Literal["cached", "recomputed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReuse:
+    """What is known before the engine answers. All figures are tokens of `token_source`."""
+
+    key: str
+    prompt_tokens: int
+    shared: int
+    """Longest prefix shared with any earlier request of the lane or what was generated for it."""
+    ideal: int
+    """What the engine could at best reuse: own block size, speculative back-off, capacity."""
+    ideal_by_block_size: dict[int, int]
+    """For blocks of 1, 16 and the engine's own, with no bound on the pool."""
+    evicted: int = 0
+    """Tokens of the ideal that a pool of the known capacity no longer holds."""
+    shared_generated: int = 0
+    """How much of `shared` lies in what was generated for the request that this one continues."""
+    expected: int = 0
+    """What a request that only appends to the one it continues would share."""
+    previous: str | None = None
+    """Key of the request that this one continues."""
+    best: str | None = None
+    """Key of the earlier request with which the longest prefix is shared."""
+    divergence: Divergence | None = None
+    token_source: str = "engine"
+
+    @property
+    def lost(self) -> int:
+        """Tokens that the client or the template made the engine compute again."""
+        return max(0, self.expected - self.shared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefixFinding:
+    """The serialisable finding of one step. None is unknown, never 0."""
+
+    key: str
+    prompt_tokens: int
+    ideal: int
+    ideal_by_block_size: dict[int, int]
+    shared: int
+    expected: int
+    reported: int | None
+    source: Literal["usage", "metrics"] | None
+    gap: int | None
+    """Ideal minus reported."""
+    cause: Cause | None
+    lost_tokens: int
+    """Tokens computed again for the sake of `cause`."""
+    message_index: int | None = None
+    path: str | None = None
+    offset: int | None = None
+    excerpt_before: str = ""
+    excerpt_after: str = ""
+    detail: str = ""
+    previous: str | None = None
+    witness: Witness | None = None
+    """What the time to first token says, where it can tell."""
+    disagreements: tuple[str, ...] = ()
+    """Sources that contradict each other; they are shown, never averaged."""
+    token_source: str = "engine"
+
+    def as_dict(self) -> dict[str, Any]:
+        data = asdict(self)
+        data["ideal_by_block_size"] = {str(size): n for size, n in self.ideal_by_block_size.items()}
+        return data

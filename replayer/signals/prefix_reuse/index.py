@@ -1,0 +1,187 @@
+"""A radix tree over token streams: the longest prefix shared with anything a lane has sent or received."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from replayer.signals.prefix_reuse.tokens import WIDTH, Segment, common
+
+_RECENT = 64
+"""Streams that may still be extended or gone on from, and are therefore never forgotten."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """An edge and the point at its end. `depth` is in tokens from the root, `label` the edge's packed tokens."""
+
+    label: bytes
+    depth: int
+    parent: Node | None
+    order: int
+    owner: str = ""
+    """Key of the stream that first brought this edge."""
+    children: dict[bytes, Node] = field(default_factory=dict)
+    seen: int = 0
+    """Clock of the last stream that ended here; only leaves are ever forgotten by it."""
+    used: int = 0
+    resident: int = 0
+    """Depth up to which the pool still holds this edge (see `pool.py`)."""
+    pins: int = 0
+    """Children in which or below which the pool holds tokens."""
+
+    @property
+    def start(self) -> int:
+        return self.parent.depth if self.parent else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A point on the edge that ends in `node`. Splits leave it valid: they only insert nodes above."""
+
+    node: Node
+    depth: int
+
+    def resolve(self) -> Position:
+        node = self.node
+        while node.parent is not None and node.parent.depth >= self.depth:
+            node = node.parent
+        return Position(node, self.depth)
+
+
+class RadixIndex:
+    """Streams of tokens, each distinct token stored once.
+
+    A stream that starts with the same segment objects as the one before goes on from where those ended, so its
+    cost is that of its new tokens. `limit` bounds the tokens kept: the branches seen longest ago go first.
+    """
+
+    def __init__(self, limit: int = 32_000_000) -> None:
+        self._order = count(1)
+        self.root = Node(b"", 0, None, 0)
+        self.tokens = 0
+        self.forgotten = 0
+        """Tokens dropped because of the limit."""
+        self._limit = limit
+        self._clock = 0
+        self._owner = ""
+        self._last: tuple[Segment, ...] = ()
+        self._marks: list[Position] = [Position(self.root, 0)]
+
+    def add(self, segments: Sequence[Segment], owner: str = "") -> tuple[Position, Position]:
+        """Store a stream. Returns the point up to which its tokens were known, and its end."""
+        self._owner = owner
+        known = self._known(segments)
+        del self._marks[known + 1 :]
+        position = self._marks[known].resolve()
+        met: Position | None = None
+        for segment in segments[known:]:
+            position, matched = (position, 0) if met else self._walk(position, segment)
+            if matched * WIDTH < len(segment):
+                met = met or position
+                position = self._grow(position, segment[matched * WIDTH :])
+            self._marks.append(position)
+        self._last = tuple(segments)
+        self._see(position)
+        return met or position, position
+
+    def extend(self, position: Position, segment: Segment, owner: str = "") -> Position:
+        """Store what followed a stream, without making it the stream that the next one is compared with."""
+        self._owner = owner
+        position, matched = self._walk(position.resolve(), segment)
+        if matched * WIDTH < len(segment):
+            position = self._grow(position, segment[matched * WIDTH :])
+        self._see(position)
+        return position
+
+    def split(self, position: Position) -> Node:
+        """The node that ends exactly at a position."""
+        position = position.resolve()
+        node, depth = position.node, position.depth
+        if node.depth == depth or node.parent is None:
+            return node
+        return self._split(node, depth)
+
+    def _known(self, segments: Sequence[Segment]) -> int:
+        known = 0
+        for ours, theirs in zip(self._last, segments, strict=False):
+            if ours is not theirs and ours != theirs:
+                break
+            known += 1
+        return known
+
+    def _walk(self, position: Position, segment: Segment) -> tuple[Position, int]:
+        node, depth = position.node, position.depth
+        done, end = 0, len(segment)
+        while done < end:
+            if depth == node.depth:
+                child = node.children.get(segment[done : done + WIDTH])
+                if child is None:
+                    break
+                node = child
+            at = (depth - node.start) * WIDTH
+            step = min(len(node.label) - at, end - done)
+            matched = common(node.label[at : at + step], segment[done : done + step])
+            depth += matched
+            done += matched * WIDTH
+            if matched * WIDTH < step:
+                break
+        return Position(node, depth), done // WIDTH
+
+    def _grow(self, position: Position, label: bytes) -> Position:
+        parent = self.split(position)
+        depth = parent.depth + len(label) // WIDTH
+        child = Node(label, depth, parent, next(self._order), self._owner, resident=parent.depth)
+        parent.children[label[:WIDTH]] = child
+        self.tokens += len(label) // WIDTH
+        return Position(child, depth)
+
+    def _split(self, node: Node, depth: int) -> Node:
+        parent = node.parent
+        assert parent is not None
+        cut = (depth - parent.depth) * WIDTH
+        upper = Node(node.label[:cut], depth, parent, next(self._order), node.owner, used=node.used)
+        upper.resident = min(node.resident, depth)
+        node.resident = max(node.resident, depth)
+        upper.pins = int(node.resident > depth or node.pins > 0)
+        upper.children[node.label[cut : cut + WIDTH]] = node
+        parent.children[node.label[:WIDTH]] = upper
+        node.label, node.parent = node.label[cut:], upper
+        return upper
+
+    def _see(self, position: Position) -> None:
+        self._clock += 1
+        position.resolve().node.seen = self._clock
+        if self.tokens > self._limit:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Drop whole leaves, oldest first, down to three quarters of the limit; never a recent stream."""
+        goal = self._limit * 3 // 4
+        while self.tokens > goal:
+            old = sorted(self._forgettable(), key=lambda leaf: leaf.seen)
+            if not old:
+                return
+            for leaf in old:
+                self._drop(leaf)
+                if self.tokens <= goal:
+                    return
+
+    def _forgettable(self) -> list[Node]:
+        """Leaves that no recent stream ended in and that hold no block of the pool."""
+        found, stack = [], [self.root]
+        while stack:
+            node = stack.pop()
+            stack.extend(node.children.values())
+            if not node.children and node.seen < self._clock - _RECENT and node.resident <= node.start:
+                found.append(node)
+        return found
+
+    def _drop(self, leaf: Node) -> None:
+        assert leaf.parent is not None
+        del leaf.parent.children[leaf.label[:WIDTH]]
+        leaf.parent.seen = max(leaf.parent.seen, leaf.seen)
+        tokens = len(leaf.label) // WIDTH
+        self.tokens -= tokens
+        self.forgotten += tokens

@@ -1,0 +1,99 @@
+"""Chat messages as comparable data: canonical bytes for whole messages, named texts for their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+Message = Mapping[str, Any] | bytes
+"""An OpenAI chat message, parsed or as its JSON."""
+
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+
+
+class Field(NamedTuple):
+    """One text of a message. `path` is relative to the message: `content`, `tool_calls[0].function.arguments`."""
+
+    path: str
+    text: str
+
+
+def as_bytes(message: Message) -> bytes:
+    return message if isinstance(message, bytes) else orjson.dumps(message, default=str)
+
+
+def parsed(message: Message) -> dict[str, Any]:
+    value = orjson.loads(message) if isinstance(message, bytes) else dict(message)
+    return value if isinstance(value, dict) else {}
+
+
+def fields(message: Message) -> list[Field]:
+    """The texts of a message in the order in which chat templates write them."""
+    value = parsed(message)
+    found = [Field("role", str(value.get("role", "")))]
+    found += [Field(key, _text(value[key])) for key in _REASONING if value.get(key) is not None]
+    found += _content(value.get("content"))
+    calls = value.get("tool_calls")
+    for number, call in enumerate(calls if isinstance(calls, list) else []):
+        found += _call(f"tool_calls[{number}]", call)
+    known = {"role", "content", "tool_calls", *_REASONING}
+    found += [Field(key, _text(item)) for key, item in value.items() if key not in known and item is not None]
+    return found
+
+
+def is_reasoning(path: str) -> bool:
+    return path in _REASONING
+
+
+def excerpt(text: str, offset: int, reach: int = 60) -> str:
+    return text[max(0, offset - reach) : offset + reach]
+
+
+def first_difference(a: str, b: str) -> int:
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _content(content: Any) -> list[Field]:
+    if content is None or content == "":
+        return []
+    if not isinstance(content, list) or len(content) == 1:
+        return [Field("content", _part(content[0]) if isinstance(content, list) else _text(content))]
+    return [Field(f"content[{n}]", _part(part)) for n, part in enumerate(content)]
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, dict) and isinstance(part.get("text"), str):
+        return str(part["text"])
+    return _text(part)
+
+
+def _call(path: str, call: Any) -> Iterator[Field]:
+    if not isinstance(call, dict):
+        yield Field(path, _text(call))
+        return
+    function = call.get("function")
+    if isinstance(function, dict):
+        yield Field(f"{path}.function.name", _text(function.get("name", "")))
+        yield Field(f"{path}.function.arguments", _text(function.get("arguments", "")))
+    yield Field(f"{path}.id", _text(call.get("id", "")))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+
+
+def tool_names(tools: Sequence[Any]) -> list[str]:
+    names = []
+    for tool in tools:
+        function = tool.get("function", tool) if isinstance(tool, dict) else {}
+        names.append(str(function.get("name", "")) if isinstance(function, dict) else "")
+    return names

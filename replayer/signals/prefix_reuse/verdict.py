@@ -1,0 +1,79 @@
+"""A session's prefix reuse in one sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+
+from replayer.signals.prefix_reuse.causes import FIXES, PHRASES, Cause
+from replayer.signals.prefix_reuse.finding import PrefixFinding
+
+
+def session_verdict(findings: Sequence[PrefixFinding]) -> str:
+    """One sentence: since when, where, why, at what price, and the fix where there is one."""
+    weights: Counter[Cause] = Counter()
+    for found in findings:
+        if found.cause:
+            weights[found.cause] += max(1, found.lost_tokens)
+    if not weights:
+        return _healthy(findings)
+    cause = weights.most_common(1)[0][0]
+    hit = [n for n, found in enumerate(findings) if found.cause == cause]
+    price = "" if cause == "not_reported" else f"; {_price([findings[n] for n in hit])}"
+    sentence = f"{_when(hit, len(findings))} {_what(cause, [findings[n] for n in hit])}{price}"
+    return f"{sentence}; fix: {FIXES[cause]}." if cause in FIXES else f"{sentence}."
+
+
+def _when(hit: Sequence[int], total: int) -> str:
+    if len(hit) == 1:
+        return f"request {hit[0] + 1} of {total}"
+    if len(hit) == total - hit[0]:
+        return f"every request since turn {hit[0] + 1}"
+    return f"{len(hit)} of {total} requests, from turn {hit[0] + 1} on,"
+
+
+def _what(cause: Cause, hit: Sequence[PrefixFinding]) -> str:
+    verb = "differs" if len(hit) == 1 else "differ"
+    place, often = Counter((found.message_index, found.path, found.offset) for found in hit).most_common(1)[0]
+    index, path, offset = place
+    if path is None:
+        return f"{'falls' if len(hit) == 1 else 'fall'} short: {PHRASES[cause]}{_detail(hit)}"
+    mostly = "" if often == len(hit) else "mostly "
+    return f"{verb} {mostly}at {_where(index, path)}, offset {offset}: {PHRASES[cause]}{_owner(cause, path)}"
+
+
+def _where(index: int | None, path: str) -> str:
+    return f"message {index} ({path})" if index is not None else path or "the tokens"
+
+
+def _owner(cause: Cause, path: str) -> str:
+    return (
+        " in the system prompt"
+        if cause in ("clock_or_date", "random_id_or_hash") and path.startswith("messages[0]")
+        else ""
+    )
+
+
+def _detail(hit: Sequence[PrefixFinding]) -> str:
+    return f" ({hit[-1].detail})" if hit[-1].detail else ""
+
+
+def _price(hit: Sequence[PrefixFinding]) -> str:
+    lost, prompt = (
+        round(median(values)) for values in zip(*((f.lost_tokens, f.prompt_tokens) for f in hit), strict=True)
+    )
+    each = "each turn" if len(hit) > 1 else "there"
+    return f"{lost:,} of {prompt:,} prompt tokens are recomputed {each}"
+
+
+def _healthy(findings: Sequence[PrefixFinding]) -> str:
+    prompt = sum(found.prompt_tokens for found in findings)
+    if not prompt:
+        return "no request to judge."
+    ideal = sum(found.ideal for found in findings) / prompt
+    told = [found for found in findings if found.reported is not None]
+    if not told:
+        return f"healthy as far as the requests go: {ideal:.1%} of the prompt tokens can be reused; nothing was reported."
+    real = sum(found.reported or 0 for found in told) / sum(found.prompt_tokens for found in told)
+    return f"healthy: {real:.1%} of the prompt tokens were reused, the ideal is {ideal:.1%}."

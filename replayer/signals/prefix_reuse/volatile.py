@@ -1,0 +1,78 @@
+"""Recognises what changes by itself from request to request: clocks, dates, random ids and hashes."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Literal
+
+_WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[AaPp]\.?[Mm]\.?)?"
+_CLOCKS = [
+    re.compile(pattern)
+    for pattern in (
+        rf"\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?:[T _]{_TIME}(?:\s?Z|\s?[+-]\d{{2}}:?\d{{2}})?)?",
+        r"\b\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}\b",
+        r"\b20\d{6}(?:[T_-]?\d{4,6})?Z?\b",
+        rf"\b{_TIME}",
+        rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?",
+        rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.?[ -]{_MONTH}\b(?:[ -]\d{{2,4}})?",
+        rf"\b{_MONTH} \d{{4}}\b",
+        rf"\b{_WEEKDAY}\b",
+        r"\b1[5-9]\d{8}(?:\d{3}){0,3}(?:\.\d+)?\b",
+        r"\b\d+(?:\.\d+)? ?(?:s|sec|seconds?|minutes?|min|hours?|days?) (?:ago|elapsed|left|remaining)\b",
+        r"(?i)\b(?:uptime|elapsed|timestamp|time|clock|now|today)\W{1,3}\d[\d.:]*",
+    )
+]
+_REACH = 48
+
+_WORD = re.compile(r"[0-9A-Za-z]+(?:[-+/=][0-9A-Za-z]+)*=*")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_HEX = re.compile(r"[0-9a-fA-F]{7,}")
+_LABEL = re.compile(
+    r"(?i)(?:\b|_)(?:id|uuid|guid|nonce|session|request|trace|span|hash|token|sha\d*|md5|salt|seed|key|cch|etag|digest"
+    r"|build|commit|checksum|fingerprint|conversation|thread|correlation|run|call)[a-z_]*[\"']?[\s:=_#\-\"']{1,4}$"
+)
+
+
+def volatile(before: str, after: str, offset: int) -> Literal["clock", "random"] | None:
+    """What kind of changing value two texts first differ in, at `offset`; None for any other edit."""
+    if _clock_at(before, offset) and _clock_at(after, offset):
+        return "clock"
+    return "random" if _random_at(before, after, offset) else None
+
+
+def _clock_at(text: str, offset: int) -> bool:
+    begin = max(0, offset - _REACH)
+    window = text[begin : offset + _REACH]
+    place = offset - begin
+    return any(
+        match.start() <= place < match.end() for pattern in _CLOCKS for match in pattern.finditer(window)
+    )
+
+
+def _random_at(before: str, after: str, offset: int) -> bool:
+    old, new = _word_at(before, offset), _word_at(after, offset)
+    if old is None or new is None or before[old.end() : old.end() + 8] != after[new.end() : new.end() + 8]:
+        return False
+    one, other = old.group(), new.group()
+    if _looks_random(one) and _looks_random(other) and abs(len(one) - len(other)) <= max(2, len(one) // 8):
+        return True
+    return min(len(one), len(other)) >= 4 and bool(_LABEL.search(before[: old.start()][-40:]))
+
+
+def _word_at(text: str, offset: int) -> re.Match[str] | None:
+    begin = max(0, offset - 80)
+    for match in _WORD.finditer(text, begin, offset + 200):
+        if match.start() <= offset < match.end():
+            return match
+    return None
+
+
+def _looks_random(word: str) -> bool:
+    """Digits and letters mixed as no name or version is; long plain numbers and hex strings too."""
+    if _UUID.fullmatch(word) or (_HEX.fullmatch(word) and any(c.isdigit() for c in word)):
+        return True
+    changes = sum(a.isdigit() != b.isdigit() for a, b in pairwise(word))
+    return len(word) >= 5 and changes >= 2 and any(c.isalpha() for c in word)

@@ -1,0 +1,32 @@
+"""Time to first token as an independent witness of prefix reuse, for lanes that run one stream at a time."""
+
+from __future__ import annotations
+
+from replayer.signals.prefix_reuse.finding import StepReuse, Witness
+
+_CLEAR = 2.0
+"""How many times longer a full prefill must be than the ideal one before a time can tell them apart."""
+
+
+class TtftWitness:
+    """Learns the lane's pace from requests that nothing can have been cached for."""
+
+    def __init__(self) -> None:
+        self._tokens = 0
+        self._ns = 0
+
+    def learn(self, step: StepReuse, ttft_ns: int) -> None:
+        """Keep the longest cold request: the fixed cost weighs least in it."""
+        if step.shared * 8 <= step.prompt_tokens and step.prompt_tokens > self._tokens:
+            self._tokens, self._ns = step.prompt_tokens, ttft_ns
+
+    def judge(self, step: StepReuse, ttft_ns: int) -> Witness | None:
+        """`cached` or `recomputed`, whichever prefill time is nearer on a ratio scale; None when it cannot tell."""
+        if not self._tokens or not step.ideal:
+            return None
+        pace = self._ns / self._tokens
+        cold = pace * step.prompt_tokens
+        warm = pace * max(1, step.prompt_tokens - step.ideal)
+        if cold < _CLEAR * warm:
+            return None
+        return "cached" if ttft_ns * ttft_ns < cold * warm else "recomputed"
