@@ -1,0 +1,247 @@
+"""What the simulated model says to a request: the recorded reply of the turn it matches, or a stand-in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+
+from replayer.engines.simulated.tokens import content_text
+from replayer.traces.reader import Trace
+from replayer.traces.schema import (
+    AssistantItem,
+    CompactionItem,
+    Item,
+    ReasoningItem,
+    ToolCallItem,
+    ToolResultItem,
+    UserItem,
+)
+
+_WORDS = [
+    "the",
+    "function",
+    "returns",
+    "early",
+    "when",
+    "queue",
+    "is",
+    "empty",
+    "so",
+    "each",
+    "call",
+    "keeps",
+    "its",
+    "own",
+    "buffer",
+    "and",
+    "a",
+    "second",
+    "reader",
+    "sees",
+    "stale",
+    "bytes",
+    "until",
+    "flush",
+    "runs",
+    "again",
+    "with",
+    "new",
+    "size",
+    "limit",
+    "from",
+    "config",
+    "file",
+    "test",
+    "then",
+    "passes",
+]
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call to deliver. `generated` is the argument text that the model wrote, where a parser changed it."""
+
+    name: str
+    arguments: str
+    id: str | None = ""
+    """Empty: the server makes one up. None: sent as null."""
+    index: int | None = None
+    generated: str | None = None
+    dropped: bool = False
+    """Generated, but not delivered."""
+
+
+@dataclass(slots=True)
+class Reply:
+    """One reply before it is cut into events."""
+
+    reasoning: str = ""
+    content: str = ""
+    calls: list[Call] = field(default_factory=list)
+    finish: str | None = None
+    """None: `tool_calls` with calls, else `stop`."""
+    limit: int | None = None
+    """Generation is cut after so many tokens, for which the reason is `finish` or `length`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The recorded turn that a request belongs to. `key` seeds everything random about its reply."""
+
+    key: str
+    turn: int
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    trace: Trace
+    turn: int
+    opening: str
+
+
+class Script:
+    """The replies of some traces, found by what a request's messages look like.
+
+    Tolerant of what a replay changes: a marker or another system prompt, other call ids, live tool results.
+    A turn is found by its last user or tool message and the number of assistant rounds before it; failing that by
+    the rounds alone, within the trace that opens with the same user message.
+    """
+
+    def __init__(self, paths: Sequence[str] = ()) -> None:
+        self._by_last: dict[tuple[str, int], list[_Entry]] = defaultdict(list)
+        self._by_rounds: dict[int, list[_Entry]] = defaultdict(list)
+        for path in paths:
+            self._load(Trace.open(Path(path)))
+
+    def match(self, messages: Sequence[dict[str, Any]], tools: Any) -> Match:
+        opening, last, rounds = _look(messages)
+        entries = self._by_last.get((last, rounds)) or self._by_rounds.get(rounds, [])
+        entries = [entry for entry in entries if _akin(opening, entry.opening)] or entries
+        if not entries:
+            key = hashlib.sha256(last.encode()).hexdigest()[:16]
+            return Match(key, rounds, stand_in(key, messages, tools))
+        entry = entries[0]
+        key = f"{entry.trace.header.trace_id}/{entry.turn}"
+        return Match(key, rounds, _recorded(entry))
+
+    def _load(self, trace: Trace) -> None:
+        shapes = [_shape(item) for item in trace.items()]
+        for turn in trace.turns:
+            context = [shapes[number] for number in trace.context(turn.id)]
+            said = [text for role, text in context if role == "other"]
+            entry = _Entry(trace, turn.id, said[0] if said else "")
+            rounds = _rounds([role for role, _ in context])
+            self._by_last[(said[-1] if said else "", rounds)].append(entry)
+            self._by_rounds[rounds].append(entry)
+
+
+def _digest(text: str) -> str:
+    return text if len(text) <= 64 else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _akin(a: str, b: str) -> bool:
+    """Equal openings; short ones are kept as text, where a marker before or after is forgiven."""
+    return a == b or (bool(b) and (a.endswith(b) or a.startswith(b)))
+
+
+def _shape(item: Item) -> tuple[str, str]:
+    """(assistant | other | none, digest of the text)."""
+    match item:
+        case AssistantItem() | ReasoningItem() | ToolCallItem():
+            return "assistant", ""
+        case UserItem(content=content) | ToolResultItem(content=content):
+            return "other", _digest(content if isinstance(content, str) else content_text(list(content)))
+        case CompactionItem(text=text):
+            return "other", _digest(text)
+    return "none", ""
+
+
+def _look(messages: Sequence[dict[str, Any]]) -> tuple[str, str, int]:
+    roles = [
+        {"assistant": "assistant", "user": "other", "tool": "other"}.get(str(m.get("role")), "none")
+        for m in messages
+    ]
+    said = [m for m, role in zip(messages, roles, strict=True) if role == "other"]
+    if not said:
+        return "", "", _rounds(roles)
+    first, last = (_digest(content_text(m.get("content"))) for m in (said[0], said[-1]))
+    return first, last, _rounds(roles)
+
+
+def _rounds(roles: Sequence[str]) -> int:
+    roles = [role for role in roles if role != "none"]
+    return sum(
+        role == "assistant" and (at == 0 or roles[at - 1] != "assistant") for at, role in enumerate(roles)
+    )
+
+
+def _recorded(entry: _Entry) -> Reply:
+    turn = entry.trace.turns[entry.turn]
+    reply = Reply()
+    for number in turn.produced:
+        match entry.trace.item(number):
+            case AssistantItem(text=text):
+                reply.content += text
+            case ReasoningItem(text=text):
+                reply.reasoning += text
+            case ToolCallItem(name=name, arguments=arguments):
+                reply.calls.append(Call(name, arguments))
+    if turn.finish_reason == "length":
+        reply.finish = "length"
+    return reply
+
+
+def stand_in(key: str, messages: Sequence[dict[str, Any]], tools: Any) -> Reply:
+    """Without a recorded turn: a call of the first tool after a user message, else a deterministic text."""
+    rng = Random(key)
+    last = messages[-1].get("role") if messages else None
+    if tools and last == "user":
+        function = tools[0].get("function", {})
+        schema = function.get("parameters") or {}
+        return Reply(calls=[Call(str(function.get("name")), orjson.dumps(sample(schema)).decode())])
+    words = [rng.choice(_WORDS) for _ in range(rng.randint(24, 48))]
+    return Reply(content=" ".join(words).capitalize() + ".")
+
+
+def sample(schema: Any) -> Any:
+    """A value that a JSON Schema allows, for the simple schemas that agents' tools have."""
+    if not isinstance(schema, dict):
+        return {}
+    if schema.get("enum"):
+        return schema["enum"][0]
+    kind = schema.get("type", "object")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind == "object":
+        properties = schema.get("properties") or {}
+        return {
+            name: sample(properties.get(name) or {"type": "string"}) for name in schema.get("required") or ()
+        }
+    minimum = schema.get("minimum", 1)
+    simple: dict[str, Any] = {"string": "src/main.py", "integer": minimum, "number": minimum, "boolean": True}
+    return [sample(schema.get("items"))] if kind == "array" else simple.get(kind)
+
+
+def forced(reply: Reply, body: dict[str, Any]) -> Reply:
+    """The reply under the request's `tool_choice`."""
+    choice = body.get("tool_choice")
+    tools = body.get("tools") or []
+    if choice == "none" and reply.calls:
+        return Reply(
+            content=reply.content or "I would call a tool here, but may not.", reasoning=reply.reasoning
+        )
+    if isinstance(choice, dict):
+        name = (choice.get("function") or {}).get("name")
+        tools = [tool for tool in tools if (tool.get("function") or {}).get("name") == name]
+        if any(call.name != name for call in reply.calls):
+            reply = replace(reply, calls=[])
+    if (choice == "required" or isinstance(choice, dict)) and not reply.calls and tools:
+        return stand_in("forced", [{"role": "user"}], tools)
+    return reply
