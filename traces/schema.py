@@ -71,6 +71,7 @@ class Item:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemItem(Item):
     text: str
+    role: Literal["system", "developer"] = "system"
     kind: Literal["system"] = "system"
 
 
@@ -157,6 +158,12 @@ class Context:
     append: tuple[int, ...]
     base: int | None = None
     keep: int = 0
+    forms: tuple[tuple[int, str], ...] = ()
+    """Where the exact request is known: how `append` was cut into messages, as (number of items, form).
+
+    A form is the JSON of the message with `@N.field` in place of what item N of the message holds (a literal leading
+    `@` is doubled); it keeps key order and extra keys. An empty form is the standard one.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +197,14 @@ class TokenShape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """How the client wrote the request's JSON: top-level keys in order (values are in `params`), and the spacing."""
+
+    keys: tuple[str, ...]
+    style: Literal["compact", "spaced", "compact-ascii", "spaced-ascii"] = "compact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One LLM call. `id` is local to the file and grows; `tool_set` names a ToolSet record."""
 
@@ -204,6 +219,7 @@ class Turn:
     times: Times | None = None
     finish_reason: str | None = None
     tokens: TokenShape | None = None
+    body: Body | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +238,8 @@ class ToolSet:
 
     id: str
     tools: tuple[ToolSchema, ...]
+    wire: Json = None
+    """The definitions as they were sent, where that is not the standard form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from replayer.errors import TraceError
 from replayer.traces.records import End, RecordError, content_hash, encode
 from replayer.traces.schema import (
     AnyItem,
+    Body,
     Context,
     Header,
     Thread,
@@ -92,7 +93,7 @@ class TraceWriter:
         times: Times | None = None,
         finish_reason: str | None = None,
         tokens: TokenShape | None = None,
-        **more: Any,
+        body: Body | None = None,
     ) -> int:
         """Appends one LLM call; returns its id. A plain list of item ids is a full context."""
         if not isinstance(context, Context):
@@ -109,8 +110,13 @@ class TraceWriter:
             times=times,
             finish_reason=finish_reason,
             tokens=tokens,
-            **more,
+            body=body,
         )
+        return self.put_turn(turn)
+
+    def put_turn(self, turn: Turn) -> int:
+        """Appends a turn as it is, but with the next id; returns that."""
+        turn = replace(turn, id=self._next_turn)
         self._check(turn)
         self._put(encode(turn))
         self._next_turn += 1

@@ -1,0 +1,92 @@
+"""`replayer import FILE…`: recordings of any known agent or log, into native traces."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import orjson
+
+from replayer.errors import TraceError
+from replayer.traces.convert import convert, list_sessions
+from replayer.traces.importers import IMPORTERS
+from replayer.traces.importers.zed_store import default_store
+from replayer.traces.show import clean
+from replayer.traces.summary import Summary, as_json
+
+
+class Command:
+    """Turn recordings of coding agents into native traces. The format is found by content, never by name.
+
+    `zed` in place of a file is the thread store of the Zed editor on this machine, opened read-only.
+
+    example:
+      replayer import ~/.claude/projects/-home-me-app/3f1c.jsonl -o sessions
+      replayer import zed --list
+      replayer import zed --pick "Fix the parser" -o sessions
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "files", nargs="*", metavar="FILE", help="recordings, folders of events, or `zed`"
+        )
+        parser.add_argument(
+            "-o", "--out", metavar="DIR", default=".", help="folder for the traces (default: here)"
+        )
+        parser.add_argument("--format", metavar="F", help="insist on a format instead of finding it")
+        parser.add_argument("--formats", action="store_true", help="list the formats that are known")
+        parser.add_argument(
+            "--pick", action="append", default=[], metavar="ID|TITLE", help="only this session"
+        )
+        parser.add_argument(
+            "--list", action="store_true", help="list the sessions of each file, import nothing"
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON line per trace")
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.formats:
+            for name, experimental in sorted({(i.format, i.experimental) for i in IMPORTERS}):
+                print(f"{name}{'  (experimental)' if experimental else ''}")
+            return 0
+        if not args.files:
+            raise TraceError("name at least one FILE to import, or `zed` for the editor's own store")
+        errors = [error for name in args.files for error in _one(name, args)]
+        for error in errors:
+            print(f"replayer: {error}", file=sys.stderr)
+        return TraceError.exit_code if errors else 0
+
+
+def _one(name: str, args: argparse.Namespace) -> list[TraceError]:
+    """Handles one input; its errors do not keep the other inputs from being imported."""
+    path = default_store() if name == "zed" and not Path(name).exists() else Path(name)
+    errors = []
+    try:
+        if args.list:
+            for session in list_sessions(path, args.format):
+                print(f"{session.key or session.name or '-'}  {clean(session.title or '')}".rstrip())
+            return []
+        for outcome in convert(path, Path(args.out), args.format, args.pick):
+            if isinstance(outcome, TraceError):
+                errors.append(outcome)
+            else:
+                _report(outcome, args.json)
+    except TraceError as error:
+        errors.append(error)
+    return errors
+
+
+def _report(summary: Summary, as_line: bool) -> None:
+    if as_line:
+        sys.stdout.buffer.write(orjson.dumps(as_json(summary)) + b"\n")
+        return
+    print(
+        f"{summary.trace}: {summary.format}, {summary.threads} threads, {summary.turns} turns, "
+        f"{summary.tool_calls} tool calls ({summary.failed_results} failed), "
+        f"largest prompt about {summary.max_prompt_tokens_estimate:,} tokens"
+    )
+    absent = [key for key, value in summary.fidelity.items() if value == "absent"]
+    if absent:
+        print(f"  absent in the source: {', '.join(absent)}")
+    for warning in summary.warnings:
+        print(f"  warning: {clean(warning)}")

@@ -1,0 +1,159 @@
+"""Foreign recordings into native traces: finds the format, writes each session, counts what came out."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from replayer import __version__
+from replayer.errors import TraceError
+from replayer.suggest import nearest
+from replayer.traces.importers import IMPORTERS
+from replayer.traces.importers.base import Importer, Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.probe import Probe
+from replayer.traces.reader import Trace
+from replayer.traces.schema import Header, Source
+from replayer.traces.summary import Summary, summarise
+from replayer.traces.writer import TraceWriter
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def convert(
+    path: Path, out: Path, format_name: str | None = None, pick: Sequence[str] = ()
+) -> Iterator[Summary | TraceError]:
+    """Writes one native trace per session into the folder `out` and yields what each holds.
+
+    A session that cannot be read is yielded as its error; the others are still imported. `pick` chooses sessions by
+    title or id. Raises TraceError: unknown format, nothing readable, nothing picked.
+    """
+    probe = Probe(path)
+    try:
+        importer = find_importer(probe, format_name)
+        chosen = [session for session in _sessions(importer, probe) if _picked(session, pick)]
+        if not chosen:
+            raise TraceError(_nothing(path, pick))
+        digest = _digest(probe)
+        names = _names(path, chosen)
+        for session, name in zip(chosen, names, strict=True):
+            try:
+                yield _write(importer, probe, session, out / f"{name}.trace.jsonl", digest)
+            except TraceError as error:
+                yield error
+    finally:
+        probe.close()
+
+
+def list_sessions(path: Path, format_name: str | None = None) -> list[Session]:
+    """The sessions of an input without importing them."""
+    probe = Probe(path)
+    try:
+        return list(_sessions(find_importer(probe, format_name), probe))
+    finally:
+        probe.close()
+
+
+def find_importer(probe: Probe, format_name: str | None = None) -> Importer:
+    """The importer whose format the input has, by content. Raises TraceError."""
+    if format_name is not None:
+        known = sorted({importer.format for importer in IMPORTERS})
+        if format_name not in known:
+            raise TraceError(f"unknown format {format_name!r}{nearest(format_name, known)}")
+    for importer in IMPORTERS:
+        if format_name in (None, importer.format) and importer.matches(probe):
+            return importer
+    what = f"is not of the format {format_name!r}" if format_name else "is of no format that replayer knows"
+    raise TraceError(f"{probe.path}: {what}; see `replayer import --formats`")
+
+
+def _sessions(importer: Importer, probe: Probe) -> Iterator[Session]:
+    try:
+        yield from importer.sessions(probe)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        raise _broken(importer, probe, error) from error
+
+
+def _write(importer: Importer, probe: Probe, session: Session, target: Path, digest: str | None) -> Summary:
+    header = Header(
+        trace_id=target.name.removesuffix(".trace.jsonl"),
+        source=Source(format=importer.format, sha256=digest, importer=f"replayer {__version__}"),
+        fidelity=importer.fidelity,
+        title=session.title,
+    )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TraceError(f"{target.parent}: cannot be written ({error.strerror or error})") from None
+    with TraceWriter(target, header) as writer:
+        builder = Builder(writer)
+        try:
+            session.write(builder)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+            # Sources are files that anyone may have damaged; an importer that stumbles over one must not end in
+            # a traceback.
+            raise _broken(importer, probe, error) from error
+        warnings = _warnings(importer, probe, builder)
+        if warnings and importer.format != "replayer":
+            writer.header = replace(writer.header, meta={**writer.header.meta, "warnings": warnings})
+    with Trace.open(target) as trace:
+        return summarise(trace, str(probe.path), tuple(warnings))
+
+
+def _warnings(importer: Importer, probe: Probe, builder: Builder) -> list[str]:
+    found = [*probe.warnings, *builder.warnings]
+    if importer.experimental:
+        found.insert(0, f"the importer for {importer.format} is experimental")
+    if builder.turns == 0 and importer.format != "replayer":
+        found.append("the session holds no LLM call")
+    return found
+
+
+def _broken(importer: Importer, probe: Probe, error: Exception) -> TraceError:
+    return TraceError(
+        f"{probe.path}: looks like {importer.format}, but has a form that replayer does not know "
+        f"({type(error).__name__}: {str(error)[:120]})".replace("\n", " ")
+    )
+
+
+def _picked(session: Session, pick: Sequence[str]) -> bool:
+    if not pick:
+        return True
+    title = (session.title or "").casefold()
+    return any(
+        p in (session.key, session.name) or p.casefold() == title or session.key.startswith(p) for p in pick
+    )
+
+
+def _nothing(path: Path, pick: Sequence[str]) -> str:
+    if pick:
+        return (
+            f"{path}: no session has the id or title {', '.join(map(repr, pick))}; --list shows what there is"
+        )
+    return f"{path}: holds no session"
+
+
+def _names(path: Path, sessions: Sequence[Session]) -> list[str]:
+    """File names without suffix, all different."""
+    stem = _slug(path.name.split(".")[0] or path.name) or "session"
+    names: list[str] = []
+    for session in sessions:
+        part = _slug(session.name)
+        name = f"{stem}-{part}" if part and (len(sessions) > 1 or session.key) else stem
+        taken = sum(1 for other in names if other == name or re.fullmatch(re.escape(name) + r"-\d+", other))
+        names.append(f"{name}-{taken + 1}" if taken else name)
+    return names
+
+
+def _slug(text: str) -> str:
+    return _UNSAFE.sub("-", text).strip("-.")[:60]
+
+
+def _digest(probe: Probe) -> str | None:
+    if probe.shape == "folder":
+        return None
+    with probe.path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,37 @@
+"""The seam of an importer: found by content, it splits an input into sessions and writes each one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.probe import Probe
+from replayer.traces.schema import Fidelity
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session of an input. `name` becomes part of the file name; `key` and `title` can be picked by the user."""
+
+    write: Callable[[Builder], None]
+    name: str = ""
+    key: str = ""
+    title: str | None = None
+
+
+class Importer(Protocol):
+    """One foreign format. What it loses or rewrites is stated in its module's docstring (its projection P)."""
+
+    format: ClassVar[str]
+    fidelity: ClassVar[Fidelity]
+    """What the format holds at best; a session corrects it where it holds less."""
+    experimental: ClassVar[bool]
+    """Not every check of the format's table is green; `import` says so."""
+
+    def matches(self, probe: Probe) -> bool:
+        """Whether the input is of this format, by its content alone."""
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        """The sessions of an input that matches. Raises TraceError where nothing can be read."""

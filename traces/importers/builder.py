@@ -1,0 +1,184 @@
+"""What an importer writes into: items, turns with their full contexts, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from replayer.traces.importers.values import as_text, compact
+from replayer.traces.schema import (
+    AnyItem,
+    AssistantItem,
+    CompactionItem,
+    Content,
+    Context,
+    Header,
+    OpaqueItem,
+    Provenance,
+    ReasoningItem,
+    SystemItem,
+    Thread,
+    Times,
+    TokenShape,
+    ToolCallItem,
+    ToolResultItem,
+    ToolRun,
+    ToolSchema,
+    ToolSet,
+    Usage,
+    UserItem,
+)
+from replayer.traces.writer import TraceWriter
+
+SPAWNING = frozenset({"spawn_agent", "subagent", "Task", "Agent", "task", "agent"})
+"""Tools that start a subagent in the agents whose recordings are imported."""
+
+
+class Builder:
+    """One trace being imported. Methods that add an item return its id; equal items get the same id."""
+
+    def __init__(self, writer: TraceWriter) -> None:
+        self.writer = writer
+        self.warnings: list[str] = []
+        self._last: dict[str, tuple[int, list[int], list[int]]] = {}
+        self._names: dict[str, str] = {}
+        self._calls: dict[str, int] = {}
+        self._threads: set[str] = set()
+        self._turns = 0
+        self._spawned: list[tuple[int, str]] = []
+
+    @property
+    def header(self) -> Header:
+        return self.writer.header
+
+    @property
+    def turns(self) -> int:
+        return self._turns
+
+    def describe(self, **fields: Any) -> None:
+        """Sets fields of the header (title, agent, workspace, meta …)."""
+        self.writer.header = replace(self.writer.header, **fields)
+
+    def source(self, **fields: Any) -> None:
+        self.describe(source=replace(self.header.source, **fields))
+
+    def fidelity(self, **aspects: Provenance) -> None:
+        self.describe(fidelity=replace(self.header.fidelity, **aspects))
+
+    def remember(self, **facts: Any) -> None:
+        """Adds to the header's `meta` what is known, leaving out None."""
+        known = {key: value for key, value in facts.items() if value is not None}
+        self.describe(meta={**self.header.meta, **known})
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def add(self, item: AnyItem) -> int:
+        return self.writer.add_item(item)
+
+    def system(self, text: str) -> int:
+        return self.add(SystemItem(id=0, text=text))
+
+    def user(self, content: Content) -> int:
+        return self.add(UserItem(id=0, content=content))
+
+    def assistant(self, text: str) -> int:
+        return self.add(AssistantItem(id=0, text=text))
+
+    def reasoning(self, text: str, opaque: Any = None) -> int:
+        return self.add(ReasoningItem(id=0, text=text, opaque=opaque))
+
+    def compaction(self, text: str) -> int:
+        return self.add(CompactionItem(id=0, text=text))
+
+    def opaque(self, record: Any) -> int:
+        return self.add(OpaqueItem(id=0, record=record))
+
+    def call(self, call_id: str, name: str, arguments: Any, *, freeform: bool = False) -> int:
+        """`arguments` as text is kept exactly; any other value is written as compact JSON."""
+        text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
+        number = self.add(ToolCallItem(id=0, call_id=call_id, name=name, arguments=text, freeform=freeform))
+        self._names[call_id] = name
+        self._calls[call_id] = number
+        return number
+
+    def result(
+        self, call_id: str, content: Content | Any, *, is_error: bool = False, name: str | None = None
+    ) -> int:
+        value: Content = content if isinstance(content, str | tuple) else as_text(content)
+        name = name or self._names.get(call_id)
+        if name in SPAWNING and call_id in self._calls:
+            self._spawned.append((self._calls[call_id], as_text(value)))
+        return self.add(ToolResultItem(id=0, call_id=call_id, content=value, name=name, is_error=is_error))
+
+    def call_item(self, call_id: str) -> int | None:
+        """The item of a call by the id that the client gave it."""
+        return self._calls.get(call_id)
+
+    def call_whose_result_holds(self, text: str) -> int | None:
+        """The call that started a subagent, found by the subagent's id in its result."""
+        return next((call for call, result in self._spawned if text in result), None)
+
+    def tools(self, definitions: Sequence[ToolSchema], wire: Any = None) -> str | None:
+        """Stores a tool set; None when there are no tools."""
+        return (
+            self.writer.add_tool_set(ToolSet(id="", tools=tuple(definitions), wire=wire))
+            if definitions
+            else None
+        )
+
+    def tool_run(self, call: int, result: int | None, **facts: Any) -> None:
+        self.writer.add_tool_run(ToolRun(call=call, result=result, **facts))
+
+    def thread(self, thread: Thread) -> None:
+        if thread.id not in self._threads:
+            self._threads.add(thread.id)
+            self.writer.add_thread(thread)
+
+    def turn(
+        self,
+        context: Sequence[int],
+        produced: Sequence[int],
+        *,
+        thread: str = "main",
+        tool_set: str | None = None,
+        model: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        usage: Usage | None = None,
+        times: Times | None = None,
+        finish_reason: str | None = None,
+        tokens: TokenShape | None = None,
+    ) -> int:
+        """One LLM call with the full list of items that it was sent; stored as a step from the thread's last."""
+        number = self.writer.add_turn(
+            context=self._step(thread, list(context)),
+            produced=produced,
+            thread=thread,
+            tool_set=tool_set,
+            model=model,
+            params=params,
+            usage=usage,
+            times=times,
+            finish_reason=finish_reason,
+            tokens=tokens,
+        )
+        self._turns += 1
+        self._last[thread] = (number, list(context), list(produced))
+        return number
+
+    def _step(self, thread: str, context: list[int]) -> Context:
+        if thread not in self._last:
+            return Context(append=tuple(context))
+        base, sent, produced = self._last[thread]
+        before = sent + produced
+        keep = len(before) if context[: len(before)] == before else _common(before, context)
+        if keep == 0:
+            return Context(append=tuple(context))
+        return Context(base=base, keep=keep, append=tuple(context[keep:]))
+
+
+def _common(first: list[int], second: list[int]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

@@ -1,0 +1,215 @@
+"""What kind of file this is, by its content: SQLite, one JSON document, JSON lines, or text."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+import zlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import jiter
+import orjson
+import zstandard
+
+from replayer.errors import TraceError
+from replayer.traces.importers.values import loads
+
+Shape = Literal["sqlite", "json", "jsonl", "text", "folder"]
+
+_HEAD_RECORDS = 64
+_MAX_WARNINGS = 5
+
+
+class Probe:
+    """One input. `warnings` collects what had to be left out. Raises TraceError when there is nothing to read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.warnings: list[str] = []
+        self._bad_lines = 0
+        self._file: BinaryIO | None = None
+        self.shape: Shape = "folder" if path.is_dir() else self._open()
+
+    @cached_property
+    def head(self) -> list[Any]:
+        """The first records (JSON lines, files of a folder) or the document alone; for sniffing."""
+        if self.shape in ("jsonl", "folder"):
+            found = []
+            for _, record in self.records(quiet=True):
+                found.append(record)
+                if len(found) == _HEAD_RECORDS:
+                    break
+            return found
+        return [self.document] if self.shape == "json" else []
+
+    @cached_property
+    def document(self) -> Any:
+        """The one JSON value of the file; None where the file is no single document."""
+        if self.shape == "jsonl":
+            first = list(_first_two(self.records(quiet=True)))
+            return first[0] if len(first) == 1 else None
+        if self.shape != "json":
+            return None
+        return self._whole_document()
+
+    @cached_property
+    def text(self) -> str:
+        return self._bytes().decode("utf-8", "replace") if self.shape == "text" else ""
+
+    @property
+    def file(self) -> BinaryIO:
+        """The bytes of the input, uncompressed, from the start."""
+        assert self._file is not None
+        self._file.seek(0)
+        return self._file
+
+    def records(self, quiet: bool = False) -> Iterator[tuple[int, Any]]:
+        """Line number and value of each line; lines that are no JSON are left out with a warning."""
+        if self.shape == "folder":
+            yield from self._files(quiet)
+            return
+        if self.shape == "json":
+            document = self.document
+            yield from enumerate(document if isinstance(document, list) else [document], start=1)
+            return
+        for number, line in enumerate(self.file, start=1):
+            if line.isspace():
+                continue
+            try:
+                yield number, orjson.loads(line)
+            except orjson.JSONDecodeError:
+                yield from self._odd_line(number, line, quiet)
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _odd_line(self, number: int, line: bytes, quiet: bool) -> Iterator[tuple[int, Any]]:
+        try:
+            yield number, loads(line[3:] if line.startswith(b"\xef\xbb\xbf") else line)
+        except ValueError:
+            if not quiet:
+                self._bad_line(number, cut=not line.endswith(b"\n"))
+
+    def _bad_line(self, number: int, cut: bool) -> None:
+        self._bad_lines += 1
+        if self._bad_lines < _MAX_WARNINGS:
+            self.warn(f"line {number} {'is cut off' if cut else 'is not JSON'} and is left out")
+        elif self._bad_lines == _MAX_WARNINGS:
+            self.warn(f"more lines are not JSON, from line {number} on; all are left out")
+
+    def _files(self, quiet: bool) -> Iterator[tuple[int, Any]]:
+        folder = self.path / "events" if (self.path / "events").is_dir() else self.path
+        names = sorted(
+            folder.glob("*.json"), key=lambda p: (len(p.stem) if p.stem.isdecimal() else 0, p.name)
+        )
+        for number, name in enumerate(names, start=1):
+            try:
+                yield number, loads(name.read_bytes())
+            except (ValueError, OSError):
+                if not quiet:
+                    self.warn(f"{name.name} is not JSON and is left out")
+
+    def _open(self) -> Shape:
+        try:
+            self._file = _uncompressed(self.path)
+        except OSError as error:
+            raise TraceError(f"{self.path}: {error.strerror or error}") from None
+        head = self._file.read(1 << 16)
+        if head.startswith(b"SQLite format 3\x00"):
+            return "sqlite"
+        stripped = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not stripped:
+            raise TraceError(f"{self.path}: the file is empty")
+        if b"\x00" in head[:512]:
+            raise TraceError(f"{self.path}: a binary file of no known kind")
+        if stripped[:1] not in (b"{", b"["):
+            return "jsonl" if self._has_json_lines() else "text"
+        return self._json_shape()
+
+    def _json_shape(self) -> Shape:
+        first = self.file.readline().strip().removeprefix(b"\xef\xbb\xbf")
+        try:
+            value = loads(first)
+        except ValueError:
+            return "jsonl" if first[:1] == b"{" and len(first) > 1 and self._has_json_lines() else "json"
+        return "jsonl" if isinstance(value, dict) else "json"
+
+    def _has_json_lines(self) -> bool:
+        """After a first line that is no JSON: whether the lines that follow are whole objects."""
+        file = self.file
+        file.readline()
+        for line in (file.readline() for _ in range(3)):
+            stripped = line.strip()
+            if stripped[:1] == b"{" and stripped[-1:] == b"}" and len(stripped) > 2:
+                try:
+                    return isinstance(loads(stripped), dict)
+                except ValueError:
+                    continue
+        return False
+
+    def _bytes(self) -> bytes:
+        return self.file.read()
+
+    def _whole_document(self) -> Any:
+        data = self._bytes().removeprefix(b"\xef\xbb\xbf")
+        try:
+            return loads(data)
+        except ValueError as error:
+            return self._salvaged(data, str(error))
+
+    def _salvaged(self, data: bytes, reason: str) -> Any:
+        """What stands before the damage. Raises TraceError when nothing does."""
+        for end in (len(data), *_error_offset(data)):
+            try:
+                value = jiter.from_json(data[:end], partial_mode=True, catch_duplicate_keys=False)
+                value = loads(orjson.dumps(value))
+            except (ValueError, TypeError):
+                continue
+            self.warn(f"the JSON is damaged or cut off ({reason}); what stands before that is imported")
+            return value
+        raise TraceError(f"{self.path}: not JSON ({reason})")
+
+
+def _error_offset(data: bytes) -> list[int]:
+    try:
+        orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        prefix = error.doc[: error.pos]
+        return [len(prefix.encode("utf-8", "replace")) if isinstance(prefix, str) else error.pos]
+    return []
+
+
+def _first_two(records: Iterator[tuple[int, Any]]) -> Iterator[Any]:
+    for count, (_, record) in enumerate(records):
+        if count == 2:
+            return
+        yield record
+
+
+def _uncompressed(path: Path) -> BinaryIO:
+    file = path.open("rb")
+    magic = file.read(4)
+    file.seek(0)
+    if magic == b"\x28\xb5\x2f\xfd":
+        reader: Any = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    elif magic[:2] == b"\x1f\x8b":
+        reader = gzip.GzipFile(fileobj=file)
+    else:
+        return file
+    spool = tempfile.TemporaryFile()  # noqa: SIM115 - the probe closes it
+    try:
+        while chunk := reader.read(1 << 20):
+            spool.write(chunk)
+    except (zstandard.ZstdError, EOFError, zlib.error, gzip.BadGzipFile):
+        pass  # A cut stream: what was read so far is imported, and its torn last line is named.
+    file.close()
+    spool.seek(0)
+    return spool

@@ -1,0 +1,107 @@
+"""Reading values of foreign JSON without trusting their types."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+Json = Any
+
+
+def as_dict(value: Json) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Json) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def dicts(value: Json) -> list[dict[str, Any]]:
+    """The objects of a list; everything else is left out."""
+    return [part for part in as_list(value) if isinstance(part, dict)]
+
+
+def as_str(value: Json, default: str = "") -> str:
+    return value if isinstance(value, str) else default
+
+
+def opt_str(value: Json) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def as_int(value: Json) -> int | None:
+    """A whole number, also where it was written as text; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 20:
+        return int(value)
+    return None
+
+
+def as_text(value: Json) -> str:
+    """Text as it is; any other value as compact JSON; None as nothing."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else orjson.dumps(value).decode()
+
+
+def epoch(value: Json) -> float | None:
+    """Seconds since the epoch from RFC 3339 text or a number in s, ms, us or ns; None where it is none."""
+    if isinstance(value, str):
+        if value.isdecimal():
+            return epoch(int(value)) if len(value) < 25 else None
+        return _from_text(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e20:
+        return None
+    number = float(value)
+    while number > 1e11:
+        number /= 1000
+    return number
+
+
+def _from_text(value: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (OverflowError, ValueError):
+        return None
+
+
+def loads(data: bytes | str) -> Json:
+    """JSON as any tool writes it: NaN and lone surrogates included. Raises ValueError."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        value = json.loads(data)
+        return orjson.loads(
+            json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").replace(b"NaN", b"null")
+        )
+    except (RecursionError, UnicodeDecodeError) as error:
+        raise ValueError(str(error)) from None
+
+
+def compact(value: Json) -> str:
+    """JSON text of a value, as clients that re-serialise write it."""
+    return orjson.dumps(value).decode()
+
+
+def parsed(value: Json) -> Json:
+    """A value that some tools store as JSON text: parsed where it is such text, else as it is."""
+    if isinstance(value, str) and value[:1] in "[{":
+        try:
+            return loads(value)
+        except ValueError:
+            return value
+    return value

@@ -1,0 +1,163 @@
+"""Zed's `threads.db`: SQLite rows of zstd or plain JSON, one thread each; opened read-only, also while Zed runs.
+
+Projection P: that of the thread's version; subagents become threads of the trace of their parent.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import zstandard
+
+from replayer.errors import TraceError
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import as_dict, as_str, loads, opt_str
+from replayer.traces.importers.zed_legacy import is_legacy, write_legacy
+from replayer.traces.importers.zed_thread import FIDELITY, is_thread, write_thread
+from replayer.traces.schema import Fidelity, Thread
+
+_COLUMNS = ("id", "summary", "updated_at", "data_type", "data", "parent_id", "folder_paths", "created_at")
+Row = dict[str, Any]
+
+
+class ZedStore:
+    format: ClassVar[str] = "zed-threads-db"
+    fidelity: ClassVar[Fidelity] = FIDELITY
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        return probe.shape == "sqlite" and "data" in _columns(probe.path)
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        """Top-level threads, newest first; a subagent whose parent is gone stands for itself."""
+        rows = {row["id"]: row for row in _rows(probe)}
+        children: dict[str, list[str]] = {}
+        for key, row in rows.items():
+            if row.get("parent_id") in rows:
+                children.setdefault(row["parent_id"], []).append(key)
+        for row in rows.values():
+            if row.get("parent_id") not in rows:
+                yield self._session(probe.path, row, children)
+
+    def _session(self, path: Path, row: Row, children: dict[str, list[str]]) -> Session:
+        def write(builder: Builder) -> None:
+            document = _document(path, row["id"])
+            _write(builder, document, "main")
+            builder.remember(thread_id=row["id"], created_at=row.get("created_at"), folders=_folders(row))
+            _write_children(builder, path, row["id"], "main", children)
+
+        title = opt_str(row.get("summary"))
+        return Session(write, name=str(row["id"])[:8], key=str(row["id"]), title=title)
+
+
+def default_store() -> Path:
+    """Where Zed keeps its threads on this platform (paths crate: data_dir)."""
+    home = Path.home()
+    if sys.platform == "darwin":
+        data = home / "Library/Application Support/Zed"
+    elif sys.platform == "win32":
+        data = Path(os.environ.get("LOCALAPPDATA", home / "AppData/Local")) / "Zed"
+    else:
+        flatpak = os.environ.get("FLATPAK_XDG_DATA_HOME")
+        base = Path(flatpak or os.environ.get("XDG_DATA_HOME") or home / ".local/share")
+        data = base / "zed"
+        sandboxed = home / ".var/app/dev.zed.Zed/data/zed"
+        if not (data / "threads/threads.db").exists() and sandboxed.exists():
+            data = sandboxed
+    return data / "threads" / "threads.db"
+
+
+def _write_children(
+    builder: Builder, path: Path, key: str, thread: str, children: dict[str, list[str]], depth: int = 0
+) -> None:
+    for child in children.get(key, ()):
+        document = _document(path, child)
+        name = f"sub-{child[:8]}"
+        call = _spawning_call(builder, child)
+        builder.thread(Thread(id=name, parent=thread, parent_call=call, title=opt_str(document.get("title"))))
+        _write(builder, document, name)
+        if depth < 8:
+            _write_children(builder, path, child, name, children, depth + 1)
+
+
+def _spawning_call(builder: Builder, child: str) -> int | None:
+    """The `spawn_agent` call whose result names the child's session."""
+    return builder.call_whose_result_holds(child)
+
+
+def _write(builder: Builder, document: dict[str, Any], thread: str) -> None:
+    (write_legacy if is_legacy(document) else write_thread)(builder, document, thread)
+
+
+def _folders(row: Row) -> list[str] | None:
+    paths = as_str(row.get("folder_paths"))
+    return paths.split("\n") if paths else None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
+
+
+def _columns(path: Path) -> list[str]:
+    try:
+        connection = _connect(path)
+        try:
+            return [row[1] for row in connection.execute("PRAGMA table_info(threads)")]
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise TraceError(f"{path}: the database cannot be read ({error})") from None
+
+
+def _rows(probe: Probe) -> list[Row]:
+    """Every row without its data. Rows behind damage are named in a warning."""
+    names = [name for name in _COLUMNS if name in _columns(probe.path) and name != "data"]
+    rows: list[Row] = []
+    try:
+        connection = _connect(probe.path)
+        try:
+            for values in connection.execute(
+                f"SELECT {', '.join(names)} FROM threads ORDER BY updated_at DESC"
+            ):
+                rows.append(dict(zip(names, values, strict=True)))
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        if not rows:
+            raise TraceError(f"{probe.path}: the database cannot be read ({error})") from None
+        probe.warn(f"the database is damaged behind row {len(rows)} ({error})")
+    return [row for row in rows if isinstance(row.get("id"), str)]
+
+
+def _document(path: Path, key: str) -> dict[str, Any]:
+    """The thread of a row. Raises TraceError that names it."""
+    try:
+        connection = _connect(path)
+        try:
+            kind, data = connection.execute(
+                "SELECT data_type, data FROM threads WHERE id = ?", (key,)
+            ).fetchone()
+        finally:
+            connection.close()
+        raw = data.encode() if isinstance(data, str) else bytes(data)
+        if kind == "zstd" or raw.startswith(b"\x28\xb5\x2f\xfd"):
+            raw = zstandard.ZstdDecompressor().decompressobj().decompress(raw)
+        document = loads(raw)
+    except (sqlite3.Error, zstandard.ZstdError, ValueError, TypeError) as error:
+        raise TraceError(f"{path}: thread {key} is damaged and cannot be read ({error})") from None
+    if not (is_thread(document) or is_legacy(document)):
+        raise TraceError(
+            f"{path}: thread {key} has a form that replayer does not know (version {_version(document)})"
+        )
+    return as_dict(document)
+
+
+def _version(document: Any) -> str:
+    return as_str(as_dict(document).get("version"), "unknown")

@@ -1,0 +1,283 @@
+"""Zed agent threads of version 0.3.0 in both of its shapes, and shared threads (version 1.0.0).
+
+Projection P: keeps texts, thinking with signatures, calls with the model's own argument text, results with error flag
+and completion order, images, resume marks and compactions. Mentions are written out as Zed sends them (derived).
+UI state (scroll position, drafts, speed) is dropped. System prompt, tools and times are not in the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.importers import zed_mentions
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import (
+    as_dict,
+    as_int,
+    as_list,
+    as_str,
+    compact,
+    dicts,
+    opt_str,
+)
+from replayer.traces.schema import Content, Fidelity, ReasoningItem, Thread, Usage
+
+RESUME = "Continue where you left off"
+COMPACTED = "The previous conversation was compacted. Use this summary as context:\n\n"
+KEPT_USER_BYTES = 80_000
+"""About how much user text Zed repeats after a compaction (agent crate, thread.rs)."""
+
+FIDELITY = Fidelity(text="recorded", arguments="recorded", usage="derived", boundaries="derived")
+_VARIANTS = {"User", "Agent", "Compaction"}
+
+
+class ZedThread:
+    format: ClassVar[str] = "zed-thread"
+    fidelity: ClassVar[Fidelity] = FIDELITY
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        return is_thread(probe.document)
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        document = as_dict(probe.document)
+        title = opt_str(document.get("title"))
+        yield Session(lambda builder: write_thread(builder, document), title=title)
+
+
+def is_thread(document: Any) -> bool:
+    messages = as_list(as_dict(document).get("messages"))
+    if not messages:
+        return {"title", "messages", "updated_at"} <= as_dict(document).keys()
+    return all(
+        m == "Resume" or (isinstance(m, dict) and len(m) == 1 and _VARIANTS & m.keys()) for m in messages[:8]
+    )
+
+
+def write_thread(builder: Builder, document: dict[str, Any], thread: str = "main") -> None:
+    """Writes one thread document; the header is described only by the main thread."""
+    if thread == "main":
+        describe(builder, document, "title")
+    _Thread(builder, document, thread).write()
+
+
+def describe(builder: Builder, document: dict[str, Any], title: str) -> None:
+    """Header facts that every version of a thread has."""
+    model = as_dict(document.get("model"))
+    builder.describe(agent="zed", title=opt_str(document.get(title)), workspace=workspace(document))
+    builder.source(version=opt_str(document.get("version")))
+    builder.remember(
+        model=opt_str(model.get("model")),
+        provider=opt_str(model.get("provider")),
+        updated_at=opt_str(document.get("updated_at")),
+        profile=opt_str(document.get("profile")),
+        thinking_enabled=document.get("thinking_enabled"),
+    )
+    builder.warn(
+        "Zed stores no system prompt, no tool definitions and no times; `--profile zed` fills the first two"
+    )
+
+
+def workspace(document: dict[str, Any]) -> dict[str, Any] | None:
+    """The project snapshot (path, commit, diff) that Zed took when the thread began."""
+    snapshots = dicts(as_dict(document.get("initial_project_snapshot")).get("worktree_snapshots"))
+    roots = []
+    for snapshot in snapshots:
+        git = as_dict(snapshot.get("git_state"))
+        root = {
+            "path": snapshot.get("worktree_path"),
+            "remote": git.get("remote_url"),
+            "commit": git.get("head_sha"),
+        }
+        roots.append({**root, "branch": git.get("current_branch"), "diff": git.get("diff")})
+    return {"roots": roots} if roots else None
+
+
+def usage_of(value: Any) -> Usage | None:
+    """Zed counts like Anthropic: `input_tokens` excludes what came from or went into the cache; zero is omitted."""
+    raw = as_dict(value)
+    if not raw:
+        return None
+    fresh, written, read = (
+        as_int(raw.get(key)) or 0
+        for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    )
+    return Usage(
+        prompt_tokens=fresh + written + read,
+        cached_tokens=read,
+        completion_tokens=as_int(raw.get("output_tokens")),
+        raw=raw,
+    )
+
+
+class _Thread:
+    def __init__(self, builder: Builder, document: dict[str, Any], thread: str) -> None:
+        self.builder, self.document, self.name = builder, document, thread
+        self.model = opt_str(as_dict(document.get("model")).get("model"))
+        self.usage = as_dict(document.get("request_token_usage"))
+        self.context: list[int] = []
+        self.user_texts: list[tuple[int, int]] = []
+
+    def write(self) -> None:
+        messages = as_list(self.document.get("messages"))
+        user_id: str | None = None
+        for number, message in enumerate(messages):
+            if message == "Resume":
+                self.context.append(self.builder.user(RESUME))
+            elif "User" in as_dict(message):
+                user_id = self._user(as_dict(message["User"]))
+            elif "Agent" in as_dict(message):
+                last = not any("Agent" in as_dict(m) for m in messages[number + 1 : number + 2])
+                self._agent(as_dict(message["Agent"]), self.usage.get(user_id or "") if last else None)
+            elif "Compaction" in as_dict(message):
+                self._compaction(message["Compaction"])
+            else:
+                self.builder.opaque(message)
+
+    def _user(self, message: dict[str, Any]) -> str | None:
+        content = user_content(self.builder, as_list(message.get("content")))
+        if content:
+            self.context.append(self.builder.user(content))
+            self.user_texts.append((self.context[-1], len(compact(content).encode())))
+        return opt_str(message.get("id"))
+
+    def _agent(self, message: dict[str, Any], usage: Any) -> None:
+        results = as_dict(message.get("tool_results"))
+        produced: list[int] = []
+        sent: list[int] = []
+        for part in as_list(message.get("content")):
+            item, kept = self._part(as_dict(part), results)
+            produced.append(item)
+            if kept:
+                sent.append(item)
+        if message.get("reasoning_details") is not None:
+            self.builder.opaque({"reasoning_details": message["reasoning_details"]})
+        finish = (
+            "tool_calls" if any("ToolUse" in as_dict(p) for p in as_list(message.get("content"))) else "stop"
+        )
+        self.builder.turn(
+            self.context,
+            produced,
+            thread=self.name,
+            model=self.model,
+            usage=usage_of(usage),
+            finish_reason=finish,
+        )
+        self.context += sent
+        for call_id, result in results.items():
+            self.context.append(self._result(call_id, as_dict(result)))
+
+    def _part(self, part: dict[str, Any], results: dict[str, Any]) -> tuple[int, bool]:
+        """The item of one part, and whether later requests repeat it."""
+        if "Text" in part:
+            return self.builder.assistant(as_str(part["Text"])), True
+        if "Thinking" in part:
+            thinking = as_dict(part["Thinking"])
+            signature = thinking.get("signature")
+            opaque = {"signature": signature} if signature else None
+            return self.builder.reasoning(as_str(thinking.get("text")), opaque), True
+        if "RedactedThinking" in part:
+            return self.builder.add(
+                ReasoningItem(id=0, text="", opaque={"redacted": part["RedactedThinking"]})
+            ), True
+        if "ToolUse" in part:
+            call = as_dict(part["ToolUse"])
+            return tool_use(self.builder, call), as_str(call.get("id")) in results
+        return self.builder.opaque(part), False
+
+    def _result(self, call_id: str, result: dict[str, Any]) -> int:
+        return self.builder.result(
+            call_id,
+            result_content(result.get("content")),
+            is_error=bool(result.get("is_error")),
+            name=opt_str(result.get("tool_name")),
+        )
+
+    def _compaction(self, value: Any) -> None:
+        summary = as_dict(value).get("Summary")
+        if not isinstance(summary, str):
+            self.builder.opaque({"Compaction": value})
+            self.builder.warn("a provider's own compaction is opaque; later contexts keep the full history")
+            return
+        self.builder.warn(
+            "after a compaction Zed repeats about 80 KB of user text; the rebuilt contexts approximate that"
+        )
+        kept: list[int] = []
+        size = 0
+        for item, length in reversed(self.user_texts):
+            size += length
+            if size > KEPT_USER_BYTES:
+                break
+            kept.insert(0, item)
+        self.context = [self.builder.compaction(COMPACTED + summary), *kept]
+
+
+def tool_use(builder: Builder, call: dict[str, Any]) -> int:
+    """A call with the model's own text where Zed kept it; `input` may be plain or tagged (sniffed as Zed does)."""
+    raw, value = call.get("raw_input"), call.get("input")
+    freeform = False
+    if isinstance(value, dict) and set(value) == {"type", "value"} and value["type"] in ("json", "text"):
+        freeform, value = value["type"] == "text", value["value"]
+    if isinstance(raw, str) and raw:
+        arguments: Any = raw
+    else:
+        arguments = value
+        builder.fidelity(arguments="derived")
+    if call.get("is_input_complete") is False:
+        builder.warn("a call was cut off while its arguments streamed; its text is kept as far as it came")
+    return builder.call(as_str(call.get("id")), as_str(call.get("name")), arguments, freeform=freeform)
+
+
+def result_content(value: Any) -> Content:
+    """One value (old shape) or a list of them (new shape)."""
+    parts = [_result_part(part) for part in (value if isinstance(value, list) else [value])]
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    if len(texts) == len(parts) == 1:
+        return str(texts[0])
+    return tuple(parts)
+
+
+def _result_part(value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        return {"type": "text", "text": value}
+    folded = {str(key).lower(): part for key, part in as_dict(value).items()}
+    if "text" in folded:
+        return {"type": "text", "text": as_str(folded["text"])}
+    image = as_dict(folded.get("image")) or folded
+    if "source" in image:
+        return image_part(image["source"])
+    return {"type": "text", "text": "" if value is None else compact(value)}
+
+
+def image_part(source: Any) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{as_str(source)}"}}
+
+
+def user_content(builder: Builder, parts: list[Any]) -> Content:
+    """Text and images in order, mentions as links, and what they attached behind everything else."""
+    result: list[dict[str, Any]] = []
+    attached: list[tuple[Any, str]] = []
+    for part in map(as_dict, parts):
+        if "Text" in part:
+            result.append({"type": "text", "text": as_str(part["Text"])})
+        elif "Mention" in part:
+            mention = as_dict(part["Mention"])
+            result.append({"type": "text", "text": zed_mentions.link(mention.get("uri"))})
+            attached.append((mention.get("uri"), as_str(mention.get("content"))))
+        elif "Image" in part:
+            result.append(image_part(as_dict(part["Image"]).get("source")))
+        else:
+            builder.opaque(part)
+    if block := zed_mentions.context_block(attached):
+        builder.warn("attached context is written out in the form that Zed sends, as far as the source tells")
+        result.append({"type": "text", "text": block})
+    if len(result) == 1 and result[0]["type"] == "text":
+        return str(result[0]["text"])
+    return tuple(result)
+
+
+def subagent_thread(thread: str, parent: str, parent_call: int | None, title: str | None) -> Thread:
+    return Thread(id=thread, parent=parent, parent_call=parent_call, title=title)
