@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from replayer.wire.assembly import Assembler
+from replayer.wire.connection import Headers
 from replayer.wire.content_encoding import Decode, decoder
 from replayer.wire.faults import Classify, default_fault
 from replayer.wire.sse import EVENT_LIMIT
 from replayer.wire.types import Delta, OnDelta, Reply, Timing, WireFault
-
-Headers = Sequence[tuple[bytes, bytes]]
-"""Names in lower case."""
 
 
 class ReplyReader:
@@ -22,6 +20,7 @@ class ReplyReader:
         self, *, stream: bool, on_delta: OnDelta | None = None, classify: Classify = default_fault
     ) -> None:
         self.status = 0
+        self.retry_after: float | None = None
         self.stopped = False
         self._asked_stream = stream
         self._streamed: bool | None = None
@@ -48,6 +47,8 @@ class ReplyReader:
                 self._set_decoder(value.decode("latin-1"))
             elif name == b"location":
                 self._location = value.decode("latin-1")
+            elif name == b"retry-after" and value.isdigit():
+                self.retry_after = float(value)
         if status >= 300:
             self._streamed = False
 

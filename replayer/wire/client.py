@@ -1,0 +1,189 @@
+"""The streaming client: one per lane instance, for every engine."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import ssl
+import time
+from dataclasses import dataclass
+
+import replayer
+from replayer.errors import PlanError
+from replayer.wire.connection import Broken, Connection, Silent
+from replayer.wire.dial import dial, environment_proxy, is_lasting, read_url, tls_context, why
+from replayer.wire.faults import Classify, default_fault
+from replayer.wire.reply import ReplyReader
+from replayer.wire.types import OnDelta, Reply, Request, Timeouts, WireFault
+
+_RETRIED = frozenset({429, 502, 503, 504, 529})
+"""Statuses of a gateway or an engine that has not begun."""
+_FIRST_PAUSE_S = 0.25
+_LONGEST_PAUSE_S = 10.0
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """One `chat` as far as it has come, so that a time-out anywhere can still say what was received."""
+
+    reader: ReplyReader
+    sent: int = 0
+    retries: int = 0
+    final: bool = False
+    """Trying again is pointless."""
+
+    def reply(self, broken: WireFault | None = None, ended: int | None = None) -> Reply:
+        now = time.monotonic_ns()
+        return self.reader.reply(
+            sent=self.sent or now, ended=ended or now, retries=self.retries, broken=broken
+        )
+
+
+class WireClient:
+    """Sends chat completions over kept-alive connections and gives back what came, with exact times.
+
+    `base_url` ends before `/chat/completions`. `proxy` overrules HTTP(S)_PROXY, ALL_PROXY and NO_PROXY; the
+    environment's proxies are never used for this very machine. Raises PlanError for an address that makes no sense.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        timeouts: Timeouts = Timeouts(),  # noqa: B008 - frozen
+        retries: int = 2,
+        verify: ssl.SSLContext | bool = True,
+        proxy: str | None = None,
+        classify: Classify = default_fault,
+        max_connections: int = 4096,
+    ) -> None:
+        self._origin, parts = read_url(base_url, "base URL")
+        proxy = proxy or environment_proxy(self._origin)
+        self._proxy = read_url(proxy, "proxy")[0] if proxy else None
+        secure = "https" in (self._origin.scheme, self._proxy.scheme if self._proxy else "")
+        self._tls = tls_context(verify) if secure else None
+        self._timeouts, self._retries, self._classify = timeouts, retries, classify
+        self._slots = asyncio.Semaphore(max_connections)
+        self._idle: list[Connection] = []
+        target = parts.path.rstrip("/") + "/chat/completions" + (f"?{parts.query}" if parts.query else "")
+        self._head = self._fixed_head(target, api_key)
+
+    async def chat(self, request: Request, on_delta: OnDelta | None = None) -> Reply:
+        """Send one request. Whatever the engine or the network does is in `Reply.fault`; nothing is raised for it.
+
+        `on_delta` gets every piece on the receiving loop; where it returns True the connection is closed at once
+        and the reply is what had come. Cancelling closes it likewise. Attempts are repeated only where the engine
+        cannot have generated anything, and counted in `timing.retries`.
+        """
+        exchange = _Exchange(self._reader(request, on_delta))
+        total = self._timeouts.total
+        limit = asyncio.timeout(total)
+        try:
+            async with limit, self._slots:
+                return await self._chat(request, on_delta, exchange)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return exchange.reply(WireFault("timeout", f"the reply was not complete within {total:g} s"))
+
+    async def aclose(self) -> None:
+        for connection in self._idle:
+            connection.abort()
+        self._idle.clear()
+
+    async def _chat(self, request: Request, on_delta: OnDelta | None, exchange: _Exchange) -> Reply:
+        head = self._request_head(request)
+        failures = 0
+        fresh = False
+        while True:
+            reply = await self._attempt(head, request, exchange, fresh)
+            if reply is None:  # the server closed an idle connection just as we used it
+                fresh = True
+            elif not self._worth_another(exchange, reply) or failures >= self._retries:
+                return reply
+            else:
+                failures += 1
+                await asyncio.sleep(_pause(failures, exchange.reader.retry_after))
+            exchange.retries += 1
+            exchange.reader = self._reader(request, on_delta)
+
+    async def _attempt(self, head: bytes, request: Request, exchange: _Exchange, fresh: bool) -> Reply | None:
+        """None where a kept-alive connection turned out to be closed."""
+        try:
+            connection = await self._connection(fresh)
+        except OSError as error:
+            exchange.final = is_lasting(error)
+            return exchange.reply(self._unreachable(error))
+        exchange.sent = time.monotonic_ns()
+        old = connection.used
+        try:
+            ended = await connection.exchange(head, request.body, exchange.reader, self._timeouts.read)
+        except Broken as error:
+            if old and not error.answered:
+                return None
+            return exchange.reply(WireFault("stream_broken", str(error), exchange.reader.status or None))
+        except Silent:
+            told = f"the engine sent nothing for {self._timeouts.read:g} s"
+            return exchange.reply(WireFault("timeout", told, exchange.reader.status or None))
+        if connection.reusable:
+            self._idle.append(connection)
+        return exchange.reply(ended=ended)
+
+    async def _connection(self, fresh: bool) -> Connection:
+        while self._idle and not fresh:
+            connection = self._idle.pop()
+            if connection.reusable:
+                return connection
+        async with asyncio.timeout(self._timeouts.connect):
+            return await dial(self._origin, self._proxy, self._tls)
+
+    def _unreachable(self, error: OSError) -> WireFault:
+        where = self._origin.name + (f" through {self._proxy.name}" if self._proxy else "")
+        if isinstance(error, TimeoutError):
+            return WireFault("unreachable", f"no connection to {where} within {self._timeouts.connect:g} s")
+        return WireFault("unreachable", f"cannot connect to {where}: {why(error)}")
+
+    def _worth_another(self, exchange: _Exchange, reply: Reply) -> bool:
+        fault = reply.fault
+        if fault is None or exchange.final:
+            return False
+        if reply.timing.headers is None:
+            return fault.kind == "unreachable"
+        return fault.status in _RETRIED and fault.kind != "context_too_long" and not reply.timing.arrivals
+
+    def _reader(self, request: Request, on_delta: OnDelta | None) -> ReplyReader:
+        return ReplyReader(stream=request.stream, on_delta=on_delta, classify=self._classify)
+
+    def _fixed_head(self, target: str, api_key: str | None) -> bytes:
+        origin, proxy = self._origin, self._proxy
+        if proxy is not None and origin.scheme == "http":
+            target = origin.name + target
+        headers = {
+            "Host": origin.authority,
+            "User-Agent": f"replayer/{replayer.__version__}",
+            "Content-Type": "application/json",
+            "Accept-Encoding": "identity",
+        }
+        if api_key or origin.credentials:
+            headers["Authorization"] = f"Bearer {api_key}" if api_key else str(origin.credentials)
+        if proxy is not None and proxy.credentials and origin.scheme == "http":
+            headers["Proxy-Authorization"] = proxy.credentials
+        return f"POST {target} HTTP/1.1\r\n".encode("latin-1") + _lines(headers)
+
+    def _request_head(self, request: Request) -> bytes:
+        accept = "text/event-stream" if request.stream else "application/json"
+        headers = {"Accept": accept, "Content-Length": str(request.content_length), **request.headers}
+        return self._head + _lines(headers) + b"\r\n"
+
+
+def _lines(headers: dict[str, str]) -> bytes:
+    for name, value in headers.items():
+        if set(name + value) & set("\r\n\0"):
+            raise PlanError(f"the header {name!r} holds a line break: remove it from the key or the plan")
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("utf-8")
+
+
+def _pause(failures: int, retry_after: float | None) -> float:
+    longest = min(_FIRST_PAUSE_S * 2.0 ** (failures - 1), _LONGEST_PAUSE_S)
+    return min(retry_after, _LONGEST_PAUSE_S) if retry_after is not None else longest * random.uniform(0.5, 1)

@@ -1,0 +1,245 @@
+"""One HTTP/1.1 connection: sends a request from pieces, stamps every packet of the answer as it arrives."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, cast
+
+import httptools
+
+Piece = bytes | memoryview
+Headers = Sequence[tuple[bytes, bytes]]
+"""Names in lower case."""
+
+_SLICE = 32 << 10
+"""Bytes given to the transport at once, so that a slow reader makes no copy of a large request in memory."""
+_GRACE_NS = 1_000_000_000
+"""How long a response may stay open after the sink has all it wants."""
+
+
+class Sink(Protocol):
+    """Receiver of one response. `at` is the monotonic clock in nanoseconds when the bytes arrived."""
+
+    @property
+    def done(self) -> bool:
+        """Nothing that may follow matters."""
+
+    def headers(self, status: int, headers: Headers, at: int) -> None: ...
+
+    def body(self, data: bytes, at: int) -> bool:
+        """Bytes of the body; True ends the exchange at once and closes the connection."""
+
+
+class Broken(Exception):
+    """The connection failed or spoke no HTTP. `answered` tells whether any byte of a response had come."""
+
+    def __init__(self, message: str, answered: bool) -> None:
+        super().__init__(message)
+        self.answered = answered
+
+
+class Silent(Exception):
+    """No byte moved for the time allowed."""
+
+
+class Connection(asyncio.Protocol):
+    """One request at a time; `reusable` says whether there may be another."""
+
+    def __init__(self) -> None:
+        self.reusable = False
+        self.used = False
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._sink: Sink | None = None
+        self._waiter: asyncio.Future[int] | None = None
+        self._room: asyncio.Future[None] | None = None
+        self._watch: asyncio.TimerHandle | None = None
+        self._read_timeout_ns: float = 0
+        self._tick = 1.0
+        self._last = 0
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._pieces: list[bytes] = []
+        self._reset()
+
+    async def exchange(
+        self, head: bytes, body: Iterable[Piece], sink: Sink, read_timeout: float | None = None
+    ) -> int:
+        """Send a request and feed its response to `sink`; returns the stamp of the response's end.
+
+        Raises Broken, Silent, or what `sink` raises. Cancelling it closes the connection at once.
+        """
+        assert self._transport is not None and self._waiter is None
+        self._reset()
+        self.reusable = False
+        self._sink = sink
+        self._waiter = waiter = self._loop.create_future()
+        self._read_timeout_ns = (read_timeout or float("inf")) * 1e9
+        self._last = time.monotonic_ns()
+        self._tick = min(1.0, read_timeout or 1.0)
+        self._watch = self._loop.call_later(self._tick, self._check)
+        try:
+            sent_all = await self._send(head, body)
+            ended: int = await waiter
+            self.reusable = self._keep_alive and sent_all and not self._transport.is_closing()
+            return ended
+        finally:
+            if waiter.done() and not waiter.cancelled():
+                waiter.exception()  # seen, also where a cancellation came at the same moment
+            self.used = True
+            self._watch.cancel()
+            self._sink = self._waiter = None
+            if not self.reusable:
+                self.abort()
+
+    def abort(self) -> None:
+        """Close without a goodbye; what was not sent is dropped."""
+        self.reusable = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def attach(self, transport: asyncio.Transport) -> None:
+        """Use another transport from now on (TLS within a tunnel)."""
+        self._transport = transport
+        transport.set_write_buffer_limits(high=_SLICE)
+        self.reusable = True
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.attach(cast(asyncio.Transport, transport))
+
+    def data_received(self, data: bytes) -> None:
+        at = time.monotonic_ns()
+        self._last = self._at = at
+        sink = self._sink
+        if sink is None:  # nobody asked: a time-out page, or a server that has lost count
+            self.abort()
+            return
+        self._answered = True
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._fail(Broken(f"the answer is not HTTP: {error}", answered=True))
+            return
+        pieces = self._pieces
+        if pieces:
+            body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            pieces.clear()
+            try:
+                enough = sink.body(body, at)
+            except Exception as error:  # noqa: BLE001 - the boundary to the caller's code, who gets it back
+                self._fail(error)
+                return
+            if enough:
+                self._keep_alive = False
+                self._complete = True
+        if self._complete:
+            self._finish(at)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.reusable = False
+        self._keep_alive = False
+        if self._headers_done and self._until_close and error is None:
+            self._finish(time.monotonic_ns())
+        where = "in the middle of the answer" if self._answered else "before it answered"
+        told = (
+            f"the connection broke {where}: {error}" if error else f"the server closed the connection {where}"
+        )
+        self._fail(Broken(told, self._answered))
+
+    def pause_writing(self) -> None:
+        self._room = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        self._last = time.monotonic_ns()
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+        self._room = None
+
+    # httptools
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        headers = self._headers
+        self._headers = []
+        self._interim = status < 200
+        if self._interim or self._sink is None:
+            return
+        names = {name for name, _ in headers}
+        self._headers_done = True
+        self._until_close = not names & {b"content-length", b"transfer-encoding"}
+        self._keep_alive = self._parser.should_keep_alive()
+        self._sink.headers(status, headers, self._at)
+
+    def on_body(self, body: bytes) -> None:
+        self._pieces.append(body)
+
+    def on_message_complete(self) -> None:
+        self._complete = not self._interim
+
+    # the rest
+
+    def _reset(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._headers, self._pieces = [], []
+        self._at = 0
+        self._answered = self._headers_done = self._complete = False
+        self._interim = self._until_close = self._keep_alive = False
+
+    async def _send(self, head: bytes, body: Iterable[Piece]) -> bool:
+        """Returns whether all was sent; an answer or a loss of the connection ends it early."""
+        transport, waiter = self._transport, self._waiter
+        assert transport is not None and waiter is not None
+        for batch in _batches(head, body):
+            if waiter.done() or transport.is_closing():
+                return False
+            transport.write(batch)
+            if self._room is not None:
+                either: set[asyncio.Future[Any]] = {self._room, waiter}
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        return True
+
+    def _finish(self, at: int) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(at)
+
+    def _fail(self, error: Exception) -> None:
+        self._keep_alive = False
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(error)
+
+    def _check(self) -> None:
+        """About once a second: far cheaper than a timer per packet."""
+        silence = time.monotonic_ns() - self._last
+        if self._sink is not None and self._sink.done and silence > _GRACE_NS:
+            self._keep_alive = False
+            self._finish(self._last)
+        elif silence > self._read_timeout_ns:
+            self._fail(Silent())
+        else:
+            self._watch = self._loop.call_later(self._tick, self._check)
+
+
+def _batches(head: bytes, body: Iterable[Piece]) -> Iterator[Piece]:
+    """Small pieces joined and large ones cut, to about one slice each; the body is never whole in memory."""
+    held: list[Piece] = [head]
+    size = len(head)
+    for piece in body:
+        if size + len(piece) > _SLICE:
+            if held:
+                yield b"".join(held)
+            held, size = [], 0
+            view = memoryview(piece)
+            while len(view) > _SLICE:
+                yield view[:_SLICE]
+                view = view[_SLICE:]
+            piece = view
+        held.append(piece)
+        size += len(piece)
+    if held:
+        yield b"".join(held)
