@@ -1,0 +1,78 @@
+"""Executes a tool call inside a sandbox and says how it ended, in the words in which its client tells the model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from replayer.tools.clients import client_for
+from replayer.tools.clients.base import Box, Given, OutcomeKind, ToolFailed, ToolOutcome
+from replayer.tools.sandbox.sandbox import Sandbox
+from replayer.tools.sandbox.types import FileError, FileFault
+from replayer.tools.toolsets import Action, ToolKit
+from replayer.traces.schema import ToolCallItem
+from replayer.wire.types import ToolCall
+
+__all__ = ["Executor", "ToolOutcome"]
+
+KINDS: dict[FileFault, OutcomeKind] = {"denied": "denied", "timeout": "timeout", "no_space": "limit"}
+"""File faults that are more than a tool's own error; all others are `tool_error`."""
+
+
+class Executor:
+    """Runs the calls of one cell. `path_map` says where the recording's paths lie in the sandbox."""
+
+    def __init__(self, sandbox: Sandbox, kit: ToolKit, path_map: Mapping[str, str] | None = None) -> None:
+        self.sandbox = sandbox
+        self.kit = kit
+        self.client = client_for(kit)
+        self.box = Box(sandbox, path_map or {})
+
+    async def execute(self, call: ToolCall | ToolCallItem) -> ToolOutcome:
+        """Every way in which a call can end is an outcome; only a lost sandbox is an exception."""
+        try:
+            arguments = parsed(call)
+        except ValueError as error:
+            return ToolOutcome("tool_error", self.client.malformed(call.name, str(error)), is_error=True)
+        action = self.kit.action(call.name or "", arguments)
+        if action is None:
+            return ToolOutcome("tool_error", self.client.unknown_tool(call.name), is_error=True)
+        begun = time.monotonic()
+        done = await self._perform(action, Given(arguments, action.arguments))
+        return replace(
+            done, output=speakable(done.output), duration=done.duration or time.monotonic() - begun
+        )
+
+    async def _perform(self, action: Action, given: Given) -> ToolOutcome:
+        method = getattr(self.client, action.kind, None)
+        if method is None:
+            return ToolOutcome(
+                "not_executable_here", f"{action.kind} cannot be executed in a sandbox", is_error=True
+            )
+        try:
+            done = await method(self.box, given)
+        except ToolFailed as failed:
+            return ToolOutcome(failed.kind, str(failed), is_error=True)
+        except FileError as error:
+            text = self.client.file_error(error, given)
+            return ToolOutcome(KINDS.get(error.kind, "tool_error"), text, True, detail={"fault": error.kind})
+        return done if isinstance(done, ToolOutcome) else ToolOutcome("ok", done)
+
+
+def parsed(call: ToolCall | ToolCallItem) -> dict[str, Any]:
+    """The arguments as an object. Raises ValueError with the parser's words."""
+    if isinstance(call, ToolCallItem) and call.freeform:
+        return {"input": call.arguments}
+    value = orjson.loads(call.arguments or "{}")
+    if not isinstance(value, dict):
+        raise ValueError("expected an object")
+    return value
+
+
+def speakable(text: str) -> str:
+    """Text that can be sent as JSON: names in a workspace may hold bytes that are no UTF-8."""
+    return text.encode("utf-8", "replace").decode()

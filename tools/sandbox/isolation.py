@@ -1,0 +1,175 @@
+"""What every kind of isolation has in common: how the worker is started, and what it is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from replayer.errors import MissingPartError
+from replayer.tools.sandbox.archive import BOOT
+from replayer.tools.sandbox.types import Grade, Limits
+
+NOBODY = 65534
+PERSONALITY_FIXED_ADDRESSES = 0x0040000
+OLDEST_PYTHON = (3, 9)
+GUEST_PYTHON = "/opt/python"
+GUEST_ENVIRONMENT = "/opt/env"
+
+ENVIRONMENT: Mapping[str, str] = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/home/user",
+    "USER": "user",
+    "LOGNAME": "user",
+    "SHELL": "/bin/bash",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "TERM": "dumb",
+    "TMPDIR": "/tmp",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "SOURCE_DATE_EPOCH": "1700000000",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_AUTHOR_NAME": "user",
+    "GIT_AUTHOR_EMAIL": "user@sandbox",
+    "GIT_AUTHOR_DATE": "1700000000 +0000",
+    "GIT_COMMITTER_NAME": "user",
+    "GIT_COMMITTER_EMAIL": "user@sandbox",
+    "GIT_COMMITTER_DATE": "1700000000 +0000",
+    "GIT_PAGER": "cat",
+    "PAGER": "cat",
+    "COLUMNS": "120",
+    "LINES": "40",
+    "NO_COLOR": "1",
+}
+"""All that a command sees of an environment; nothing is inherited."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """One sandbox to be made: the worker's end of the socket, the archive of its code, the base workspace."""
+
+    socket: int
+    archive: int
+    base: int
+    limits: Limits
+    packages: Path | None = None
+    """A prepared virtual environment, world-readable."""
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        return self.socket, self.archive, self.base
+
+    def environment(self) -> dict[str, str]:
+        if self.packages is None:
+            return dict(ENVIRONMENT)
+        path = f"{GUEST_ENVIRONMENT}/bin:{ENVIRONMENT['PATH']}"
+        return {**ENVIRONMENT, "PATH": path, "VIRTUAL_ENV": GUEST_ENVIRONMENT}
+
+    def worker(
+        self, python: str, root: str, tmpfs: Sequence[str], more: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """The worker's command line. `more` are settings of one isolation only."""
+        boot = BOOT.format(path=f"/proc/self/fd/{self.archive}")
+        settings = {**self.settings(root, tmpfs), **(more or {})}
+        return [python, "-I", "-S", "-c", boot, json.dumps(settings)]
+
+    def settings(self, root: str, tmpfs: Sequence[str]) -> dict[str, Any]:
+        limits = self.limits
+        fixed = {"RLIMIT_NPROC": limits.processes, "RLIMIT_NOFILE": limits.open_files, "RLIMIT_CORE": 1}
+        sizes = {"RLIMIT_DATA": limits.data, "RLIMIT_FSIZE": limits.file}
+        return {
+            "root": root,
+            "socket": self.socket,
+            "descriptors": self.descriptors,
+            "personality": PERSONALITY_FIXED_ADDRESSES,
+            "rlimits": fixed | sizes,
+            "tmpfs": list(tmpfs),
+            "inodes": limits.inodes,
+            "total_bytes": limits.total,
+            "cpu_seconds": limits.cpu,
+            "output_kept": limits.output_kept,
+            "output_drained": limits.output_drained,
+            "read_bytes": limits.read,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A running worker. `root` is the workspace as the guest names it."""
+
+    process: subprocess.Popen[bytes]
+    root: str
+    home: Path | None = None
+    """A folder on the host that must go when the sandbox goes (weak modes only)."""
+
+
+class Isolation(Protocol):
+    """A way to shut the worker in. `missing` says why it cannot be used here, in a sentence with the remedy."""
+
+    name: str
+    grade: Grade
+
+    def missing(self) -> str | None: ...
+
+    def start(self, room: Room) -> Started: ...
+
+
+def dropped() -> dict[str, Any]:
+    """Arguments of Popen that give up root: to the kernel's /proc files and process limits uid 0 is uid 0
+    in a user namespace, too."""
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A Python for the worker. `prefix` is a folder to show as /opt/python, None for the system's own."""
+
+    path: str
+    prefix: Path | None = None
+
+
+def interpreter() -> Interpreter:
+    """The system's Python 3, else the one that runs this program.
+
+    Raises MissingPartError where neither can be used.
+    """
+    system = Path("/usr/bin/python3")
+    if system.exists() and system_version(system) >= OLDEST_PYTHON:
+        return Interpreter(str(system))
+    prefix = Path(sys.base_prefix).resolve()
+    if os.geteuid() == 0 and not reachable(prefix):
+        raise MissingPartError(
+            "the sandbox needs a Python that an unprivileged user can read; install the system's python3"
+        )
+    return Interpreter(f"{GUEST_PYTHON}/bin/python{sys.version_info[0]}.{sys.version_info[1]}", prefix)
+
+
+def system_version(python: Path) -> tuple[int, int]:
+    """From the name that /usr/bin/python3 points to (python3.11): cheaper than to start it."""
+    name = python.resolve().name.removeprefix("python")
+    major, _, minor = name.partition(".")
+    return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (3, 0)
+
+
+def reachable(path: Path) -> bool:
+    """Every user may enter the folders above and read this one."""
+    return all(part.stat().st_mode & 0o005 == 0o005 for part in (path, *path.parents))
+
+
+def cache_folder() -> Path:
+    """Where prepared parts are kept between runs, readable for the user that a sandbox runs as."""
+    if os.geteuid() == 0:
+        folder = Path("/var/cache/replayer")
+    else:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "replayer"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+    return folder

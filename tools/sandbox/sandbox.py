@@ -1,0 +1,256 @@
+"""One sandbox: a workspace, a worker, and the requests to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from replayer.errors import MissingPartError
+from replayer.tools.environment import Environment
+from replayer.tools.sandbox.archive import archive
+from replayer.tools.sandbox.bubblewrap import memory_file
+from replayer.tools.sandbox.isolation import Isolation, Room, Started
+from replayer.tools.sandbox.link import Link
+from replayer.tools.sandbox.types import FileError, Limits, Ran, SandboxLost, Snapshot
+from replayer.tools.sandbox.workspace import Workspace
+
+START_SECONDS = 30.0
+SPARE_SECONDS = 10.0
+"""How much longer than a command may take the host waits for the worker's word about it."""
+END_SECONDS = 2.0
+MAKE_REPOSITORY = (
+    "git init -q -b main . && git add -A -f . && git commit -q --no-verify --allow-empty -m base"
+)
+
+
+class Sandbox:
+    """An isolated copy of a workspace in which commands and file tools run; made by `start`, ended by `aclose`.
+
+    Start it on a thread that lives as long as it does (the event loop's): the kernel ends it with that thread.
+    """
+
+    def __init__(self, started: Started, link: Link, limits: Limits, workspace: Workspace) -> None:
+        self._started = started
+        self._link = link
+        self.limits = limits
+        self.workspace = workspace
+        self.root = started.root
+        self._first: Snapshot | None = None
+
+    @classmethod
+    async def start(
+        cls,
+        workspace: Workspace,
+        *,
+        environment: Environment | None = None,
+        limits: Limits | None = None,
+        backend: str = "auto",
+    ) -> Sandbox:
+        """Raises MissingPartError when the isolation cannot be had or its self-test fails."""
+        from replayer.tools.sandbox.probe import isolation_for, probe
+
+        graded = probe(backend)
+        if graded.grade == "none":
+            raise MissingPartError(graded.reason)
+        packages = environment.path if environment else None
+        return await cls.open(workspace, isolation_for(backend), limits=limits, packages=packages)
+
+    @classmethod
+    async def open(
+        cls,
+        workspace: Workspace,
+        isolation: Isolation,
+        *,
+        limits: Limits | None = None,
+        packages: Path | None = None,
+    ) -> Sandbox:
+        """Start with exactly this isolation, untested. Raises MissingPartError when it does not start."""
+        limits = limits or Limits()
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with theirs, memory_file(archive()) as code:
+            room = Room(
+                socket=theirs.fileno(),
+                archive=code,
+                base=workspace.descriptor,
+                limits=limits,
+                packages=packages,
+            )
+            started = isolation.start(room)
+        link = await Link.over(ours, most_payload=limits.snapshot)
+        sandbox = cls(started, link, limits, workspace)
+        try:
+            await sandbox._load(room.base)
+        except BaseException as error:
+            reason = await sandbox._stop()
+            if isinstance(error, SandboxLost | TimeoutError):
+                raise MissingPartError(f"{isolation.name} does not start here: {reason or error}") from error
+            raise
+        return sandbox
+
+    async def _load(self, base: int) -> None:
+        await self._ask("load", fd=base, index_bytes=len(self.workspace.index), timeout=START_SECONDS)
+        if self.workspace.git:
+            made = await self.run(["/bin/sh", "-c", MAKE_REPOSITORY], timeout=START_SECONDS)
+            if made.exit_code == 0:
+                self._first = await self.snapshot()
+
+    async def _ask(
+        self, op: str, payload: bytes = b"", *, timeout: float = START_SECONDS, **arguments: Any
+    ) -> tuple[dict[str, Any], bytes]:
+        return await self._link.request({"op": op, **arguments}, payload, timeout=timeout)
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float | None = None,
+        cwd: str = ".",
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> Ran:
+        """Run a command until it ends or breaks a limit. Whatever it left running is gone when this returns."""
+        seconds = min(timeout or self.limits.timeout, self.limits.timeout)
+        request = {
+            "op": "run",
+            "argv": [word.replace("\0", "") for word in argv],
+            "cwd": self.path(cwd),
+            "env": dict(env or {}),
+            "timeout": seconds,
+        }
+        try:
+            head, output = await self._link.request(request, stdin, timeout=seconds + SPARE_SECONDS)
+        except FileError as error:
+            text = f"{cwd}: {error}\n".encode()
+            return Ran(exit_code=1, head=text, tail=b"", dropped=0, timed_out=False, limit=None, duration=0.0)
+        return ran(head, output)
+
+    async def read_file(self, path: str) -> bytes:
+        """Raises FileError, also for what is no regular file or larger than `limits.read`."""
+        _, data = await self._ask("read", path=self.path(path))
+        return data
+
+    async def write_file(self, path: str, data: bytes) -> bool:
+        """Whether the file is new. Makes the folders above it."""
+        head, _ = await self._ask("write", data, path=self.path(path))
+        return bool(head.get("created"))
+
+    async def list(self, path: str = ".") -> list[tuple[str, str]]:
+        """Names with their kind (file, directory, link, special), sorted."""
+        head, _ = await self._ask("list", path=self.path(path))
+        return [(str(name), str(kind)) for name, kind in head["entries"]]
+
+    async def kind(self, path: str) -> str | None:
+        """What is at a path, links followed; None where nothing is."""
+        try:
+            head, _ = await self._ask("stat", path=self.path(path))
+        except FileError:
+            return None
+        return str(head["kind"])
+
+    async def make_directory(self, path: str) -> None:
+        await self._ask("mkdir", path=self.path(path))
+
+    async def remove(self, path: str) -> None:
+        await self._ask("remove", path=self.path(path))
+
+    async def copy(self, path: str, to: str) -> None:
+        await self._ask("copy", path=self.path(path), to=self.path(to))
+
+    async def move(self, path: str, to: str) -> None:
+        await self._ask("move", path=self.path(path), to=self.path(to))
+
+    async def search(
+        self, job: str, *, path: str = ".", seconds: float = 20.0, **arguments: Any
+    ) -> dict[str, Any]:
+        """`grep` or `find` of the guest's search module, in a child that ends with the time limit."""
+        head, _ = await self._link.request(
+            {"op": "job", "name": job, "path": self.path(path), "timeout": seconds, **arguments},
+            timeout=seconds + SPARE_SECONDS,
+        )
+        return head
+
+    async def snapshot(self) -> Snapshot:
+        """The workspace as it is now."""
+        _, delta = await self._ask("snapshot")
+        return Snapshot(self.workspace.digest, delta)
+
+    async def restore(self, snapshot: Snapshot | None = None) -> int:
+        """Put the workspace back to a snapshot, by default to its start; returns how many entries had changed."""
+        wanted = snapshot or self._first
+        if wanted and wanted.base != self.workspace.digest:
+            raise ValueError("this snapshot belongs to another workspace")
+        head, _ = await self._ask("restore", wanted.delta if wanted else b"")
+        return int(head["changed"])
+
+    def path(self, path: str) -> str:
+        """A path as the guest sees it; it is opened nowhere else."""
+        return os.path.normpath(os.path.join(self.root, path.replace("\0", "")))
+
+    async def aclose(self) -> None:
+        """End every process in the sandbox. Its memory file systems end with it."""
+        await self._stop()
+
+    async def _stop(self) -> str:
+        """Returns what the isolation said on its way out."""
+        self._link.close()
+        process = self._started.process
+        try:
+            await ended(process, END_SECONDS)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            said = process.stderr.read().decode("utf-8", "replace").strip() if process.stderr else ""
+            if process.stderr:
+                process.stderr.close()
+            if self._started.home:
+                await asyncio.to_thread(shutil.rmtree, self._started.home, ignore_errors=True)
+        return said
+
+    async def __aenter__(self) -> Sandbox:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def ran(head: Mapping[str, Any], output: bytes) -> Ran:
+    split, limit = int(head["head"]), head.get("limit")
+    code = head.get("exit_code")
+    return Ran(
+        exit_code=None if limit else code,
+        head=output[:split],
+        tail=output[split:],
+        dropped=max(0, int(head["total"]) - len(output)),
+        timed_out=limit == "time",
+        limit=limit,
+        duration=float(head["duration"]),
+    )
+
+
+async def ended(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait for a process without a thread and without polling."""
+    if process.poll() is not None:
+        return
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+    descriptor = os.pidfd_open(process.pid)
+    loop.add_reader(descriptor, done.set)
+    try:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), seconds)
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+    process.poll()

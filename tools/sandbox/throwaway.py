@@ -1,0 +1,39 @@
+"""No isolation of our own: for a machine of which the user says that it is itself a throw-away container."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import tempfile
+from pathlib import Path
+
+from replayer.tools.sandbox.isolation import Room, Started, interpreter
+from replayer.tools.sandbox.types import Grade
+
+
+class ThrowAway:
+    """Limits and clean-up only. Never chosen by itself."""
+
+    name = "container"
+    grade: Grade = "container"
+
+    def missing(self) -> str | None:
+        return None if platform.system() == "Linux" else "the container mode needs Linux"
+
+    def start(self, room: Room) -> Started:
+        home = Path(tempfile.mkdtemp(prefix="replayer-sandbox-"))
+        root = home / "workspace"
+        root.mkdir()
+        python = interpreter()
+        prefix = str(python.prefix / "bin" / Path(python.path).name) if python.prefix else python.path
+        process = subprocess.Popen(
+            room.worker(prefix, str(root), ()),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=room.descriptors,
+            cwd=root,
+            env={**room.environment(), "HOME": str(home), "TMPDIR": str(home)},
+            start_new_session=True,
+        )
+        return Started(process, str(root), home)
