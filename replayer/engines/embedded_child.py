@@ -23,6 +23,11 @@ def common_params(settings: dict[str, Any]) -> Any:
     params.cpuparams_batch.n_threads = settings["threads"]
     params.cache_type_k = _member(xllamacpp.ggml_type, "GGML_TYPE_", settings["cache_type_k"])
     params.cache_type_v = _member(xllamacpp.ggml_type, "GGML_TYPE_", settings["cache_type_v"])
+    # On CPUs plain attention decodes twice as fast (33 against 18 tokens/s at 3,000 of context), but it cannot
+    # read quantised values.
+    plain = settings["cache_type_v"] in ("f32", "f16", "bf16")
+    attention = "DISABLED" if plain else "ENABLED"
+    params.flash_attn_type = _member(xllamacpp.llama_flash_attn_type, "LLAMA_FLASH_ATTN_TYPE_", attention)
     kind = _member(xllamacpp.common_speculative_type, "COMMON_SPECULATIVE_TYPE_", settings["speculative"])
     params.speculative.types = [kind]
     params.use_jinja = True
