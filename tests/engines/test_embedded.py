@@ -119,7 +119,7 @@ async def test_a_model_that_does_not_load_shows_the_servers_last_words(tmp_path:
     pytest.importorskip("xllamacpp")
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF" + b"\0" * 100)
-    with pytest.raises(EngineUnavailable, match=r"did not start with .*broken\.gguf: .*load"):
+    with pytest.raises(EngineUnavailable, match=r"did not start with .*broken\.gguf: .*bad GGUF version"):
         await embedded.launch({"model": str(broken)})
 
 

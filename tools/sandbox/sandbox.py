@@ -11,16 +11,18 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replayer.errors import MissingPartError
-from replayer.tools.environment import Environment
 from replayer.tools.sandbox.archive import archive
 from replayer.tools.sandbox.bubblewrap import memory_file
 from replayer.tools.sandbox.isolation import Isolation, Room, Started
 from replayer.tools.sandbox.link import Link
 from replayer.tools.sandbox.types import FileError, Limits, Ran, SandboxLost, Snapshot
 from replayer.tools.sandbox.workspace import Workspace
+
+if TYPE_CHECKING:
+    from replayer.tools.environment import Environment
 
 START_SECONDS = 30.0
 SPARE_SECONDS = 10.0

@@ -14,13 +14,17 @@ import runpy
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from replayer.errors import ReplayerError, TraceError
+from replayer.tools import toolsets
+from replayer.tools.environment import Wanted, prepare
+from replayer.tools.execution import Executor
+from replayer.tools.sandbox import Limits, Sandbox, Workspace
 from replayer.traces.recorded import counting, workspace
-from replayer.traces.recorded.plain import PlainTools
 from replayer.traces.recorded.recorder import Recorder
-from replayer.traces.recorded.script import Session
-from replayer.traces.schema import Fidelity, Header, Source
+from replayer.traces.recorded.script import Answer, Call, Session
+from replayer.traces.schema import Fidelity, Header, Source, ToolCallItem
 from replayer.traces.writer import TraceWriter
 
 HERE = Path(__file__).resolve().parent
@@ -55,28 +59,55 @@ def header(session: Session) -> Header:
             usage="derived",
             boundaries="authored",
         ),
-        workspace={
-            "tar": "workspace.tar",
-            "environment": session.environment,
-            "check": list(session.check),
-        },
+        workspace=facts(session),
         meta={"purpose": session.purpose, "results": "recorded"},
     )
+
+
+def facts(session: Session) -> dict[str, Any]:
+    found: dict[str, Any] = {"tar": "workspace.tar", "check": list(session.check)}
+    if session.environment:
+        found["environment"] = {"name": session.name, "packages": list(session.environment)}
+    return found
+
+
+class SandboxTools:
+    """The tools of a session's kit in a sandbox of its own."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+
+    async def run(self, call: Call) -> Answer:
+        item = ToolCallItem(id=0, call_id="", name=call.tool, arguments=call.text)
+        done = await self.executor.execute(item)
+        return Answer(done.output, done.is_error, done.exit_code)
 
 
 async def build(name: str, out: Path, tokens: counting.TokenCounter) -> Path:
     session = load(name)
     target = out / name
     target.mkdir(parents=True, exist_ok=True)
-    tar = workspace.pack(HERE / name / "workspace")
+    tar = target / "workspace.tar"
+    tar.write_bytes(workspace.pack(HERE / name / "workspace"))
     with tempfile.TemporaryDirectory() as scratch:
-        place, raw = Path(scratch, "workspace"), Path(scratch, "trace.jsonl")
-        workspace.unpack(tar, place)
-        with TraceWriter(raw, header(session)) as writer:
-            await Recorder(session, PlainTools(place), writer).play()
+        raw = Path(scratch, "trace.jsonl")
+        await record(session, raw, tar)
         counting.with_usage(raw, target / "trace.jsonl", await counting.count_turns(raw, tokens))
-    (target / "workspace.tar").write_bytes(tar)
     return target / "trace.jsonl"
+
+
+async def record(session: Session, raw: Path, tar: Path) -> None:
+    head = header(session)
+    wanted = Wanted.from_trace(facts(session).get("environment"), raw)
+    environment = prepare(wanted) if wanted else None
+    base = Workspace.from_tar(tar)
+    async with await Sandbox.start(base, environment=environment, limits=Limits(timeout=600)) as sandbox:
+        tools = SandboxTools(Executor(sandbox, toolsets.load(session.kit)))
+        with TraceWriter(raw, head) as writer:
+            await Recorder(session, tools, writer).play()
+        done = await sandbox.run(session.check)
+    if done.exit_code != 0:
+        raise TraceError(f"{session.name}: the check fails after the last turn: {done.output.strip()[-300:]}")
 
 
 async def main() -> None:

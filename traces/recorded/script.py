@@ -81,7 +81,10 @@ class Session:
     tools: tuple[ToolSchema, ...]
     steps: tuple[Step, ...]
     check: tuple[str, ...]
-    environment: str = "python"
+    kit: str = "zed-2026-04"
+    """The tool set that executes the calls (see `replayer.tools.toolsets`)."""
+    environment: tuple[str, ...] = ()
+    """Pinned packages; the sandbox has the system's Python in any case."""
     agent_system: str = ""
     """System prompt of subagents."""
     purpose: str = ""
