@@ -1,0 +1,203 @@
+"""Strict JSON for verdicts: what a strict client would accept, and, where it would not, what is wrong.
+
+Strict means RFC 8259 and, of I-JSON (RFC 7493), no duplicate keys and no half surrogate pairs: clients written in
+Rust, Go or Swift refuse what Python's parser lets through. Nothing is ever repaired here; `Defect` only names what
+a repair would have to do.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any, Literal
+
+import jiter
+
+Defect = Literal[
+    "empty",  # nothing but white space
+    "incomplete",  # a proper beginning of JSON: cut, or a closing brace is missing
+    "missing_start",  # JSON once an opening brace is put in front
+    "concatenated",  # several JSON documents, one after the other
+    "trailing_text",  # JSON, then something else
+    "duplicate_key",
+    "not_a_number",  # NaN or Infinity
+    "lone_surrogate",
+    "too_deep",  # nested deeper than any parser follows
+    "raw_control",  # a newline or other control character inside a string
+    "trailing_comma",
+    "single_quotes",
+    "python_literal",  # True, False or None
+    "unquoted_key",
+    "other",
+]
+
+
+class NotJson(ValueError):
+    """The text is not strict JSON. `str()` says where and why, `defect` what kind of damage it is."""
+
+    def __init__(self, defect: Defect, message: str) -> None:
+        super().__init__(message)
+        self.defect = defect
+
+
+def parse(text: str) -> Any:
+    """The value of `text`.
+
+    Raises NotJson, and nothing else, for whatever is not strict JSON.
+    """
+    try:
+        return jiter.from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True)
+    except ValueError:  # includes UnicodeEncodeError
+        return _parse_slowly(text)
+
+
+class _Refused(Exception):
+    def __init__(self, defect: Defect, message: str) -> None:
+        super().__init__(message)
+        self.defect = defect
+
+
+def _parse_slowly(text: str) -> Any:
+    """Python's parser made strict: it reads what jiter has no room for (depth, long integers) and explains."""
+    try:
+        value = _DECODER.decode(text)
+        _refuse_half_surrogates(value)
+    except _Refused as refused:
+        raise NotJson(refused.defect, str(refused)) from None
+    except RecursionError:
+        raise NotJson("too_deep", "nested too deeply to be read") from None
+    except json.JSONDecodeError as error:
+        defect = _diagnose(text, error)
+        raise NotJson(
+            defect, f"{_WORDS[defect]} ({error.msg.removesuffix(' at')} at character {error.pos})"
+        ) from None
+    return value
+
+
+def _no_constants(name: str) -> Any:
+    raise _Refused("not_a_number", f"{name} is no JSON number")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise _Refused("duplicate_key", f"the key {twice!r} is there twice")
+    return result
+
+
+def _integer(digits: str) -> int:
+    # Python converts at most 4,300 digits; a number that long only has to stay an integer of that sign.
+    return int(digits) if len(digits) <= 4300 else int(digits[:4300])
+
+
+_DECODER = json.JSONDecoder(
+    parse_constant=_no_constants, object_pairs_hook=_no_duplicates, parse_int=_integer
+)
+
+_WORDS: dict[Defect, str] = {
+    "empty": "empty text",
+    "incomplete": "it ends too early",
+    "missing_start": "its opening brace is missing",
+    "concatenated": "several documents in one",
+    "trailing_text": "something follows the JSON",
+    "raw_control": "an unescaped control character in a string",
+    "trailing_comma": "a trailing comma",
+    "single_quotes": "single quotes",
+    "python_literal": "a Python literal",
+    "unquoted_key": "a key without quotes",
+    "other": "malformed",
+}
+
+
+def _refuse_half_surrogates(value: Any) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise _Refused("lone_surrogate", "an escape is half a character (a lone surrogate)") from None
+
+
+def _diagnose(text: str, error: json.JSONDecodeError) -> Defect:
+    if not text.strip():
+        return "empty"
+    if error.msg.startswith("Extra data"):
+        if _decodes(text[error.pos :]):
+            return "concatenated"
+        return "missing_start" if _decodes("{" + text) else "trailing_text"
+    if is_beginning(text):
+        return "incomplete"
+    if error.msg.startswith("Invalid control"):
+        return "raw_control"
+    if re.search(r",\s*$", text[: error.pos]) and text[error.pos : error.pos + 1] in "]}":
+        return "trailing_comma"
+    return _diagnose_word(text, error.pos)
+
+
+def _diagnose_word(text: str, position: int) -> Defect:
+    rest = text[position:]
+    if rest.startswith(",") or (rest[:1] in "]}" and text[:position].rstrip()[-1:] == ","):
+        return "trailing_comma"
+    if rest.startswith("'"):
+        return "single_quotes"
+    if re.match(r"(True|False|None)\b", rest):
+        return "python_literal"
+    if re.match(r"[A-Za-z_]\w*\s*:", rest):
+        return "unquoted_key"
+    return "missing_start" if _decodes("{" + text) else "other"
+
+
+def _decodes(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def is_beginning(text: str) -> bool:
+    """Whether `text` is JSON cut short: something can be appended so that it parses, and must be."""
+    closers = _open_brackets(text)
+    if closers is None:
+        return False
+    stem, in_string = closers[1:], closers[0] == '"'
+    if in_string:
+        text = re.sub(r"\\(u[0-9a-fA-F]{0,3})?$", "", text) + '"' if _escape_is_open(text) else text + '"'
+    if not in_string and not stem:
+        return False
+    if not in_string:
+        text = _TORN_WORD.sub(r"\g<before>0", text)
+    return any(_decodes(text + tail + stem) for tail in ("", ":0", "0", '"":0', "0:0"))
+
+
+_TORN_WORD = re.compile(
+    r"(?P<before>[\s:,\[])(?:t|tr|tru|f|fa|fal|fals|n|nu|nul|-|-?\d+\.|-?\d+(?:\.\d+)?[eE][+-]?)$"
+)
+
+
+def _escape_is_open(text: str) -> bool:
+    match = re.search(r"(\\+)(u[0-9a-fA-F]{0,3})?$", text)
+    return match is not None and len(match.group(1)) % 2 == 1
+
+
+_SIGNIFICANT = re.compile(r'["\[\]{}]')
+_STRING_END = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+
+
+def _open_brackets(text: str) -> str | None:
+    """What is open at the end: `"` or a space for the string, then the closers; None where brackets clash."""
+    closers: list[str] = []
+    position = 0
+    while match := _SIGNIFICANT.search(text, position):
+        position, mark = match.end(), match.group()
+        if mark == '"':
+            end = _STRING_END.match(text, position)
+            position = end.end() if end else position
+            if position >= len(text) or text[position] != '"':
+                return '"' + "".join(reversed(closers))
+            position += 1
+        elif mark in "{[":
+            closers.append("}" if mark == "{" else "]")
+        elif not closers or closers.pop() != mark:
+            return None
+    return " " + "".join(reversed(closers))

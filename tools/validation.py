@@ -1,0 +1,305 @@
+"""`judge`: one reply, one verdict. The table of fault classes is docs/faults.md.
+
+Two rules keep figures honest. A fault that another one explains is not counted again: a reply that was cut is
+`truncated`, not also empty and not also a bad call. And verdicts come from strict parsing; what a repair would make
+of the text only names the damage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from replayer.tools import against_recording, differential
+from replayer.tools.markup import Leak, find_leaks, split_thinking, strip_control
+from replayer.tools.protocol import id_faults, note_faults
+from replayer.tools.schema_check import CallCheck, Validator
+from replayer.tools.verdict import Blame, Fault, Verdict
+from replayer.traces.schema import AnyItem, Usage
+from replayer.wire.types import Reply, WireFault
+
+__all__ = ["Validator", "judge"]
+
+_FOR_CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
+_FOR_TEXT = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token"})
+_FOR_LENGTH = frozenset({"length", "max_tokens", "model_length"})
+_FOR_FAILURE = frozenset({"abort", "error", "content_filter"})
+
+
+def judge(
+    reply: Reply,
+    validator: Validator,
+    *,
+    tool_choice: Any = None,
+    max_tokens: int | None = None,
+    usage: Usage | None = None,
+    context_length: int | None = None,
+    seen_call_ids: Container[str] = (),
+    prompt_contains: Callable[[str], bool] | None = None,
+    collapsed: str | None = None,
+    recorded: tuple[AnyItem, ...] | None = None,
+    pair: Reply | None = None,
+    token_text: str | None = None,
+    temperature: float | None = None,
+) -> Verdict:
+    """The verdict on one reply. Raises nothing, whatever the engine sent.
+
+    `tool_choice`, `max_tokens` and `temperature` are the request's own; `usage` defaults to the reply's.
+    `seen_call_ids` are the ids of earlier calls in the prompt; `prompt_contains` says whether a text stands in the
+    prompt word for word. `collapsed` is the repetition signal's finding. `recorded` are the items that the recorded
+    turn produced. `pair` is the other mode's reply (streamed or not) to the same request, `token_text` the raw text
+    of the generated tokens: both show what the engine changed on the way.
+    """
+    if reply.fault is not None:
+        return Verdict(False, (engine_fault(reply.fault),))
+    if reply.stopped_by_us:
+        return Verdict(False, (_collapse(collapsed or "stopped by replayer while it repeated itself"),))
+    usage = usage or differential.usage_of(reply)
+    case = _case(
+        reply, validator, tool_choice, _cut(reply, max_tokens, usage, context_length), prompt_contains
+    )
+    evidence = differential.evidence(
+        reply,
+        case.checks,
+        validator,
+        pair=pair,
+        token_text=token_text,
+        temperature=temperature,
+        cut=case.cut is not None,
+    )
+    faults = tuple(
+        chain(
+            [_collapse(collapsed)] if collapsed else (),
+            _ending(case),
+            _calls(case, evidence),
+            id_faults(reply, seen_call_ids),
+            note_faults(reply, broken=any(check.defect for check in case.checks)),
+            _leaks(case),
+            _hidden(case),
+            _choice(case),
+            _emptiness(case, collapsed),
+            _finish(case),
+            evidence.faults,
+        )
+    )
+    findings = against_recording.compare(reply, case.checks, recorded) if recorded is not None else ()
+    return Verdict(not any(fault.fatal for fault in faults), faults, findings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """The reply and what all checks need to know of it."""
+
+    reply: Reply
+    validator: Validator
+    tool_choice: Any
+    cut: str | None
+    checks: tuple[CallCheck, ...]
+    answer: str
+    leaks: tuple[Leak, ...]
+    hidden: tuple[Leak, ...]
+    """Hard leaks in the reasoning."""
+
+    @property
+    def choice_mode(self) -> str | None:
+        """`auto`, `none`, `required`, or None where a tool is named or nothing is said."""
+        return self.tool_choice if isinstance(self.tool_choice, str) else None
+
+
+def _case(
+    reply: Reply,
+    validator: Validator,
+    tool_choice: Any,
+    cut: str | None,
+    prompt_contains: Callable[[str], bool] | None,
+) -> _Case:
+    checks = tuple(validator.check(c.name, c.arguments, i) for i, c in enumerate(reply.tool_calls))
+    thought, answer = split_thinking(reply.content)
+    leaks = tuple(find_leaks(answer, validator.names, prompt_contains))
+    hidden: tuple[Leak, ...] = ()
+    if not reply.tool_calls:
+        hidden = tuple(_hidden_calls(f"{reply.reasoning}\n{thought}", answer, validator, prompt_contains))
+    return _Case(reply, validator, tool_choice, cut, checks, strip_control(answer), leaks, hidden)
+
+
+def _hidden_calls(
+    reasoning: str, answer: str, validator: Validator, prompt_contains: Callable[[str], bool] | None
+) -> Iterator[Leak]:
+    """Calls that the reasoning holds. Where an answer follows, only one that ends the reasoning was meant as a call:
+    models draft calls while they think."""
+    for leak in find_leaks(reasoning, validator.names, prompt_contains):
+        ends = bool(leak.calls) and not re.search(
+            r"\w{2,}.*\s\w{2,}", reasoning[leak.start + leak.calls[-1].end :]
+        )
+        if leak.hard and leak.calls and (ends or not strip_control(answer)):
+            yield leak
+
+
+def _cut(reply: Reply, max_tokens: int | None, usage: Usage | None, context_length: int | None) -> str | None:
+    """Why the reply must be taken for cut, whatever its finish reason says; None if it was not."""
+    generated = usage.completion_tokens if usage else None
+    if generated is not None and max_tokens is not None and 0 < max_tokens <= generated:
+        return f"{generated} tokens of at most {max_tokens} (finish reason {reply.finish_reason!r})"
+    if generated is not None and usage and usage.prompt_tokens is not None and context_length:
+        total = usage.prompt_tokens + generated
+        if total >= context_length:
+            return f"the context of {context_length} tokens is full (finish reason {reply.finish_reason!r})"
+    return f"finish reason {reply.finish_reason!r}" if reply.finish_reason in _FOR_LENGTH else None
+
+
+def _collapse(told: str) -> Fault:
+    return Fault("collapsed", "model", told, True)
+
+
+def _ending(case: _Case) -> Iterator[Fault]:
+    reply, reason = case.reply, case.reply.finish_reason
+    if reason == "repetition":
+        yield _collapse("the engine itself stopped a repetition")
+    elif reason in _FOR_FAILURE:
+        yield Fault("engine_error", "engine", f"finish reason {reason!r}", True)
+    elif not reply.done and reason is None:
+        yield Fault("engine_error", "engine", "the reply broke off: no finish reason and no [DONE]", True)
+    elif not reply.done:
+        yield Fault("protocol", "engine", "the stream ended without [DONE]", False)
+    if case.cut:
+        last = len(reply.tool_calls) - 1
+        yield Fault(
+            "truncated", "budget", f"cut: {case.cut}", True, last if _call_is_cut(case, last) else None
+        )
+
+
+def _call_is_cut(case: _Case, index: int) -> bool:
+    """Whether the cut went through this call; what it lacks is then nobody's fault but the budget's."""
+    if not case.cut or index < 0 or index != len(case.checks) - 1:
+        return False
+    check = case.checks[index]
+    lacks = any(fault.klass == "missing_parameter" for fault in check.faults)
+    return check.defect in ("incomplete", "empty") or lacks
+
+
+def _calls(case: _Case, evidence: differential.Evidence) -> Iterator[Fault]:
+    for index, (call, check) in enumerate(zip(case.reply.tool_calls, case.checks, strict=True)):
+        if not call.name:
+            yield Fault("protocol", "engine", "a call without a name", True, index)
+        for fault in check.faults:
+            explained = fault.klass in ("arguments_not_json", "missing_parameter", "protocol")
+            if not (explained and _call_is_cut(case, index)):
+                yield evidence.blamed(fault)
+
+
+def _leaks(case: _Case) -> Iterator[Fault]:
+    """Markup in the answer. Beside a delivered call, or torn by the cut, it does not decide the turn."""
+    for leak in case.leaks:
+        decides = leak.hard and not case.reply.tool_calls and not (case.cut and not leak.complete)
+        told = (
+            "call syntax left in the content"
+            if leak.hard
+            else _SOFT.get(leak.family, "call syntax is mentioned")
+        )
+        yield Fault(
+            "leaked_markup", _leak_blame(case, leak), f"{told} ({leak.family}): {leak.excerpt}", decides
+        )
+
+
+_SOFT = {
+    "control_token": "a control token of the chat template is left in the content",
+    "fenced": "a call written as a code block",
+}
+
+
+def _leak_blame(case: _Case, leak: Leak) -> Blame:
+    if leak.family in ("fenced", "tool_response"):
+        return "model"
+    if leak.hard:
+        no_parser = not case.validator.names or case.choice_mode == "none"
+        return "model" if no_parser else "parser"
+    return "parser" if leak.family == "control_token" else "unknown"
+
+
+def _hidden(case: _Case) -> Iterator[Fault]:
+    for leak in case.hidden[:1]:
+        told = f"a call of {leak.calls[0].name!r} stands in the reasoning and none was delivered"
+        yield Fault(
+            "call_in_reasoning", "parser", f"{told}: {leak.excerpt}", not (case.cut and not leak.complete)
+        )
+
+
+def _choice(case: _Case) -> Iterator[Fault]:
+    calls = case.reply.tool_calls
+    if case.choice_mode == "none" and calls:
+        yield Fault("choice_ignored", "engine", "tool_choice is 'none', but a call came", True, 0)
+        return
+    required, allowed = _demanded(case.tool_choice)
+    excused = case.cut or case.hidden or any(leak.hard for leak in case.leaks)
+    if required and not calls and not excused and case.reply.finish_reason not in _FOR_FAILURE:
+        yield Fault("choice_ignored", "engine", f"{required}, but no call came", True)
+    for index, call in enumerate(calls):
+        if allowed and call.name not in allowed:
+            yield Fault(
+                "choice_ignored", "engine", f"{call.name!r} came, {required} was asked for", True, index
+            )
+
+
+def _demanded(tool_choice: Any) -> tuple[str | None, frozenset[str]]:
+    """(what the request demands, in words; the names it allows, empty for all) of any form of `tool_choice`."""
+    if tool_choice in ("required", "any"):
+        return "tool_choice 'required'", frozenset()
+    if not isinstance(tool_choice, dict):
+        return None, frozenset()
+    if tool_choice.get("type") == "allowed_tools":
+        inner = tool_choice.get("allowed_tools") or tool_choice
+        names = frozenset(filter(None, map(_tool_name, inner.get("tools") or ())))
+        return ("tool_choice 'required'" if inner.get("mode") == "required" else None), names
+    name = _tool_name(tool_choice)
+    return (f"the tool {name!r}", frozenset({name})) if name else (None, frozenset())
+
+
+def _tool_name(tool: Any) -> str | None:
+    if not isinstance(tool, dict):
+        return None
+    function = tool.get("function")
+    name = function.get("name") if isinstance(function, dict) else tool.get("name")
+    return name if isinstance(name, str) else None
+
+
+def _emptiness(case: _Case, collapsed: str | None) -> Iterator[Fault]:
+    reply = case.reply
+    if reply.tool_calls or case.answer or reply.extra.get("refusal"):
+        return
+    explained = case.cut or case.hidden or collapsed or reply.finish_reason in (*_FOR_FAILURE, "repetition")
+    if explained or (not reply.done and reply.finish_reason is None):
+        return
+    thought = " (reasoning only)" if reply.reasoning.strip() or reply.content.strip() else ""
+    yield Fault("empty_turn", "unknown", f"no content and no call{thought}", True)
+
+
+def _finish(case: _Case) -> Iterator[Fault]:
+    reason, calls = case.reply.finish_reason, case.reply.tool_calls
+    named = isinstance(case.tool_choice, dict)  # the API itself finishes a forced call with `stop`
+    if calls and reason in _FOR_TEXT and not named:
+        yield Fault("finish_contradicts", "engine", f"finish reason {reason!r} with a call", False)
+    elif not calls and reason in _FOR_CALLS:
+        yield Fault("finish_contradicts", "engine", f"finish reason {reason!r} without a call", False)
+
+
+_ABOUT_HISTORY = re.compile(
+    r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|\broles?\b|alternat|tool_call_id|"
+    r"messages?\[\d+\]|line \d+ column \d+ \(char \d+\)|assistant message",
+    re.IGNORECASE | re.DOTALL,
+)
+_OURS = frozenset({"bad_request", "bad_tools", "unknown_model", "unauthorized"})
+
+
+def engine_fault(fault: WireFault) -> Fault:
+    """A failed request: `history_rejected` where the engine refuses what was recorded, else `engine_error`."""
+    told = fault.message if len(fault.message) <= 300 else fault.message[:300] + "…"
+    if fault.kind == "context_too_long":
+        return Fault("history_rejected", "input", f"the history does not fit: {told!r}", True)
+    if fault.kind in ("bad_request", "server_error") and _ABOUT_HISTORY.search(fault.message):
+        return Fault("history_rejected", "input", f"the engine refuses the history: {told!r}", True)
+    status = f" (HTTP {fault.status})" if fault.status else ""
+    blame: Blame = "input" if fault.kind in _OURS else "engine"
+    return Fault("engine_error", blame, f"{fault.kind}{status}: {told!r}", True)
