@@ -94,8 +94,9 @@ def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
     family = match.lastgroup or ""
     name, start, end = match.group(family), *match.span()
     if family == "json":
-        if position := _arguments_beside(text, match):
-            return _with_object(name, start, end, text, position)
+        beside = _arguments_beside(text, match)
+        if beside is not None:
+            return _with_object(name, start, end, text, beside)
         return TextCall(name, start, end) if _OBJECT_ENDS.match(text, end) else None
     if family not in _WITHOUT_JSON and text.startswith("{", position := _skip(text, end)):
         return _with_object(name, start, end, text, position)

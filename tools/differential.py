@@ -37,8 +37,11 @@ def usage_of(reply: Reply) -> Usage | None:
     """Token counts as the reply's own usage object gives them, in the fields that all engines share."""
     if not isinstance(reply.usage, dict):
         return None
-    counts = {key: reply.usage.get(key) for key in ("prompt_tokens", "completion_tokens")}
-    return Usage(**{key: count for key, count in counts.items() if type(count) is int})
+    details = reply.usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    counts = {**reply.usage, "cached_tokens": cached}
+    known = ("prompt_tokens", "completion_tokens", "cached_tokens")
+    return Usage(**{key: count for key in known if type(count := counts.get(key)) is int})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class _Side:
 
     @property
     def mode(self) -> str:
-        return "streamed" if self.reply.streamed else "whole"
+        return "streamed" if self.reply.streamed else "unstreamed"
 
 
 def _side(reply: Reply, checks: tuple[CallCheck, ...], validator: Validator) -> _Side:
