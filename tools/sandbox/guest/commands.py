@@ -9,6 +9,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from typing import Any
 
 Head = dict[str, Any]
@@ -56,7 +57,8 @@ def run(head: Head, payload: bytes, settings: Head, link: socket.socket) -> tupl
     started = time.monotonic()
     try:
         os.chdir(head["cwd"])
-        pid = spawn(head, payload, writing)
+        with cpu_limit(settings["cpu_seconds"]):
+            pid = spawn(head, payload, writing)
     except OSError:
         os.close(reading)
         raise
@@ -69,6 +71,20 @@ def run(head: Head, payload: bytes, settings: Head, link: socket.socket) -> tupl
         reason = f"{head['argv'][0]}: command not found\n".encode("utf-8", "replace")
         return {"exit_code": 127, "head": len(reason), "total": len(reason), "duration": 0.0}, reason
     return collect(pid, reading, started, head["timeout"], settings, link)
+
+
+@contextlib.contextmanager
+def cpu_limit(seconds: int) -> Iterator[None]:
+    """What is started here inherits the limit at once; the worker itself must not live under it."""
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    affordable = time.process_time() < seconds - 1
+    if affordable:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, before[1]))
+    try:
+        yield
+    finally:
+        if affordable:
+            resource.setrlimit(resource.RLIMIT_CPU, before)
 
 
 def spawn(head: Head, payload: bytes, writing: int) -> int | None:
@@ -109,7 +125,8 @@ def collect(
     pid: int, reading: int, started: float, timeout: float, settings: Head, link: socket.socket
 ) -> tuple[Head, bytes]:
     """Read output until the command itself ends. Not until the pipe closes: a background holder keeps it open."""
-    resource_limit(pid, settings["cpu_seconds"])
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        resource.prlimit(pid, resource.RLIMIT_CPU, (settings["cpu_seconds"], settings["cpu_seconds"] + 1))
     output = Output(settings["output_kept"], settings["output_drained"])
     child = os.pidfd_open(pid)
     poll = select.poll()
@@ -132,11 +149,6 @@ def report(status: int, limit: str | None, output: Output, duration: float) -> t
         limit = "cpu"
     head = {"exit_code": code, "head": len(first), "total": output.total, "duration": duration}
     return {**head, "limit": limit}, first + last
-
-
-def resource_limit(pid: int, cpu_seconds: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        resource.prlimit(pid, resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
 
 
 def watch(
