@@ -61,7 +61,10 @@ class Simulator:
     def _get(self, path: str) -> Answer | None:
         if path == "/simulated/injected":
             return 200, JSON, list(self.state.injected)
-        return self.kind.get(path)
+        name = path.partition("?")[0]
+        if name == "/openapi.json" and self.kind.endpoints():
+            return 200, JSON, {"openapi": "3.1.0", "paths": {key: {} for key in self.kind.endpoints()}}
+        return self.kind.get(name)
 
     async def _post(self, exchange: Exchange) -> None:
         try:

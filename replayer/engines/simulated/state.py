@@ -35,8 +35,8 @@ class State:
     last_throughput: float = 0.0
     injected: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=10_000))
     """Ground truth of the faults committed, for tests (`GET /simulated/injected`)."""
-    drained: int = 0
-    """Decode steps that TensorRT-LLM's statistics have already told."""
+    drained: Counter[str] = field(default_factory=Counter)
+    """What TensorRT-LLM's statistics have already told."""
     external_queries: int = 0
     external_hits: int = 0
 

@@ -122,6 +122,10 @@ class Kind:
 
     # Other endpoints
 
+    def endpoints(self) -> list[str]:
+        """What /openapi.json lists; empty where a kind has no such document."""
+        return []
+
     def get(self, path: str) -> Answer | None:
         if path == "/v1/models":
             names = (self.spec.model, *self.spec.lora)

@@ -65,6 +65,10 @@ class Sglang(Kind):
         error = {"object": "error", "message": message, "type": name, "param": None, "code": status}
         return status, JSON, error
 
+    def endpoints(self) -> list[str]:
+        reset = ["/flush_cache"] if self.spec.reset_endpoint else []
+        return ["/v1/models", "/v1/chat/completions", "/tokenize", "/server_info", *reset]
+
     def get(self, path: str) -> Answer | None:
         if path in ("/server_info", "/get_server_info"):
             return 200, JSON, self._server_info()

@@ -26,6 +26,9 @@ class TrtLlm(Kind):
         error = {"object": "error", "message": message, "type": name, "param": None, "code": status}
         return status, JSON, error
 
+    def endpoints(self) -> list[str]:
+        return ["/v1/models", "/v1/chat/completions", "/version", "/metrics"]
+
     def get(self, path: str) -> Answer | None:
         if path == "/version":
             return 200, JSON, {"version": "1.2.0"}
@@ -46,19 +49,24 @@ class TrtLlm(Kind):
     def _drain(self) -> list[dict[str, Any]]:
         """The iterations since the last reading: here one, where anything has run since."""
         state = self.state
-        if not self.spec.report_metrics or (state.drained == state.decodes and not state.running):
+        if not self.spec.report_metrics or (state.drained["iter"] == state.decodes and not state.running):
             return []
-        state.drained = state.decodes
-        return [self._iteration()]
-
-    def _iteration(self) -> dict[str, Any]:
-        state, spec = self.state, self.spec
-        drafts = {
+        counted = {
+            "iter": state.decodes,
             "numDraftTokens": state.drafted,
             "numAcceptedTokens": state.accepted,
             "numRequestsWithDraftTokens": state.drafts,
-            "acceptanceLength": 1 + state.accepted / state.drafts if state.drafts else 0.0,
         }
+        new = {name: value - state.drained[name] for name, value in counted.items()}
+        state.drained.update(counted)
+        return [self._iteration(new)]
+
+    def _iteration(self, new: dict[str, int]) -> dict[str, Any]:
+        """Speculation counts the iteration's own tokens, the KV cache all since the start."""
+        state = self.state
+        drafts, accepted = new["numRequestsWithDraftTokens"], new["numAcceptedTokens"]
+        speculation = new | {"acceptanceLength": 1 + accepted / drafts if drafts else 0.0}
+        del speculation["iter"]
         return {
             "iter": state.decodes,
             "iterLatencyMS": 1.0,
@@ -67,7 +75,7 @@ class TrtLlm(Kind):
             "numCompletedRequests": sum(state.finished.values()),
             "inflightBatchingStats": {"numGenRequests": state.running, "numPausedRequests": 0},
             "kvCacheStats": self._kv_cache(),
-            "specDecodingStats": drafts if spec.draft_tokens else None,
+            "specDecodingStats": speculation if self.spec.draft_tokens else None,
         }
 
     def _kv_cache(self) -> dict[str, Any]:

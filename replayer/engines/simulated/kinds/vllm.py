@@ -99,6 +99,10 @@ class Vllm(Kind):
         name = TYPES.get(kind, "BadRequestError" if status < 500 else "InternalServerError")
         return status, JSON, {"error": {"message": message, "type": name, "param": None, "code": status}}
 
+    def endpoints(self) -> list[str]:
+        dev = ["/reset_prefix_cache", "/server_info"] if self.spec.reset_endpoint else []
+        return ["/v1/models", "/v1/chat/completions", "/tokenize", "/version", *dev]
+
     def get(self, path: str) -> Answer | None:
         if path == "/version":
             return 200, JSON, {"version": VERSION}

@@ -1,0 +1,147 @@
+"""Engine SPECs: `NAME=URL[,key=value…]`, `NAME=embedded[,…]`, `NAME=simulated[,…]`, and their form in a plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from replayer.engines.base import EngineKind
+from replayer.errors import PlanError
+from replayer.suggest import nearest
+
+LaunchKind = Literal["embedded", "simulated"]
+
+_OPENERS = {"[": "]", "{": "}", "(": ")"}
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """One lane as the command line names it. `options` are settings of an engine that replayer starts."""
+
+    name: str
+    url: str | None = None
+    launch: LaunchKind | None = None
+    kind: str | None = None
+    model: str | None = None
+    api_key_env: str | None = None
+    sampling: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def parse(text: str) -> EngineSpec:
+    """Raises PlanError in one sentence that names the SPEC and what is wrong with it."""
+    name, equals, rest = text.partition("=")
+    target, *settings = split(rest, text)
+    if not equals or not name.strip() or not target.strip():
+        raise PlanError(f"engine {text!r} is not NAME=URL, NAME=embedded or NAME=simulated")
+    launch, url = _target(text, target.strip())
+    values: dict[str, Any] = {"name": name.strip(), "launch": launch, "url": url}
+    parts: dict[str, Any] = {"sampling": {}, "extra": {}, "options": {}}
+    for setting in settings:
+        key, equals, raw = setting.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise PlanError(f"engine {text!r}: {setting!r} is not key=value")
+        _place(values, parts, launch, key, raw.strip())
+    _check_kind(text, values.get("kind"))
+    if launch == "simulated":
+        parts["options"] |= {key: values[key] for key in ("kind", "model") if values.get(key)}
+    return EngineSpec(**values, **parts)
+
+
+def _target(text: str, target: str) -> tuple[LaunchKind | None, str | None]:
+    if target == "embedded":
+        return "embedded", None
+    if target == "simulated":
+        return "simulated", None
+    if not target.startswith(("http://", "https://")):
+        raise PlanError(
+            f"engine {text!r}: {target!r} is neither a URL (http://…/v1), nor embedded, nor simulated"
+            + (nearest(target, get_args(LaunchKind)) if "/" not in target and "." not in target else "")
+        )
+    return None, target
+
+
+def _place(
+    values: dict[str, Any], parts: dict[str, Any], launch: LaunchKind | None, key: str, raw: str
+) -> None:
+    if key in ("kind", "model", "api_key_env"):
+        values[key] = _unquote(raw)
+    elif key.startswith("extra."):
+        parts["extra"][key.removeprefix("extra.")] = value(raw)
+    elif key in launch_options(launch):
+        _add(parts["options"], key, value(raw) if key != "fault" else _unquote(raw))
+    else:
+        parts["sampling"][key.removeprefix("sampling.")] = value(raw)
+
+
+def _add(options: dict[str, Any], key: str, item: Any) -> None:
+    """`fault` and `trace` may be given several times."""
+    if key in ("fault", "trace", "lora"):
+        options.setdefault(key, []).append(item)
+    else:
+        options[key] = item
+
+
+def launch_options(launch: LaunchKind | None) -> frozenset[str]:
+    """Names that are settings of the server to start, not sampling fields."""
+    if launch == "simulated":
+        from replayer.engines.simulated.spec import SimulatedSpec
+
+        return frozenset(SimulatedSpec.__dataclass_fields__) - {"kind", "model", "seed"}
+    if launch == "embedded":
+        from replayer.engines import embedded
+
+        return embedded.OPTIONS - {"model"}
+    return frozenset()
+
+
+def _check_kind(text: str, kind: str | None) -> None:
+    kinds = get_args(EngineKind)
+    if kind is not None and kind not in kinds:
+        raise PlanError(f"engine {text!r}: no kind {kind!r}{nearest(kind, kinds)}")
+
+
+def value(raw: str) -> Any:
+    """JSON where it is JSON, else the text itself."""
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return raw
+
+
+def _unquote(raw: str) -> str:
+    parsed = value(raw)
+    return parsed if isinstance(parsed, str) else raw
+
+
+def split(text: str, whole: str) -> list[str]:
+    """Cut at commas outside brackets and quotes. Raises PlanError for an unclosed one."""
+    return ["".join(part) for part in _parts(text, whole)]
+
+
+def _parts(text: str, whole: str) -> Iterator[list[str]]:
+    part: list[str] = []
+    closers: list[str] = []
+    quoted = escaped = False
+    for letter in text:
+        if quoted:
+            quoted = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"':
+            quoted = True
+        elif letter in _OPENERS:
+            closers.append(_OPENERS[letter])
+        elif closers and letter == closers[-1]:
+            closers.pop()
+        elif letter == "," and not closers:
+            yield part
+            part = []
+            continue
+        part.append(letter)
+    if quoted or closers:
+        raise PlanError(f"engine {whole!r}: a quote or a bracket is not closed")
+    yield part

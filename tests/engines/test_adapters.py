@@ -1,0 +1,182 @@
+"""Adapters against simulated servers of each kind, and against captured ones played back."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from replayer.engines.detect import base_url_of, connect
+from replayer.engines.sampling import unknown_fields
+from replayer.errors import EngineUnavailable, PlanError
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+KINDS = ["vllm", "sglang", "trtllm", "llamacpp", "ik_llama"]
+ASK = {"model": "simulated", "messages": [{"role": "user", "content": "Explain the failing test " * 40}]}
+
+
+async def chat(engine, **more):
+    reply = await engine.http.post(f"{engine.base_url}/chat/completions", json=ASK | more)
+    body = reply.json()
+    extra = {key: body[key] for key in ("timings", "metrics") if key in body}
+    return engine.usage(body.get("usage"), extra)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_server_is_recognised_and_tells_its_facts(start, kind):
+    server = await start(kind=kind, context_length=32768, pool_tokens=64000, block_size=16, draft_tokens=3)
+    engine = await connect(server.base_url)
+    await chat(engine)
+    facts = await engine.facts()
+    await engine.aclose()
+    assert (engine.kind, facts.kind, facts.model, facts.models) == (kind, kind, "simulated", ("simulated",))
+    assert facts.context_length == (None if kind == "trtllm" else 32768)
+    assert facts.kv_pool_tokens == (32768 if kind in ("llamacpp", "ik_llama") else 64000)
+    assert facts.block_size == (1 if kind in ("llamacpp", "ik_llama") else 16)
+    assert facts.version
+    assert facts.features["speculation"] == {"ik_llama": "unknown"}.get(kind, "yes")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_usage_and_counters_agree_to_the_token(start, kind):
+    server = await start(kind=kind, draft_tokens=3, block_size=16)
+    engine = await connect(server.base_url)
+    first = await chat(engine)
+    second = await chat(engine)
+    sample = await engine.telemetry()
+    await engine.aclose()
+    assert first.cached_tokens == 0 and second.cached_tokens == (second.prompt_tokens - 1) // 16 * 16
+    cached = first.cached_tokens + second.cached_tokens
+    if kind == "ik_llama":
+        assert (sample.cached_tokens, sample.prompt_tokens) == (None, None)
+        assert sample.gauges["prompt_tokens_computed"] == first.prompt_tokens * 2 - cached
+    else:
+        assert sample.cached_tokens == cached
+        assert sample.prefix_queries == pytest.approx(
+            first.prompt_tokens * 2, abs=16 if kind == "trtllm" else 0
+        )
+    if kind != "trtllm":
+        assert sample.generated_tokens == first.completion_tokens + second.completion_tokens
+        assert (sample.running, sample.waiting) == (0, 0)
+    if kind in ("vllm", "llamacpp", "trtllm"):
+        assert 0 < sample.accepted <= sample.drafted == 3 * sample.drafts
+    if kind in ("vllm", "llamacpp"):
+        assert sum(sample.accepted_per_position) == sample.accepted
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"), [("vllm", "yes"), ("sglang", "yes"), ("llamacpp", "yes"), ("trtllm", "unknown")]
+)
+async def test_the_cache_is_reset_where_it_can_be(start, kind, answer):
+    server = await start(kind=kind)
+    engine = await connect(server.base_url)
+    await chat(engine)
+    assert await engine.reset_cache() == answer
+    usage = await chat(engine)
+    await engine.aclose()
+    assert (usage.cached_tokens == 0) == (answer == "yes")
+
+
+@pytest.mark.parametrize("kind", ["vllm", "sglang"])
+async def test_a_salt_isolates_and_tokens_are_the_prompts(start, kind):
+    engine = await connect((await start(kind=kind)).base_url)
+    first = await chat(engine)
+    salted = await chat(engine, **engine.isolation("cell-2"))
+    tokens = await engine.tokenize(ASK["messages"], None)
+    await engine.aclose()
+    assert first.cached_tokens == salted.cached_tokens == 0
+    assert len(tokens) == first.prompt_tokens
+
+
+async def test_not_reported_is_not_zero(start):
+    """Streamed usage of a vLLM without --enable-prompt-tokens-details has no details at all."""
+    engine = await connect((await start(kind="vllm", report_cached=False)).base_url)
+    usage = await chat(engine)
+    await engine.aclose()
+    assert usage.prompt_tokens > 0 and usage.cached_tokens is None
+
+
+async def test_a_vllm_that_reports_means_zero_by_silence(start):
+    """0.21 leaves `prompt_tokens_details` out of a stream without a hit (vllm-0.21.0-h200)."""
+    engine = await connect((await start(kind="vllm")).base_url)
+    silent = {"prompt_tokens": 10, "completion_tokens": 1}
+    assert engine.usage(silent, {}).cached_tokens is None
+    assert engine.usage(silent | {"prompt_tokens_details": {"cached_tokens": 8}}, {}).cached_tokens == 8
+    assert engine.usage(silent, {}).cached_tokens == 0
+    await engine.aclose()
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind", "version", "context", "pool", "block"),
+    [
+        ("vllm-0.32-cpu/plain", "vllm", "0.32.0", 8192, 46592, 128),
+        ("vllm-0.21.0-h200/spec-ngram", "vllm", "0.21.0", 8192, 1849696, 16),
+        ("sglang-0.5.23-cpu", "sglang", "0.5.23", 8192, 40000, 1),
+        ("sglang-0.5.12-h200/spec-ngram", "sglang", "0.5.12.post1", 8192, 1917102, 1),
+        ("llama.cpp/own-template", "llamacpp", "b0-unknown", 8192, 16384, 1),
+        ("llama.cpp/tools", "llamacpp", "b0-unknown", 8192, 16384, 1),
+        ("ik_llama.cpp", "ik_llama", None, 4096, 8192, 1),
+    ],
+)
+async def test_captured_servers_are_read_as_if_they_ran(start, folder, kind, version, context, pool, block):
+    server = await start(kind=kind, captures=str(CAPTURES / folder))
+    engine = await connect(server.base_url)
+    facts = await engine.facts()
+    await engine.aclose()
+    assert (facts.kind, facts.version, facts.context_length) == (kind, version, context)
+    assert (facts.kv_pool_tokens, facts.block_size) == (pool, block)
+
+
+async def test_unreachable_wrong_key_and_unknown_kind_are_one_sentence_each(start):
+    server = await start(api_key="secret")
+    with pytest.raises(EngineUnavailable, match="wants an API key"):
+        await connect(server.base_url)
+    with pytest.raises(EngineUnavailable, match="refuses this API key"):
+        await connect(server.base_url, api_key="wrong")
+    with pytest.raises(EngineUnavailable, match="cannot be reached"):
+        await connect("http://127.0.0.1:9/v1")
+    with pytest.raises(PlanError, match="did you mean 'vllm'"):
+        await connect(server.base_url, kind="vlm")
+    engine = await connect(server.base_url, api_key="secret")
+    assert (await engine.facts()).model == "simulated"
+    await engine.aclose()
+
+
+async def test_an_unknown_server_is_openai_and_promises_nothing():
+    def answer(request):
+        return httpx.Response(
+            200, json={"data": [{"id": "m", "owned_by": "someone"}]} if "models" in request.url.path else None
+        )
+
+    engine = await connect(
+        "https://gateway.example/openai/v1", http=httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    )
+    facts = await engine.facts()
+    assert (facts.kind, facts.model, facts.promises_usage, engine.sampling_fields) == (
+        "openai",
+        "m",
+        None,
+        None,
+    )
+    assert await engine.telemetry() is None and await engine.reset_cache() == "unknown"
+    await engine.aclose()
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("http://h:8000", "http://h:8000/v1"),
+        ("http://h:8000/v1/", "http://h:8000/v1"),
+        ("https://g/openai/v1/chat/completions", "https://g/openai/v1"),
+    ],
+)
+def test_urls_are_normalised(given, used):
+    assert base_url_of(given) == used
+
+
+async def test_sampling_fields_are_refused_with_the_nearest(start):
+    engine = await connect((await start(kind="llamacpp")).base_url)
+    unknown = unknown_fields(
+        {"temperature": 1, "repetition_penalty": 1.1, "mim_p": 0.1}, engine.sampling_fields
+    )
+    await engine.aclose()
+    assert unknown == [("repetition_penalty", "repeat_penalty"), ("mim_p", "min_p")]
