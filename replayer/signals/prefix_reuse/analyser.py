@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from replayer.signals.prefix_reuse.continuation import template_divergence
+from replayer.signals.prefix_reuse.continuation import Past, later_divergence
 from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
 from replayer.signals.prefix_reuse.finding import PrefixFinding, StepReuse
@@ -80,23 +80,23 @@ class PrefixReuse:
         if self._pool:
             self._pool.use(end)
         ideal, unbounded = self._ideal(held, total), self._ideal(met.depth, total)
-        previous, divergence = self._compare(key, messages, tools)
-        sent = previous.reuse.prompt_tokens if previous else 0
+        before, divergence = self._compare(key, messages, tools)
+        past = Past(before.reuse, before.generated, before.reply) if before else None
+        divergence = divergence or later_divergence(past, met.depth, total, messages)
         reuse = StepReuse(
             key=key,
             prompt_tokens=total,
             shared=met.depth,
-            shared_generated=max(0, met.depth - sent) if previous else 0,
+            shared_generated=max(0, met.depth - past.sent) if past else 0,
             ideal=ideal,
             ideal_by_block_size={
                 size: ideal_reuse(met.depth, total, size) for size in sorted({1, 16, self._block})
             },
             evicted=unbounded - ideal,
-            expected=max(met.depth, min(sent, total)),
-            previous=previous.reuse.key if previous else None,
+            expected=max(met.depth, past.expected(total) if past else 0),
+            previous=before.reuse.key if before else None,
             best=met.node.owner if met.depth else None,
-            divergence=divergence
-            or template_divergence(previous.reuse if previous else None, met.depth, total, messages),
+            divergence=divergence,
             token_source=self._source,
         )
         self._keep(_Step(reuse, end))
@@ -131,6 +131,10 @@ class PrefixReuse:
         return self._diagnosis.finding(
             reuse, Report(usage.cached_tokens if usage else None, metrics, witness)
         )
+
+    def unasked(self, key: str) -> PrefixFinding:
+        """The finding where there is no engine to report anything. Raises KeyError as `reported` does."""
+        return self._diagnosis.finding(self._steps[key].reuse, None)
 
     def _ideal(self, shared: int, total: int) -> int:
         return ideal_reuse(shared, total, self._block, speculative_backoff=self._backoff)

@@ -20,9 +20,9 @@ _GRANULAR_TOKENS = 32
 class Report:
     """What the engine and the clock said of one step."""
 
-    usage: int | None
-    metrics: int | None
-    witness: Witness | None
+    usage: int | None = None
+    metrics: int | None = None
+    witness: Witness | None = None
 
     @property
     def cached(self) -> int | None:
@@ -50,10 +50,12 @@ class Diagnosis:
         self._hits = 0
         self._unit = 0
 
-    def finding(self, step: StepReuse, report: Report) -> PrefixFinding:
+    def finding(self, step: StepReuse, report: Report | None) -> PrefixFinding:
+        """The heaviest loss names the cause. Without a report there is no engine to blame."""
+        asked, report = report is not None, report or Report()
         losses = [self._client(step), self._granularity(step), _eviction(step), self._engine(step, report)]
         worst = max((loss for loss in losses if loss), key=lambda loss: loss.tokens, default=None)
-        worst = worst or _unreported(step, report)
+        worst = worst or (_unreported(step, report) if asked else None)
         self._remember(report)
         return _finding(step, report, worst)
 

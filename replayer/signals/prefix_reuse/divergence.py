@@ -107,7 +107,7 @@ def _in_messages(old: Sequence[bytes], new: Sequence[bytes], at: int) -> Diverge
     if gone is not None:
         return _moved("message_dropped", old, new, at, gone)
     if _role(old[at]) == _role(new[at]):
-        return _edited(old[at], new[at], at)
+        return edited(old[at], new[at], at)
     if old[at] in new[at + 1 :]:
         return _moved("message_rewritten", old, new, at, "a message was inserted here")
     if at == len(old) - 1:
@@ -145,7 +145,8 @@ def _moved(cause: Cause, old: Sequence[bytes], new: Sequence[bytes], at: int, de
     return Divergence(cause, at, f"messages[{at}]", 0, excerpt(before, 0), excerpt(after, 0), detail)
 
 
-def _edited(old: bytes, new: bytes, at: int) -> Divergence:
+def edited(old: bytes, new: bytes, at: int) -> Divergence:
+    """How message `at` differs from what it was."""
     before, after = fields(old), fields(new)
     one, other = _first_field(before, after)
     path = (one or other or Field("content", "")).path
@@ -213,8 +214,7 @@ def _role(message: bytes) -> str:
 
 
 def _body(message: bytes) -> str:
-    texts = [found.text for found in fields(message)[1:] if found.text]
-    return texts[0] if texts else ""
+    return " ".join(found.text for found in fields(message)[1:] if found.text)
 
 
 def _raw(value: Any) -> str:

@@ -30,33 +30,39 @@ class Lineage:
         self._recent.append((key, conversation))
 
     def predecessor(self, new: Conversation) -> tuple[str, Conversation] | None:
-        """The newest earlier request that `new` continues, else the one that it resembles most; None for none."""
-        for key, old in reversed(self._recent):
-            if len(old.messages) <= len(new.messages) and shared_messages(old, new) == len(old.messages):
-                return key, old
+        """The earlier request that `new` was made from: the one most of whose messages are still in it.
+
+        Of several, one that is continued word for word goes first, then the newest. None for a new conversation.
+        """
         ours = set(new.messages)
         best: tuple[str, Conversation] | None = None
-        most = 0.0
+        most = (0.0, False)
         for key, old in reversed(self._recent):
-            likeness = _likeness(old, new, ours)
+            if best is not None and len(old.messages) < most[0]:
+                continue
+            whole = shared_messages(old, new) == len(old.messages)
+            likeness = (len(old.messages) if whole else _likeness(old, new, ours), whole)
             if likeness > most:
                 best, most = (key, old), likeness
         return best
 
 
 def _likeness(old: Conversation, new: Conversation, ours: set[bytes]) -> float:
-    """Share of the earlier request's messages that are still there; 0 for another conversation.
+    """How many of the earlier request's messages are still there; 0 for another conversation.
 
+    Another first message makes it a doubtful relative, for sessions can call the same tools with the same results.
     Without a common message beside the system prompt it is still the same conversation when the first user
     messages begin or end alike, or when the roles go on where the earlier ones ended (everything was rewritten).
     """
-    equal = sum(message in ours for message in old.messages[_heads(old) :])
-    if equal:
-        return 1 + equal / len(old.messages)
-    if _alike(_opening(old), _opening(new)):
-        return 0.5
-    heads = [[_role(message) for message in c.messages[:_ROLES]] for c in (old, new)]
-    return 0.25 if _ROLES <= len(old.messages) <= len(new.messages) and heads[0] == heads[1] else 0.0
+    heads = _heads(old)
+    equal = sum(message in ours for message in old.messages[heads:])
+    first, alike = new.messages[_heads(new) : _heads(new) + 1], _alike(_opening(old), _opening(new))
+    if equal and (alike or first[0] in old.messages):
+        return equal + sum(message in ours for message in old.messages[:heads])
+    if equal or alike:
+        return 0.75 if equal else 0.5
+    roles = [[_role(message) for message in c.messages[:_ROLES]] for c in (old, new)]
+    return 0.25 if _ROLES <= len(old.messages) <= len(new.messages) and roles[0] == roles[1] else 0.0
 
 
 def _alike(one: str, other: str) -> bool:

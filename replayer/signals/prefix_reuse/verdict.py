@@ -21,25 +21,27 @@ def session_verdict(findings: Sequence[PrefixFinding]) -> str:
     cause = weights.most_common(1)[0][0]
     hit = [n for n, found in enumerate(findings) if found.cause == cause]
     price = "" if cause == "not_reported" else f"; {_price([findings[n] for n in hit])}"
-    sentence = f"{_when(hit, len(findings))} {_what(cause, [findings[n] for n in hit])}{price}"
+    when, many = _when(hit, len(findings))
+    sentence = f"{when} {_what(cause, [findings[n] for n in hit], many)}{price}"
     return f"{sentence}; fix: {FIXES[cause]}." if cause in FIXES else f"{sentence}."
 
 
-def _when(hit: Sequence[int], total: int) -> str:
+def _when(hit: Sequence[int], total: int) -> tuple[str, bool]:
+    """Which requests, and whether they take a plural verb."""
     if len(hit) == 1:
-        return f"request {hit[0] + 1} of {total}"
+        return f"request {hit[0] + 1} of {total}", False
     if len(hit) == total - hit[0]:
-        return f"every request since turn {hit[0] + 1}"
-    return f"{len(hit)} of {total} requests, from turn {hit[0] + 1} on,"
+        return f"every request since turn {hit[0] + 1}", False
+    return f"{len(hit)} of {total} requests, from turn {hit[0] + 1} on,", True
 
 
-def _what(cause: Cause, hit: Sequence[PrefixFinding]) -> str:
-    verb = "differs" if len(hit) == 1 else "differ"
+def _what(cause: Cause, hit: Sequence[PrefixFinding], many: bool) -> str:
     place, often = Counter((found.message_index, found.path, found.offset) for found in hit).most_common(1)[0]
     index, path, offset = place
-    if path is None:
-        return f"{'falls' if len(hit) == 1 else 'fall'} short: {PHRASES[cause]}{_detail(hit)}"
-    mostly = "" if often == len(hit) else "mostly "
+    if not path:
+        return f"{'fall' if many else 'falls'} short: {PHRASES[cause]}{_detail(hit)}"
+    mostly = "" if often == len(hit) else "mostly " if 2 * often > len(hit) else "at changing places, first "
+    verb = "differ" if many else "differs"
     return f"{verb} {mostly}at {_where(index, path)}, offset {offset}: {PHRASES[cause]}{_owner(cause, path)}"
 
 

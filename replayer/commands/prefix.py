@@ -1,0 +1,143 @@
+"""`replayer prefix`: what a prefix cache could do for recorded requests, and what keeps it from doing so."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+
+from replayer.chat_requests import read_requests
+from replayer.prefix_report import PrefixReport, Settings, analyse, turn
+from replayer.signals.prefix_reuse.causes import PHRASES
+from replayer.tokenizers import load_tokenizer
+from replayer.traces import library
+
+_BAR = 40
+_PARTS = (("reused", "█", "32"), ("recomputed", "▓", "31"), ("new", "░", "90"))
+
+
+class Command:
+    """The best that a prefix cache could do for the requests of a trace or a JSON-lines file, turn by turn, and
+    the first place where each request parts from the one it continues. No engine is needed.
+
+    A line of a JSON-lines file is a chat request ({"messages": …, "tools": …}), or {"request": …, "response": …};
+    cached tokens in a response's usage are set beside the ideal.
+
+    Prompts are rendered with a stand-in chat template. Tokens come from --tokenizer: a GGUF or tokenizer.json file
+    (byte-level BPE), a tiktoken encoding, or characters.
+
+    example: replayer prefix requests.jsonl --block-size 16
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "file", metavar="FILE", help="trace, JSON-lines file of requests, or a shipped session"
+        )
+        parser.add_argument(
+            "--block-size", type=_positive, metavar="N", help="tokens per block of the engine's cache"
+        )
+        parser.add_argument(
+            "--capacity", type=_positive, metavar="N", help="tokens that the engine's KV pool holds"
+        )
+        parser.add_argument(
+            "--speculative", action="store_true", help="EAGLE or MTP: one block less is reused"
+        )
+        parser.add_argument(
+            "--tokenizer", metavar="T", help="where tokens come from (default: the best at hand)"
+        )
+        parser.add_argument(
+            "--dialect", default="openai-verbatim", metavar="D", help="which client writes a trace's requests"
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+
+    def run(self, args: argparse.Namespace) -> int:
+        tokenizer = load_tokenizer(args.tokenizer, _warn)
+        path = library.find(args.file)
+        settings = Settings(block_size=args.block_size, capacity=args.capacity, speculative=args.speculative)
+        report = analyse(read_requests(path, args.dialect), tokenizer, settings)
+        if args.json:
+            sys.stdout.buffer.write(orjson.dumps(report.as_dict()) + b"\n")
+        else:
+            print("\n".join(_picture(path, report, sys.stdout.isatty())))
+        return 0
+
+
+def _picture(path: Path, report: PrefixReport, colour: bool) -> Iterator[str]:
+    facts = report.as_dict()
+    yield f"{path}: {facts['requests']} requests, {facts['prompt_tokens']:,} prompt tokens ({facts['token_source']})"
+    sizes = ", ".join(
+        f"{rate:.1%} in blocks of {size}" for size, rate in facts["ideal_by_block_size"].items()
+    )
+    yield f"ideal reuse: {facts['ideal_hit_rate']:.1%} ({sizes})"
+    legend = "  ".join(_paint(mark * 2, code, colour) + f" {name}" for name, mark, code in _PARTS)
+    yield f"\n turn    prompt    reused  recomp.   share  {legend}"
+    widest = max((step.prompt_tokens for step in report.steps), default=1)
+    entries = {entry["request"]: entry for entry in facts["divergences"]}
+    for number, step in enumerate(report.steps):
+        parts = turn(step)
+        share = step.ideal / step.prompt_tokens if step.prompt_tokens else 0.0
+        bar = _bar(parts, widest, colour)
+        told = _told(entries.get(number))
+        yield (
+            f"{number + 1:5d} {step.prompt_tokens:9,} {parts['reused']:9,} {parts['recomputed']:8,} {share:7.1%}  {bar}{told}"
+        ).rstrip()
+    yield from _first_places(facts["divergences"])
+    yield f"\n{facts['verdict']}"
+
+
+def _bar(parts: dict[str, int], widest: int, colour: bool) -> str:
+    """The prompt drawn to scale; the parts are rounded at their borders, so that they add up."""
+    bar, done, drawn = "", 0, 0
+    for name, mark, code in _PARTS:
+        done += parts[name]
+        cells = round(_BAR * done / max(1, widest)) - drawn
+        drawn += cells
+        bar += _paint(mark * cells, code, colour)
+    return bar + " " * (_BAR - drawn)
+
+
+def _told(entry: dict[str, object] | None) -> str:
+    if entry is None:
+        return ""
+    place = f" at {entry['path']}:{entry['offset']}" if entry["path"] else ""
+    return f"  {entry['class']}{place}"
+
+
+def _first_places(divergences: list[dict[str, object]]) -> Iterator[str]:
+    """The first divergence of each class with both excerpts."""
+    seen = set()
+    for entry in divergences:
+        if entry["class"] in seen:
+            continue
+        seen.add(entry["class"])
+        detail = f" ({entry['detail']})" if entry["detail"] else ""
+        phrase = next((text for cause, text in PHRASES.items() if cause == entry["class"]), "")
+        yield f"\nrequest {int(str(entry['request'])) + 1}: {phrase}{detail}"
+        if entry["path"]:
+            yield f"  {entry['path']}, offset {entry['offset']}"
+        if entry["excerpt_before"] or entry["excerpt_after"]:
+            yield f"  before  {_shown(str(entry['excerpt_before']))}"
+            yield f"  after   {_shown(str(entry['excerpt_after']))}"
+
+
+def _shown(text: str) -> str:
+    """Model output is hostile: nothing of it may reach the terminal as a control."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _paint(text: str, code: str, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour and text else text
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("it must be 1 or more")
+    return value
+
+
+def _warn(message: str) -> None:
+    print(f"replayer: {message}", file=sys.stderr)

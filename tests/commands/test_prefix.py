@@ -1,0 +1,141 @@
+"""`replayer prefix` on files, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RULES = "You are a coding agent. " * 20
+
+
+def requests(clock: bool) -> list[dict[str, Any]]:
+    history: list[dict[str, Any]] = [{"role": "user", "content": "Fix it."}]
+    made = []
+    for turn in range(4):
+        system = f"{RULES}It is {9 + turn}:30 now." if clock else RULES
+        made.append({"model": "m", "messages": [{"role": "system", "content": system}, *history]})
+        history = [
+            *history,
+            {"role": "assistant", "content": f"Reading part {turn}."},
+            {"role": "user", "content": "Go on. " * 20},
+        ]
+    return made
+
+
+def write(path: Path, entries: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries), "utf-8")
+    return path
+
+
+def prefix(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "replayer", "prefix", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_json_names_the_divergence(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.jsonl", requests(clock=True))
+    done = prefix(file, "--json", "--tokenizer", "characters", "--block-size", "64")
+    report = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (report["requests"], report["token_source"]) == (4, "characters")
+    assert list(report["ideal_by_block_size"]) == ["1", "16", "64"]
+    assert (
+        report["ideal_hit_rate"] == report["ideal_by_block_size"]["64"] < report["ideal_by_block_size"]["1"]
+    )
+    assert [entry["request"] for entry in report["divergences"]] == [1, 2, 3]
+    first = report["divergences"][0]
+    assert (first["message_index"], first["path"], first["class"]) == (
+        0,
+        "messages[0].content",
+        "clock_or_date",
+    )
+    assert first["token"] == len("<|im_start|>system\n" + RULES + "It is ")
+    assert "It is 9:30 now." in first["excerpt_before"]
+    assert "It is 10:30 now." in first["excerpt_after"]
+    assert report["turns"][1]["recomputed"] == first["lost_tokens"] + first["token"] % 64
+    assert (
+        sum(report["turns"][1][part] for part in ("reused", "recomputed", "new"))
+        == report["turns"][1]["prompt_tokens"]
+    )
+
+
+def test_a_healthy_file_has_no_divergence(tmp_path: Path) -> None:
+    report = json.loads(prefix(write(tmp_path / "r.jsonl", requests(clock=False)), "--json").stdout)
+    assert report["divergences"] == []
+    assert report["ideal_hit_rate"] > 0.5
+    assert report["verdict"].startswith("healthy")
+
+
+def test_a_shipped_trace_is_drawn_turn_by_turn() -> None:
+    done = prefix("fix-failing-test", "--tokenizer", "characters")
+    assert done.returncode == 0
+    assert done.stdout.count("░") > 8
+    assert "ideal reuse: " in done.stdout
+    assert done.stdout.rstrip().splitlines()[-1].startswith("healthy")
+
+
+def test_what_an_engine_reported_is_set_beside_the_ideal(tmp_path: Path) -> None:
+    entries = [
+        {
+            "request": request,
+            "response": {"usage": {"prompt_tokens": 900, "prompt_tokens_details": {"cached_tokens": 0}}},
+        }
+        for request in requests(clock=False)
+    ]
+    report = json.loads(prefix(write(tmp_path / "r.jsonl", entries), "--json").stdout)
+    assert report["reported_tokens"] == 0
+    assert {entry["class"] for entry in report["divergences"]} == {"cache_off"}
+
+
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    entries = [
+        {
+            "messages": [
+                {"role": "system", "content": f"\x1b[31m{n}\x07{'x' * 50}"},
+                {"role": "user", "content": "a"},
+            ]
+        }
+        for n in "ab"
+    ]
+    done = prefix(write(tmp_path / "r.jsonl", entries))
+    assert "\x1b" not in done.stdout
+    assert "\\x1b[31m" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "holds no request"),
+        ('{"messages": [}\n', "line 1 is not JSON"),
+        ('{"messages": []}\n{"prompts": 1}\n', 'line 2 is no chat request: it needs "messages"'),
+        ("[1]\n", "line 1 is no chat request"),
+    ],
+)
+def test_bad_files_get_one_sentence(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text(text, "utf-8")
+    done = prefix(file, "--tokenizer", "characters")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing.jsonl"], "no such file"),
+        (["fix-failing-test", "--tokenizer", "nothing"], "no such file or encoding"),
+        (["fix-failing-test", "--tokenizer", "missing.gguf"], "no such file"),
+        (["fix-failing-test", "--block-size", "0"], "1 or more"),
+        (["fix-failing-test", "--dialect", "zedd"], "zed"),
+    ],
+)
+def test_bad_arguments_get_one_sentence(arguments: list[str], words: str) -> None:
+    done = prefix(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr.splitlines()[-1]
