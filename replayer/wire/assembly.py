@@ -145,17 +145,20 @@ class Assembler:
             self.note("bad_event", f"not JSON ({error}): {_excerpt(data)}")
         for code in codes:
             self.note(code, f"in {_excerpt(data)}")
-        if named_error or not isinstance(chunk, dict) or "error" in chunk or "message" in chunk:
-            text = data.decode("utf-8", "replace")
-            self.error = extras.read_error(chunk, text) or self.error
-            if named_error and self.error is None:
-                self.error = extras.EngineError(text, None, text)
+        if named_error or (isinstance(chunk, dict) and ("error" in chunk or "message" in chunk)):
+            self._take_error(chunk, data.decode("utf-8", "replace"), named_error)
         if isinstance(chunk, dict):
             self._take_chunk(chunk, at)
             return chunk
         if chunk is not None:
             self.note("bad_event", f"not an object: {_excerpt(data)}")
         return None
+
+    def _take_error(self, chunk: Any, text: str, named: bool) -> None:
+        """Where the event is named `error`, all of its data is the error object."""
+        if named and not (isinstance(chunk, dict) and "error" in chunk):
+            chunk = {"error": chunk or text}
+        self.error = extras.read_error(chunk, text) or self.error
 
     def _take_chunk(self, chunk: dict[str, Any], at: int) -> None:
         self._once &= extras.merge(self.extra, chunk, extras.ENVELOPE)
@@ -193,6 +196,8 @@ class Assembler:
     def _take_delta(self, delta: dict[str, Any], at: int) -> None:
         before = len(self._deltas)
         calls_before = len(self._calls)
+        if delta.get("role"):
+            self._role_seen = True
         self._take_texts(delta, at)
         if calls := delta.get("tool_calls"):
             self._take_calls(calls, at)
@@ -200,8 +205,6 @@ class Assembler:
             self.note("legacy_function_call", "`function_call` instead of `tool_calls`")
             self._take_calls([{"index": 0, "function": function}], at)
         self._once &= extras.merge(self.extra, delta, extras.DELTA)
-        if delta.get("role"):
-            self._role_seen = True
         if len(self._deltas) > before or len(self._calls) > calls_before:
             self.arrivals.append(at)
             self._slow += 1

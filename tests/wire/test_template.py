@@ -1,0 +1,148 @@
+"""The fast path gives what reading every event in full gives, whatever the events are."""
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replayer.wire import assembly
+from replayer.wire.assembly import Assembler
+from replayer.wire.reply import assemble
+from replayer.wire.template import learn
+from replayer.wire.types import Delta, Reply
+
+COMMON = st.sampled_from(["a", "a", "a", " b", "{", "}", "{}"])
+ODD = st.sampled_from(["", "\n", '"', "\\", '\\"', '"}', "é", "漢", "😀", "\x00", "data: x\n\n"]) | st.text(
+    max_size=4
+)
+TEXTS = st.one_of(COMMON, COMMON, ODD)
+MAYBE: dict[str, Any] = {
+    "finish_reason": [None, None, None, None, "stop"],
+    "token_ids": [None, None, None, [1]],
+    "usage": [None, None, {"prompt_tokens": 1}, {"prompt_tokens": 2}],
+    "model": ["m", "m", "n", '","content":"x'],
+    "index": [0, 0, 0, 0, 1],
+    "error": [None] * 4 + ["no"],
+}
+
+
+@st.composite
+def chunks(draw: st.DrawFn) -> dict[str, Any]:
+    pick = {name: draw(st.sampled_from(values)) for name, values in MAYBE.items()}
+    kind = draw(st.sampled_from(["content", "reasoning", "both", "call", "named call", "none"]))
+    if kind in ("call", "named call"):
+        call: dict[str, Any] = {"index": draw(st.integers(0, 1)), "function": {"arguments": ""}}
+        if kind == "named call":
+            call["id"] = draw(st.sampled_from([None, "a", "b"]))
+            call["function"]["name"] = draw(st.sampled_from(["f", "f", "g"]))
+        delta: dict[str, Any] = {"tool_calls": [call]}
+    elif kind == "both":
+        delta = {
+            name: draw(COMMON)
+            for name in draw(st.permutations(["reasoning_content", "reasoning", "content"]))[:2]
+        }
+    else:
+        delta = {} if kind == "none" else {draw(st.sampled_from([kind, "reasoning_content"])): ""}
+    choice = {
+        "index": pick["index"],
+        "delta": delta,
+        "finish_reason": pick["finish_reason"],
+        "token_ids": pick["token_ids"],
+    }
+    return {
+        "id": "x",
+        "model": pick["model"],
+        "choices": [choice],
+        "usage": pick["usage"],
+        "error": pick["error"],
+    }
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> bytes:
+    """A few kinds of chunk with other texts, over and over, as real streams are; sometimes not quite JSON."""
+    events = []
+    pool = draw(st.lists(chunks(), min_size=1, max_size=3))
+    for _ in range(draw(st.integers(1, 8))):
+        payload = draw(st.sampled_from(pool))
+        delta = payload["choices"][0]["delta"]
+        for text in draw(st.lists(TEXTS, min_size=1, max_size=4)):
+            if "tool_calls" in delta:
+                delta["tool_calls"][0]["function"]["arguments"] = text
+            elif delta:
+                delta[next(iter(delta))] = text
+            data = orjson.dumps(payload)
+            if draw(st.integers(0, 15)) == 0:
+                data = data.replace(b":", draw(st.sampled_from([b": ", b" :", b"", b'":"'])), 1)
+            events.append(draw(st.sampled_from([b"data: ", b"data: ", b"data:"])) + data)
+    return b"\n\n".join([*events, b""])
+
+
+def in_full(body: bytes) -> tuple[Reply, list[Delta]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assembly, "learn", lambda *_: None)
+        return with_deltas(body)
+
+
+def with_deltas(body: bytes) -> tuple[Reply, list[Delta]]:
+    seen: list[Delta] = []
+    return assemble(body, on_delta=seen.append), seen
+
+
+@settings(max_examples=300, deadline=None)
+@given(streams())
+def test_the_fast_path_equals_the_slow_one(body: bytes) -> None:
+    assert with_deltas(body) == in_full(body)
+
+
+def test_a_name_in_every_delta_may_begin_another_call() -> None:
+    """Whether it does depends on the arguments so far, so such deltas are always read in full."""
+    texts = ['"', "a", "a", '"', '"b"', '"c"']
+    function = {"name": "f", "arguments": ""}
+    events = []
+    for text in texts:
+        function["arguments"] = text
+        payload = {
+            "choices": [
+                {
+                    "index": 0,
+                    "delta": {"role": "assistant", "tool_calls": [{"index": 0, "function": function}]},
+                }
+            ]
+        }
+        events.append(b"data: " + orjson.dumps(payload) + b"\n\n")
+    assert [call.arguments for call in assemble(b"".join(events)).tool_calls] == ['"aa"', '"b"', '"c"']
+
+
+def chunk(text: str, **delta: Any) -> bytes:
+    return orjson.dumps(
+        {"id": "x", "choices": [{"index": 0, "delta": {"content": text, **delta}}], "usage": None}
+    )
+
+
+def test_chunks_that_differ_in_their_text_alone_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    monkeypatch.setattr(assembly, "read_json", lambda data: read.append(data) or (orjson.loads(data), []))
+    body = b"".join(b"data: %s\n\n" % chunk(str(number)) for number in range(100))
+    assert assemble(body).content == "".join(map(str, range(100)))
+    assert len(read) == 1
+
+
+def test_learning_stops_where_it_never_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+    monkeypatch.setattr(assembly, "learn", lambda *args: tries.append(1) or learn(*args))
+    assembler = Assembler()
+    for number in range(1000):
+        payload = {"id": number, "choices": [{"index": 0, "delta": {"content": "a"}}]}
+        assembler.feed(b"data: %s\n\n" % orjson.dumps(payload), number)
+    assert len(tries) < 30 and "".join(assembler.content) == "a" * 1000
+
+
+@pytest.mark.parametrize("names", [{"reasoning": "a"}, {"content2": "a"}])
+def test_the_text_is_found_though_it_stands_elsewhere_too(names: dict[str, str]) -> None:
+    block = b"data: " + chunk("a", x='"content":"a"', **names)
+    template = learn(block, orjson.loads(block[6:]), Delta(0, "content", "a"), [])
+    assert template is not None and block[template.start : template.stop] == b'"a"'
+    assert template.prefix.endswith(b'"delta":{"content":')
