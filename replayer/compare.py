@@ -69,7 +69,7 @@ def _errors(step: StepFacts) -> Count | None:
 def _cached(step: StepFacts) -> Count | None:
     if step.cached_tokens is None or not step.prompt_tokens:
         return None
-    return step.cached_tokens, step.prompt_tokens
+    return step.cached_tokens / step.prompt_tokens, 1
 
 
 def _ttft(step: StepFacts) -> Count | None:
@@ -88,13 +88,20 @@ METRICS = {
         Metric("failed_call_rate", "failed executions", "lower", "", True, _failed_calls),
         Metric("collapsed_rate", "collapsed steps", "lower", "", True, _collapsed),
         Metric("error_rate", "engine errors", "lower", "", True, _errors),
-        Metric("prefix_hit_rate", "reported prefix-cache hits", "higher", "", True, _cached),
+        Metric("prefix_hit_rate", "reported prefix-cache hits", "higher", "of the prompt", False, _cached),
         Metric("ttft_ms", "time to first token", "lower", "ms", False, _ttft),
         Metric("decode_tok_s", "decode speed", "higher", "tok/s", False, _decode),
     )
 }
 PRIMARY = "usable_turn_rate"
-_PER_STEP = {"usable_turn_rate", "collapsed_rate", "error_rate", "ttft_ms", "decode_tok_s"}
+_PER_STEP = {
+    "usable_turn_rate",
+    "collapsed_rate",
+    "error_rate",
+    "prefix_hit_rate",
+    "ttft_ms",
+    "decode_tok_s",
+}
 """Metrics with one value per step, which pair step by step; the others pair by session."""
 
 Steps = dict[tuple[str, int, int], StepFacts]

@@ -34,6 +34,8 @@ class RunStarted(Event):
     wall: float
     version: str
     plan: dict[str, Any]
+    steps: dict[str, int] = {}
+    """Steps of one cell, by trace."""
     environment: dict[str, Any] = {}
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from replayer.display import safe
-from replayer.events import Alarm, AnyEvent, CellFinished, CellStarted, StepFinished, Warned
+from replayer.events import Alarm, AnyEvent, CellFinished, CellStarted, RunStarted, StepFinished, Warned
 from replayer.plan import Plan
 from replayer.view import LaneView, RunView
 
@@ -50,14 +50,10 @@ class Bars:
                 self._progress.update(task, completed=done, total=total, note=_note(lane))
 
 
-def turns_done(lane: LaneView) -> tuple[int, int | None]:
-    """Steps finished, and steps planned as far as the started cells tell."""
-    started = lane.attempts
-    done = sum(step.total_ns is not None for attempt in started for step in attempt.steps.values())
-    planned = sum(attempt.planned for attempt in started)
-    waiting = lane.cells_planned - len(started)
-    mean = planned / len(started) if started else 0
-    return done, round(planned + waiting * mean) if started else None
+def turns_done(lane: LaneView) -> tuple[int, int]:
+    """Steps finished of those planned."""
+    done = sum(step.total_ns is not None for attempt in lane.attempts for step in attempt.steps.values())
+    return done, lane.steps_planned
 
 
 def _note(lane: LaneView) -> str:
@@ -75,15 +71,17 @@ class LineProgress:
         self._stream = stream
         self._width = max((len(lane.name) for lane in plan.lane), default=4)
         self._lane_of: dict[str, str] = {}
-        self._planned: dict[str, int] = {}
+        self._repeat = plan.repeat
+        self._planned = 0
         self._done: dict[str, int] = {}
         self._shown: dict[str, float] = {}
 
     def event(self, event: AnyEvent) -> None:
         match event:
+            case RunStarted():
+                self._planned = sum(event.steps.values()) * self._repeat
             case CellStarted():
                 self._lane_of[event.cell] = event.lane
-                self._planned[event.lane] = self._planned.get(event.lane, 0) + event.steps
             case StepFinished():
                 lane = self._lane_of[event.cell]
                 self._done[lane] = self._done.get(lane, 0) + 1
@@ -104,9 +102,9 @@ class LineProgress:
         if not force and now - self._shown.get(lane, 0.0) < _LINE_EVERY:
             return
         self._shown[lane] = now
-        done, planned = self._done.get(lane, 0), self._planned[lane]
-        filled = round(20 * done / planned) if planned else 20
-        self._say(lane, f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{planned} turns")
+        done, planned = self._done.get(lane, 0), self._planned
+        filled = round(20 * min(1.0, done / planned)) if planned else 0
+        self._say(lane, f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{planned or '?'} turns")
 
     def _say(self, lane: str, text: str) -> None:
         print(f"{lane:<{self._width}}  {text}", file=self._stream, flush=True)

@@ -47,12 +47,14 @@ class Watch:
         self.signals = signals
         self.stopped_by: str | None = None
         self.collapse: dict[str, Any] | None = None
+        self.fed = 0
         self._feed = feed
         self._emit = emit
         self._observe = observe
 
     def on_delta(self, delta: Delta) -> bool:
         """Returns True to end the stream."""
+        self.fed += 1
         self._feed.add(self.key.lane, self.key.cell, self.key.step, delta)
         stop = False
         for signal in self.signals:
@@ -64,11 +66,11 @@ class Watch:
         """What the signals find once the reply is whole."""
         for signal in self.signals:
             for finding in signal.finish(reply):
-                self._alarm(signal, finding)
+                self._alarm(signal, finding, ended=True)
 
-    def _alarm(self, signal: Signal, finding: dict[str, Any]) -> bool:
+    def _alarm(self, signal: Signal, finding: dict[str, Any], *, ended: bool = False) -> bool:
         collapsed = finding.get("level") == "collapsed"
-        stop = collapsed and not self._observe
+        stop = collapsed and not self._observe and not ended
         if collapsed and self.collapse is None:
             self.collapse = finding
         self._emit(
@@ -90,12 +92,10 @@ def observes(seed: int, key: StepKey, share: float) -> bool:
     return random.Random(f"{seed}/{key.cell}/{key.step}").random() < share
 
 
-def finished(
-    key: StepKey, reply: Reply, engine: Engine, *, stopped_by: str | None, lag_ns: int
-) -> StepFinished:
+def finished(key: StepKey, reply: Reply, engine: Engine, watch: Watch, *, lag_ns: int) -> StepFinished:
     """The raw facts of an exchange, as the journal keeps them."""
     timing = reply.timing
-    usage, source = _usage(reply, engine.usage(reply.usage, reply.extra))
+    usage, source = _usage(engine.usage(reply.usage, reply.extra), watch)
     return StepFinished(
         **key.where(),
         content=reply.content,
@@ -107,7 +107,7 @@ def finished(
         extra=reply.extra,
         done=reply.done,
         fault=dataclasses.asdict(reply.fault) if reply.fault else None,
-        stopped_by_us=stopped_by,
+        stopped_by_us=watch.stopped_by,
         retries=timing.retries,
         headers_ns=_since(timing.sent, timing.headers),
         ttft_ns=_since(timing.sent, timing.first_token),
@@ -119,16 +119,15 @@ def finished(
     )
 
 
-def _usage(reply: Reply, usage: Usage | None) -> tuple[Usage | None, UsageSource]:
+def _usage(usage: Usage | None, watch: Watch) -> tuple[Usage | None, UsageSource]:
     """The engine's usage, or a client-side count for a stream that we ended before its usage came.
 
-    The count is of deltas with text: a lower bound of the tokens where one delta carries several.
+    The count is of deltas up to the alarm: a lower bound of the tokens where one delta carries several.
     """
     if usage is not None and usage.completion_tokens is not None:
         return usage, "usage"
-    if reply.stopped_by_us:
-        known = usage or Usage()
-        return dataclasses.replace(known, completion_tokens=len(reply.timing.arrivals)), "computed"
+    if watch.stopped_by is not None:
+        return dataclasses.replace(usage or Usage(), completion_tokens=watch.fed), "computed"
     return usage, "usage" if usage else "none"
 
 

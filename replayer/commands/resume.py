@@ -1,0 +1,27 @@
+"""`replayer resume`."""
+
+from __future__ import annotations
+
+import argparse
+
+from replayer.commands.run import add_view_flags, finish
+from replayer.front import Job
+from replayer.journal import find_run
+from replayer.progress import plan_of
+
+
+class Command:
+    """Finish the missing cells of a run that was stopped or killed.
+
+    Each unfinished cell runs again from its first step as a new attempt. Example:
+
+      replayer resume last
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
+        add_view_flags(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        folder = find_run(args.run)
+        return finish(Job(plan_of(folder), folder, {}, "resume"), args)

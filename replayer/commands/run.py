@@ -1,0 +1,215 @@
+"""`replayer run`."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import sys
+from pathlib import Path
+from typing import Any
+
+from replayer.errors import PlanError
+from replayer.front import Job, follow
+from replayer.journal import JOURNAL, find_run, new_run_folder
+from replayer.plan import Plan, load_plan, make_plan
+from replayer.progress import plan_of
+from replayer.report.output import show
+from replayer.traces.library import find
+
+
+class Command:
+    """Replay traces against engines, side by side.
+
+    A plan file, flags, or both (flags win). Examples:
+
+      replayer run --trace fix-failing-test --engine a=http://127.0.0.1:8000/v1 --engine b=http://127.0.0.1:30000/v1
+      replayer run plan.toml --repeat 3 --fail-if "usable_turn_rate < 0.95"
+
+    Engine SPEC: NAME=URL[,kind=K][,model=M][,api_key_env=VAR][,temperature=0.9][,any sampling field=value],
+    NAME=embedded[,...] or NAME=simulated[,fault=...].
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.toml", help="plan file")
+        parser.add_argument(
+            "--trace",
+            action="append",
+            default=[],
+            metavar="FILE",
+            help="native trace, or the name of a shipped one",
+        )
+        parser.add_argument(
+            "--engine", action="append", default=[], metavar="SPEC", help="a lane (repeatable)"
+        )
+        add_plan_flags(parser)
+        where = parser.add_mutually_exclusive_group()
+        where.add_argument("--out", type=Path, metavar="DIR", help="run folder (default: runs/TIME)")
+        where.add_argument("--into", metavar="RUN", help="add these lanes to an earlier run")
+        add_view_flags(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        values = load_plan(args.plan) if args.plan else {}
+        origin = str(args.plan) if args.plan else "the command line"
+        values = _merged(values, args)
+        if args.into:
+            return _into(values, origin, args)
+        values["traces"], paths = resolve_traces(values.get("traces", []), args.plan)
+        plan = make_plan(values, origin)
+        _complete(plan)
+        folder = args.out or new_run_folder("run")
+        return finish(Job(plan, folder, paths), args)
+
+
+def add_plan_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--mode", choices=["recorded", "live"], help="recorded history (default), or the engine's own replies"
+    )
+    parser.add_argument(
+        "--tools", choices=["recorded", "sandbox", "matched"], help="where tool results come from"
+    )
+    parser.add_argument("--repeat", type=int, metavar="N", help="times each trace is replayed on each lane")
+    parser.add_argument("--concurrency", type=int, metavar="N", help="sessions in flight per lane")
+    parser.add_argument(
+        "--order", choices=["parallel", "sequential", "interleaved"], help="how lanes take turns"
+    )
+    parser.add_argument("--max-turns", type=int, metavar="N", help="only the first N turns of each trace")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="tokens to ask for per turn")
+    parser.add_argument("--timing", metavar="T", help="asap (default), recorded or scaled:X")
+    parser.add_argument(
+        "--profile", metavar="P", help="fills what the recording lacks: zed, claude-code, codex, filler:N"
+    )
+    parser.add_argument(
+        "--dialect", metavar="D", help="how messages are written: openai-verbatim, zed, claude-code, codex"
+    )
+    parser.add_argument("--workspace", metavar="DIR[@COMMIT]", help="repository for the sandbox")
+    parser.add_argument(
+        "--map", action="append", default=None, metavar="A=B", help="recorded path A is B in the sandbox"
+    )
+    parser.add_argument(
+        "--transform",
+        metavar="M:F",
+        help="Python function, or command, that rewrites each request's messages",
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of everything that is drawn")
+    parser.add_argument(
+        "--aa",
+        action="store_true",
+        default=None,
+        help="run every lane twice, to see how much it differs from itself",
+    )
+    parser.add_argument(
+        "--stop-when-decided", metavar="METRIC", help="end as soon as the metric tells the lanes apart"
+    )
+    parser.add_argument(
+        "--fail-if",
+        action="append",
+        default=None,
+        metavar="EXPR",
+        help='exit 1 when it holds, e.g. "collapsed_steps > 0"',
+    )
+
+
+def add_view_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--plain", action="store_true", help="progress bars instead of the screen")
+    parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
+
+
+_FLAGS = (
+    "mode", "tools", "repeat", "concurrency", "order", "max_turns", "max_tokens", "timing", "profile",
+    "dialect", "workspace", "transform", "seed", "aa", "stop_when_decided", "fail_if",
+)  # fmt: skip
+
+
+def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+    from replayer.engines.spec import parse
+
+    values = dict(values)
+    values |= {name: given for name in _FLAGS if (given := getattr(args, name)) is not None}
+    if args.map:
+        values["map"] = dict(_pair(text) for text in args.map)
+    if args.trace:
+        values["traces"] = args.trace
+    lanes = [lane_values(parse(text)) for text in args.engine]
+    values["lane"] = [*values.get("lane", []), *lanes] if isinstance(values.get("lane", []), list) else lanes
+    return values
+
+
+def lane_values(spec: Any) -> dict[str, Any]:
+    """A parsed engine SPEC as the lane of a plan."""
+    lane = {
+        "name": spec.name, "url": spec.url, "launch": spec.launch, "kind": spec.kind, "model": spec.model,
+        "api_key_env": spec.api_key_env, "sampling": spec.sampling, "extra": spec.extra, "options": spec.options,
+    }  # fmt: skip
+    return {key: value for key, value in lane.items() if value is not None}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    left, equals, right = text.partition("=")
+    if not equals or not left or not right:
+        raise PlanError(f"--map {text!r} is not OLD=NEW, for example --map /home/me/project=/workspace")
+    return left, right
+
+
+def resolve_traces(wanted: Any, plan_file: Path | None) -> tuple[list[str], dict[str, Path]]:
+    """Names, paths and globs -> labels and files. Globs of a plan file start at its folder."""
+    if not isinstance(wanted, list) or not wanted:
+        raise PlanError("no trace to replay: name one with --trace (`replayer demo` uses fix-failing-test)")
+    paths: dict[str, Path] = {}
+    for text in map(str, wanted):
+        for path in _expand(text, plan_file):
+            label = path.parent.name if path.name.startswith("trace.jsonl") else _stem(path.name)
+            while label in paths and paths[label] != path:
+                label += "_"
+            paths[label] = path
+    return list(paths), paths
+
+
+def _stem(name: str) -> str:
+    for suffix in (".zst", ".jsonl", ".trace"):
+        name = name.removesuffix(suffix)
+    return name.replace("/", "_") or "trace"
+
+
+def _expand(text: str, plan_file: Path | None) -> list[Path]:
+    if not glob.has_magic(text):
+        beside = plan_file.parent / text if plan_file else None
+        return [beside] if beside is not None and beside.is_file() else [find(text)]
+    base = plan_file.parent if plan_file else Path()
+    found = sorted(Path(match) for match in glob.glob(str(base / text), recursive=True))
+    if not found:
+        raise PlanError(f"no file matches the trace pattern {text!r}")
+    return found
+
+
+def _complete(plan: Plan) -> None:
+    if not plan.lane:
+        raise PlanError("no engine to replay against: name one with --engine NAME=URL, or NAME=embedded")
+
+
+def _into(values: dict[str, Any], origin: str, args: argparse.Namespace) -> int:
+    """Add lanes to an earlier run: its traces and mode stay."""
+    folder = find_run(args.into)
+    old = plan_of(folder)
+    for key in ("traces", "mode", "repeat"):
+        if key in values and values[key] not in (
+            getattr(old, key),
+            list(getattr(old, key)) if key == "traces" else None,
+        ):
+            raise PlanError(
+                f"--into {args.into} keeps the {key} of that run ({getattr(old, key)}); leave --{key} away"
+            )
+    added = make_plan(values | {"traces": list(old.traces)}, origin)
+    _complete(added)
+    widened = old.model_dump(mode="json")
+    widened["lane"] += [lane.model_dump(mode="json") for lane in added.lane]
+    return finish(Job(make_plan(widened, origin), folder, {}, "widen"), args)
+
+
+def finish(job: Job, args: argparse.Namespace) -> int:
+    """Run the job, print its report, return the exit code."""
+    code = follow(job, plain=args.plain or args.json)
+    if (job.folder / JOURNAL).exists():
+        show(job.folder, as_json=args.json)
+        if not args.json:
+            print(f"run folder: {job.folder}", file=sys.stderr)
+    return code

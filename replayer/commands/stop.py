@@ -1,0 +1,26 @@
+"""`replayer stop`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from replayer.front import stop
+from replayer.journal import find_run
+
+
+class Command:
+    """End a run that goes on in the background; its journal stays complete. Example:
+
+    replayer stop last
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
+
+    def run(self, args: argparse.Namespace) -> int:
+        folder = find_run(args.run)
+        ended = stop(folder)
+        message = f"stopped; `replayer resume {folder}` goes on" if ended else "nothing is writing this run"
+        print(message, file=sys.stderr)
+        return 0

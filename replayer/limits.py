@@ -1,0 +1,42 @@
+"""Whether a finished run broke a limit: honesty rule 5 and the plan's own limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from replayer.figures import all_steps
+from replayer.plan import Plan
+from replayer.view import LaneView, load
+
+
+def broken_limits(folder: Path, plan: Plan, lag_p99_ns: int) -> list[str]:
+    """One sentence per broken limit; empty when the run holds."""
+    view = load(folder)
+    reasons = [reason for lane in view.lanes for reason in _lane_reasons(lane, plan)]
+    if lag_p99_ns > plan.limits.lag_ms * 1e6:
+        reasons.append(
+            f"the receiving loop was {lag_p99_ns / 1e6:.0f} ms late at the 99th percentile "
+            f"(limit {plan.limits.lag_ms:.0f} ms): this machine is too busy for the times to be trusted"
+        )
+    return reasons
+
+
+def _lane_reasons(lane: LaneView, plan: Plan) -> list[str]:
+    steps = [step for step in all_steps(lane.attempts) if step.total_ns is not None]
+    errors = sum(step.error is not None for step in steps)
+    reasons = []
+    if steps and errors / len(steps) > plan.limits.errors:
+        reasons.append(
+            f"{lane.name}: {errors} of {len(steps)} steps ended in an engine error "
+            f"(limit {plan.limits.errors:.0%})"
+        )
+    whole = [step for step in steps if step.error is None and not step.stopped]
+    if lane.facts.get("promises_done"):
+        missing = sum(not step.done for step in whole)
+        if missing:
+            reasons.append(f"{lane.name}: {missing} of {len(whole)} streams ended without [DONE]")
+    if lane.facts.get("promises_usage"):
+        missing = sum(step.usage_source != "usage" for step in whole)
+        if missing:
+            reasons.append(f"{lane.name}: {missing} of {len(whole)} replies came without usage")
+    return reasons

@@ -1,0 +1,365 @@
+"""Drives the cells of a run and appends every fact to its journal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import gc
+import os
+import platform
+import resource
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from replayer import __version__
+from replayer.cell import CellContext, replay_recorded
+from replayer.engines.base import TelemetrySample
+from replayer.errors import PlanError, ReplayerError
+from replayer.events import (
+    AnyEvent,
+    CellFinished,
+    CellStarted,
+    LaneReady,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    TelemetryRead,
+    Warned,
+)
+from replayer.history import RecordedHistory
+from replayer.journal import JournalWriter, create_folder
+from replayer.lag import LagMeter
+from replayer.lanes import Instance, Lane, open_lane, reset, warm_up
+from replayer.limits import broken_limits
+from replayer.live_feed import LiveFeed
+from replayer.plan import Cell, Plan, batches, cells
+from replayer.progress import Attempts, attempts_so_far
+from replayer.telemetry import sample_loop
+from replayer.tools.validation import Validator
+from replayer.traces.reader import Trace
+
+OnEvent = Callable[[AnyEvent], None]
+"""Told of every event that was journalled, in order."""
+
+
+@dataclass(slots=True)
+class Run:
+    """What is open while a run goes on."""
+
+    plan: Plan
+    folder: Path
+    journal: JournalWriter
+    histories: dict[str, RecordedHistory]
+    attempts: Attempts
+    feed: LiveFeed
+    lag: LagMeter = field(default_factory=LagMeter)
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    validators: dict[str, Validator] = field(default_factory=dict)
+
+    def warn(self, message: str, *, lane: str | None = None, code: str | None = None) -> None:
+        self.journal.append(Warned(message=message, lane=lane, code=code))
+
+    def validator(self, trace: str, turn: int) -> Validator:
+        source = self.histories[trace].trace
+        name = source.turns[turn].tool_set
+        key = f"{trace}/{name}"
+        if key not in self.validators:
+            tool_set = source.tool_sets.get(name) if name is not None else None
+            self.validators[key] = Validator(tool_set.tools if tool_set else ())
+        return self.validators[key]
+
+
+def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEvent | None = None) -> int:
+    """Run a plan into a new folder; returns the exit code. Nothing is left behind if it cannot start."""
+    fresh = not folder.exists()
+    create_folder(folder)
+    try:
+        copies = _copy_traces(traces, folder)
+        return _drive(plan, copies, folder, Attempts(), on_event, resumed=False)
+    except (ReplayerError, OSError):
+        if fresh and not (folder / "journal.jsonl").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, widened: bool = False) -> int:
+    """Run the cells that have no complete attempt yet (`resume`, `--into`)."""
+    copies = {path.name.split(".trace.")[0]: path for path in sorted((folder / "traces").iterdir())}
+    return _drive(plan, copies, folder, attempts_so_far(folder), on_event, resumed=not widened)
+
+
+def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
+    copies = {}
+    for name, path in traces.items():
+        suffix = ".zst" if path.name.endswith(".zst") else ""
+        copies[name] = folder / "traces" / f"{name}.trace.jsonl{suffix}"
+        shutil.copyfile(path, copies[name])
+    return copies
+
+
+def _drive(
+    plan: Plan,
+    traces: dict[str, Path],
+    folder: Path,
+    attempts: Attempts,
+    on_event: OnEvent | None,
+    *,
+    resumed: bool,
+) -> int:
+    histories = {
+        name: RecordedHistory(Trace.open(path), plan.dialect)
+        for name, path in traces.items()
+        if any(name == wanted for wanted in plan.traces)
+    }
+    return asyncio.run(_run(plan, histories, traces, folder, attempts, on_event, resumed=resumed))
+
+
+async def _run(
+    plan: Plan,
+    histories: dict[str, RecordedHistory],
+    traces: dict[str, Path],
+    folder: Path,
+    attempts: Attempts,
+    on_event: OnEvent | None,
+    *,
+    resumed: bool,
+) -> int:
+    todo = [cell for cell in cells(plan, list(histories)) if cell.id not in attempts.done]
+    _raise_file_limit(plan.concurrency * len(plan.lane))
+    phases = batches(plan, todo)
+    first = await _open_lanes(plan, _lanes_of(phases[:1]), folder, traces)
+    try:
+        journal = JournalWriter(folder, on_event)
+    except ReplayerError:
+        await _close(first)
+        raise
+    run = Run(plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), lanes=first)
+    journal.go_on_after(attempts.last_at)
+    journal.append(_opening(run, resumed=resumed))
+    try:
+        async with _background(run):
+            await _run_phases(run, phases, traces)
+        reasons = broken_limits(folder, plan, run.lag.p99())
+        code = 1 if reasons else 0
+        journal.append(RunFinished(exit_code=code, reasons=reasons))
+        return code
+    finally:
+        run.feed.flush()
+        await _close(run.lanes)
+        journal.close()
+
+
+def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
+    if resumed:
+        return RunResumed(wall=time.time(), version=__version__)
+    return RunStarted(
+        run_id=run.folder.name,
+        wall=time.time(),
+        version=__version__,
+        plan=run.plan.model_dump(mode="json"),
+        steps={name: len(history.turns[: run.plan.max_turns]) for name, history in run.histories.items()},
+        environment={
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "machine": platform.machine(),
+            "cpus": os.cpu_count(),
+        },
+    )
+
+
+@contextlib.asynccontextmanager
+async def _background(run: Run) -> AsyncIterator[None]:
+    """Keep the lag meter and the live feed going; keep the collector's pauses out of the timing."""
+    tasks = [asyncio.ensure_future(run.lag.run()), asyncio.ensure_future(run.feed.run())]
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run_phases(run: Run, phases: list[list[list[Cell]]], traces: dict[str, Path]) -> None:
+    for lane in run.lanes.values():
+        await _ready(run, lane)
+    for number, phase in enumerate(phases):
+        missing = _lanes_of([phase]) - run.lanes.keys()
+        opened = await _open_lanes(run.plan, missing, run.folder, traces)
+        run.lanes.update(opened)
+        for lane in opened.values():
+            await _ready(run, lane)
+        async with _telemetry(run, _lanes_of([phase])), asyncio.TaskGroup() as group:
+            for queue in phase:
+                todo = list(reversed(queue))
+                for _ in range(min(run.plan.concurrency, len(queue))):
+                    group.create_task(_work(run, todo))
+        await _release(run, _lanes_of(phases[number + 1 :]))
+
+
+async def _work(run: Run, todo: list[Cell]) -> None:
+    while todo:
+        await _run_cell(run, todo.pop())
+        if run.plan.cool_down:
+            await asyncio.sleep(run.plan.cool_down)
+
+
+async def _run_cell(run: Run, cell: Cell) -> None:
+    lane = run.lanes[cell.lane]
+    instance = lane.pin()
+    attempt = run.attempts.next(cell.id)
+    was_reset = await reset(instance)
+    salt, marker = _isolation(run, instance, cell, attempt, was_reset)
+    instance.cells_in_flight += 1
+    instance.used = True
+    context = CellContext(
+        plan=run.plan,
+        cell=cell,
+        attempt=attempt,
+        lane=lane,
+        instance=instance,
+        history=run.histories[cell.trace],
+        validator=lambda turn: run.validator(cell.trace, turn),
+        emit=run.journal.append,
+        feed=run.feed,
+        lag=run.lag,
+        marker=marker,
+        salt=salt,
+    )
+    run.journal.append(
+        CellStarted(
+            cell=cell.id,
+            attempt=attempt,
+            lane=cell.lane,
+            trace=cell.trace,
+            repeat=cell.repeat,
+            steps=len(context.turns),
+            mode=run.plan.mode,
+            tools=run.plan.tools,
+            cache_reset=was_reset,
+            isolation="salt" if salt else "marker" if marker else None,
+        )
+    )
+    try:
+        outcome = await replay_recorded(context)
+    finally:
+        instance.cells_in_flight -= 1
+    run.journal.append(CellFinished(cell=cell.id, attempt=attempt, outcome=outcome))
+
+
+def _isolation(
+    run: Run, instance: Instance, cell: Cell, attempt: int, was_reset: str
+) -> tuple[dict[str, Any], str | None]:
+    """Keep a cell's prompts out of what earlier cells left in the cache: the engine's salt, else a marker.
+
+    The marker is the same on every lane, so that lanes still see the same prompts. A cache that was just
+    emptied, or that nothing has used yet, needs neither.
+    """
+    if was_reset == "yes" or (instance.launched is not None and not instance.used):
+        return {}, None
+    name = f"{run.folder.name}/{cell.trace}/{cell.repeat}/{attempt}"
+    salt = instance.engine.isolation(name)
+    return (salt, None) if salt else ({}, f"\n\n[session {name}]")
+
+
+async def _open_lanes(plan: Plan, names: set[str], folder: Path, traces: dict[str, Path]) -> dict[str, Lane]:
+    opened: dict[str, Lane] = {}
+    try:
+        for lane in plan.lane:
+            if lane.name in names:
+                opened[lane.name] = await open_lane(
+                    lane, folder / "engines", trace_paths=list(traces.values())
+                )
+    except BaseException:
+        await _close(opened)
+        raise
+    return opened
+
+
+async def _ready(run: Run, lane: Lane) -> None:
+    """Journal what is known of a lane, then warm its instances up."""
+    facts = lane.facts
+    run.journal.append(
+        LaneReady(
+            lane=lane.name,
+            kind=lane.plan.launch or facts.kind,
+            model=lane.model,
+            base_url=facts.base_url,
+            facts=_plain(facts),
+            settings=lane.settings(),
+        )
+    )
+    for warning in lane.warnings:
+        run.warn(warning, lane=lane.name)
+    if run.plan.warm_up:
+        for instance in lane.instances:
+            problem = await warm_up(instance, lane.model)
+            if problem:
+                run.warn(f"{lane.name}: {problem}", lane=lane.name, code="warm_up")
+
+
+def _plain(facts: Any) -> dict[str, Any]:
+    return dataclasses.asdict(facts)
+
+
+def _sampler(run: Run, lane: str, instance: Instance) -> Callable[[TelemetrySample], None]:
+    def emit(sample: TelemetrySample) -> None:
+        known = {name: value for name, value in _plain(sample).items() if value is not None}
+        run.journal.append(TelemetryRead(lane=lane, instance=instance.engine.base_url, sample=known))
+
+    return emit
+
+
+@contextlib.asynccontextmanager
+async def _telemetry(run: Run, names: set[str]) -> AsyncIterator[None]:
+    tasks = [
+        asyncio.ensure_future(
+            sample_loop(instance.engine, run.plan.telemetry_interval, _sampler(run, name, instance))
+        )
+        for name in sorted(names)
+        for instance in run.lanes[name].instances
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _release(run: Run, needed: set[str]) -> None:
+    """Stop engines that no later phase needs, so that the next block has the machine to itself."""
+    done = {name: lane for name, lane in run.lanes.items() if name not in needed}
+    for name in done:
+        del run.lanes[name]
+    await _close(done)
+
+
+async def _close(lanes: dict[str, Lane]) -> None:
+    for lane in lanes.values():
+        await lane.close()
+
+
+def _lanes_of(phases: Sequence[list[list[Cell]]]) -> set[str]:
+    return {cell.lane for phase in phases for queue in phase for cell in queue}
+
+
+def _raise_file_limit(streams: int) -> None:
+    """One socket per stream. Raises PlanError where the system does not allow so many."""
+    needed = streams * 2 + 256
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise PlanError(
+            f"{streams} streams need {needed} open files, the system allows {hard}: "
+            "lower --concurrency or raise the limit (ulimit -Hn)"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

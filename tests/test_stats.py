@@ -1,0 +1,99 @@
+"""Statistics against the figures of the field and against scipy and statsmodels as oracles."""
+
+import math
+import random
+
+import pytest
+from scipy import stats as oracle
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from replayer.stats import (
+    bootstrap,
+    clustered_difference,
+    difference,
+    e_value,
+    holm,
+    quantile,
+    sample_size,
+    score_test,
+    sign_flip,
+    student_cdf,
+    student_t,
+    wilson,
+)
+
+
+def test_two_agents_that_nobody_can_tell_apart() -> None:
+    """21 of 140 against 38 of 221 failed calls: the observation that replayer grew from."""
+    assert [round(100 * x, 1) for x in wilson(21, 140)] == [10.0, 21.8]
+    assert [round(100 * x, 1) for x in wilson(38, 221)] == [12.8, 22.7]
+    gap = difference(21, 140, 38, 221)
+    assert [round(100 * x, 1) for x in (gap.value, gap.low, gap.high)] == [2.2, -5.9, 9.6]
+    assert round(score_test(21, 140, 38, 221), 2) == 0.58
+    assert sample_size(0.150, 0.172) == 4380
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (1, 3), (21, 140), (999, 1000)])
+def test_wilson_equals_statsmodels(k: int, n: int) -> None:
+    assert wilson(k, n) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-12)
+
+
+@pytest.mark.parametrize(("k1", "n1", "k2", "n2"), [(21, 140, 38, 221), (1, 20, 5, 30), (0, 9, 4, 9)])
+def test_difference_equals_newcombe_of_statsmodels(k1: int, n1: int, k2: int, n2: int) -> None:
+    low, high = confint_proportions_2indep(k2, n2, k1, n1, method="newcomb", compare="diff")
+    gap = difference(k1, n1, k2, n2)
+    assert (gap.low, gap.high) == pytest.approx((low, high), abs=1e-9)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 5, 29, 200])
+def test_student_equals_scipy(freedom: int) -> None:
+    assert student_t(0.975, freedom) == pytest.approx(oracle.t.ppf(0.975, freedom), rel=1e-9)
+    for t in (-3.0, -0.5, 0.0, 0.1, 2.0, 40.0):
+        assert student_cdf(t, freedom) == pytest.approx(oracle.t.cdf(t, freedom), abs=1e-12)
+
+
+def test_sign_flip_equals_scipys_exact_permutation_test() -> None:
+    draw = random.Random(1)
+    values = [draw.gauss(0.4, 1) for _ in range(10)]
+    expected = oracle.permutation_test(
+        (values,), sum, permutation_type="samples", alternative="two-sided", n_resamples=math.inf
+    )
+    assert sign_flip(values) == pytest.approx(expected.pvalue)
+
+
+def test_sign_flip_is_bounded_by_the_number_of_sessions() -> None:
+    assert sign_flip([1.0] * 6) == 2 / 2**6
+    assert sign_flip([0.0] * 9) == 1.0
+
+
+def test_clustered_difference_is_a_t_interval_when_clusters_are_single_steps() -> None:
+    values = [0.0, 1.0, -1.0, 1.0, 1.0, 0.0, 1.0]
+    interval = clustered_difference(values, [1] * len(values))
+    expected = oracle.ttest_1samp(values, 0).confidence_interval()
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_holm_equals_statsmodels() -> None:
+    p_values = {"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.5}
+    expected = multipletests(list(p_values.values()), method="holm")[1]
+    assert list(map(holm(p_values).get, p_values)) == pytest.approx(list(expected))
+
+
+def test_e_value_is_a_mixture_of_binomials() -> None:
+    """The mean of its value under a fair coin is 1, for any number of tosses."""
+    for n in (1, 5, 20):
+        mean = math.fsum(math.comb(n, k) / 2**n * e_value(k, n - k) for k in range(n + 1))
+        assert mean == pytest.approx(1.0)
+
+
+def test_quantile_equals_type_seven_of_numpy() -> None:
+    assert quantile([1.0, 2.0, 4.0], 0.5) == 2.0
+    assert quantile([1.0, 2.0, 4.0], 0.75) == 3.0
+    assert quantile([], 0.5) is None
+
+
+def test_bootstrap_draws_whole_sessions() -> None:
+    interval = bootstrap([[1.0] * 50, [3.0] * 50], lambda ordered: quantile(ordered, 0.5))
+    assert interval is not None
+    assert (interval.low, interval.high) == (1.0, 3.0)

@@ -1,0 +1,43 @@
+"""One sign per outcome of a step; shape and colour both tell, so that colour is never the only sign."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from replayer.steps import StepFacts
+
+
+class Glyph(NamedTuple):
+    sign: str
+    style: str
+    words: str
+
+
+USABLE = Glyph("●", "$success", "usable")
+UNUSABLE = Glyph("✗", "$error", "not usable")
+COLLAPSED = Glyph("≋", "$error bold", "collapsed")
+FAILED = Glyph("!", "$error reverse", "engine error")
+CUT = Glyph("✂", "$warning", "cut by the token budget")
+TOOL_FAILED = Glyph("◐", "$warning", "usable, but a tool failed")
+STREAMING = Glyph("▸", "$accent bold", "streaming")
+UNJUDGED = Glyph("○", "$text-muted", "not judged")
+PENDING = Glyph("·", "$text-muted", "not yet sent")
+ALL = (USABLE, TOOL_FAILED, UNUSABLE, CUT, COLLAPSED, FAILED, STREAMING, UNJUDGED, PENDING)
+
+
+def of(step: StepFacts | None) -> Glyph:
+    """The worst that can be said of a step."""
+    if step is None:
+        return PENDING
+    if step.total_ns is None:
+        return STREAMING
+    if step.error is not None:
+        return FAILED
+    if step.collapse is not None or "collapsed" in step.faults:
+        return COLLAPSED
+    if step.usable is None:
+        return UNJUDGED
+    if not step.usable:
+        return CUT if set(step.faults) == {"truncated"} else UNUSABLE
+    failed = any(outcome not in ("ok", "recorded", "not_executable_here") for outcome in step.tool_outcomes)
+    return TOOL_FAILED if failed else USABLE

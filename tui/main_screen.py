@@ -1,0 +1,117 @@
+"""The main screen: all lanes side by side."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import HorizontalScroll
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from replayer.compare import compare
+from replayer.tui.column import LaneColumn
+from replayer.tui.source import Frame
+from replayer.tui.text import content, fit
+from replayer.view import LaneView, RunView
+
+
+class MainScreen(Screen[None]):
+    """One column per lane."""
+
+    BINDINGS: ClassVar = [
+        Binding("left,h", "scroll(-1)", "lanes", show=False),
+        Binding("right,l", "scroll(1)", "lanes", show=False),
+        Binding("u", "why", "Why –?"),
+        Binding("p", "pin", "Pin stream"),
+    ]
+
+    DEFAULT_CSS = """
+    MainScreen > #run { height: 1; background: $panel; color: $text; padding: 0 1; }
+    MainScreen > #lanes { height: 1fr; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._columns: dict[str, LaneColumn] = {}
+        self._best: dict[str, str] = {}
+        self._compared_steps = -1
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="run", markup=False)
+        yield HorizontalScroll(id="lanes")
+        yield Footer()
+
+    def show(self, frame: Frame) -> None:
+        lanes = [lane for view in frame.views for lane in view.lanes]
+        self.query_one("#run", Static).update(header(frame.view, self.size.width - 2))
+        self._ensure_columns(lanes)
+        self._compare(frame)
+        differing = differing_settings(lanes)
+        for lane in lanes:
+            column = self._columns[lane.name]
+            if column.is_mounted:
+                column.show(lane, frame, self._best, differing[lane.name])
+
+    def _ensure_columns(self, lanes: list[LaneView]) -> None:
+        missing = [lane.name for lane in lanes if lane.name not in self._columns]
+        for name in missing:
+            self._columns[name] = LaneColumn(name)
+        if missing:
+            self.query_one("#lanes", HorizontalScroll).mount(*(self._columns[name] for name in missing))
+
+    def _compare(self, frame: Frame) -> None:
+        """Which lane is better, where that is more than noise; looked at again when steps were finished."""
+        steps = sum(figures["steps"] for figures in frame.figures.values())
+        if steps == self._compared_steps:
+            return
+        self._compared_steps = steps
+        self._best = better_lanes(frame.view)
+
+    def action_scroll(self, by: int) -> None:
+        area = self.query_one("#lanes", HorizontalScroll)
+        area.scroll_relative(x=by * 36, animate=False)
+
+
+def better_lanes(view: RunView) -> dict[str, str]:
+    """Per metric the one lane that is better than every other beyond noise."""
+    wins: dict[str, dict[str, int]] = {}
+    for pair in compare(view):
+        p = pair.get("p_value_adjusted")
+        decided = p < 0.05 if p is not None else pair["low"] > 0 or pair["high"] < 0
+        if decided:
+            b_better = (pair["difference"] > 0) == (pair["better"] == "higher")
+            winner = pair["b"] if b_better else pair["a"]
+            counts = wins.setdefault(pair["metric"], {})
+            counts[winner] = counts.get(winner, 0) + 1
+    others = len(view.lanes) - 1
+    return {metric: lane for metric, counts in wins.items() for lane, n in counts.items() if n == others}
+
+
+def differing_settings(lanes: list[LaneView]) -> dict[str, dict[str, Any]]:
+    """Per lane the settings in which the lanes are not all alike."""
+    flat = {lane.name: _flat(lane) for lane in lanes}
+    keys = sorted({key for values in flat.values() for key in values})
+    different = [key for key in keys if len({str(values.get(key)) for values in flat.values()}) > 1]
+    return {name: {key: values[key] for key in different if key in values} for name, values in flat.items()}
+
+
+def _flat(lane: LaneView) -> dict[str, Any]:
+    settings = lane.settings
+    return {
+        **settings.get("sampling", {}),
+        **settings.get("extra", {}),
+        **settings.get("options", {}),
+        **settings.get("facts", {}),
+    }
+
+
+def header(view: RunView, width: int) -> Any:
+    state = {"running": "● running", "finished": "✔ finished", "interrupted": "‖ interrupted"}[view.state]
+    style = {"running": "$success", "finished": "$primary", "interrupted": "$warning"}[view.state]
+    seconds = view.last_at // 1_000_000_000
+    clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    warnings = f" · {len(view.warnings)} warnings" if view.warnings else ""
+    rest = f"  {view.run} · {view.mode} history · tools {view.tools} · {clock}{warnings}"
+    return content((state, f"{style} bold"), (fit(rest, max(1, width - len(state))), ""))

@@ -1,0 +1,74 @@
+"""All text that reaches a widget goes through here: hostile output becomes harmless `Content`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from replayer.display import safe
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+DASH = "–"
+
+Span = tuple[str, str]
+"""Text and the style it is shown in."""
+
+
+def content(*spans: Span | str) -> Content:
+    """Joined spans; nothing in them is ever read as markup or as an escape sequence."""
+    return Content.assemble(
+        *((safe(span), "") if isinstance(span, str) else (safe(span[0]), span[1]) for span in spans)
+    )
+
+
+def fit(text: str, width: int) -> str:
+    """One line of exactly `width` cells, wide characters counted as two."""
+    line = safe(text).replace("\n", "⏎").replace("\t", " ")
+    if cell_len(line) > width > 1:
+        return set_cell_size(line, width - 1) + "…"
+    return set_cell_size(line, width)
+
+
+def bar(share: float, width: int) -> str:
+    """A progress bar of `width` cells in eighths."""
+    filled = max(0.0, min(1.0, share)) * width
+    whole = int(filled)
+    eighths = " ▏▎▍▌▋▊▉"[int((filled - whole) * 8)] if whole < width else ""
+    return ("█" * whole + eighths).ljust(width)
+
+
+def sparkline(values: Sequence[float | None], width: int, top: float | None = None) -> str:
+    """The last `width` values; a gap where a value is unknown. `top` fixes the scale."""
+    shown = list(values)[-width:]
+    known = [value for value in shown if value is not None]
+    highest = top if top is not None else max(known, default=0.0)
+    if highest <= 0:
+        return "".join(" " if value is None else BLOCKS[1] for value in shown).rjust(width)
+    return "".join(" " if value is None else _block(value / highest) for value in shown).rjust(width)
+
+
+def _block(share: float) -> str:
+    return BLOCKS[max(1, min(8, round(share * 8)))]
+
+
+def tail(text: str, width: int, height: int) -> list[str]:
+    """The last `height` screen lines of a text folded at `width` cells. Costs no more than what is shown."""
+    lines: list[str] = []
+    for line in reversed(safe(text)[-width * height * 2 :].split("\n")):
+        lines[:0] = list(_fold(line.replace("\t", "  "), width))
+        if len(lines) >= height:
+            break
+    return lines[-height:]
+
+
+def _fold(line: str, width: int) -> Iterable[str]:
+    if not line:
+        yield ""
+    while line:
+        size = min(len(line), width)
+        while size > 1 and cell_len(line[:size]) > width:
+            size -= 1
+        yield line[:size]
+        line = line[size:]
