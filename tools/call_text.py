@@ -54,6 +54,7 @@ _WHERE_NAMES_STAND = re.compile(
             rf"[▁_]sep[|｜]>\s*(?P<deepseek3>{_NAME})\s*(?=\n|```)",
             rf"[▁_]begin[|｜]>\s*(?!function<)(?P<deepseek31>{_NAME})\s*(?=<[|｜]tool[▁_]sep)",
             rf"\[TOOL_CALLS\]\s*(?P<mistral>{_NAME})\s*(?=\[CALL_ID\]|\[ARGS\]|\{{)",
+            rf'tools_prefix\|>\s*\[?\s*\{{\s*"(?P<apertus>{_NAME})"\s*:\s*(?=\{{)',
             rf"\bcall:(?P<gemma>{_NAME})\s*(?=\{{)",
             rf"\bto=\s*(?:functions\.)?(?P<harmony>{_NAME})",
             rf"^>>>\s*(?P<functionary>{_NAME})\s*\n",

@@ -14,6 +14,7 @@ from typing import Any
 from replayer.tools.call_text import TextCall
 from replayer.tools.markup import Leak, find_leaks, split_thinking, strip_control
 from replayer.tools.schema_check import CallCheck, Validator
+from replayer.tools.strict_json import is_beginning
 from replayer.tools.verdict import Blame, Fault
 from replayer.traces.schema import Usage
 from replayer.wire.types import Reply, ToolCall
@@ -202,10 +203,21 @@ def _bare_name(name: str) -> str:
 def _blames(side: _Side, written: Sequence[TextCall]) -> dict[int, Blame]:
     """Who broke arguments that are no JSON: the model if it wrote them so, else the parser."""
     blames: dict[int, Blame] = {}
-    for index, (check, text) in enumerate(zip(side.checks, written, strict=False)):
+    for index, (call, check, text) in enumerate(
+        zip(side.reply.tool_calls, side.checks, written, strict=False)
+    ):
         if check.defect and text.arguments is not None:
-            blames[index] = "parser" if text.intact else "model"
+            sound = text.intact or (
+                is_beginning(text.arguments) and not _agree(call.arguments, text.arguments)
+            )
+            blames[index] = "parser" if sound else "model"
     return blames
+
+
+def _agree(a: str, b: str) -> bool:
+    """Whether one text begins with the other, white space aside."""
+    a, b = "".join(a.split()), "".join(b.split())
+    return a.startswith(b) or b.startswith(a)
 
 
 def _blames_of_twin(here: _Side, there: _Side) -> dict[int, Blame]:

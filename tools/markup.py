@@ -81,14 +81,16 @@ PromptContains = Callable[[str], bool]
 def find_leaks(
     text: str, offered: Container[str], prompt_contains: PromptContains | None = None
 ) -> list[Leak]:
-    """What is left of calls in `text`: at most one hard leak, and one mention of each family."""
+    """What is left of calls in `text`: the first hard leak alone, or else one mention of each family."""
     if not _SUSPECT.search(text):
         return []
     visible = without_code(text)
     quoted = prompt_contains or _never
     leaks: dict[str, Leak] = {}
     for leak in _candidates(text, visible, offered, quoted):
-        leaks.setdefault("hard" if leak.hard else leak.family, leak)
+        if leak.hard:
+            return [leak]
+        leaks.setdefault(leak.family, leak)
     return list(leaks.values())
 
 
@@ -184,13 +186,17 @@ def _unmarked(text: str, visible: str, offered: Container[str]) -> Leak | None:
 def _bare_calls(text: str, offered: Container[str]) -> tuple[TextCall, ...]:
     """The calls of a text that is JSON to its end, or breaks off in it."""
     calls = tuple(call for call in calls_in(text) if call.arguments is not None)
-    known = any(call.name in offered or call.name.rpartition(".")[2] in offered for call in calls)
+    if not any(call.name in offered or call.name.rpartition(".")[2] in offered for call in calls):
+        return ()
+    return calls if _is_json(text.strip()) or not _WORDS.search(text[calls[-1].end :]) else ()
+
+
+def _is_json(text: str) -> bool:
     try:
-        parse(text.strip())
-    except NotJson as error:
-        ends = error.defect in ("incomplete", "concatenated", "other", "raw_control", "trailing_comma")
-        return calls if known and ends else ()
-    return calls if known else ()
+        parse(text)
+    except NotJson:
+        return False
+    return True
 
 
 _ONLY_A_FENCE = re.compile(r"\A\s*(```|~~~)[\w-]*\n(?P<body>.*)\n\s*\1\s*\Z", re.DOTALL)

@@ -40,7 +40,7 @@ def read_request(body: Any, where: str = "the request") -> RequestFacts:
     limits = [n for key in ("max_tokens", "max_completion_tokens") if type(n := body.get(key)) is int]
     temperature = body.get("temperature")
     return RequestFacts(
-        tools=tuple(_tools(body, where)),
+        tools=tuple(_tools(body)),
         tool_choice=body.get("tool_choice"),
         max_tokens=min(limits, default=None),
         temperature=temperature if isinstance(temperature, (int, float)) else None,
@@ -49,21 +49,21 @@ def read_request(body: Any, where: str = "the request") -> RequestFacts:
     )
 
 
-def _tools(body: Mapping[str, Any], where: str) -> Iterator[ToolSchema]:
-    tools = body.get("tools") or [{"function": function} for function in body.get("functions") or ()]
+def _tools(body: Mapping[str, Any]) -> Iterator[ToolSchema]:
+    """The tools that can be called; entries without a name are passed over, as the engine's answer says enough."""
+    tools = body.get("tools")
     if not isinstance(tools, list):
-        raise ReplayerError(f"{where}: `tools` is not a list")
-    for number, tool in enumerate(tools):
+        tools = body.get("functions")
+    for tool in tools if isinstance(tools, list) else ():
         function = tool.get("function", tool) if isinstance(tool, Mapping) else None
-        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-            raise ReplayerError(f"{where}: tools[{number}] has no function with a name")
-        parameters, strict = function.get("parameters"), function.get("strict")
-        yield ToolSchema(
-            name=function["name"],
-            description=str(function.get("description") or ""),
-            parameters=parameters if isinstance(parameters, dict) else {},
-            strict=strict if isinstance(strict, bool) else None,
-        )
+        if isinstance(function, Mapping) and isinstance(name := function.get("name"), str):
+            parameters, strict = function.get("parameters"), function.get("strict")
+            yield ToolSchema(
+                name=name,
+                description=str(function.get("description") or ""),
+                parameters=parameters if isinstance(parameters, dict) else {},
+                strict=strict if isinstance(strict, bool) else None,
+            )
 
 
 def _calls(message: Any) -> Iterator[Mapping[str, Any]]:

@@ -298,7 +298,7 @@ def engine_fault(fault: WireFault) -> Fault:
     told = fault.message if len(fault.message) <= 300 else fault.message[:300] + "…"
     if fault.kind == "context_too_long":
         return Fault("history_rejected", "input", f"the history does not fit: {told!r}", True)
-    if fault.kind in ("bad_request", "server_error") and _ABOUT_HISTORY.search(fault.message):
+    if fault.kind in ("bad_request", "bad_tools", "server_error") and _ABOUT_HISTORY.search(fault.message):
         return Fault("history_rejected", "input", f"the engine refuses the history: {told!r}", True)
     status = f" (HTTP {fault.status})" if fault.status else ""
     blame: Blame = "input" if fault.kind in _OURS else "engine"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class Command:
             temperature=request.temperature,
         )
         document = _document(reply, verdict, validator)
-        print(orjson.dumps(document).decode() if args.json else _readable(document))
+        print(_json(document) if args.json else _readable(document))
         return 0
 
 
@@ -146,6 +147,19 @@ def _fault(fault: Fault) -> dict[str, Any]:
         "path": fault.path,
         "message": fault.message,
     }
+
+
+def _json(document: dict[str, Any]) -> str:
+    """The document. Arguments may hold what few parsers read: integers of any length, numbers beyond any float."""
+    try:
+        return orjson.dumps(document).decode()
+    except TypeError:
+        pass
+    try:
+        return json.dumps(document, allow_nan=False)
+    except (ValueError, RecursionError):
+        calls = [{**call, "arguments": None} for call in document["tool_calls"]]
+        return orjson.dumps({**document, "tool_calls": calls}).decode()
 
 
 def _readable(document: dict[str, Any]) -> str:
