@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from replayer.dialects import Dialect, DialectName, dialect
 from replayer.errors import TraceError
 from replayer.spool import Span, Spool
+from replayer.traces.chat import STYLES, fill
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
     AnyItem,
     AssistantItem,
+    Context,
     ReasoningItem,
     ToolCallItem,
     Turn,
@@ -27,8 +29,13 @@ _MARK = "@@replayer-marker@@"
 
 _LAYOUTS_KEPT = 512
 
-Key = tuple[int, ...]
-"""Ids of the items that make up one message."""
+
+class Key(NamedTuple):
+    """One message: the ids of its items and, where recorded, its form; `style` is the spacing of its JSON."""
+
+    ids: tuple[int, ...]
+    form: str = ""
+    style: str = "compact"
 
 
 class RecordedHistory:
@@ -42,20 +49,21 @@ class RecordedHistory:
         self,
         trace: Trace,
         dialect_name: DialectName | str = "openai-verbatim",
-        thread: str = "main",
+        thread: str | None = None,
         profile: None = None,
     ) -> None:
         self.trace = trace
         self.dialect: Dialect = dialect(dialect_name)
-        self.thread = thread
+        self.thread = thread or _first_thread(trace)
         self.turns: tuple[int, ...] = ()
-        self._outputs: dict[int, list[Key]] = {}
+        self._outputs: dict[int, list[tuple[int, ...]]] = {}
         self._scan()
         self._spool = Spool()
         self._pieces: dict[Key, Span | None] = {}
         self._marked: dict[Key, int] = {}
         self._layouts: OrderedDict[int, list[memoryview | None]] = OrderedDict()
         self._tools: dict[str, bytes] = {}
+        self._sent: OrderedDict[int, list[Sent] | None] = OrderedDict()
 
     def recorded(self, turn: int) -> tuple[AnyItem, ...]:
         """What the recording produced at this turn."""
@@ -78,20 +86,23 @@ class RecordedHistory:
         """The request of a turn. `fields` are model, sampling and the like; `marker` ends the first user message."""
         record = self.trace.turns[turn]
         tools = self._tools_json(record)
-        body = self.dialect.fields(record, {**fields, "stream": stream}, bool(tools))
+        write, comma, colon = (
+            STYLES[_style(record)],
+            _comma(record),
+            b":" if _comma(record) == b"," else b": ",
+        )
         pieces: list[bytes | memoryview] = []
         text = b"{"
-        for key, value in body.items():
-            text += orjson.dumps(key) + b":"
+        for key, value in self.dialect.fields(record, {**fields, "stream": stream}, bool(tools)).items():
+            text += (b"" if text == b"{" else comma) + write(key) + colon
             if key == "messages":
                 pieces += [text, *self._array(turn, marker)]
-                text = b","
+                text = b""
             elif key == "tools":
-                pieces += [text, tools]
-                text = b","
+                text += tools
             else:
-                text += orjson.dumps(value) + b","
-        pieces.append(text[:-1] + b"}" if text != b"," else b"}")
+                text += write(value)
+        pieces.append(text + b"}")
         return Request(pieces, stream=stream)
 
     def _scan(self) -> None:
@@ -132,7 +143,7 @@ class RecordedHistory:
             if span is None:
                 continue
             if not spans:
-                span = span._replace(begin=span.begin + 1)
+                span = span._replace(begin=span.begin + (1 if key.style.startswith("compact") else 2))
             if key in self._marked and None not in spans:
                 cut = self._marked[key]
                 _join(spans, span._replace(end=cut))
@@ -142,14 +153,31 @@ class RecordedHistory:
         return [None if span is None else self._spool.view(span) for span in spans]
 
     def _keys(self, turn: int) -> Iterator[Key]:
-        """Messages as groups of item ids: a run of assistant items is one message per recorded reply."""
-        ids = self.trace.context(turn)
-        items = list(self.dialect.arrange([self.trace.item(number) for number in ids]))
+        """The messages of a turn: as recorded where that is known, else a run of assistant items per reply."""
+        style = _style(self.trace.turns[turn])
+        known = self._messages_as_sent(turn) if self.dialect.exact else None
+        if known is not None:
+            yield from (Key(ids, form, style) for ids, form in known)
+            return
+        items = list(self.dialect.arrange([self.trace.item(number) for number in self.trace.context(turn)]))
         position = 0
         while position < len(items):
             end = self._group_end(items, position)
-            yield tuple(item.id for item in items[position:end])
+            yield Key(tuple(item.id for item in items[position:end]), style=style)
             position = end
+
+    def _messages_as_sent(self, turn: int) -> list[Sent] | None:
+        """Item ids and form of every message, where the trace knows the cut of each context on the way here."""
+        chain: list[Turn] = []
+        number: int | None = turn
+        while number is not None and number not in self._sent:
+            chain.append(self.trace.turns[number])
+            number = chain[-1].context.base
+        for current in reversed(chain):
+            self._sent[current.id] = _as_cut(current.context, self._sent)
+            if len(self._sent) > _LAYOUTS_KEPT:
+                self._sent.popitem(last=False)
+        return self._sent[turn]
 
     def _group_end(self, items: Sequence[AnyItem], begin: int) -> int:
         if not _from_model(items[begin]):
@@ -179,12 +207,15 @@ class RecordedHistory:
         return self._pieces[key]
 
     def _write(self, key: Key) -> Span | None:
-        items = [self.trace.item(number) for number in key]
+        items = [self.trace.item(number) for number in key.ids]
         first = items[0]
-        message = self.dialect.message([_with_mark(first)] if isinstance(first, UserItem) else items)
+        if isinstance(first, UserItem):
+            items = [_with_mark(first), *items[1:]]
+        message = fill(key.form, items) if key.form else self.dialect.message(items)
         if message is None:
             return None
-        text = b"," + orjson.dumps(message)
+        comma = b"," if key.style.startswith("compact") else b", "
+        text = comma + STYLES[key.style](message)
         before, mark, after = (
             text.rpartition(_MARK.encode()) if isinstance(first, UserItem) else (text, b"", b"")
         )
@@ -203,8 +234,45 @@ class RecordedHistory:
                     f"{self.trace.path}: turn {turn.id} names tool set {turn.tool_set!r}, which is absent"
                 )
             definitions = self.dialect.tools(known)
-            self._tools[turn.tool_set] = orjson.dumps(definitions) if definitions else b""
+            self._tools[turn.tool_set] = STYLES[_style(turn)](definitions) if definitions else b""
         return self._tools[turn.tool_set]
+
+
+Sent = tuple[tuple[int, ...], str]
+
+
+def _as_cut(context: Context, before: Mapping[int, list[Sent] | None]) -> list[Sent] | None:
+    """A context as messages: those kept of its base, then its own. None where either is not known."""
+    if context.append and not context.forms:
+        return None
+    kept: list[Sent] = []
+    size = 0
+    for ids, form in (before[context.base] or ()) if context.base is not None else ():
+        if size + len(ids) > context.keep:
+            break
+        kept.append((ids, form))
+        size += len(ids)
+    if size != (context.keep if context.base is not None else 0):
+        return None
+    position = 0
+    for count, form in context.forms:
+        kept.append((context.append[position : position + count], form))
+        position += count
+    return kept if position == len(context.append) else None
+
+
+def _first_thread(trace: Trace) -> str:
+    """`main`, or the thread of the first turn where there is none of that name."""
+    names = dict.fromkeys(turn.thread for turn in trace.turns)
+    return "main" if "main" in names or not names else next(iter(names))
+
+
+def _style(turn: Turn) -> str:
+    return turn.body.style if turn.body is not None else "compact"
+
+
+def _comma(turn: Turn) -> bytes:
+    return b"," if _style(turn).startswith("compact") else b", "
 
 
 def _join(spans: list[Span | None], span: Span) -> None:

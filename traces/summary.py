@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -39,23 +40,23 @@ def summarise(trace: Trace, source: str | None = None, warnings: tuple[str, ...]
     sizes = array("L")
     called: set[str] = set()
     answered: set[str] = set()
-    calls = failed = 0
+    failed: set[int] = set()
     for item in trace.items():
         sizes.append(_size(item))
         if isinstance(item, ToolCallItem):
-            calls += 1
             called.add(item.call_id)
         elif isinstance(item, ToolResultItem):
             answered.add(item.call_id)
-            failed += item.is_error
+            if item.is_error:
+                failed.add(item.id)
     return Summary(
         source=source or trace.header.source.format,
         format=trace.header.source.format,
         trace=str(trace.path),
         threads=len({turn.thread for turn in trace.turns} | {thread.id for thread in trace.threads}),
         turns=len(trace.turns),
-        tool_calls=calls,
-        failed_results=failed,
+        tool_calls=_calls_made(trace),
+        failed_results=len(failed) + _repeated(trace, failed),
         max_prompt_tokens_estimate=_largest_prompt(trace, sizes),
         fidelity=asdict(trace.header.fidelity),
         warnings=(*warnings, *_state(trace), *_unpaired(called, answered)),
@@ -92,6 +93,30 @@ def _check_hashes(path: Path) -> None:
                     )
     finally:
         source.close()
+
+
+def _calls_made(trace: Trace) -> int:
+    """Calls in replies; equal calls (same id, same text) are one item, but were made more than once."""
+    kinds: dict[int, bool] = {}
+    count = 0
+    for turn in trace.turns:
+        for number in turn.produced:
+            if number not in kinds:
+                kinds[number] = isinstance(trace.item(number), ToolCallItem)
+            count += kinds[number]
+    return count
+
+
+def _repeated(trace: Trace, items: set[int]) -> int:
+    """How often one of these items stands in a context beyond its first time."""
+    most: dict[int, int] = {}
+    for turn in trace.turns if items else ():
+        context = trace.context(turn.id)
+        if len(set(context)) < len(context):
+            for number, count in Counter(context).items():
+                if count > 1 and number in items:
+                    most[number] = max(most.get(number, 0), count)
+    return sum(count - 1 for count in most.values())
 
 
 def _largest_prompt(trace: Trace, sizes: array[int]) -> int:

@@ -15,6 +15,8 @@ class Dialect(Protocol):
     """Stateless. A message depends on its own items only, so that its bytes are made once and shared."""
 
     name: ClassVar[str]
+    exact: ClassVar[bool]
+    """Messages are sent in the form in which the trace recorded them, where it did."""
     changes: ClassVar[tuple[str, ...]]
     """What this dialect changes against the recorded items, one sentence each."""
 

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from replayer.traces.importers.atif import Atif
 from replayer.traces.importers.base import Importer
+from replayer.traces.importers.chat_log import ChatLog
 from replayer.traces.importers.claude_code import ClaudeCode
+from replayer.traces.importers.codex import Codex
+from replayer.traces.importers.copilot import Copilot
+from replayer.traces.importers.gemini import Gemini
+from replayer.traces.importers.har import Har
 from replayer.traces.importers.native import Native
+from replayer.traces.importers.openhands import OpenHandsV0, OpenHandsV1
+from replayer.traces.importers.otel import OTel
+from replayer.traces.importers.swe_agent import MiniSweAgent, SweAgent
+from replayer.traces.importers.token_traces import KvCacheTester, Mooncake
+from replayer.traces.importers.transcripts import Messages, ShareGpt
 from replayer.traces.importers.zed_legacy import ZedLegacyThread
 from replayer.traces.importers.zed_markdown import ZedMarkdown
 from replayer.traces.importers.zed_store import ZedStore
@@ -16,5 +27,20 @@ IMPORTERS: tuple[Importer, ...] = (
     ZedThread(),
     ZedLegacyThread(),
     ClaudeCode(),
+    Codex(),
+    Copilot(),
+    Gemini(),
+    SweAgent(),
+    MiniSweAgent(),
+    OpenHandsV0(),
+    OpenHandsV1(),
+    Atif(),
+    OTel(),
+    KvCacheTester(),
+    Mooncake(),
+    Har(),
+    ShareGpt(),
+    ChatLog(),
+    Messages(),
     ZedMarkdown(),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
@@ -20,14 +20,11 @@ from replayer.traces.schema import (
     ReasoningItem,
     SystemItem,
     Thread,
-    Times,
-    TokenShape,
     ToolCallItem,
     ToolResultItem,
     ToolRun,
     ToolSchema,
     ToolSet,
-    Usage,
     UserItem,
 )
 from replayer.traces.writer import TraceWriter
@@ -36,16 +33,21 @@ SPAWNING = frozenset({"spawn_agent", "subagent", "Task", "Agent", "task", "agent
 """Tools that start a subagent in the agents whose recordings are imported."""
 
 
+Sent = tuple[tuple[int, ...], str]
+
+
 class Builder:
     """One trace being imported. Methods that add an item return its id; equal items get the same id."""
 
     def __init__(self, writer: TraceWriter) -> None:
         self.writer = writer
         self.warnings: list[str] = []
+        self._sent: dict[str, tuple[int, tuple[Sent, ...]]] = {}
         self._last: dict[str, tuple[int, list[int], list[int]]] = {}
         self._names: dict[str, str] = {}
         self._calls: dict[str, int] = {}
         self._threads: set[str] = set()
+        self._call_items: set[int] = set()
         self._turns = 0
         self._spawned: list[tuple[int, str]] = []
 
@@ -103,7 +105,14 @@ class Builder:
         number = self.add(ToolCallItem(id=0, call_id=call_id, name=name, arguments=text, freeform=freeform))
         self._names[call_id] = name
         self._calls[call_id] = number
+        self._call_items.add(number)
         return number
+
+    def add_model_item(self, item: AnyItem) -> int:
+        """Adds an item that a reply was split into; a call is remembered like those of `call`."""
+        if isinstance(item, ToolCallItem):
+            return self.call(item.call_id, item.name, item.arguments, freeform=item.freeform)
+        return self.add(item)
 
     def result(
         self, call_id: str, content: Content | Any, *, is_error: bool = False, name: str | None = None
@@ -117,6 +126,9 @@ class Builder:
     def call_item(self, call_id: str) -> int | None:
         """The item of a call by the id that the client gave it."""
         return self._calls.get(call_id)
+
+    def is_call(self, item: int) -> bool:
+        return item in self._call_items
 
     def call_whose_result_holds(self, text: str) -> int | None:
         """The call that started a subagent, found by the subagent's id in its result."""
@@ -139,34 +151,34 @@ class Builder:
             self.writer.add_thread(thread)
 
     def turn(
-        self,
-        context: Sequence[int],
-        produced: Sequence[int],
-        *,
-        thread: str = "main",
-        tool_set: str | None = None,
-        model: str | None = None,
-        params: Mapping[str, Any] | None = None,
-        usage: Usage | None = None,
-        times: Times | None = None,
-        finish_reason: str | None = None,
-        tokens: TokenShape | None = None,
+        self, context: Sequence[int], produced: Sequence[int], *, thread: str = "main", **facts: Any
     ) -> int:
-        """One LLM call with the full list of items that it was sent; stored as a step from the thread's last."""
-        number = self.writer.add_turn(
-            context=self._step(thread, list(context)),
-            produced=produced,
-            thread=thread,
-            tool_set=tool_set,
-            model=model,
-            params=params,
-            usage=usage,
-            times=times,
-            finish_reason=finish_reason,
-            tokens=tokens,
-        )
-        self._turns += 1
+        """One LLM call with the full list of items that it was sent; stored as a step from the thread's last.
+
+        `facts` are those of TraceWriter.add_turn: tool_set, model, params, usage, times, finish_reason, tokens.
+        """
+        step = self._step(thread, list(context))
+        number = self.writer.add_turn(context=step, produced=produced, thread=thread, **facts)
         self._last[thread] = (number, list(context), list(produced))
+        self._turns += 1
+        return number
+
+    def chat_turn(
+        self, messages: Sequence[Sent], produced: Sequence[int], *, thread: str = "main", **facts: Any
+    ) -> int:
+        """One LLM call whose messages are known one by one: the item ids and the form of each."""
+        base, before = self._sent.get(thread, (None, ()))
+        same = _common(before, messages)
+        rest = messages[same:]
+        step = Context(
+            base=base if same else None,
+            keep=sum(len(ids) for ids, _ in messages[:same]),
+            append=tuple(item for ids, _ in rest for item in ids),
+            forms=tuple((len(ids), form) for ids, form in rest),
+        )
+        number = self.writer.add_turn(context=step, produced=produced, thread=thread, **facts)
+        self._sent[thread] = (number, tuple(messages))
+        self._turns += 1
         return number
 
     def _step(self, thread: str, context: list[int]) -> Context:
@@ -174,11 +186,14 @@ class Builder:
             return Context(append=tuple(context))
         base, sent, produced = self._last[thread]
         before = sent + produced
-        keep = len(before) if context[: len(before)] == before else _common(before, context)
+        keep = _common(before, context)
         if keep == 0:
             return Context(append=tuple(context))
         return Context(base=base, keep=keep, append=tuple(context[keep:]))
 
 
-def _common(first: list[int], second: list[int]) -> int:
+def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
+    """Length of the common beginning."""
+    if second[: len(first)] == first:
+        return len(first)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

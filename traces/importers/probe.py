@@ -76,12 +76,31 @@ class Probe:
             yield from enumerate(document if isinstance(document, list) else [document], start=1)
             return
         for number, line in enumerate(self.file, start=1):
-            if line.isspace():
-                continue
-            try:
-                yield number, orjson.loads(line)
-            except orjson.JSONDecodeError:
-                yield from self._odd_line(number, line, quiet)
+            if not line.isspace():
+                yield from self._line(number, line, quiet)
+
+    def located(self) -> Iterator[tuple[int, Any]]:
+        """Each record with a key for `record_at`: its offset in the file, or its place in the document."""
+        if self.shape != "jsonl":
+            yield from enumerate(self._listed())
+            return
+        offset = 0
+        for number, line in enumerate(self.file, start=1):
+            if not line.isspace():
+                for _, record in self._line(number, line, quiet=False):
+                    yield offset, record
+            offset += len(line)
+
+    def record_at(self, key: int) -> Any:
+        """The record of a key that `located` gave."""
+        if self.shape != "jsonl":
+            return self._listed()[key]
+        self.file.seek(key)
+        assert self._file is not None
+        return next(self._line(0, self._file.readline(), quiet=True))[1]
+
+    def _listed(self) -> list[Any]:
+        return self.document if isinstance(self.document, list) else [self.document]
 
     def warn(self, text: str) -> None:
         if text not in self.warnings:
@@ -91,7 +110,7 @@ class Probe:
         if self._file is not None:
             self._file.close()
 
-    def _odd_line(self, number: int, line: bytes, quiet: bool) -> Iterator[tuple[int, Any]]:
+    def _line(self, number: int, line: bytes, quiet: bool) -> Iterator[tuple[int, Any]]:
         try:
             yield number, loads(line[3:] if line.startswith(b"\xef\xbb\xbf") else line)
         except ValueError:

@@ -1,0 +1,278 @@
+"""OpenAI chat messages as items and back, exactly: what the items do not hold is kept in a form.
+
+A form is the message's JSON with `@N.field` where item N of the message has the value (see schema.Context.forms).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+
+from replayer.traces.schema import (
+    AnyItem,
+    AssistantItem,
+    CompactionItem,
+    Content,
+    OpaqueItem,
+    ReasoningItem,
+    SystemItem,
+    ToolCallItem,
+    ToolResultItem,
+    ToolSchema,
+    UserItem,
+)
+
+Message = dict[str, Any]
+_REASONING_KEYS = ("reasoning_content", "reasoning")
+
+STYLES: dict[str, Callable[[Any], bytes]] = {
+    "compact": orjson.dumps,
+    "compact-ascii": lambda value: json.dumps(value, separators=(",", ":")).encode(),
+    "spaced": lambda value: json.dumps(value, ensure_ascii=False).encode(),
+    "spaced-ascii": lambda value: json.dumps(value).encode(),
+}
+"""How clients space and escape JSON: name -> writer."""
+
+
+def standard(items: Sequence[AnyItem]) -> Message | None:
+    """The usual form of one message; None when it holds nothing to send."""
+    first = items[0]
+    if isinstance(first, SystemItem):
+        return {"role": first.role, "content": first.text}
+    if isinstance(first, UserItem):
+        return {"role": "user", "content": wire_content(first.content)}
+    if isinstance(first, CompactionItem):
+        return {"role": "user", "content": first.text}
+    if isinstance(first, ToolResultItem):
+        return {"role": "tool", "tool_call_id": first.call_id, "content": wire_content(first.content)}
+    return assistant_message(items)
+
+
+def assistant_message(items: Sequence[AnyItem]) -> Message | None:
+    """Text, reasoning and calls of one reply as one message."""
+    text = "".join(item.text for item in items if isinstance(item, AssistantItem))
+    calls = [tool_call(item) for item in items if isinstance(item, ToolCallItem)]
+    reasoning = "".join(item.text for item in items if isinstance(item, ReasoningItem))
+    if not (text or calls or reasoning) and not any(isinstance(item, AssistantItem) for item in items):
+        return None
+    message: Message = {"role": "assistant", "content": text if text or not calls else None}
+    if reasoning:
+        message["reasoning_content"] = reasoning
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def tool_call(call: ToolCallItem) -> dict[str, Any]:
+    return {
+        "id": call.call_id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
+
+
+def definition(tool: ToolSchema) -> dict[str, Any]:
+    """A tool in OpenAI's usual form."""
+    function: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    if tool.strict is not None:
+        function["strict"] = tool.strict
+    return {"type": "function", "function": function}
+
+
+def tool_schemas(definitions: Any) -> tuple[ToolSchema, ...]:
+    """Tools from OpenAI definitions (chat or responses form) or Anthropic ones; what has no name is left out."""
+    found = []
+    for entry in definitions if isinstance(definitions, list) else []:
+        if not isinstance(entry, dict):
+            continue
+        inner = entry.get("function")
+        function = inner if isinstance(inner, dict) else entry
+        if isinstance(function.get("name"), str):
+            parameters = function.get("parameters", function.get("input_schema"))
+            strict = function.get("strict")
+            found.append(
+                ToolSchema(
+                    name=function["name"],
+                    description=str(function.get("description") or ""),
+                    parameters=parameters if isinstance(parameters, dict) else {},
+                    strict=strict if isinstance(strict, bool) else None,
+                )
+            )
+    return tuple(found)
+
+
+def wire_content(content: Content) -> str | list[dict[str, Any]]:
+    return content if isinstance(content, str) else list(content)
+
+
+def split(message: Message) -> tuple[list[AnyItem], str]:
+    """The items of a message (ids 0) and its form, empty where that is the standard one."""
+    items: list[AnyItem] = []
+    template = _template(message, items)
+    if not items:
+        items.append(OpaqueItem(id=0, record=message))
+    usual = standard(items)
+    if usual is not None and orjson.dumps(usual) == orjson.dumps(message):
+        return items, ""
+    return items, orjson.dumps(template).decode()
+
+
+def fill(form: str, items: Sequence[AnyItem]) -> Any:
+    """The message of a form, with the values of its items."""
+    return _filled(orjson.loads(form), items)
+
+
+def _filled(value: Any, items: Sequence[AnyItem]) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(part, items) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_filled(part, items) for part in value]
+    if not isinstance(value, str) or not value.startswith("@"):
+        return value
+    if value.startswith("@@"):
+        return value[1:]
+    number, _, name = value[1:].partition(".")
+    found = getattr(items[int(number)], name)
+    return list(found) if isinstance(found, tuple) else found
+
+
+def _template(message: Message, items: list[AnyItem]) -> Any:
+    role = message.get("role")
+    if role in ("system", "developer"):
+        return _system(message, items, role)
+    if role in ("tool", "function"):
+        return _result(message, items)
+    if role == "assistant":
+        return _assistant(message, items)
+    if role == "user" and _is_content(message.get("content")):
+        items.append(UserItem(id=0, content=_content(message["content"])))
+        return {**_escaped(message), "content": "@0.content"}
+    return _escaped(message)
+
+
+def _system(message: Message, items: list[AnyItem], role: Any) -> Any:
+    def text(value: str) -> str:
+        items.append(SystemItem(id=0, text=value, role=role))
+        return f"@{len(items) - 1}.text"
+
+    return {**_escaped(message), "content": _texts(message.get("content"), text)}
+
+
+def _result(message: Message, items: list[AnyItem]) -> Any:
+    content = message.get("content")
+    call_id = message.get("tool_call_id")
+    name = message.get("name")
+    items.append(
+        ToolResultItem(
+            id=0,
+            call_id=call_id if isinstance(call_id, str) else str(name or ""),
+            content=_content(content) if _is_content(content) else orjson.dumps(content).decode(),
+            name=name if isinstance(name, str) else None,
+        )
+    )
+    template = _escaped(message)
+    if isinstance(call_id, str):
+        template["tool_call_id"] = "@0.call_id"
+    if _is_content(content):
+        template["content"] = "@0.content"
+    return template
+
+
+def _assistant(message: Message, items: list[AnyItem]) -> Any:
+    """Items in the order reasoning, text, calls, so that they equal those of the reply that the message repeats."""
+    template = _escaped(message)
+    for key in _REASONING_KEYS:
+        if isinstance(message.get(key), str) and message[key]:
+            items.append(ReasoningItem(id=0, text=message[key]))
+            template[key] = f"@{len(items) - 1}.text"
+            break
+
+    def text(value: str) -> str:
+        items.append(AssistantItem(id=0, text=value))
+        return f"@{len(items) - 1}.text"
+
+    if message.get("content") or not (items or message.get("tool_calls") or message.get("function_call")):
+        content = message.get("content")
+        template["content"] = _texts(content, text) if content else template.get("content")
+        if not content and isinstance(content, str):
+            template["content"] = text(content)
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        template["tool_calls"] = [_call(call, items) for call in calls]
+    elif isinstance(message.get("function_call"), dict):
+        function = message["function_call"]
+        call = {"id": function.get("name"), "function": function}
+        template["function_call"] = _call(call, items)["function"]
+    return template
+
+
+def _call(call: Any, items: list[AnyItem]) -> Any:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        return _escaped(call)
+    arguments = function.get("arguments")
+    text = (
+        arguments
+        if isinstance(arguments, str)
+        else orjson.dumps({} if arguments is None else arguments).decode()
+    )
+    call_id = call.get("id")
+    parsed = None if isinstance(arguments, str) else arguments
+    item = ToolCallItem(
+        id=0,
+        call_id=call_id if isinstance(call_id, str) else "",
+        name=function["name"],
+        arguments=text,
+        parsed=parsed,
+    )
+    items.append(item)
+    number = len(items) - 1
+    filled = {**_escaped(function), "name": f"@{number}.name"}
+    if isinstance(arguments, str):
+        filled["arguments"] = f"@{number}.arguments"
+    elif isinstance(arguments, dict):
+        filled["arguments"] = f"@{number}.parsed"
+    template = {**_escaped(call), "function": filled}
+    if isinstance(call_id, str):
+        template["id"] = f"@{number}.call_id"
+    return template
+
+
+def _texts(content: Any, text: Callable[[str], str]) -> Any:
+    """Content of system and assistant messages: every text becomes an item of its own."""
+    if isinstance(content, str):
+        return text(content)
+    if not isinstance(content, list):
+        return _escaped(content)
+    return [
+        {**_escaped(part), "text": text(part["text"])}
+        if isinstance(part, dict) and isinstance(part.get("text"), str)
+        else _escaped(part)
+        for part in content
+    ]
+
+
+def _is_content(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, list) and all(isinstance(part, dict) for part in value)
+    )
+
+
+def _content(value: Any) -> Content:
+    return value if isinstance(value, str) else tuple(value)
+
+
+def _escaped(value: Any) -> Any:
+    """A literal value of a form: a leading `@` is doubled."""
+    if isinstance(value, dict):
+        return {key: _escaped(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_escaped(part) for part in value]
+    return "@" + value if isinstance(value, str) and value.startswith("@") else value

@@ -1,0 +1,172 @@
+"""Harbor's Agent Trajectory Interchange Format, versions 1.0 to 1.7.
+
+Each agent step that an LLM made is a turn; its context is every step before it, with the observations as results.
+Projection P: messages, reasoning, calls (argument text re-serialised: ATIF holds objects), results in listed order,
+metrics, tool definitions, embedded subagents as threads. Steps marked as copied context are sent but are no turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.chat import tool_schemas
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts, epoch, opt_str
+from replayer.traces.schema import Content, Fidelity, Thread, Times, Usage
+
+
+class Atif:
+    format: ClassVar[str] = "atif"
+    fidelity: ClassVar[Fidelity] = Fidelity(
+        text="recorded", arguments="derived", timing="recorded", boundaries="recorded"
+    )
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        document = as_dict(probe.document)
+        version = as_str(document.get("schema_version"))
+        return isinstance(document.get("steps"), list) and (version.startswith("ATIF") or "agent" in document)
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        document = as_dict(probe.document)
+        name = opt_str(as_dict(document.get("agent")).get("name"))
+        yield Session(lambda builder: _write(builder, document), title=name)
+
+
+def _write(builder: Builder, document: dict[str, Any]) -> None:
+    agent = as_dict(document.get("agent"))
+    builder.describe(agent=opt_str(agent.get("name")))
+    builder.source(version=opt_str(document.get("schema_version")))
+    builder.remember(
+        session_id=opt_str(document.get("session_id")),
+        agent_version=opt_str(agent.get("version")),
+        final_metrics=as_dict(document.get("final_metrics")) or None,
+        notes=opt_str(document.get("notes")),
+    )
+    children: dict[str, int] = {}
+    _Trajectory(builder, document, "main", children).write()
+    for number, child in enumerate(dicts(document.get("subagent_trajectories")), start=1):
+        key = as_str(child.get("trajectory_id")) or as_str(child.get("session_id"))
+        name = f"sub-{key or number}"
+        builder.thread(Thread(id=name, parent="main", parent_call=children.get(key)))
+        _Trajectory(builder, child, name, {}).write()
+
+
+class _Trajectory:
+    def __init__(
+        self, builder: Builder, document: dict[str, Any], thread: str, children: dict[str, int]
+    ) -> None:
+        self.builder, self.document, self.thread, self.children = builder, document, thread, children
+        agent = as_dict(document.get("agent"))
+        self.model = opt_str(agent.get("model_name"))
+        self.tool_set = builder.tools(tool_schemas(agent.get("tool_definitions")))
+        if self.tool_set:
+            builder.fidelity(tools="recorded")
+        self.context: list[int] = []
+
+    def write(self) -> None:
+        for step in dicts(self.document.get("steps")):
+            source = step.get("source")
+            if source == "agent":
+                self._agent(step)
+            elif source == "system":
+                self.context.append(self.builder.system(_plain(step.get("message"))))
+                self.builder.fidelity(system="recorded")
+            elif source == "user":
+                self.context.append(self.builder.user(_content(step.get("message"))))
+            else:
+                self.builder.opaque(step)
+            if source != "agent":
+                self._observation(step, [])
+
+    def _agent(self, step: dict[str, Any]) -> None:
+        builder = self.builder
+        produced: list[int] = []
+        if isinstance(step.get("reasoning_content"), str) and step["reasoning_content"]:
+            produced.append(builder.reasoning(step["reasoning_content"]))
+        if text := _plain(step.get("message")):
+            produced.append(builder.assistant(text))
+        calls = dicts(step.get("tool_calls"))
+        for call in calls:
+            produced.append(
+                builder.call(
+                    as_str(call.get("tool_call_id")),
+                    as_str(call.get("function_name")),
+                    as_text(call.get("arguments", {})),
+                )
+            )
+        if step.get("llm_call_count") != 0 and not step.get("is_copied_context"):
+            self._turn(step, produced, bool(calls))
+        self.context = [*self.context, *produced]
+        self._observation(step, [as_str(call.get("tool_call_id")) for call in calls])
+
+    def _turn(self, step: dict[str, Any], produced: list[int], calls: bool) -> None:
+        usage = _usage(step.get("metrics"))
+        if usage is not None:
+            self.builder.fidelity(usage="recorded")
+        ended = epoch(step.get("timestamp"))
+        effort = step.get("reasoning_effort")
+        self.builder.turn(
+            self.context,
+            produced,
+            thread=self.thread,
+            tool_set=self.tool_set,
+            model=opt_str(step.get("model_name")) or self.model,
+            params={"reasoning_effort": effort} if effort else {},
+            usage=usage,
+            times=Times(ended=ended) if ended else None,
+            finish_reason="tool_calls" if calls else "stop",
+        )
+
+    def _observation(self, step: dict[str, Any], calls: list[str]) -> None:
+        for result in dicts(as_dict(step.get("observation")).get("results")):
+            content = _content(result.get("content"))
+            call_id = opt_str(result.get("source_call_id")) or (calls[0] if len(calls) == 1 else None)
+            failed = as_dict(result.get("extra")).get("is_error") is True
+            if call_id is None:
+                self.context.append(self.builder.user(content))
+                continue
+            self.context.append(self.builder.result(call_id, content, is_error=failed))
+            self._references(result, call_id)
+
+    def _references(self, result: dict[str, Any], call_id: str) -> None:
+        call = self.builder.call_item(call_id)
+        for reference in dicts(result.get("subagent_trajectory_ref")):
+            for key in ("trajectory_id", "session_id"):
+                if call is not None and isinstance(reference.get(key), str):
+                    self.children[reference[key]] = call
+
+
+def _usage(metrics: Any) -> Usage | None:
+    raw = as_dict(metrics)
+    if "prompt_tokens" not in raw and "completion_tokens" not in raw:
+        return None
+    return Usage(
+        prompt_tokens=as_int(raw.get("prompt_tokens")),
+        cached_tokens=as_int(raw.get("cached_tokens")),
+        completion_tokens=as_int(raw.get("completion_tokens")),
+        raw={k: v for k, v in raw.items() if not k.endswith("token_ids") and k != "logprobs"},
+    )
+
+
+def _content(value: Any) -> Content:
+    if isinstance(value, list):
+        parts = [_part(part) for part in dicts(value)]
+        if len(parts) == 1 and parts[0]["type"] == "text":
+            return as_str(parts[0]["text"])
+        return tuple(parts)
+    return as_text(value)
+
+
+def _part(part: dict[str, Any]) -> dict[str, Any]:
+    if part.get("type") == "image":
+        return {"type": "image_url", "image_url": {"url": as_str(as_dict(part.get("source")).get("path"))}}
+    return {"type": "text", "text": as_str(part.get("text"))}
+
+
+def _plain(value: Any) -> str:
+    content = _content(value)
+    return content if isinstance(content, str) else "\n".join(as_str(part.get("text")) for part in content)

@@ -1,0 +1,148 @@
+"""Logs of OpenAI chat requests as JSON lines: request/response pairs in any wrapper, bare requests, and LiteLLM's.
+
+Projection P: everything of the request (order of keys, extra keys, parameters) and, of the response, the first choice,
+usage and times. Requests are put together into conversations (see exchanges.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.exchanges import Exchange, Sorter, from_response, sessions
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.sse import assembled, events
+from replayer.traces.importers.values import as_dict, as_str, dicts, epoch, opt_str, parsed
+from replayer.traces.schema import Fidelity, Times, Usage
+
+_REQUEST_KEYS = ("request", "request_body", "body", "input", "kwargs", "req")
+_RESPONSE_KEYS = ("response", "response_body", "output", "completion", "resp", "result")
+_PARAMETERS = frozenset({"model", "tools", "temperature", "max_tokens", "max_completion_tokens", "stream"})
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+
+
+class ChatLog:
+    format: ClassVar[str] = "openai-log"
+    fidelity: ClassVar[Fidelity] = Fidelity(text="recorded", arguments="recorded", boundaries="recorded")
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        found = [exchange_of(record) for record in probe.head[:16] if isinstance(record, dict)]
+        return any(found) and sum(1 for e in found if e) * 2 >= len(found)
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        sorter = Sorter()
+        skipped = 0
+        for offset, record in probe.located():
+            exchange = exchange_of(record)
+            if exchange is None:
+                skipped += 1
+            else:
+                sorter.add(offset, exchange)
+        if skipped:
+            probe.warn(f"{skipped} lines hold no chat request and are left out")
+
+        def load(offset: int) -> Exchange:
+            exchange = exchange_of(probe.record_at(offset))
+            assert exchange is not None
+            return exchange
+
+        yield from sessions(sorter, load)
+
+
+def exchange_of(record: Any) -> Exchange | None:
+    """The exchange of one logged object; None where it holds none."""
+    if not isinstance(record, dict):
+        return None
+    if "model_parameters" in record or record.get("call_type") in ("completion", "acompletion"):
+        return _litellm(record)
+    for key in _REQUEST_KEYS:
+        request = as_dict(parsed(record.get(key)))
+        if is_request(request):
+            return _paired(record, request)
+    if is_request(record) and set(record) & _PARAMETERS and _is_open(record):
+        return _bare(record)
+    return None
+
+
+def _is_open(record: dict[str, Any]) -> bool:
+    """A request waits for its answer; a list that ends with one is a transcript."""
+    return record["messages"][-1].get("role") != "assistant" or "response" in record
+
+
+def is_request(request: dict[str, Any]) -> bool:
+    messages = request.get("messages")
+    return (
+        isinstance(messages, list)
+        and bool(messages)
+        and all(isinstance(m, dict) and m.get("role") in _ROLES for m in messages)
+    )
+
+
+def _paired(record: dict[str, Any], request: dict[str, Any]) -> Exchange:
+    started = epoch(record.get("start_time") or record.get("started") or record.get("timestamp"))
+    ended = epoch(record.get("end_time") or record.get("ended"))
+    exchange = Exchange(
+        request=request,
+        session=opt_str(record.get("session_id")) or opt_str(record.get("conversation_id")),
+        times=Times(started=started, ended=ended) if started else None,
+    )
+    response = next((record[key] for key in _RESPONSE_KEYS if key in record), None)
+    return with_response(exchange, response)
+
+
+def with_response(exchange: Exchange, response: Any) -> Exchange:
+    """The reply from a whole completion, a list of chunks, the text of an event stream, or a bare message."""
+    value = parsed(response)
+    if isinstance(value, str) and "data:" in value:
+        return from_response(exchange, assembled(events(value)))
+    if isinstance(value, list):
+        return from_response(exchange, assembled(value))
+    fields = as_dict(value)
+    if "body" in fields and "choices" not in fields:
+        return with_response(exchange, fields["body"])
+    if "choices" in fields:
+        first = next(iter(dicts(fields["choices"])), {})
+        return from_response(exchange, assembled([fields]) if "delta" in first else fields)
+    if fields.get("role") == "assistant":
+        exchange.reply = fields
+    return exchange
+
+
+def _bare(record: dict[str, Any]) -> Exchange:
+    """A request alone; results that a benchmark adds to the line (`finish_reason`, …) are no parameters."""
+    request = {
+        key: value for key, value in record.items() if key not in ("finish_reason", "response", "usage", "id")
+    }
+    return with_response(Exchange(request=request), record.get("response"))
+
+
+def _litellm(record: dict[str, Any]) -> Exchange | None:
+    messages = parsed(record.get("messages"))
+    if isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
+    parameters = as_dict(parsed(record.get("model_parameters")))
+    request = {"model": record.get("model"), "messages": messages, **parameters}
+    if not is_request(request):
+        return None
+    first = epoch(record.get("completionStartTime"))
+    exchange = Exchange(
+        request=request,
+        session=opt_str(as_dict(record.get("metadata")).get("session_id"))
+        or opt_str(record.get("session_id")),
+        times=Times(
+            started=epoch(record.get("startTime")), first_token=first, ended=epoch(record.get("endTime"))
+        ),
+    )
+    exchange = with_response(exchange, record.get("response"))
+    if exchange.reply is None and isinstance(record.get("response"), str) and record["response"]:
+        exchange.reply = {"role": "assistant", "content": record["response"]}
+    if exchange.usage is None and record.get("prompt_tokens") is not None:
+        exchange.usage = Usage(
+            prompt_tokens=record.get("prompt_tokens"), completion_tokens=record.get("completion_tokens")
+        )
+    if record.get("status") == "failure":
+        exchange.finish_reason = "error"
+        exchange.notes = (f"a request failed: {as_str(record.get('error_str'))[:120]}",)
+    return exchange

@@ -1,0 +1,339 @@
+"""OpenAI Codex CLI rollouts: current ones, and the older form of bare response items.
+
+A turn is one API call: the items between two `token_count` events that report new usage (where a file has none, a run
+of the model's items up to the first result). After `compacted` the context is the replacement history.
+Projection P: keeps messages by role, reasoning with its encrypted form, calls with exact argument text, results in
+recorded order, server-side searches (opaque). Drops `event_msg`, the screen's twin, except usage and times. The error
+flag is derived from the exit code in a result's text. Tool definitions are not in the source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import (
+    as_dict,
+    as_int,
+    as_list,
+    as_str,
+    as_text,
+    compact,
+    dicts,
+    epoch,
+    opt_str,
+)
+from replayer.traces.schema import Content, Fidelity, SystemItem, Times, Usage
+
+_WRAPPED = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+_BARE = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
+_EXIT = re.compile(r"(?:Process exited with code|Exit code:|exited with code) (-?\d+)")
+_FAILED = (
+    "apply_patch verification failed",
+    "exec_command failed",
+    "execution error",
+    "failed to parse function arguments",
+    "unsupported call",
+    "unsupported custom tool call",
+)
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
+_OUTPUTS = frozenset(
+    {"function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output"}
+)
+
+
+class Codex:
+    format: ClassVar[str] = "codex"
+    fidelity: ClassVar[Fidelity] = Fidelity(
+        system="recorded",
+        text="recorded",
+        arguments="recorded",
+        timing="derived",
+        usage="recorded",
+        boundaries="recorded",
+    )
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        head = _unwrapped(probe)
+        wrapped = [r for r in head if r.get("type") in _WRAPPED and isinstance(r.get("payload"), dict)]
+        return bool(wrapped) or _is_bare(head)
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        yield Session(lambda builder: _Reader(builder, probe).read())
+
+
+def _unwrapped(probe: Probe) -> list[dict[str, Any]]:
+    document = as_dict(probe.document)
+    if "session" in document and isinstance(document.get("items"), list):
+        return [as_dict(document["session"]), *dicts(document["items"])]
+    return [record for record in probe.head if isinstance(record, dict)]
+
+
+def _is_bare(head: list[dict[str, Any]]) -> bool:
+    if len(head) < 2 or "id" not in head[0] or not {"timestamp", "instructions"} & head[0].keys():
+        return False
+    return any(record.get("type") in _BARE for record in head[1:8])
+
+
+class _Reader:
+    def __init__(self, builder: Builder, probe: Probe) -> None:
+        self.builder, self.probe = builder, probe
+        self.system: list[int] = []
+        self.context: list[int] = []
+        self.produced: list[int] = []
+        self.late: list[int] = []
+        """Results that arrived while the reply was still open; they follow it in the context."""
+        self.users: list[int] = []
+        self.model: str | None = None
+        self.params: dict[str, Any] = {}
+        self.total: Any = None
+        self.started: float | None = None
+        self.ended: float | None = None
+        self.counted = any(_is_count(record) for record in probe.head)
+        self.hidden = False
+        self.gap: int | None = None
+
+    def read(self) -> None:
+        self.builder.describe(agent="codex")
+        for at, kind, payload in self._records():
+            self._record(at, kind, payload)
+        self._close(None)
+        if not self.system:
+            self.builder.fidelity(system="absent")
+        self._explain()
+
+    def _records(self) -> Iterator[tuple[float | None, str, Any]]:
+        document = as_dict(self.probe.document)
+        if "session" in document and isinstance(document.get("items"), list):
+            yield None, "session_meta", document["session"]
+            yield from ((None, "response_item", item) for item in document["items"])
+            return
+        for number, record in self.probe.records():
+            record = as_dict(record)
+            at = epoch(record.get("timestamp"))
+            kind = as_str(record.get("type"))
+            if kind in _BARE and "payload" not in record:
+                yield at, "response_item", record
+            elif not kind and ("instructions" in record or (number == 1 and "id" in record)):
+                yield at, "session_meta", record
+            else:
+                yield at, kind, record.get("payload", record)
+
+    def _record(self, at: float | None, kind: str, payload: Any) -> None:
+        fields = as_dict(payload)
+        if kind == "session_meta":
+            self._meta(fields)
+        elif kind == "turn_context":
+            self.model = opt_str(fields.get("model")) or self.model
+            effort = fields.get("effort")
+            self.params = {"reasoning_effort": effort} if effort else {}
+        elif kind == "response_item":
+            self._item(at, as_str(fields.get("type")), fields)
+        elif kind == "event_msg":
+            self._event(at, fields)
+        elif kind == "compacted":
+            self._compacted(fields)
+        else:
+            self.builder.opaque({"type": kind, "payload": payload})
+
+    def _meta(self, meta: dict[str, Any]) -> None:
+        if self.builder.header.source.version is not None or self.context:
+            return
+        text = as_dict(meta.get("base_instructions")).get("text") or meta.get("instructions")
+        if isinstance(text, str) and text and not self.system:
+            self.system = [self.builder.system(text)]
+            self.context = list(self.system)
+        git = as_dict(meta.get("git"))
+        self.builder.source(version=opt_str(meta.get("cli_version")))
+        self.builder.remember(
+            session_id=opt_str(meta.get("id")),
+            forked_from=opt_str(meta.get("forked_from_id")),
+            provider=opt_str(meta.get("model_provider")),
+        )
+        root = {"path": meta.get("cwd"), "commit": git.get("commit_hash"), "branch": git.get("branch")}
+        self.builder.describe(workspace={"roots": [{**root, "remote": git.get("repository_url")}]})
+
+    def _item(self, at: float | None, kind: str, item: dict[str, Any]) -> None:
+        if kind == "message" and item.get("role") != "assistant":
+            self._said_to_the_model(at, item)
+        elif kind in _OUTPUTS:
+            self._output(at, item)
+        elif kind in ("message", "reasoning", "web_search_call") or kind in _CALLS:
+            self._from_model(at, kind, item)
+        else:
+            self.builder.opaque(item)
+
+    def _said_to_the_model(self, at: float | None, item: dict[str, Any]) -> None:
+        self._close(None)
+        content = _content(item.get("content"))
+        if item.get("role") in ("developer", "system"):
+            role: Literal["system", "developer"] = "developer" if item["role"] == "developer" else "system"
+            self.context.append(self.builder.add(SystemItem(id=0, text=_joined(content), role=role)))
+        else:
+            self.context.append(self.builder.user(content))
+            self.users.append(self.context[-1])
+        self.started = at
+
+    def _from_model(self, at: float | None, kind: str, item: dict[str, Any]) -> None:
+        if self.late and not self.counted:
+            self._close(None)
+        self.produced.append(self._model_item(kind, item))
+        self.ended = at
+
+    def _model_item(self, kind: str, item: dict[str, Any]) -> int:
+        builder = self.builder
+        if kind == "message":
+            return builder.assistant(_joined(_content(item.get("content"))))
+        if kind == "reasoning":
+            return self._reasoning(item)
+        if kind == "web_search_call":
+            return builder.opaque(item)
+        call_id = as_str(item.get("call_id")) or as_str(item.get("id"))
+        if kind == "custom_tool_call":
+            return builder.call(call_id, as_str(item.get("name")), as_text(item.get("input")), freeform=True)
+        if kind == "local_shell_call":
+            return builder.call(call_id, "local_shell", compact(item.get("action")))
+        name = "tool_search" if kind == "tool_search_call" else as_str(item.get("name"))
+        return builder.call(call_id, name, item.get("arguments", ""))
+
+    def _reasoning(self, item: dict[str, Any]) -> int:
+        parts = [*dicts(item.get("summary")), *dicts(item.get("content"))]
+        text = "\n\n".join(as_str(part.get("text")) for part in parts if part.get("text"))
+        secret = item.get("encrypted_content")
+        self.hidden = self.hidden or not text
+        return self.builder.reasoning(text, {"encrypted_content": secret} if secret else None)
+
+    def _output(self, at: float | None, item: dict[str, Any]) -> None:
+        call_id = as_str(item.get("call_id"))
+        content = _output_content(item)
+        code = exit_code(content)
+        refused = _joined(content).startswith(_FAILED)
+        failed = bool(code) or refused or as_dict(item.get("output")).get("success") is False
+        result = self.builder.result(call_id, content, is_error=failed)
+        call = self.builder.call_item(call_id)
+        if call is not None:
+            self.builder.tool_run(call, result, ended=at, exit_code=code)
+        if self.produced:
+            self.late.append(result)
+        else:
+            self.context.append(result)
+        self.started = self.started if self.produced else at
+
+    def _event(self, at: float | None, event: dict[str, Any]) -> None:
+        if event.get("type") == "token_count":
+            info = as_dict(event.get("info"))
+            total = info.get("total_token_usage")
+            if info and total != self.total:
+                self.total = total
+                self._close(_usage(info.get("last_token_usage")))
+        elif event.get("type") == "turn_aborted":
+            self._close(None)
+
+    def _compacted(self, payload: dict[str, Any]) -> None:
+        self._close(None)
+        history = payload.get("replacement_history")
+        if isinstance(history, list):
+            self.context = list(self.system)
+            for item in dicts(history):
+                self._replaced(as_str(item.get("type")), item)
+            return
+        message = as_str(payload.get("message"))
+        self.context = [*self.system, *self.users, self.builder.compaction(message)]
+        self.builder.warn("a compaction without replacement history: the context is rebuilt from its summary")
+
+    def _replaced(self, kind: str, item: dict[str, Any]) -> None:
+        if kind in ("compaction", "compaction_summary"):
+            self.builder.warn("a compaction is encrypted: the prompts that follow lack its text")
+            self.context.append(self.builder.opaque(item))
+        elif (kind == "message" and item.get("role") == "assistant") or kind in _CALLS or kind == "reasoning":
+            self.context.append(self._model_item(kind, item))
+        else:
+            self._item(None, kind, item)
+
+    def _close(self, usage: Usage | None) -> None:
+        """Ends the open reply."""
+        if not self.produced:
+            return
+        if usage is not None and self.gap is None and usage.prompt_tokens is not None:
+            self.gap = usage.prompt_tokens
+        calls = any(self.builder.is_call(item) for item in self.produced)
+        self.builder.turn(
+            self.context,
+            self.produced,
+            model=self.model,
+            params=self.params,
+            usage=usage,
+            times=Times(started=self.started, ended=self.ended) if self.ended else None,
+            finish_reason="tool_calls" if calls else "stop",
+        )
+        self.context = [*self.context, *self.produced, *self.late]
+        self.started = self.ended
+        self.produced, self.late = [], []
+
+    def _explain(self) -> None:
+        reason = "tool definitions" + (" and encrypted reasoning" if self.hidden else "")
+        first = f" (the first prompt had {self.gap:,} tokens)" if self.gap else ""
+        self.builder.warn(
+            f"{reason} are not in the source: rebuilt prompts are smaller than the usage says{first}; "
+            "`--profile codex` fills the tools"
+        )
+
+
+def exit_code(content: Content) -> int | None:
+    """The exit status that Codex writes into a result's text, near its beginning."""
+    found = _EXIT.search(_joined(content)[:400])
+    return int(found.group(1)) if found else None
+
+
+def _is_count(record: Any) -> bool:
+    payload = as_dict(as_dict(record).get("payload"))
+    return payload.get("type") == "token_count" and bool(payload.get("info"))
+
+
+def _usage(value: Any) -> Usage | None:
+    raw = as_dict(value)
+    if not raw:
+        return None
+    return Usage(
+        prompt_tokens=as_int(raw.get("input_tokens")),
+        cached_tokens=as_int(raw.get("cached_input_tokens")),
+        completion_tokens=as_int(raw.get("output_tokens")),
+        reasoning_tokens=as_int(raw.get("reasoning_output_tokens")),
+        raw=raw,
+    )
+
+
+def _content(value: Any) -> Content:
+    if isinstance(value, str) or value is None:
+        return value or ""
+    parts = []
+    for part in as_list(value):
+        fields = as_dict(part)
+        if fields.get("type") == "input_image":
+            parts.append({"type": "image_url", "image_url": {"url": as_str(fields.get("image_url"))}})
+        else:
+            text = fields.get("text", part if isinstance(part, str) else None)
+            parts.append({"type": "text", "text": as_str(text) if isinstance(text, str) else as_text(part)})
+    if len(parts) == 1 and parts[0]["type"] == "text":
+        return as_str(parts[0]["text"])
+    return tuple(parts)
+
+
+def _joined(content: Content) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(as_str(part.get("text")) for part in content if part.get("type") == "text")
+
+
+def _output_content(item: dict[str, Any]) -> Content:
+    if "tools" in item and "output" not in item:
+        return compact(item["tools"])
+    output = item.get("output")
+    if isinstance(output, dict):
+        return _content(output.get("content", compact(output)))
+    return _content(output)

@@ -1,0 +1,161 @@
+"""Gemini CLI chats: one JSON document, or (from 0.40) JSON lines with `$set` patches.
+
+Each `gemini` message is a turn with its calls and their results. Projection P: texts, thoughts (subject and
+description), calls (argument text re-serialised), the text that was returned to the model, failure by status.
+Display twins are dropped; info, warning and error messages are opaque. System prompt and tools are not in the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import as_dict, as_int, as_list, as_str, as_text, dicts, epoch, opt_str
+from replayer.traces.schema import Content, Fidelity, Times, Usage
+
+
+class Gemini:
+    format: ClassVar[str] = "gemini-cli"
+    fidelity: ClassVar[Fidelity] = Fidelity(
+        text="recorded", arguments="derived", timing="recorded", usage="recorded", boundaries="recorded"
+    )
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        document = as_dict(probe.document)
+        first = document or as_dict(next(iter(probe.head), None))
+        if "sessionId" not in first or "projectHash" not in first:
+            return False
+        return probe.shape == "jsonl" or isinstance(document.get("messages"), list)
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        document = as_dict(probe.document)
+        if "messages" not in document:
+            document = _patched(probe)
+        yield Session(lambda builder: _Reader(builder, document).read())
+
+
+def _patched(probe: Probe) -> dict[str, Any]:
+    """The document that a header, message lines and `$set` patches amount to; a repeated id is a newer version."""
+    document: dict[str, Any] = {}
+    messages: dict[str, Any] = {}
+    for number, record in probe.records():
+        fields = as_dict(record)
+        if "$set" in fields:
+            patch = as_dict(fields["$set"])
+            document.update({key: value for key, value in patch.items() if key != "messages"})
+            if isinstance(patch.get("messages"), list):
+                messages = {as_str(m.get("id")) or str(n): m for n, m in enumerate(dicts(patch["messages"]))}
+        elif "projectHash" in fields:
+            document.update(fields)
+        else:
+            messages[as_str(fields.get("id")) or str(number)] = fields
+    return {**document, "messages": list(messages.values())}
+
+
+class _Reader:
+    def __init__(self, builder: Builder, document: dict[str, Any]) -> None:
+        self.builder, self.document = builder, document
+        self.context: list[int] = []
+        self.clock: float | None = None
+
+    def read(self) -> None:
+        self.builder.describe(agent="gemini-cli")
+        self.builder.remember(session_id=opt_str(self.document.get("sessionId")))
+        self.builder.warn("Gemini CLI records neither system prompt nor tool definitions")
+        for message in dicts(self.document.get("messages")):
+            kind = message.get("type")
+            if kind == "user":
+                self.context.append(self.builder.user(_content(message.get("content"))))
+                self.clock = epoch(message.get("timestamp"))
+            elif kind in ("gemini", "model", "assistant"):
+                self._turn(message)
+            else:
+                self.builder.opaque(message)
+
+    def _turn(self, message: dict[str, Any]) -> None:
+        builder = self.builder
+        produced = [builder.reasoning(_thought(thought)) for thought in dicts(message.get("thoughts"))]
+        if text := _plain(message.get("content")):
+            produced.append(builder.assistant(text))
+        calls = dicts(message.get("toolCalls"))
+        for call in calls:
+            name = as_str(call.get("name"))
+            produced.append(builder.call(as_str(call.get("id")), name, as_text(call.get("args", {}))))
+        ended = epoch(message.get("timestamp"))
+        builder.turn(
+            self.context,
+            produced,
+            model=opt_str(message.get("model")),
+            usage=_usage(message.get("tokens")),
+            times=Times(started=self.clock, ended=ended) if ended else None,
+            finish_reason="tool_calls" if calls else "stop",
+        )
+        self.context = [*self.context, *produced, *(self._result(call) for call in calls if "result" in call)]
+        self.clock = ended
+
+    def _result(self, call: dict[str, Any]) -> int:
+        call_id = as_str(call.get("id"))
+        item = self.builder.result(
+            call_id, _answer(call.get("result")), is_error=call.get("status") != "success"
+        )
+        number = self.builder.call_item(call_id)
+        if number is not None:
+            self.builder.tool_run(number, item, ended=epoch(call.get("timestamp")))
+        return item
+
+
+def _thought(thought: dict[str, Any]) -> str:
+    subject, text = as_str(thought.get("subject")), as_str(thought.get("description"))
+    return f"**{subject}**\n{text}" if subject else text
+
+
+def _answer(result: Any) -> str:
+    """What went back to the model: the function response's output or error, else the value as JSON."""
+    texts = []
+    for part in as_list(result) if isinstance(result, list) else [result]:
+        response = as_dict(as_dict(part).get("functionResponse")).get("response")
+        value = as_dict(response).get("output", as_dict(response).get("error", response))
+        if response is None:
+            value = as_dict(part).get("text", part)
+        texts.append(as_text(value))
+    return "\n".join(texts)
+
+
+def _usage(tokens: Any) -> Usage | None:
+    """Gemini's input includes what was cached; a record of zeros says that nothing was counted."""
+    raw = as_dict(tokens)
+    if not raw or not as_int(raw.get("input")):
+        return None
+    return Usage(
+        prompt_tokens=as_int(raw.get("input")),
+        cached_tokens=as_int(raw.get("cached")),
+        completion_tokens=as_int(raw.get("output")),
+        reasoning_tokens=as_int(raw.get("thoughts")),
+        raw=raw,
+    )
+
+
+def _content(value: Any) -> Content:
+    if isinstance(value, str):
+        return value
+    parts: list[dict[str, Any]] = []
+    for part in as_list(value):
+        inline = as_dict(as_dict(part).get("inlineData"))
+        if inline:
+            url = f"data:{as_str(inline.get('mimeType'))};base64,{as_str(inline.get('data'))}"
+            parts.append({"type": "image_url", "image_url": {"url": url}})
+        else:
+            text = part if isinstance(part, str) else as_dict(part).get("text", as_text(part))
+            parts.append({"type": "text", "text": as_str(text)})
+    if len(parts) == 1 and parts[0]["type"] == "text":
+        return as_str(parts[0]["text"])
+    return tuple(parts)
+
+
+def _plain(value: Any) -> str:
+    content = _content(value)
+    return content if isinstance(content, str) else "\n".join(as_str(part.get("text")) for part in content)

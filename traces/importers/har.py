@@ -1,0 +1,79 @@
+"""HAR 1.2 captures of a browser or proxy: the chat completions among their entries.
+
+Projection P: as for request logs, with the bytes of each request where the capture holds them. Entries that are no
+chat completion are dropped; headers, cookies and keys are never read.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.chat_log import is_request, with_response
+from replayer.traces.importers.exchanges import Exchange, Sorter, sessions
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import as_dict, as_list, as_str, epoch, loads
+from replayer.traces.schema import Fidelity, Times
+
+
+class Har:
+    format: ClassVar[str] = "har"
+    fidelity: ClassVar[Fidelity] = Fidelity(text="recorded", arguments="recorded", boundaries="recorded")
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        return isinstance(as_dict(as_dict(probe.document).get("log")).get("entries"), list)
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        entries = as_list(as_dict(as_dict(probe.document).get("log")).get("entries"))
+        exchanges = [found for entry in entries if (found := _exchange(as_dict(entry)))]
+        if len(exchanges) < len(entries):
+            probe.warn(f"{len(entries) - len(exchanges)} entries are no chat completions and are left out")
+        exchanges.sort(key=lambda e: (e.times.started if e.times else None) or 0.0)
+        sorter = Sorter()
+        for number, exchange in enumerate(exchanges):
+            sorter.add(number, exchange)
+        yield from sessions(sorter, exchanges.__getitem__)
+
+
+def _exchange(entry: dict[str, Any]) -> Exchange | None:
+    text = as_dict(as_dict(entry.get("request")).get("postData")).get("text")
+    try:
+        request = loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    if not isinstance(request, dict) or not is_request(request):
+        return None
+    exchange = Exchange(request=request, raw=as_str(text).encode(), times=_times(entry))
+    response = as_dict(entry.get("response"))
+    exchange = with_response(exchange, _body(as_dict(response.get("content"))))
+    status = response.get("status")
+    if isinstance(status, int) and status >= 400:
+        exchange.finish_reason = "error"
+        exchange.notes = (f"a request was answered with status {status}",)
+    return exchange
+
+
+def _body(content: dict[str, Any]) -> str:
+    text = as_str(content.get("text"))
+    if content.get("encoding") != "base64":
+        return text
+    try:
+        return base64.b64decode(text).decode("utf-8", "replace")
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _times(entry: dict[str, Any]) -> Times | None:
+    """HAR gives milliseconds: waiting ends with the first byte of the response."""
+    started = epoch(entry.get("startedDateTime"))
+    if started is None:
+        return None
+    spent = {k: v for k, v in as_dict(entry.get("timings")).items() if isinstance(v, int | float) and v > 0}
+    before = sum(spent.get(key, 0) for key in ("blocked", "dns", "connect", "ssl", "send", "wait"))
+    total = entry.get("time")
+    ended = started + total / 1000 if isinstance(total, int | float) else None
+    return Times(started=started, first_token=started + before / 1000 if spent else None, ended=ended)

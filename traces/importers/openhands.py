@@ -1,0 +1,427 @@
+"""OpenHands event logs: V0 (list of events, folder of events, evaluation output) and V1 (software-agent-sdk).
+
+A reply is all actions of one model response; its message is taken from the response where the event holds it, with the
+exact argument text. Projection P: texts, calls, results rendered as the agent renders them (working directory, exit
+code), condensations. Events that never reach the model (state changes, recalls without knowledge) become opaque.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.chat import split, tool_schemas
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.exchanges import usage_of
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import (
+    as_dict,
+    as_int,
+    as_list,
+    as_str,
+    as_text,
+    dicts,
+    epoch,
+    opt_str,
+)
+from replayer.traces.schema import Content, Fidelity, Times
+
+_SILENT = frozenset(
+    {"change_agent_state", "agent_state_changed", "null", "recall", "loadtool", "task_tracking_state"}
+)
+_FIDELITY = Fidelity(
+    text="recorded", arguments="recorded", timing="recorded", usage="recorded", boundaries="recorded"
+)
+
+
+class OpenHandsV0:
+    format: ClassVar[str] = "openhands-v0"
+    fidelity: ClassVar[Fidelity] = _FIDELITY
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        if _is_event(next((e for e in _events(probe.document) if "source" in e), None)):
+            return True
+        head = [as_dict(record) for record in probe.head]
+        return any(_is_output(record) for record in head[:4]) or any(_is_event(r) for r in head[:4])
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        if any(_is_output(as_dict(record)) for record in probe.head[:4]):
+            yield from _instances(probe)
+            return
+        events = _events(probe.document) or [as_dict(record) for _, record in probe.records()]
+        yield Session(lambda builder: V0(builder).write(events))
+
+
+class OpenHandsV1:
+    format: ClassVar[str] = "openhands-v1"
+    fidelity: ClassVar[Fidelity] = Fidelity(
+        text="recorded", arguments="recorded", timing="recorded", boundaries="recorded"
+    )
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        return any(_is_v1(record) for record in _v1_events(probe)[:8])
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        document = probe.document
+        events = _v1_list(document) or [as_dict(record) for _, record in probe.records()]
+        yield Session(lambda builder: V1(builder).write(events))
+
+
+def _is_event(event: Any) -> bool:
+    fields = as_dict(event)
+    return ("action" in fields or "observation" in fields) and "source" in fields and "id" in fields
+
+
+def _is_output(record: dict[str, Any]) -> bool:
+    history = record.get("history")
+    return isinstance(history, list) and ("instance_id" in record or "instruction" in record)
+
+
+def _is_v1(record: Any) -> bool:
+    return as_str(as_dict(record).get("kind")).endswith(("Event", "Condensation")) and "source" in as_dict(
+        record
+    )
+
+
+def _v1_list(document: Any) -> list[dict[str, Any]]:
+    return dicts(document) or dicts(as_dict(document).get("events"))
+
+
+def _v1_events(probe: Probe) -> list[Any]:
+    return _v1_list(probe.document) or probe.head
+
+
+def _events(value: Any) -> list[dict[str, Any]]:
+    """Events of a list, or of the old list of [action, observation] pairs."""
+    found: list[dict[str, Any]] = []
+    for entry in as_list(value) or as_list(as_dict(value).get("history")):
+        found += dicts(entry) if isinstance(entry, list) else [entry] if isinstance(entry, dict) else []
+    return found
+
+
+def _instances(probe: Probe) -> Iterator[Session]:
+    for offset, record in probe.located():
+        if _is_output(as_dict(record)):
+            key = as_str(record.get("instance_id")) or str(offset)
+            yield Session(
+                _instance(probe, offset), name=key, key=key, title=opt_str(record.get("instruction"))
+            )
+
+
+def _instance(probe: Probe, offset: int) -> Any:
+    def write(builder: Builder) -> None:
+        record = as_dict(probe.record_at(offset))
+        builder.describe(title=as_str(record.get("instance_id")) or None)
+        builder.remember(error=opt_str(record.get("error")), test_result=record.get("test_result"))
+        model = opt_str(as_dict(as_dict(record.get("metadata")).get("llm_config")).get("model"))
+        instruction = as_str(record.get("instruction"))
+        V0(builder, model).write(_events(record.get("history")), instruction)
+
+    return write
+
+
+class _Log:
+    """Events as they reached the model, by event id, so that a condensation can take some out."""
+
+    def __init__(self, builder: Builder, model: str | None = None) -> None:
+        self.builder = builder
+        self.model = model
+        self.sent: list[tuple[Any, int]] = []
+        self.tool_set: str | None = None
+        self.open: str | None = None
+        self.produced: list[tuple[Any, int]] = []
+        self.late: list[tuple[Any, int]] = []
+        self.facts: dict[str, Any] = {}
+
+    def begin(self, response: str, **facts: Any) -> None:
+        """Opens the reply of a response unless it is open already."""
+        if self.open != response:
+            self.close()
+            self.open, self.facts = response, facts
+
+    def close(self) -> None:
+        if self.open is not None and self.produced:
+            items = [item for _, item in self.produced]
+            context = [item for _, item in self.sent]
+            self.builder.turn(context, items, tool_set=self.tool_set, **self.facts)
+        self.sent += self.produced + self.late
+        self.open, self.produced, self.late, self.facts = None, [], [], {}
+
+    def said(self, event: Any, item: int) -> None:
+        """Something that the model gets: a message or a result."""
+        (self.late if self.open is not None else self.sent).append((event, item))
+
+    def condense(self, forgotten: set[Any], summary: Any, offset: int | None) -> None:
+        self.close()
+        self.sent = [pair for pair in self.sent if pair[0] not in forgotten]
+        if isinstance(summary, str) and summary:
+            at = min(offset if offset is not None else 1, len(self.sent))
+            self.sent.insert(at, ("summary", self.builder.compaction(summary)))
+
+
+class V0:
+    def __init__(self, builder: Builder, model: str | None = None) -> None:
+        self.builder, self.log, self.model = builder, _Log(builder, model), model
+        self.spoken: set[str] = set()
+        self.call_of: dict[Any, str] = {}
+        self.derived = 0
+
+    def write(self, events: list[dict[str, Any]], instruction: str = "") -> None:
+        self.builder.describe(agent="openhands")
+        if instruction and not any(
+            e.get("action") == "message" and e.get("source") == "user" for e in events
+        ):
+            self.log.said("instruction", self.builder.user(instruction))
+        for event in events:
+            self._event(event)
+        self.log.close()
+        fidelity = self.builder.header.fidelity
+        if fidelity.system == "absent":
+            self.builder.warn("these events hold no system prompt and no tool definitions")
+        if self.derived:
+            self.builder.fidelity(arguments="derived", boundaries="derived")
+            self.builder.warn(
+                f"{self.derived} actions hold no model response: their calls are rebuilt from the action"
+            )
+
+    def _event(self, event: dict[str, Any]) -> None:
+        action = as_str(event.get("action"))
+        metadata = as_dict(event.get("tool_call_metadata"))
+        if action == "system":
+            self._system(event)
+        elif action == "message":
+            self._message(event)
+        elif action == "condensation":
+            self._condensation(as_dict(event.get("args")))
+        elif event.get("observation") == "recall" or action in _SILENT or event.get("observation") in _SILENT:
+            self._recall(event)
+        elif action and event.get("source") == "agent":
+            self._action(event, metadata)
+        elif "observation" in event:
+            self._observation(event, metadata)
+        else:
+            self.builder.opaque(event)
+
+    def _system(self, event: dict[str, Any]) -> None:
+        args = as_dict(event.get("args"))
+        self.log.said(event.get("id"), self.builder.system(as_str(args.get("content"))))
+        self.log.tool_set = self.builder.tools(tool_schemas(args.get("tools"))) or self.log.tool_set
+        self.builder.fidelity(system="recorded", tools="recorded" if self.log.tool_set else "absent")
+        self.builder.source(version=opt_str(args.get("openhands_version")))
+
+    def _message(self, event: dict[str, Any]) -> None:
+        text = as_str(as_dict(event.get("args")).get("content")) or as_str(event.get("message"))
+        if event.get("source") == "agent":
+            self.log.begin(f"event-{event.get('id')}", model=self.model, times=_ended(event))
+            self.log.produced.append((event.get("id"), self.builder.assistant(text)))
+            self.log.close()
+            return
+        images = as_list(as_dict(event.get("args")).get("image_urls"))
+        parts = [{"type": "image_url", "image_url": {"url": url}} for url in images if isinstance(url, str)]
+        self.log.close()
+        content: Content = ({"type": "text", "text": text}, *parts) if parts else text
+        self.log.said(event.get("id"), self.builder.user(content))
+
+    def _action(self, event: dict[str, Any], metadata: dict[str, Any]) -> None:
+        if isinstance(event.get("id"), str | int):
+            self.call_of[event["id"]] = as_str(metadata.get("tool_call_id")) or _own_id(event["id"])
+        response = as_dict(metadata.get("model_response"))
+        if not response:
+            self._bare_action(event)
+            return
+        key = as_str(response.get("id")) or f"event-{event.get('id')}"
+        facts = {
+            "model": opt_str(response.get("model")) or self.model,
+            "usage": usage_of(response.get("usage")),
+            "times": _ended(event),
+            "finish_reason": opt_str(
+                as_dict(next(iter(dicts(response.get("choices"))), {})).get("finish_reason")
+            ),
+        }
+        self.log.begin(key, **facts)
+        if key in self.spoken:
+            return
+        self.spoken.add(key)
+        message = as_dict(as_dict(next(iter(dicts(response.get("choices"))), {})).get("message"))
+        for item in split({**message, "role": "assistant"})[0]:
+            number = self.builder.add_model_item(item)
+            self.log.produced.append((event.get("id"), number))
+
+    def _bare_action(self, event: dict[str, Any]) -> None:
+        """Before function calling: the action stands for a call with an id of our own."""
+        self.derived += 1
+        args = as_dict(event.get("args"))
+        thought = as_str(args.get("thought")) or as_str(args.get("content"))
+        kept = {
+            k: v for k, v in args.items() if k not in ("thought", "content", "confirmation_state", "hidden")
+        }
+        self.log.begin(f"event-{event.get('id')}", model=self.model, times=_ended(event))
+        if thought:
+            self.log.produced.append((event.get("id"), self.builder.assistant(thought)))
+        call = self.builder.call(_own_id(event.get("id")), as_str(event.get("action")), kept)
+        self.log.produced.append((event.get("id"), call))
+
+    def _observation(self, event: dict[str, Any], metadata: dict[str, Any]) -> None:
+        extras = as_dict(event.get("extras"))
+        code = as_int(as_dict(extras.get("metadata")).get("exit_code", extras.get("exit_code")))
+        failed = event.get("observation") == "error" or code not in (None, 0, -1)
+        call_id = as_str(metadata.get("tool_call_id"))
+        if not call_id:
+            cause = event.get("cause")
+            call_id = self.call_of.get(cause, "") if isinstance(cause, str | int) else ""
+            if self.builder.call_item(call_id) is None:
+                self.log.said(event.get("id"), self.builder.user(_rendered(event)))
+                return
+        item = self.builder.result(
+            call_id, _rendered(event), is_error=failed, name=opt_str(metadata.get("function_name"))
+        )
+        call = self.builder.call_item(call_id)
+        if call is not None:
+            self.builder.tool_run(call, item, ended=epoch(event.get("timestamp")), exit_code=code)
+        self.log.said(event.get("id"), item)
+
+    def _recall(self, event: dict[str, Any]) -> None:
+        """Knowledge that was found for a user message follows it as user text; other silent events are opaque."""
+        knowledge = dicts(as_dict(event.get("extras")).get("microagent_knowledge"))
+        for entry in knowledge if "observation" in event else []:
+            text = (
+                "<EXTRA_INFO>\nThe following information has been included based on a keyword match for "
+                f'"{as_str(entry.get("trigger"))}".\nIt may or may not be relevant to the user\'s request.\n\n'
+                f"{as_str(entry.get('content'))}\n</EXTRA_INFO>"
+            )
+            self.log.said(event.get("id"), self.builder.user(text))
+            self.builder.warn(
+                "recalled knowledge is written in the agent's usual frame; the exact text is not stored"
+            )
+        self.builder.opaque(event)
+
+    def _condensation(self, args: dict[str, Any]) -> None:
+        forgotten = set(as_list(args.get("forgotten_event_ids")))
+        start, end = (
+            as_int(args.get("forgotten_events_start_id")),
+            as_int(args.get("forgotten_events_end_id")),
+        )
+        if start is not None and end is not None:
+            forgotten |= set(range(start, min(end, start + 100_000) + 1))
+        self.log.condense(forgotten, args.get("summary"), as_int(args.get("summary_offset")))
+
+
+class V1:
+    def __init__(self, builder: Builder) -> None:
+        self.builder, self.log = builder, _Log(builder)
+
+    def write(self, events: list[dict[str, Any]]) -> None:
+        self.builder.describe(agent="openhands")
+        for event in events:
+            self._event(as_str(event.get("kind")), event)
+        self.log.close()
+        self.builder.warn("V1 events carry no usage; token counts are estimates")
+
+    def _event(self, kind: str, event: dict[str, Any]) -> None:
+        key = event.get("id")
+        if kind == "SystemPromptEvent":
+            prompt = event.get("system_prompt")
+            self.log.said(key, self.builder.system(as_str(as_dict(prompt).get("text")) or as_text(prompt)))
+            self.log.tool_set = self.builder.tools(tool_schemas(event.get("tools")))
+            self.builder.fidelity(system="recorded", tools="recorded" if self.log.tool_set else "absent")
+        elif kind == "MessageEvent":
+            self._message(key, event, as_dict(event.get("llm_message")))
+        elif kind == "ActionEvent":
+            self._action(key, event)
+        elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
+            self._observation(key, kind, event)
+        elif kind == "Condensation":
+            forgotten = {k for k in as_list(event.get("forgotten_event_ids")) if isinstance(k, str | int)}
+            self.log.condense(forgotten, event.get("summary"), as_int(event.get("summary_offset")))
+        else:
+            self.builder.opaque(event)
+
+    def _message(self, key: Any, event: dict[str, Any], message: dict[str, Any]) -> None:
+        text = _joined(message.get("content"))
+        if event.get("source") == "agent" or message.get("role") == "assistant":
+            self.log.begin(as_str(event.get("llm_response_id")) or f"event-{key}", times=_ended(event))
+            if isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]:
+                self.log.produced.append((key, self.builder.reasoning(message["reasoning_content"])))
+            self.log.produced.append((key, self.builder.assistant(text)))
+            self.log.close()
+            return
+        self.log.close()
+        extended = _joined(event.get("extended_content"))
+        self.log.said(key, self.builder.user(f"{text}\n{extended}" if extended else text))
+
+    def _action(self, key: Any, event: dict[str, Any]) -> None:
+        self.log.begin(as_str(event.get("llm_response_id")) or f"event-{key}", times=_ended(event))
+        if not any(item for _, item in self.log.produced):
+            self._said_before_the_call(key, event)
+        call = as_dict(event.get("tool_call"))
+        function = as_dict(call.get("function")) or call
+        arguments = function.get("arguments", as_dict(event.get("action")))
+        call_id = as_str(event.get("tool_call_id")) or as_str(call.get("id"))
+        name = as_str(event.get("tool_name")) or as_str(function.get("name"))
+        self.log.produced.append((key, self.builder.call(call_id, name, arguments)))
+
+    def _said_before_the_call(self, key: Any, event: dict[str, Any]) -> None:
+        """Thinking and text come with the first action of a response."""
+        blocks = dicts(event.get("thinking_blocks"))
+        reasoning = as_str(event.get("reasoning_content")) or "".join(
+            as_str(b.get("thinking")) for b in blocks
+        )
+        opaque = event.get("responses_reasoning_item") or event.get("reasoning_details") or blocks or None
+        if reasoning or opaque:
+            self.log.produced.append((key, self.builder.reasoning(reasoning, opaque)))
+        if text := _joined(event.get("thought")):
+            self.log.produced.append((key, self.builder.assistant(text)))
+
+    def _observation(self, key: Any, kind: str, event: dict[str, Any]) -> None:
+        observation = as_dict(event.get("observation"))
+        text = {
+            "AgentErrorEvent": as_str(event.get("error")),
+            "UserRejectObservation": as_str(event.get("rejection_reason")),
+        }.get(kind) or _joined(
+            observation.get("content", observation.get("output", event.get("observation")))
+        )
+        code = as_int(observation.get("exit_code", as_dict(observation.get("metadata")).get("exit_code")))
+        failed = (
+            kind != "ObservationEvent" or observation.get("is_error") is True or code not in (None, 0, -1)
+        )
+        call_id = as_str(event.get("tool_call_id"))
+        item = self.builder.result(call_id, text, is_error=failed, name=opt_str(event.get("tool_name")))
+        call = self.builder.call_item(call_id)
+        if call is not None:
+            self.builder.tool_run(call, item, ended=epoch(event.get("timestamp")), exit_code=code)
+        self.log.said(key, item)
+
+
+def _own_id(event: Any) -> str:
+    return f"event_{event}"
+
+
+def _joined(value: Any) -> str:
+    """Text of content parts; other values as JSON."""
+    if isinstance(value, list):
+        return "".join(as_str(part.get("text")) if "text" in part else "" for part in dicts(value))
+    return as_text(value)
+
+
+def _ended(event: dict[str, Any]) -> Times | None:
+    at = epoch(event.get("timestamp"))
+    return Times(ended=at) if at else None
+
+
+def _rendered(event: dict[str, Any]) -> str:
+    """The text that the model gets: a command's output carries directory and exit code behind it."""
+    content = as_str(event.get("content"))
+    metadata = as_dict(as_dict(event.get("extras")).get("metadata"))
+    if event.get("observation") != "run" or not metadata:
+        return content
+    text = f"{as_str(metadata.get('prefix'))}{content}{as_str(metadata.get('suffix'))}"
+    if metadata.get("working_dir"):
+        text += f"\n[Current working directory: {metadata['working_dir']}]"
+    if metadata.get("py_interpreter_path"):
+        text += f"\n[Python interpreter: {metadata['py_interpreter_path']}]"
+    if as_int(metadata.get("exit_code")) not in (None, -1):
+        text += f"\n[Command finished with exit code {metadata['exit_code']}]"
+    return text

@@ -1,0 +1,202 @@
+"""SWE-agent `.traj` and mini-swe-agent trajectories.
+
+SWE-agent: where a step holds its `query` (or `messages`), that is the context, exactly; else it is the history before
+the reply, demonstrations included, as far as no history processor elided observations. mini-swe-agent: every assistant
+message is a turn. Projection P: roles, texts, calls with exact text, call ids; costs and cache marks are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.chat import Message, split
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder, Sent
+from replayer.traces.importers.exchanges import usage_of
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
+from replayer.traces.schema import Fidelity, Thread, Times
+
+_KEPT = ("role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content")
+_MINI_MARKS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "mswea", "MINI_SWE_AGENT")
+
+
+class SweAgent:
+    format: ClassVar[str] = "swe-agent"
+    fidelity: ClassVar[Fidelity] = Fidelity(
+        system="recorded", text="recorded", arguments="recorded", boundaries="recorded"
+    )
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        document = as_dict(probe.document)
+        steps = document.get("trajectory")
+        if not isinstance(steps, list) or "messages" in document:
+            return False
+        return isinstance(document.get("history"), list) or any("observation" in s for s in dicts(steps)[:2])
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        document = as_dict(probe.document)
+        yield Session(lambda builder: _SweAgent(builder, document).write())
+
+
+class MiniSweAgent:
+    format: ClassVar[str] = "mini-swe-agent"
+    fidelity: ClassVar[Fidelity] = Fidelity(
+        system="recorded", text="recorded", arguments="recorded", boundaries="recorded"
+    )
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        document = probe.document
+        if isinstance(document, list):
+            first = as_str(as_dict(next(iter(document), None)).get("content"))
+            return any(mark in first for mark in _MINI_MARKS)
+        document = as_dict(document)
+        return as_str(document.get("trajectory_format")).startswith("mini-swe-agent") or (
+            isinstance(document.get("messages"), list) and "exit_status" in as_dict(document.get("info"))
+        )
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        document = probe.document
+        yield Session(lambda builder: _write_mini(builder, document))
+
+
+class _Messages:
+    """Messages as items, each made once."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+
+    def sent(self, message: Message) -> Sent:
+        items, form = split(_plain(message))
+        return tuple(self.builder.add(item) for item in items), form
+
+    def reply(self, message: Message) -> list[int]:
+        return list(self.sent(message)[0])
+
+
+class _SweAgent:
+    def __init__(self, builder: Builder, document: dict[str, Any]) -> None:
+        self.builder, self.messages = builder, _Messages(builder)
+        self.history = dicts(document.get("history"))
+        self.steps = dicts(document.get("trajectory"))
+        self.info = as_dict(document.get("info"))
+        self.document = document
+        agents = [as_str(m.get("agent")) for m in self.history if m.get("agent")]
+        self.main = agents[0] if agents else ""
+
+    def write(self) -> None:
+        self.builder.describe(agent="swe-agent", workspace={"environment": self.document.get("environment")})
+        self.builder.remember(
+            exit_status=opt_str(self.info.get("exit_status")),
+            model_stats=as_dict(self.info.get("model_stats")) or None,
+        )
+        self.builder.warn("SWE-agent records no tool definitions; text-action models have none")
+        if self.steps and all(isinstance(_query(step), list) and _query(step) for step in self.steps):
+            self._from_queries()
+        else:
+            self._from_history()
+
+    def _from_queries(self) -> None:
+        replies = [m for m in self.history if m.get("role") == "assistant" and not m.get("is_demo")]
+        for step in self.steps:
+            text = as_str(step.get("response"))
+            reply = _matching(replies, text)
+            sent = [self.messages.sent(message) for message in dicts(_query(step))]
+            if not text and reply is None:
+                continue
+            produced = self.messages.reply(reply or {"role": "assistant", "content": text})
+            self.builder.chat_turn(sent, produced, times=_step_times(step))
+
+    def _from_history(self) -> None:
+        if any(as_str(m.get("content")).startswith("Old environment output") for m in self.history):
+            self.builder.warn(
+                "observations were elided while it ran; without `query` the exact prompts are unknown"
+            )
+        sent: dict[str, list[Sent]] = {}
+        for message in self.history:
+            agent = as_str(message.get("agent")) or self.main
+            known = sent.setdefault(agent, [])
+            if message.get("role") == "assistant" and not message.get("is_demo"):
+                thread = self._thread(agent)
+                self.builder.chat_turn(known, self.messages.reply(message), thread=thread)
+            sent[agent] = [*known, self.messages.sent(message)]
+
+    def _thread(self, agent: str) -> str:
+        if agent == self.main:
+            return "main"
+        self.builder.thread(Thread(id=agent, parent="main"))
+        return agent
+
+
+def _query(step: dict[str, Any]) -> Any:
+    return step.get("query") or step.get("messages")
+
+
+def _matching(replies: list[Message], text: str) -> Message | None:
+    """The next reply of the history with this text; it is taken out, and those that were left behind with it."""
+    for number, reply in enumerate(replies):
+        if _text(reply) == text:
+            del replies[: number + 1]
+            return reply
+    return None
+
+
+def _text(message: Message) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(as_str(part.get("text")) for part in dicts(content))
+    return as_str(content)
+
+
+def _step_times(step: dict[str, Any]) -> Times | None:
+    started = epoch(step.get("timestamp"))
+    return Times(started=started) if started else None
+
+
+def _plain(message: Message) -> Message:
+    """The keys that a client sends; SWE-agent lists the answered calls, of which a tool message has one."""
+    kept = {key: message[key] for key in _KEPT if message.get(key) is not None or key == "content"}
+    kept["content"] = message.get("content")
+    ids = [value for value in as_list(message.get("tool_call_ids")) if isinstance(value, str)]
+    if ids and "tool_call_id" not in kept:
+        kept["tool_call_id"] = ids[0]
+    if kept.get("role") not in ("system", "developer", "user", "assistant", "tool"):
+        kept["role"] = "user"
+    if kept["content"] is None and kept["role"] != "assistant":
+        kept["content"] = ""
+    return kept
+
+
+def _write_mini(builder: Builder, document: Any) -> None:
+    fields = as_dict(document)
+    info = as_dict(fields.get("info"))
+    builder.describe(agent="mini-swe-agent")
+    builder.source(version=opt_str(fields.get("trajectory_format")))
+    builder.remember(
+        exit_status=opt_str(info.get("exit_status")), model_stats=as_dict(info.get("model_stats")) or None
+    )
+    messages = _Messages(builder)
+    sent: list[Sent] = []
+    for message in dicts(document if isinstance(document, list) else fields.get("messages")):
+        extra = as_dict(message.get("extra"))
+        response = as_dict(extra.get("response"))
+        if message.get("role") == "exit":
+            builder.opaque(message)
+            continue
+        one = messages.sent(message)
+        if message.get("role") == "assistant":
+            ended = epoch(extra.get("timestamp"))
+            usage = usage_of(response.get("usage"))
+            if usage:
+                builder.fidelity(usage="recorded")
+            builder.chat_turn(
+                sent,
+                one[0],
+                usage=usage,
+                model=opt_str(response.get("model")),
+                times=Times(ended=ended) if ended else None,
+            )
+        sent = [*sent, one]

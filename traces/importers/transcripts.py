@@ -1,0 +1,136 @@
+"""Whole conversations without request boundaries: lists of chat messages, ShareGPT, vLLM multi-turn, tau-bench.
+
+Projection P: every message; each assistant message is taken as one LLM call whose context is all that stands before
+it (boundaries derived). Rewards, scores and the like are kept in the header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.chat import Message, split, tool_schemas
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.chat_log import is_request
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts, parsed
+from replayer.traces.schema import Fidelity
+
+_FROM = {
+    "human": "user",
+    "user": "user",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "bing": "assistant",
+    "bard": "assistant",
+    "assistant": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "function_response": "tool",
+    "observation": "tool",
+    "function_call": "assistant",
+}
+_FIDELITY = Fidelity(text="recorded", arguments="recorded", boundaries="derived")
+
+
+class ShareGpt:
+    format: ClassVar[str] = "sharegpt"
+    fidelity: ClassVar[Fidelity] = _FIDELITY
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        return any(_share_gpt(record) for record in _records(probe)[:16])
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        return _sessions(probe, _share_gpt)
+
+
+class Messages:
+    format: ClassVar[str] = "messages"
+    fidelity: ClassVar[Fidelity] = _FIDELITY
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        records = _records(probe)
+        return any(_transcript(record) for record in records[:16]) or is_request({"messages": records})
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        if is_request({"messages": _records(probe)}):
+            messages = _records(probe)
+            return iter([Session(lambda builder: write_transcript(builder, messages))])
+        return _sessions(probe, _transcript)
+
+
+def _records(probe: Probe) -> list[Any]:
+    document = probe.document
+    return document if isinstance(document, list) else probe.head
+
+
+def _sessions(probe: Probe, read: Any) -> Iterator[Session]:
+    for number, (offset, record) in enumerate(probe.located(), start=1):
+        if read(record):
+            yield Session(
+                _writer(probe, offset, read), name=_name(record, number), title=_title(read(record))
+            )
+
+
+def _writer(probe: Probe, offset: int, read: Any) -> Any:
+    def write(builder: Builder) -> None:
+        record = as_dict(probe.record_at(offset))
+        builder.remember(
+            **{key: record.get(key) for key in ("task_id", "trial", "reward", "source", "model")}
+        )
+        write_transcript(builder, read(record), record.get("tools"), record.get("model"))
+
+    return write
+
+
+def write_transcript(builder: Builder, messages: list[Message], tools: Any = None, model: Any = None) -> None:
+    """Every assistant message becomes a turn."""
+    tool_set = builder.tools(tool_schemas(tools))
+    builder.fidelity(tools="recorded" if tool_set else "absent")
+    if any(m.get("role") in ("system", "developer") for m in messages):
+        builder.fidelity(system="recorded")
+    sent: list[tuple[tuple[int, ...], str]] = []
+    for message in messages:
+        items, form = split(message)
+        ids = tuple(builder.add(item) for item in items)
+        if message.get("role") == "assistant":
+            name = model if isinstance(model, str) else None
+            builder.chat_turn(sent, ids, tool_set=tool_set, model=name)
+        sent = [*sent, (ids, form)]
+
+
+def _share_gpt(record: Any) -> list[Message]:
+    turns = dicts(as_dict(record).get("conversations"))
+    if not turns or not all("from" in turn and "value" in turn for turn in turns):
+        return []
+    found = []
+    for turn in turns:
+        role = _FROM.get(as_str(turn["from"]).lower(), "user")
+        found.append({"role": role, "content": as_text(turn["value"])})
+    return found
+
+
+def _transcript(record: Any) -> list[Message]:
+    """The messages of one conversation that ends or goes on with the assistant; [] where it is none."""
+    fields = as_dict(record)
+    messages = next(
+        (fields[k] for k in ("messages", "traj", "conversation") if isinstance(fields.get(k), list)), None
+    )
+    messages = parsed(fields.get("messages")) if messages is None else messages
+    if not is_request({"messages": messages}):
+        return []
+    return list(messages) if any(m.get("role") == "assistant" for m in as_list(messages)) else []
+
+
+def _name(record: Any, number: int) -> str:
+    value = as_dict(record).get("id", as_dict(record).get("task_id"))
+    return as_text(value) if isinstance(value, str | int) else str(number)
+
+
+def _title(messages: list[Message]) -> str | None:
+    first = next((m for m in messages if m.get("role") == "user"), None)
+    return as_text(first.get("content"))[:80] if first else None
