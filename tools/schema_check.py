@@ -92,7 +92,7 @@ class Validator:
             return CallCheck((*named, _not_object(value, call_index)), value)
         if tool is None:
             return CallCheck(named, value)
-        return CallCheck(tuple(_schema_faults(tool, value, name or "", call_index)), value)
+        return CallCheck(tuple(_schema_faults(tool, value, call_index)), value)
 
     def _name_faults(self, name: str | None, call_index: int | None) -> Iterator[Fault]:
         if name:
@@ -149,19 +149,20 @@ def kind_of(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
-def _schema_faults(tool: _Tool, value: dict[str, Any], name: str, call_index: int | None) -> Iterator[Fault]:
+def _schema_faults(tool: _Tool, value: dict[str, Any], call_index: int | None) -> list[Fault]:
+    found: list[Fault] = []
     if tool.schema is not None and not tool.schema.is_valid(value):
-        seen = 0
         for error in tool.schema.iter_errors(value):
-            for fault in _faults_of(error, value, tool, call_index):
-                yield fault
-                seen += 1
-            if seen >= MAX_FAULTS_PER_CALL:
-                return
+            found += _faults_of(error, value, tool, call_index)
+            if len(found) >= MAX_FAULTS_PER_CALL:
+                return found
     if tool.closed is not None and not tool.closed.is_valid(value):
+        known = {fault.path for fault in found}
         for error in tool.closed.iter_errors(value):
             if type(error.kind).__name__ == "AdditionalProperties":
-                yield from _unexpected(error, tool, call_index, fatal=tool.strict)
+                unexpected = _unexpected(error, tool, call_index, fatal=tool.strict)
+                found += [fault for fault in unexpected if fault.path not in known]
+    return found
 
 
 def _faults_of(error: Any, value: Any, tool: _Tool, call_index: int | None) -> Iterator[Fault]:
