@@ -37,10 +37,12 @@ class Executor:
         try:
             arguments = parsed(call)
         except ValueError as error:
-            return ToolOutcome("tool_error", self.client.malformed(call.name, str(error)), is_error=True)
+            text = self.client.malformed(call.name, str(error))
+            return ToolOutcome("tool_error", text, is_error=True, detail={"malformed": True})
         action = self.kit.action(call.name or "", arguments)
         if action is None:
-            return ToolOutcome("tool_error", self.client.unknown_tool(call.name), is_error=True)
+            text = self.client.unknown_tool(call.name)
+            return ToolOutcome("tool_error", text, is_error=True, detail={"malformed": True})
         begun = time.monotonic()
         done = await self._perform(action, Given(arguments, action.arguments))
         return replace(
@@ -56,7 +58,8 @@ class Executor:
         try:
             done = await method(self.box, given)
         except ToolFailed as failed:
-            return ToolOutcome(failed.kind, str(failed), is_error=True)
+            detail = {"malformed": True} if failed.malformed else {}
+            return ToolOutcome("tool_error", str(failed), is_error=True, detail=detail)
         except FileError as error:
             text = self.client.file_error(error, given)
             return ToolOutcome(KINDS.get(error.kind, "tool_error"), text, True, detail={"fault": error.kind})

@@ -30,9 +30,9 @@ class ToolOutcome:
 class ToolFailed(Exception):
     """The tool's answer is an error; `str()` is what the model reads."""
 
-    def __init__(self, text: str, kind: OutcomeKind = "tool_error") -> None:
+    def __init__(self, text: str, *, malformed: bool = False) -> None:
         super().__init__(text)
-        self.kind = kind
+        self.malformed = malformed
 
 
 class Given:
@@ -51,7 +51,7 @@ class Given:
         if isinstance(value, str):
             return value
         if default is None:
-            raise ToolFailed(f"missing field `{self.roles.get(role, role)}`")
+            raise ToolFailed(f"missing field `{self.roles.get(role, role)}`", malformed=True)
         return default
 
     def number(self, role: str) -> int | None:
