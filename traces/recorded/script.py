@@ -6,7 +6,9 @@ A script holds no tool result. `build.py` plays it in its workspace, really runs
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from replayer.traces.schema import Content, ToolSchema
@@ -90,3 +92,8 @@ class Session:
     purpose: str = ""
     """One sentence for docs/sessions.md."""
     notes: dict[str, Any] = field(default_factory=dict)
+
+
+def text_in(folder: Path) -> Callable[[str], str]:
+    """Texts that an agent writes, kept as files in `written/` beside its script, where they can be read and diffed."""
+    return lambda name: (folder / "written" / name).read_text(encoding="utf-8")
