@@ -1,4 +1,4 @@
-"""The run folder: the plan, copies of the traces, and `journal.jsonl`, the only truth about a run.
+"""The run folder: copies of the traces, and `journal.jsonl` (the plan in its first line), the only truth about a run.
 
 RUN/plan.json       the resolved plan
 RUN/journal.jsonl   one fact per line, append-only

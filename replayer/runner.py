@@ -76,11 +76,12 @@ class Run:
 
 def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEvent | None = None) -> int:
     """Run a plan into a new folder; returns the exit code. Nothing is left behind if it cannot start."""
+    histories = _histories(plan, traces)
     fresh = not folder.exists()
     create_folder(folder)
     try:
         copies = _copy_traces(traces, folder)
-        return _drive(plan, copies, folder, Attempts(), on_event, resumed=False)
+        return asyncio.run(_run(plan, histories, copies, folder, Attempts(), on_event, resumed=False))
     except (ReplayerError, OSError):
         if fresh and not (folder / "journal.jsonl").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -90,7 +91,10 @@ def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEve
 def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, widened: bool = False) -> int:
     """Run the cells that have no complete attempt yet (`resume`, `--into`)."""
     copies = {path.name.split(".trace.")[0]: path for path in sorted((folder / "traces").iterdir())}
-    return _drive(plan, copies, folder, attempts_so_far(folder), on_event, resumed=not widened)
+    attempts = attempts_so_far(folder)
+    return asyncio.run(
+        _run(plan, _histories(plan, copies), copies, folder, attempts, on_event, resumed=not widened)
+    )
 
 
 def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
@@ -102,21 +106,8 @@ def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
     return copies
 
 
-def _drive(
-    plan: Plan,
-    traces: dict[str, Path],
-    folder: Path,
-    attempts: Attempts,
-    on_event: OnEvent | None,
-    *,
-    resumed: bool,
-) -> int:
-    histories = {
-        name: RecordedHistory(Trace.open(path), plan.dialect)
-        for name, path in traces.items()
-        if any(name == wanted for wanted in plan.traces)
-    }
-    return asyncio.run(_run(plan, histories, traces, folder, attempts, on_event, resumed=resumed))
+def _histories(plan: Plan, traces: dict[str, Path]) -> dict[str, RecordedHistory]:
+    return {name: RecordedHistory(Trace.open(traces[name]), plan.dialect) for name in plan.traces}
 
 
 async def _run(
@@ -196,12 +187,21 @@ async def _run_phases(run: Run, phases: list[list[list[Cell]]], traces: dict[str
         run.lanes.update(opened)
         for lane in opened.values():
             await _ready(run, lane)
-        async with _telemetry(run, _lanes_of([phase])), asyncio.TaskGroup() as group:
-            for queue in phase:
+        async with _telemetry(run, _lanes_of([phase])):
+            await _run_queues(run, phase)
+        await _release(run, _lanes_of(phases[number + 1 :]))
+
+
+async def _run_queues(run: Run, queues: list[list[Cell]]) -> None:
+    """Work on all queues at the same time; the first error ends them all."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for queue in queues:
                 todo = list(reversed(queue))
                 for _ in range(min(run.plan.concurrency, len(queue))):
                     group.create_task(_work(run, todo))
-        await _release(run, _lanes_of(phases[number + 1 :]))
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
 
 
 async def _work(run: Run, todo: list[Cell]) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import mmap
+import os
 import tempfile
 from typing import NamedTuple
+
+from replayer.errors import RunFolderError
 
 _SEGMENT = 4 << 20
 
@@ -38,6 +41,14 @@ class Spool:
 
 
 def _segment(size: int) -> mmap.mmap:
-    with tempfile.TemporaryFile(prefix="replayer-") as file:
-        file.truncate(size)
-        return mmap.mmap(file.fileno(), size)
+    """Raises RunFolderError on a full disk: the space is reserved, so that a later write cannot fail."""
+    try:
+        with tempfile.TemporaryFile(prefix="replayer-") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+            return mmap.mmap(file.fileno(), size)
+    except OSError as error:
+        folder = tempfile.gettempdir()
+        raise RunFolderError(
+            f"the temporary folder {folder} has no room for the requests' text ({error.strerror}); "
+            "free some space, or name another folder with TMPDIR"
+        ) from None
