@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import orjson
 
 from replayer.dialects import Dialect, DialectName, dialect
+from replayer.dialects.grouping import by_reply, by_role
 from replayer.errors import TraceError
+from replayer.filler import filler
+from replayer.profiles import Profile, profile
+from replayer.sent import Sent, SentMessages
 from replayer.spool import Span, Spool
 from replayer.traces.chat import STYLES, fill
 from replayer.traces.reader import Trace
-from replayer.traces.schema import (
-    AnyItem,
-    AssistantItem,
-    Context,
-    ReasoningItem,
-    ToolCallItem,
-    Turn,
-    UserItem,
-)
+from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem, ToolSet, Turn, UserItem
 from replayer.wire.types import Request
 
 _MARK = "@@replayer-marker@@"
 """Stands for a session's marker while a message is written, to find the place of the marker in its bytes."""
 
 _LAYOUTS_KEPT = 512
+_PROFILE_ITEM = -1
 
 
 class Key(NamedTuple):
@@ -42,7 +39,7 @@ class RecordedHistory:
     """The requests of one thread of a trace, as a dialect writes them.
 
     The bytes of each message are made once per history, kept in a memory-mapped temporary file, and shared by every
-    request; share one history between all sessions of a trace.
+    request; share one history between all sessions of a trace. `filled` says what a profile stands in for.
     """
 
     def __init__(
@@ -50,7 +47,7 @@ class RecordedHistory:
         trace: Trace,
         dialect_name: DialectName | str = "openai-verbatim",
         thread: str | None = None,
-        profile: None = None,
+        profile_name: str | None = None,
     ) -> None:
         self.trace = trace
         self.dialect: Dialect = dialect(dialect_name)
@@ -58,12 +55,15 @@ class RecordedHistory:
         self.turns: tuple[int, ...] = ()
         self._outputs: dict[int, list[tuple[int, ...]]] = {}
         self._scan()
+        self._profile = profile(profile_name, _called(trace)) if profile_name else None
+        self.filled = _filled(trace, self._profile)
         self._spool = Spool()
         self._pieces: dict[Key, Span | None] = {}
         self._marked: dict[Key, int] = {}
+        self._blocks: dict[tuple[int, int], Span] = {}
         self._layouts: OrderedDict[int, list[memoryview | None]] = OrderedDict()
         self._tools: dict[str, bytes] = {}
-        self._sent: OrderedDict[int, list[Sent] | None] = OrderedDict()
+        self._sent = SentMessages(trace)
 
     def recorded(self, turn: int) -> tuple[AnyItem, ...]:
         """What the recording produced at this turn."""
@@ -75,7 +75,7 @@ class RecordedHistory:
         return parsed
 
     def tools(self, turn: int) -> list[dict[str, Any]]:
-        """OpenAI tool definitions as sent at this turn; empty where the trace has none."""
+        """OpenAI tool definitions as sent at this turn; empty where neither trace nor profile has any."""
         raw = self._tools_json(self.trace.turns[turn])
         parsed: list[dict[str, Any]] = orjson.loads(raw) if raw else []
         return parsed
@@ -86,11 +86,8 @@ class RecordedHistory:
         """The request of a turn. `fields` are model, sampling and the like; `marker` ends the first user message."""
         record = self.trace.turns[turn]
         tools = self._tools_json(record)
-        write, comma, colon = (
-            STYLES[_style(record)],
-            _comma(record),
-            b":" if _comma(record) == b"," else b": ",
-        )
+        write, spaced = STYLES[_style(record)], _style(record).startswith("spaced")
+        comma, colon = (b", ", b": ") if spaced else (b",", b":")
         pieces: list[bytes | memoryview] = []
         text = b"{"
         for key, value in self.dialect.fields(record, {**fields, "stream": stream}, bool(tools)).items():
@@ -99,7 +96,7 @@ class RecordedHistory:
                 pieces += [text, *self._array(turn, marker)]
                 text = b""
             elif key == "tools":
-                text += tools
+                text += tools or b"[]"
             else:
                 text += write(value)
         pieces.append(text + b"}")
@@ -108,7 +105,9 @@ class RecordedHistory:
     def _scan(self) -> None:
         found = []
         for turn in self.trace.turns:
-            if turn.thread == self.thread and (turn.tokens or self._has_context(turn)):
+            if turn.thread == self.thread and (
+                turn.tokens or turn.context.append or turn.context.base is not None
+            ):
                 found.append(turn.id)
             if turn.produced:
                 self._outputs.setdefault(turn.produced[0], []).append(turn.produced)
@@ -118,10 +117,6 @@ class RecordedHistory:
                 f"{self.trace.path}: thread {self.thread!r} has no turn to replay (threads: {known})"
             )
         self.turns = tuple(found)
-
-    @staticmethod
-    def _has_context(turn: Turn) -> bool:
-        return bool(turn.context.append) or turn.context.base is not None
 
     def _array(self, turn: int, marker: str | None) -> list[bytes | memoryview]:
         """The JSON array of messages in pieces."""
@@ -137,68 +132,64 @@ class RecordedHistory:
 
     def _layout(self, turn: int) -> list[memoryview | None]:
         """Views of the messages, neighbours joined into one; None is the place of the marker."""
-        spans: list[Span | None] = []
+        shape = self.trace.turns[turn].tokens
+        spans = list(self._token_spans(shape) if shape is not None else self._message_spans(turn))
+        joined: list[Span | None] = []
+        for span in spans:
+            _join(joined, span)
+        return [None if span is None else self._spool.view(span) for span in joined]
+
+    def _message_spans(self, turn: int) -> Iterator[Span | None]:
+        marked = False
+        for number, (key, span) in enumerate(self._messages(turn)):
+            begin = span.begin + (0 if number else (2 if key.style.startswith("spaced") else 1))
+            if key in self._marked and not marked:
+                marked = True
+                yield span._replace(begin=begin, end=self._marked[key])
+                yield None
+                begin = self._marked[key]
+            yield span._replace(begin=begin)
+
+    def _messages(self, turn: int) -> Iterator[tuple[Key, Span]]:
         for key in self._keys(turn):
             span = self._piece(key)
-            if span is None:
-                continue
-            if not spans:
-                span = span._replace(begin=span.begin + (1 if key.style.startswith("compact") else 2))
-            if key in self._marked and None not in spans:
-                cut = self._marked[key]
-                _join(spans, span._replace(end=cut))
-                spans.append(None)
-                span = span._replace(begin=cut)
-            _join(spans, span)
-        return [None if span is None else self._spool.view(span) for span in spans]
+            if span is not None:
+                yield key, span
 
     def _keys(self, turn: int) -> Iterator[Key]:
-        """The messages of a turn: as recorded where that is known, else a run of assistant items per reply."""
+        """The messages of a turn: as recorded where that is known, else grouped as the dialect does."""
         style = _style(self.trace.turns[turn])
-        known = self._messages_as_sent(turn) if self.dialect.exact else None
+        if self._profile is not None and self.trace.header.fidelity.system == "absent":
+            yield Key((_PROFILE_ITEM,), style=style)
+        known: list[Sent] | None = self._sent.of(turn) if self.dialect.exact else None
         if known is not None:
             yield from (Key(ids, form, style) for ids, form in known)
             return
-        items = list(self.dialect.arrange([self.trace.item(number) for number in self.trace.context(turn)]))
-        position = 0
-        while position < len(items):
-            end = self._group_end(items, position)
-            yield Key(tuple(item.id for item in items[position:end]), style=style)
-            position = end
+        items = self.dialect.arrange([self.trace.item(number) for number in self.trace.context(turn)])
+        groups = by_role(items) if self.dialect.merges_neighbours else by_reply(items, self._outputs)
+        yield from (Key(tuple(item.id for item in group), style=style) for group in groups)
 
-    def _messages_as_sent(self, turn: int) -> list[Sent] | None:
-        """Item ids and form of every message, where the trace knows the cut of each context on the way here."""
-        chain: list[Turn] = []
-        number: int | None = turn
-        while number is not None and number not in self._sent:
-            chain.append(self.trace.turns[number])
-            number = chain[-1].context.base
-        for current in reversed(chain):
-            self._sent[current.id] = _as_cut(current.context, self._sent)
-            if len(self._sent) > _LAYOUTS_KEPT:
-                self._sent.popitem(last=False)
-        return self._sent[turn]
+    def _token_spans(self, shape: TokenShape) -> Iterator[Span | None]:
+        """One user message of filler, equal where block hashes are equal; the marker stands behind the first block."""
+        yield self._block((-1, 0), '{"role":"user","content":"')
+        left = shape.input_tokens
+        for number, block in enumerate(shape.block_hashes):
+            size = min(left, shape.block_size)
+            yield self._block((block, size))
+            left -= size
+            if number == 0:
+                yield None
+        if left > 0:
+            last = shape.block_hashes[-1] if shape.block_hashes else -1
+            yield self._block((-2 - last, left))
+        if not shape.block_hashes:
+            yield None
+        yield self._block((-1, 1), '"}')
 
-    def _group_end(self, items: Sequence[AnyItem], begin: int) -> int:
-        if not _from_model(items[begin]):
-            return begin + 1
-        end = begin
-        while end < len(items) and _from_model(items[end]):
-            reply = self._reply_at(items, end)
-            if reply and end > begin:
-                return end
-            end += max(1, reply)
-            if reply:
-                return end
-        return end
-
-    def _reply_at(self, items: Sequence[AnyItem], begin: int) -> int:
-        """Length of the longest recorded reply that starts here; 0 when there is none."""
-        longest = 0
-        for output in self._outputs.get(items[begin].id, ()):
-            if len(output) > longest and output == tuple(i.id for i in items[begin : begin + len(output)]):
-                longest = len(output)
-        return longest
+    def _block(self, key: tuple[int, int], text: str | None = None) -> Span:
+        if key not in self._blocks:
+            self._blocks[key] = self._spool.put((filler(*key) if text is None else text).encode())
+        return self._blocks[key]
 
     def _piece(self, key: Key) -> Span | None:
         """The bytes of a message after a comma."""
@@ -207,58 +198,58 @@ class RecordedHistory:
         return self._pieces[key]
 
     def _write(self, key: Key) -> Span | None:
-        items = [self.trace.item(number) for number in key.ids]
-        first = items[0]
-        if isinstance(first, UserItem):
-            items = [_with_mark(first), *items[1:]]
+        items = [self._item(number) for number in key.ids]
+        last = items[-1]
+        markable = isinstance(last, UserItem)
+        if isinstance(last, UserItem):
+            items[-1] = _with_mark(last)
         message = fill(key.form, items) if key.form else self.dialect.message(items)
         if message is None:
             return None
-        comma = b"," if key.style.startswith("compact") else b", "
+        comma = b", " if key.style.startswith("spaced") else b","
         text = comma + STYLES[key.style](message)
-        before, mark, after = (
-            text.rpartition(_MARK.encode()) if isinstance(first, UserItem) else (text, b"", b"")
-        )
+        before, mark, after = text.rpartition(_MARK.encode()) if markable else (text, b"", b"")
         span = self._spool.put(before + after)
         if mark:
             self._marked[key] = span.begin + len(before)
         return span
 
+    def _item(self, number: int) -> AnyItem:
+        if number == _PROFILE_ITEM and self._profile is not None:
+            return SystemItem(id=number, text=self._profile.system)
+        return self.trace.item(number)
+
     def _tools_json(self, turn: Turn) -> bytes:
-        if turn.tool_set is None:
+        tools = self._tool_set(turn)
+        if tools is None:
             return b""
-        if turn.tool_set not in self._tools:
-            known = self.trace.tool_sets.get(turn.tool_set)
-            if known is None:
-                raise TraceError(
-                    f"{self.trace.path}: turn {turn.id} names tool set {turn.tool_set!r}, which is absent"
-                )
-            definitions = self.dialect.tools(known)
-            self._tools[turn.tool_set] = STYLES[_style(turn)](definitions) if definitions else b""
-        return self._tools[turn.tool_set]
+        if tools.id not in self._tools:
+            definitions = self.dialect.tools(tools)
+            self._tools[tools.id] = STYLES[_style(turn)](definitions) if definitions else b""
+        return self._tools[tools.id]
+
+    def _tool_set(self, turn: Turn) -> ToolSet | None:
+        if turn.tool_set is None:
+            absent = self.trace.header.fidelity.tools == "absent"
+            return self._profile.tools if self._profile is not None and absent else None
+        known = self.trace.tool_sets.get(turn.tool_set)
+        if known is None:
+            raise TraceError(
+                f"{self.trace.path}: turn {turn.id} names tool set {turn.tool_set!r}, which is absent"
+            )
+        return known
 
 
-Sent = tuple[tuple[int, ...], str]
+def _filled(trace: Trace, given: Profile | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    fidelity = trace.header.fidelity
+    found = [("system prompt", fidelity.system), ("tools", fidelity.tools if given.tools else "recorded")]
+    return tuple(f"{what} by profile {given.name}" for what, state in found if state == "absent")
 
 
-def _as_cut(context: Context, before: Mapping[int, list[Sent] | None]) -> list[Sent] | None:
-    """A context as messages: those kept of its base, then its own. None where either is not known."""
-    if context.append and not context.forms:
-        return None
-    kept: list[Sent] = []
-    size = 0
-    for ids, form in (before[context.base] or ()) if context.base is not None else ():
-        if size + len(ids) > context.keep:
-            break
-        kept.append((ids, form))
-        size += len(ids)
-    if size != (context.keep if context.base is not None else 0):
-        return None
-    position = 0
-    for count, form in context.forms:
-        kept.append((context.append[position : position + count], form))
-        position += count
-    return kept if position == len(context.append) else None
+def _called(trace: Trace) -> set[str]:
+    return {item.name for item in trace.items() if isinstance(item, ToolCallItem)}
 
 
 def _first_thread(trace: Trace) -> str:
@@ -271,21 +262,13 @@ def _style(turn: Turn) -> str:
     return turn.body.style if turn.body is not None else "compact"
 
 
-def _comma(turn: Turn) -> bytes:
-    return b"," if _style(turn).startswith("compact") else b", "
-
-
-def _join(spans: list[Span | None], span: Span) -> None:
+def _join(spans: list[Span | None], span: Span | None) -> None:
     """Appends a span, as part of the last one where it follows that in the spool."""
     last = spans[-1] if spans else None
-    if last is not None and (last.segment, last.end) == (span.segment, span.begin):
+    if last is not None and span is not None and (last.segment, last.end) == (span.segment, span.begin):
         spans[-1] = last._replace(end=span.end)
     else:
         spans.append(span)
-
-
-def _from_model(item: AnyItem) -> bool:
-    return isinstance(item, AssistantItem | ReasoningItem | ToolCallItem)
 
 
 def _with_mark(item: UserItem) -> UserItem:

@@ -107,7 +107,10 @@ def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
 
 
 def _histories(plan: Plan, traces: dict[str, Path]) -> dict[str, RecordedHistory]:
-    return {name: RecordedHistory(Trace.open(traces[name]), plan.dialect) for name in plan.traces}
+    return {
+        name: RecordedHistory(Trace.open(traces[name]), plan.dialect, profile_name=plan.profile)
+        for name in plan.traces
+    }
 
 
 async def _run(

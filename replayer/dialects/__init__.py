@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from replayer.dialects.base import Dialect, DialectName
+from replayer.dialects.claude_code import ClaudeCode
+from replayer.dialects.codex import Codex
 from replayer.dialects.openai import OpenAIVerbatim
+from replayer.dialects.zed import Zed
 from replayer.errors import PlanError
 from replayer.suggest import nearest
 
-DIALECTS: dict[str, type[Dialect]] = {"openai-verbatim": OpenAIVerbatim}
+DIALECTS: dict[str, type[Dialect]] = {kind.name: kind for kind in (OpenAIVerbatim, Zed, ClaudeCode, Codex)}
 
 
 def dialect(name: str) -> Dialect:

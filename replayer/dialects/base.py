@@ -17,6 +17,8 @@ class Dialect(Protocol):
     name: ClassVar[str]
     exact: ClassVar[bool]
     """Messages are sent in the form in which the trace recorded them, where it did."""
+    merges_neighbours: ClassVar[bool]
+    """Neighbouring items of one role are one message, not one per recorded reply."""
     changes: ClassVar[tuple[str, ...]]
     """What this dialect changes against the recorded items, one sentence each."""
 
@@ -31,3 +33,13 @@ class Dialect(Protocol):
 
     def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
         """The body's keys in order; `messages` and `tools` appear with the value None where they go."""
+
+
+def in_order(
+    given: Mapping[str, Any], defaults: Mapping[str, Any], order: Sequence[str], tools: bool
+) -> dict[str, Any]:
+    """Fields in a client's order: a given value wins over a default; what the client does not know comes last."""
+    values = {**defaults, **given, "messages": None, "tools": None}
+    body = {key: values[key] for key in order if key in values and (key != "tools" or tools)}
+    body.update({key: value for key, value in given.items() if key not in body})
+    return body

@@ -19,6 +19,7 @@ class OpenAIVerbatim:
 
     name: ClassVar[str] = "openai-verbatim"
     exact: ClassVar[bool] = True
+    merges_neighbours: ClassVar[bool] = False
     changes: ClassVar[tuple[str, ...]] = (
         "the text, reasoning and calls of one reply become one assistant message, reasoning as `reasoning_content`",
         "a compaction summary becomes a user message",

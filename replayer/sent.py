@@ -1,0 +1,55 @@
+"""The messages of a turn as the client cut them, where the trace recorded that."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+
+from replayer.traces.reader import Trace
+from replayer.traces.schema import Context, Turn
+
+_KEPT = 512
+
+Sent = tuple[tuple[int, ...], str]
+"""Ids of a message's items, and its form."""
+
+
+class SentMessages:
+    """Follows the chain of contexts; keeps the last few results, because turns are asked for in order."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._known: OrderedDict[int, list[Sent] | None] = OrderedDict()
+
+    def of(self, turn: int) -> list[Sent] | None:
+        """Every message of the turn; None where the cut is not known for all of it."""
+        chain: list[Turn] = []
+        number: int | None = turn
+        while number is not None and number not in self._known:
+            chain.append(self._trace.turns[number])
+            number = chain[-1].context.base
+        for current in reversed(chain):
+            self._known[current.id] = _cut(current.context, self._known)
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return self._known[turn]
+
+
+def _cut(context: Context, before: Mapping[int, list[Sent] | None]) -> list[Sent] | None:
+    if context.append and not context.forms:
+        return None
+    kept: list[Sent] = []
+    size = 0
+    wanted = context.keep if context.base is not None else 0
+    for ids, form in (before[context.base] or ()) if context.base is not None else ():
+        if size + len(ids) > wanted:
+            break
+        kept.append((ids, form))
+        size += len(ids)
+    if size != wanted:
+        return None
+    position = 0
+    for count, form in context.forms:
+        kept.append((context.append[position : position + count], form))
+        position += count
+    return kept if position == len(context.append) else None
