@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from replayer.journal import read
 from replayer.events import StepFinished
+from replayer.journal import read
 from tests.generate import long_session
 
 
@@ -32,7 +32,9 @@ def anonymous_mb(pid: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sessions", type=int, default=1000)
     parser.add_argument("--tokens", type=int, default=150_000)
     parser.add_argument("--turns", type=int, default=3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from replayer.errors import MissingPartError
@@ -126,7 +124,7 @@ async def test_protections_without_which_nothing_starts(word):
         await Sandbox.open(Workspace.empty(), Without(word))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up its uid")
+@pytest.mark.root
 async def test_the_uid_drop_keeps_kernel_settings_shut_even_without_their_cover(host, monkeypatch):
     uncovered = Without("--ro-bind", "/proc/sys", "/proc/sys")
     attack = BY_NAME["open what only root may"]
