@@ -22,6 +22,7 @@ CHANGING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"/(?:tmp|var/tmp|var/folders/\w\w/\w+/T)/[\w.-]*[\w-]*", "<temporary>"),
         (r"\btmp[._]?[A-Za-z0-9_]{6,12}\b", "<temporary>"),
         (r"\b(?:pid|PID)[ =:]*\d+", "<process>"),
+        (r"^Chunk ID: \w+$", "Chunk ID: <name>"),
         (r"\bcommit [0-9a-f]{7,40}\b", "commit <hash>"),
         (r"\bindex [0-9a-f]{7,40}\.\.[0-9a-f]{7,40}", "index <hash>"),
         (r"(?<=[ \[])[0-9a-f]{7,12}(?=\] )", "<hash>"),
@@ -30,6 +31,9 @@ CHANGING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )  # fmt: skip
 """Clock times, durations, addresses, temporary names, process numbers, commit hashes, rulers padded around them."""
+
+REMINDER = re.compile(r"<system-reminder>[^<]*</system-reminder>")
+"""What Claude Code adds to results for the model's eyes only."""
 
 
 def compare(output: str, recorded: str) -> Comparison:
@@ -41,7 +45,7 @@ def compare(output: str, recorded: str) -> Comparison:
 
 def normalised(text: str) -> str:
     """The text with a word in place of everything that no two runs share; lines stay lines."""
-    lines = text.replace("\r\n", "\n").strip().split("\n")
+    lines = REMINDER.sub("", text.replace("\r\n", "\n")).strip().split("\n")
     return "\n".join(normalised_line(line) for line in lines)
 
 

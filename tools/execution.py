@@ -44,10 +44,9 @@ class Executor:
             text = self.client.unknown_tool(call.name)
             return ToolOutcome("tool_error", text, is_error=True, detail={"malformed": True})
         begun = time.monotonic()
-        done = await self._perform(action, Given(arguments, action.arguments))
-        return replace(
-            done, output=speakable(done.output), duration=done.duration or time.monotonic() - begun
-        )
+        done = await self._perform(action, Given(arguments, action.arguments, call.name or ""))
+        output = speakable(self.box.outward(done.output))
+        return replace(done, output=output, duration=done.duration or time.monotonic() - begun)
 
     async def _perform(self, action: Action, given: Given) -> ToolOutcome:
         method = getattr(self.client, action.kind, None)
@@ -59,7 +58,7 @@ class Executor:
             done = await method(self.box, given)
         except ToolFailed as failed:
             detail = {"malformed": True} if failed.malformed else {}
-            return ToolOutcome("tool_error", str(failed), is_error=True, detail=detail)
+            return ToolOutcome("tool_error", self.client.failed(str(failed)), is_error=True, detail=detail)
         except FileError as error:
             text = self.client.file_error(error, given)
             return ToolOutcome(KINDS.get(error.kind, "tool_error"), text, True, detail={"fault": error.kind})

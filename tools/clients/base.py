@@ -12,6 +12,9 @@ from typing import Any, Literal
 from replayer.tools.sandbox.sandbox import Sandbox
 from replayer.tools.sandbox.types import FileError, Ran
 
+MOST_COMPARED_LINES = 2000
+"""difflib takes quadratic time on lines that a model chose badly."""
+
 OutcomeKind = Literal["ok", "tool_error", "exit_code", "timeout", "limit", "denied", "not_executable_here"]
 
 
@@ -38,9 +41,10 @@ class ToolFailed(Exception):
 class Given:
     """A call's arguments by role. A value of a wrong type is as good as none: validation has named it already."""
 
-    def __init__(self, arguments: Mapping[str, Any], roles: Mapping[str, str]) -> None:
+    def __init__(self, arguments: Mapping[str, Any], roles: Mapping[str, str], tool: str = "") -> None:
         self.arguments = arguments
         self.roles = roles
+        self.tool = tool
 
     def get(self, role: str) -> Any:
         return self.arguments.get(self.roles.get(role, ""))
@@ -72,10 +76,18 @@ class Box:
         self.path_map = path_map
         alternatives = "|".join(re.escape(old) for old in sorted(path_map, key=len, reverse=True))
         self._mapped = re.compile(rf"(?<![\w./-])({alternatives})(?=/|[^\w.-]|$)") if path_map else None
+        self._back = next(((new, old) for old, new in path_map.items() if old.startswith("/")), None)
 
     def inward(self, text: str) -> str:
         """Every path of the recording in a text as the sandbox has it."""
         return self._mapped.sub(lambda m: self.path_map[m[1]], text) if self._mapped else text
+
+    def outward(self, text: str) -> str:
+        """The sandbox's paths in a result as the recording has them, under the first absolute path of the map."""
+        if self._back is None:
+            return text
+        new, old = self._back
+        return re.sub(rf"(?<![\w.-]){re.escape(new)}(?=/|[^\w.-]|$)", lambda _: old, text)
 
     def path(self, path: str) -> str:
         """A path of the recording as an absolute path of the sandbox."""
@@ -158,13 +170,20 @@ class Client:
         glob = given.text("glob", "")
         return await box.sandbox.search(
             "grep",
-            path=box.path(given.text("path", ".")),
             seconds=self.search_seconds,
             regex=given.get("pattern")
             if isinstance(given.get("pattern"), str)
             else re.escape(given.text("text")),
             globs=[glob] if glob else [],
-            **{"case_sensitive": True, "before": 0, "after": 0, "skip": 0, "limit": limit, **more},
+            **{
+                "path": box.path(given.text("path", ".")),
+                "case_sensitive": True,
+                "before": 0,
+                "after": 0,
+                "skip": 0,
+                "limit": limit,
+                **more,
+            },
         )
 
     async def find(self, box: Box, given: Given) -> str:
@@ -197,6 +216,10 @@ class Client:
 
     def file_error(self, error: FileError, given: Given) -> str:
         return f"{given.get('path') or given.get('source') or ''}: {error}"
+
+    def failed(self, text: str) -> str:
+        """How an error of the tool itself reaches the model."""
+        return text
 
     def malformed(self, name: str | None, problem: str) -> str:
         """What the model is told when its arguments cannot be read."""
@@ -257,15 +280,51 @@ def numbered(text: str, first: int = 1, mark: str = "\t", width: int = 6) -> str
 
 
 def unified(before: str, after: str, context: int = 3) -> str:
-    """Hunks only, as clients show an edit."""
-    lines = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), n=context)
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in list(lines)[2:])
+    """Hunks only, as clients show an edit. A change too large to be compared line by line is shown as one."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    head, tail = common_ends(old, new)
+    start = max(0, head - context)
+    if len(old) + len(new) - 2 * (head + tail) > MOST_COMPARED_LINES:
+        gone, come = old[head : len(old) - tail], new[head : len(new) - tail]
+        mark = f"@@ -{head + 1},{len(gone)} +{head + 1},{len(come)} @@\n"
+        lines = [mark, *(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
+    else:
+        keep = max(0, tail - context)
+        cut = difflib.unified_diff(old[start : len(old) - keep], new[start : len(new) - keep], n=context)
+        lines = [moved(line, start) for line in list(cut)[2:]]
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def common_ends(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many lines are equal at the start, and how many of the rest at the end."""
+    most = min(len(old), len(new))
+    head = next((n for n in range(most) if old[n] != new[n]), most)
+    tail = next((n for n in range(most - head) if old[-1 - n] != new[-1 - n]), most - head)
+    return head, tail
+
+
+def moved(line: str, rows: int) -> str:
+    """A hunk's header as it reads when `rows` lines were left out before it."""
+    if not rows or not line.startswith("@@ "):
+        return line
+    return re.sub(r"(?<=[-+])\d+(?=[, ])", lambda row: str(int(row[0]) + rows), line, count=2)
+
+
+def find_lines(lines: list[str], wanted: list[str], start: int = 0) -> list[int]:
+    """Every row at which a run of lines stands. By text search: comparing run by run takes quadratic time."""
+    text, sought = "\n".join(["", *lines[start:], ""]), "\n".join(["", *wanted, ""])
+    rows, place, row, last = [], text.find(sought), start, 0
+    while place >= 0:
+        row += text.count("\n", last, place)
+        rows.append(row)
+        last, place = place, text.find(sought, place + 1)
+    return rows
 
 
 def matching_lines(found: Mapping[str, Any]) -> list[tuple[str, int, str]]:
     return [
         (path, start + offset, line)
         for path, blocks in found["files"]
-        for start, lines in blocks
+        for start, lines, _ in blocks
         for offset, line in enumerate(lines)
     ]

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from replayer.tools.clients.base import Box, Client, Given, ToolFailed, edits, line_range, numbered, unified
+from replayer.tools.clients.base import (
+    Box,
+    Client,
+    Given,
+    ToolFailed,
+    edits,
+    find_lines,
+    line_range,
+    numbered,
+    unified,
+)
 from replayer.tools.sandbox.types import FileError, Ran
 
 OUTPUT_BYTES = 16 << 10
@@ -112,7 +122,7 @@ class Zed(Client):
         parts, count = [], 0
         for path, blocks in found["files"]:
             parts.append(f"\n## Matches in {box.relative(path)}\n")
-            for start, lines in blocks:
+            for start, lines, _ in blocks:
                 label = f"L{start + 1}" if len(lines) == 1 else f"L{start + 1}-{start + len(lines)}"
                 parts.append(f"\n### {label}\n```\n" + "\n".join(lines) + "\n```\n")
                 count += 1
@@ -192,7 +202,7 @@ def diff_block(path: str, before: str, after: str) -> str:
 
 def apply(text: str, old: str, new: str, index: int) -> str:
     """An exact place if there is one, else one that differs in indentation and trailing blanks only."""
-    places = [place for place in range(len(text)) if text.startswith(old, place)] if old else []
+    places = occurrences(text, old)
     if len(places) == 1:
         return text[: places[0]] + new + text[places[0] + len(old) :]
     spans = [(text.count("\n", 0, place), 0) for place in places] or loose(text, old)
@@ -210,12 +220,20 @@ def apply(text: str, old: str, new: str, index: int) -> str:
     return replace_lines(text, spans[0], old, new)
 
 
+def occurrences(text: str, old: str) -> list[int]:
+    found = []
+    place = text.find(old) if old else -1
+    while place >= 0:
+        found.append(place)
+        place = text.find(old, place + 1)
+    return found
+
+
 def loose(text: str, old: str) -> list[tuple[int, int]]:
     lines, wanted = text.splitlines(), [line.strip() for line in old.strip("\n").splitlines()]
     if not any(wanted):
         return []
-    rows = range(len(lines) - len(wanted) + 1)
-    return [(r, len(wanted)) for r in rows if [line.strip() for line in lines[r : r + len(wanted)]] == wanted]
+    return [(row, len(wanted)) for row in find_lines([line.strip() for line in lines], wanted)]
 
 
 def replace_lines(text: str, span: tuple[int, int], old: str, new: str) -> str:

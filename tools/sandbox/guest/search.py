@@ -16,7 +16,7 @@ SKIPPED = frozenset({".git", ".svn", ".hg", ".jj", "CVS", "__pycache__", "node_m
 
 
 def grep(head: Head) -> Head:
-    """`{"files": [[path, [[first row, [line, …]], …]]], "more": bool}`: blocks of matched lines and their context.
+    """`{"files": [[path, [block, …]]], "more": bool}`, a block being `[first row, [line, …], [matched row, …]]`.
 
     `skip` and `limit` count as Zed's pages do: skipped are matches, limited are blocks.
     """
@@ -36,12 +36,18 @@ def grep(head: Head) -> Head:
         blocks = merged(spans[skip:], head["before"], head["after"], len(lines) - (not lines[-1]))
         skip = 0
         if blocks[:left]:
-            rows = [[a, [line[:LINE_CHARS] for line in lines[a : b + 1]]] for a, b in blocks[:left]]
-            found.append([path, rows])
+            hits = {row for first, last in spans for row in range(first, last + 1)}
+            found.append([path, [described(lines, block, hits) for block in blocks[:left]]])
         left -= len(blocks)
         if left < 0:
             return {"files": found, "more": True}
     return {"files": found, "more": False}
+
+
+def described(lines: list[str], block: Span, hits: set[int]) -> list[Any]:
+    first, last = block
+    shown = [line[:LINE_CHARS] for line in lines[first : last + 1]]
+    return [first, shown, [row for row in range(first, last + 1) if row in hits]]
 
 
 def match_spans(pattern: re.Pattern[str], text: str) -> list[Span]:
@@ -71,7 +77,8 @@ def merged(spans: list[Span], before: int, after: int, total: int) -> list[Span]
 def find(head: Head) -> Head:
     """Paths that match a glob, sorted: `{"paths": […]}`."""
     glob = glob_pattern(head["glob"])
-    return {"paths": [path for path in walk(head["path"], folders=True) if matches(glob, path, head)]}
+    paths = walk(head["path"], folders=not head.get("files_only"))
+    return {"paths": [path for path in paths if matches(glob, path, head)]}
 
 
 def matches(glob: re.Pattern[str], path: str, head: Head) -> bool:
