@@ -40,7 +40,7 @@ class PrefixReport:
 
     def as_dict(self) -> dict[str, Any]:
         sizes = self.steps[0].ideal_by_block_size if self.steps else {}
-        told = [found.reported for found in self.findings if found.reported is not None]
+        told = [found.reported_tokens for found in self.findings if found.reported_tokens is not None]
         return {
             "requests": len(self.steps),
             "prompt_tokens": self.prompt_tokens,

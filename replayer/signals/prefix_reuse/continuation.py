@@ -10,8 +10,8 @@ from replayer.signals.prefix_reuse.divergence import Divergence, edited
 from replayer.signals.prefix_reuse.finding import StepReuse
 from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields, is_reasoning
 
-TEMPLATE_TAIL = 8
-"""Tokens at the end of a prompt that may differ when it is continued: the generation prompt and an empty `<think>`."""
+_TAIL_TOKENS = 8
+_TAIL_CHARACTERS = 48
 
 _THINK = re.compile(r"<think(?:ing)?>")
 
@@ -33,13 +33,21 @@ class Past:
         return min(self.sent + (self.generated if self.reply else 0), total)
 
 
+def template_tail(token_source: str) -> int:
+    """Tokens at the end of a prompt that may differ when it is continued: generation prompt and empty `<think>`."""
+    return _TAIL_CHARACTERS if token_source == "characters" else _TAIL_TOKENS
+
+
 def later_divergence(
     past: Past | None, shared: int, total: int, messages: Sequence[Message] | None
 ) -> Divergence | None:
     """For messages that only grew: the reply came back otherwise, or the template or the tokenizer changed the past."""
-    if past is None or messages is None or past.expected(total) - shared <= TEMPLATE_TAIL:
+    if past is None or messages is None:
         return None
-    if shared < min(past.sent, total) - TEMPLATE_TAIL:
+    tail = template_tail(past.reuse.token_source)
+    if past.expected(total) - shared <= tail:
+        return None
+    if shared < min(past.sent, total) - tail:
         return _rendered_otherwise(messages, shared)
     at = _first_reply(messages, past.reply)
     if past.reply is None or at is None:

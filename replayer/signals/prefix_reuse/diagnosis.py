@@ -9,9 +9,6 @@ from typing import Literal
 from replayer.signals.prefix_reuse.causes import Cause
 from replayer.signals.prefix_reuse.finding import PrefixFinding, StepReuse, Witness
 
-TEMPLATE_TAIL = 8
-"""Tokens at the end of a prompt that may differ when it is continued: the generation prompt and an empty `<think>`."""
-
 _GRANULAR_SHARE = 0.25
 _GRANULAR_TOKENS = 32
 
@@ -147,11 +144,11 @@ def _finding(step: StepReuse, report: Report, worst: Loss | None) -> PrefixFindi
     return PrefixFinding(
         key=step.key,
         prompt_tokens=step.prompt_tokens,
-        ideal=step.ideal,
+        ideal_tokens=step.ideal,
         ideal_by_block_size=step.ideal_by_block_size,
         shared=step.shared,
         expected=step.expected,
-        reported=report.cached,
+        reported_tokens=report.cached,
         source=report.source,
         gap=None if report.cached is None else step.ideal - report.cached,
         cause=worst.cause if worst else None,

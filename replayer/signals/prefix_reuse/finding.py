@@ -48,11 +48,11 @@ class PrefixFinding:
 
     key: str
     prompt_tokens: int
-    ideal: int
+    ideal_tokens: int
     ideal_by_block_size: dict[int, int]
     shared: int
     expected: int
-    reported: int | None
+    reported_tokens: int | None
     source: Literal["usage", "metrics"] | None
     gap: int | None
     """Ideal minus reported."""

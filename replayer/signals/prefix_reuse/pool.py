@@ -37,7 +37,8 @@ class Pool:
         end = self._index.split(position)
         for node in _path(end):
             node.used = self._clock
-            self._hold(node, node.depth)
+            if node.resident < node.depth:
+                self._hold(node, node.depth)
         self._offer(end)
         while self._held > self._capacity and self._candidates:
             self._evict()

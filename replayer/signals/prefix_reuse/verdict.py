@@ -73,9 +73,9 @@ def _healthy(findings: Sequence[PrefixFinding]) -> str:
     prompt = sum(found.prompt_tokens for found in findings)
     if not prompt:
         return "no request to judge."
-    ideal = sum(found.ideal for found in findings) / prompt
-    told = [found for found in findings if found.reported is not None]
+    ideal = sum(found.ideal_tokens for found in findings) / prompt
+    told = [found for found in findings if found.reported_tokens is not None]
     if not told:
         return f"healthy as far as the requests go: {ideal:.1%} of the prompt tokens can be reused; nothing was reported."
-    real = sum(found.reported or 0 for found in told) / sum(found.prompt_tokens for found in told)
+    real = sum(found.reported_tokens or 0 for found in told) / sum(found.prompt_tokens for found in told)
     return f"healthy: {real:.1%} of the prompt tokens were reused, the ideal is {ideal:.1%}."

@@ -94,8 +94,8 @@ def test_cached_figures_come_out(run: str, tokenizer: Tokenizer) -> None:
         assert step.prompt_tokens == usage["prompt_tokens"]
         told = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
         findings.append(reuse.reported(name, Usage(cached_tokens=told)))
-    assert [found.ideal for found in findings[1:]] == cached
-    assert [found.reported for found in findings[1:]] == cached
+    assert [found.ideal_tokens for found in findings[1:]] == cached
+    assert [found.reported_tokens for found in findings[1:]] == cached
     assert {found.cause for found in findings} == {None}
     assert session_verdict(findings).startswith("healthy: ")
     # The first request found the cache warm from a run before, which no analyser could know.

@@ -253,13 +253,13 @@ def test_counter_broken_is_told_by_the_metrics() -> None:
     reuse.request("0", "x" * 500)
     reuse.request("1", "x" * 900)
     found = reuse.reported("1", Usage(cached_tokens=0), metrics_delta=500.0)
-    assert (found.cause, found.reported, found.source) == ("counter_broken", 0, "usage")
+    assert (found.cause, found.reported_tokens, found.source) == ("counter_broken", 0, "usage")
     assert found.disagreements == ("usage says 0 cached tokens, the metrics counted 500",)
 
 
 def test_not_reported_is_not_zero() -> None:
     findings = report_session(lambda number, step: Usage(prompt_tokens=step.prompt_tokens))
-    assert {found.reported for found in findings} == {None}
+    assert {found.reported_tokens for found in findings} == {None}
     assert {found.gap for found in findings} == {None}
     assert {found.cause for found in findings[1:]} == {"not_reported"}
     assert "--enable-prompt-tokens-details" in session_verdict(findings)
@@ -270,7 +270,7 @@ def test_metrics_stand_in_where_usage_is_silent() -> None:
     reuse.request("0", "x" * 500)
     reuse.request("1", "x" * 900)
     found = reuse.reported("1", Usage(), metrics_delta=500.0)
-    assert (found.reported, found.source, found.gap, found.cause) == (500, "metrics", 0, None)
+    assert (found.reported_tokens, found.source, found.gap, found.cause) == (500, "metrics", 0, None)
 
 
 def test_block_granularity() -> None:

@@ -88,7 +88,7 @@ async def replayed(server: SimulatedServer, trace: Trace, reuse: PrefixReuse) ->
             found = reuse.reported(str(turn), Usage(cached_tokens=details.get("cached_tokens", 0)))
             assert step.prompt_tokens == answer["usage"]["prompt_tokens"]
             assert found.cause in (None, "block_granularity", "eviction")
-            pairs.append((found.ideal, found.reported or 0))
+            pairs.append((found.ideal_tokens, found.reported_tokens or 0))
     return pairs
 
 
