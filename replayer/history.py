@@ -240,6 +240,12 @@ class RecordedHistory:
         return known
 
 
+def _replayable(turn: Turn) -> bool:
+    """A request that failed without an answer was sent again in the next turn, or led nowhere."""
+    failed = turn.finish_reason == "error" and not turn.produced
+    return not failed and bool(turn.tokens or turn.context.append or turn.context.base is not None)
+
+
 def _filled(trace: Trace, given: Profile | None) -> tuple[str, ...]:
     if given is None:
         return ()

@@ -184,6 +184,8 @@ class Times:
     started: float | None = None
     first_token: float | None = None
     ended: float | None = None
+    arrivals: tuple[int, ...] = ()
+    """Microseconds from `started` to each delta with text, where the proxy recorded them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

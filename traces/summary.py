@@ -13,6 +13,7 @@ from replayer.errors import TraceError
 from replayer.traces.reader import Trace, records
 from replayer.traces.records import content_hash, loads
 from replayer.traces.schema import AnyItem, Item, ToolCallItem, ToolResultItem
+from replayer.traces.secrets import found_in
 from replayer.traces.storage import open_source
 
 CHARS_PER_TOKEN = 4
@@ -73,7 +74,26 @@ def check(path: Path) -> Summary:
                     raise TraceError(
                         f"{path}: turn {turn.id} names item {number}, which the trace does not hold"
                     )
-        return summarise(trace)
+        return summarise(trace, warnings=tuple(_secrets(trace)))
+
+
+def _secrets(trace: Trace) -> Iterator[str]:
+    """Kinds of secrets that items seem to hold, each with the first item that does."""
+    seen: dict[str, int] = {}
+    for item in trace.items():
+        for name in found_in(_text(item)):
+            seen.setdefault(name, item.id)
+    for name, number in seen.items():
+        yield f"item {number} holds what looks like a secret ({name}): look before you share this file"
+
+
+def _text(item: AnyItem) -> str:
+    if isinstance(item, ToolCallItem):
+        return item.arguments
+    content = getattr(item, "text", None) or getattr(item, "content", None) or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(part.get("text", "")) for part in content)
 
 
 def as_json(summary: Summary) -> dict[str, Any]:

@@ -1,0 +1,90 @@
+"""`replayer record`: a recording reverse proxy in front of an engine."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import signal
+from pathlib import Path
+
+from replayer.errors import TraceError
+from replayer.traces.recorder import serve, upstream
+from replayer.traces.recording import Passed, Recording
+from replayer.traces.secrets import redactor
+from replayer.traces.summary import check
+
+
+class Command:
+    """Record what an agent and an OpenAI-compatible server say to each other: one trace per conversation.
+
+    Point the agent's base URL at the address that is printed. Bytes pass unchanged; headers (keys, cookies) are never
+    written. Ctrl-C ends the recording.
+
+    example:
+      replayer record --upstream http://127.0.0.1:8000/v1 --port 8080 -o sessions
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--upstream", required=True, metavar="URL", help="the server that answers")
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+        parser.add_argument(
+            "--port", type=int, default=0, metavar="P", help="port to listen on (default: any free)"
+        )
+        parser.add_argument("-o", "--out", metavar="DIR", default="recordings", help="folder for the traces")
+        parser.add_argument(
+            "--redact", action="store_true", help="replace secrets and home paths in what is written"
+        )
+        parser.add_argument(
+            "--redact-rules", metavar="FILE", help="more rules: PATTERN or PATTERN => TEXT, one a line"
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        rules = Path(args.redact_rules) if args.redact_rules else None
+        redact = redactor(rules) if args.redact or rules else None
+        try:
+            recording = Recording(Path(args.out), redact, _told)
+        except OSError as error:
+            raise TraceError(f"{args.out}: cannot be written ({error.strerror or error})") from None
+        try:
+            asyncio.run(_serve(recording, args))
+        finally:
+            recording.close()
+        _report(recording)
+        return 0
+
+
+async def _serve(recording: Recording, args: argparse.Namespace) -> None:
+    to = upstream(args.upstream)
+    server = await serve(to, recording.add, args.host, args.port)
+    host, port = server.sockets[0].getsockname()[:2]
+    print(
+        f"recording http://{host}:{port}{to.path} -> {args.upstream} into {args.out}; Ctrl-C ends it",
+        flush=True,
+    )
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await stop.wait()
+    server.close()
+
+
+def _told(path: Path, turn: int, passed: Passed) -> None:
+    reply = passed.reply
+    if reply.fault is not None:
+        what = f"{reply.fault.kind}: {reply.fault.message[:80]}"
+    else:
+        what = f"{len(reply.tool_calls)} calls, {len(reply.content):,} characters"
+    milliseconds = (reply.timing.ended - reply.timing.sent) / 1e6
+    print(f"{path.name} turn {turn}: status {passed.status}, {what}, {milliseconds:,.0f} ms", flush=True)
+
+
+def _report(recording: Recording) -> None:
+    for path in recording.paths:
+        summary = check(path)
+        print(f"{path}: {summary.turns} turns, {summary.tool_calls} tool calls, {summary.threads} threads")
+        for warning in summary.warnings:
+            print(f"  warning: {warning}")
+    if not recording.paths:
+        print("nothing was recorded")

@@ -1,0 +1,263 @@
+"""The recording proxy between the official client and a simulated engine, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from openai import AsyncOpenAI
+
+from replayer.engines.simulated import SimulatedSpec, launch
+from replayer.errors import TraceError
+from replayer.history import RecordedHistory
+from replayer.traces.reader import Trace
+from replayer.traces.recorder import serve, upstream
+from replayer.traces.recording import Passed, Recording
+from replayer.traces.secrets import redactor
+from replayer.traces.summary import check
+from tests.generate import long_session
+
+
+@asynccontextmanager
+async def _proxy(url: str, recording: Recording, seen: list[bytes] | None = None) -> AsyncIterator[str]:
+    def take(passed: Passed) -> None:
+        if seen is not None:
+            seen.append(passed.request)
+        recording.add(passed)
+
+    server = await serve(upstream(url), take, "127.0.0.1", 0)
+    try:
+        port = server.sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        server.close()
+        recording.close()
+
+
+@asynccontextmanager
+async def _answering(answer: Callable[[bytes], bytes]) -> AsyncIterator[str]:
+    """A bare server that gives fixed bytes and closes."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(
+            next(line for line in head.lower().split(b"\r\n") if b"content-length" in line).split(b":")[1]
+        )
+        writer.write(answer(head + await reader.readexactly(length)))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    finally:
+        server.close()
+
+
+async def _play(client: AsyncOpenAI, trace: Trace) -> None:
+    """An agent's loop: the engine's own reply and the recorded results go into the next request."""
+    history = RecordedHistory(trace)
+    messages: list[Any] = history.messages(history.turns[0])
+    for turn in history.turns:
+        given: dict[str, Any] = {"model": "simulated", "messages": messages, "tools": history.tools(turn)}
+        given |= {"temperature": 0.25, "max_tokens": 4000}
+        if turn % 2:
+            reply = await client.chat.completions.create(**given)
+            message = reply.choices[0].message.model_dump(exclude_none=True)
+        else:
+            message = await _streamed(client, given)
+        after = history.messages(turn + 1) if turn + 1 < len(trace.turns) else []
+        results = [m["content"] for m in after[len(history.messages(turn)) :] if m["role"] == "tool"]
+        calls = message.get("tool_calls", [])
+        assert len(calls) == len(results)
+        answers = [
+            {"role": "tool", "tool_call_id": call["id"], "content": text}
+            for call, text in zip(calls, results, strict=True)
+        ]
+        messages = [*messages, message, *answers]
+
+
+async def _streamed(client: AsyncOpenAI, given: dict[str, Any]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    calls: dict[int, dict[str, Any]] = {}
+    stream = await client.chat.completions.create(
+        **given, stream=True, stream_options={"include_usage": True}
+    )
+    async for chunk in stream:
+        for choice in chunk.choices:
+            message["content"] += choice.delta.content or ""
+            for part in choice.delta.tool_calls or []:
+                call = calls.setdefault(
+                    part.index, {"id": part.id, "type": "function", "function": {"name": "", "arguments": ""}}
+                )
+                call["function"]["name"] += part.function.name or ""
+                call["function"]["arguments"] += part.function.arguments or ""
+    return {**message, "tool_calls": list(calls.values())} if calls else message
+
+
+async def test_a_session_of_the_official_client_replays_byte_for_byte(tmp_path: Path) -> None:
+    source = long_session(tmp_path / "source.jsonl", turns=30, tokens=12_000, seed=3)
+    sent: list[bytes] = []
+    engine = await launch(SimulatedSpec(trace=(str(source),)))
+    with Trace.open(source) as trace:
+        recording = Recording(tmp_path / "out")
+        async with (
+            _proxy(engine.base_url, recording, sent) as url,
+            AsyncOpenAI(base_url=url, api_key="sk-x" * 9) as client,
+        ):
+            await _play(client, trace)
+        await engine.stop()
+        [path] = recording.paths
+        with Trace.open(path) as recorded:
+            history = RecordedHistory(recorded)
+            assert len(history.turns) == 30 == len(sent)
+            for turn, body in zip(history.turns, sent, strict=True):
+                stream = orjson.loads(body).get("stream", False)
+                assert b"".join(history.request(turn, {}, stream=stream).body) == body
+            assert any(
+                len([i for i in history.recorded(t) if i.kind == "tool_call"]) > 1 for t in history.turns
+            )
+            assert recorded.complete
+            times = recorded.turns[0].times
+            assert times is not None and times.arrivals == tuple(sorted(times.arrivals)) and times.arrivals
+            # What the reply brought is what the next request repeats: one item, not two.
+            produced = [i for t in history.turns[:-1] for i in history.recorded(t) if i.kind != "reasoning"]
+            assert {item.id for item in produced} <= set(recorded.context(history.turns[-1]))
+        assert b"sk-x" not in path.read_bytes()
+        assert check(path).turns == 30
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "kind"),
+    [
+        (b'HTTP/1.1 503 Busy\r\nContent-Length: 21\r\n\r\n{"error":"overloaded"}', 503, "overloaded"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b'41\r\ndata: {"choices":[{"index":0,"delta":{"content":"half of it"}}]}\n\r\n',
+            200,
+            "stream_broken",
+        ),
+    ],
+)
+async def test_errors_and_broken_streams_are_recorded_as_such(
+    tmp_path: Path, answer: bytes, status: int, kind: str
+) -> None:
+    recording = Recording(tmp_path)
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+    async with (
+        _answering(lambda _: answer) as server,
+        _proxy(server, recording) as url,
+        httpx.AsyncClient() as client,
+    ):
+        try:
+            response = await client.post(f"{url}/chat/completions", json=body)
+            assert response.status_code == status
+        except httpx.RemoteProtocolError:
+            assert kind == "stream_broken"
+        await asyncio.sleep(0.05)
+    with Trace.open(recording.paths[0]) as trace:
+        assert trace.turns[0].finish_reason == "error"
+        [failure] = [item.record["failure"] for item in trace.items() if item.kind == "opaque"]
+        assert failure["kind"] == kind
+
+
+async def test_bytes_pass_unchanged_and_other_endpoints_are_kept_raw(tmp_path: Path) -> None:
+    seen: list[bytes] = []
+    events = b'event: message_start\ndata: {"type":"message_start"}\n\nevent: ping\ndata: {"type":"ping"}\n\n'
+    reply = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s" % (
+        len(events),
+        events,
+    )
+
+    def answer(request: bytes) -> bytes:
+        seen.append(request)
+        return reply
+
+    recording = Recording(tmp_path)
+    body = b'{"model": "claude",  "messages": [{"role":"user","content":"h\\u00e9"}]}'
+    async with _answering(answer) as server, _proxy(server, recording) as url, httpx.AsyncClient() as client:
+        headers = {"x-api-key": "secret-key", "cookie": "a=b"}
+        response = await client.post(f"{url}/messages?beta=1", content=body, headers=headers)
+        assert response.content == events
+    assert seen[0].endswith(b"\r\n\r\n" + body) and b"POST /v1/messages?beta=1" in seen[0]
+    assert b"secret-key" in seen[0]
+    text = recording.paths[0].read_text()
+    assert "secret-key" not in text and "a=b" not in text
+    with Trace.open(recording.paths[0]) as trace:
+        [item] = trace.items()
+        assert item.kind == "opaque" and item.record["response"].encode() == events
+
+
+async def test_subagents_are_threads_and_other_conversations_other_traces(tmp_path: Path) -> None:
+    prompt = "Look into the parser of this project."
+
+    def answer(request: bytes) -> bytes:
+        message: dict[str, Any] = {"role": "assistant", "content": "done"}
+        if b"Fix it" in request and b'"role":"tool"' not in request:
+            call = {"name": "spawn_agent", "arguments": orjson.dumps({"message": prompt}).decode()}
+            message = {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "c1", "type": "function", "function": call}],
+            }
+        body = orjson.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+        return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
+            len(body),
+            body,
+        )
+
+    recording = Recording(tmp_path)
+    async with _answering(answer) as server, _proxy(server, recording) as url, httpx.AsyncClient() as client:
+        for text in ("Fix it", prompt, "Something else entirely"):
+            body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+            assert (await client.post(f"{url}/chat/completions", json=body)).status_code == 200
+    assert len(recording.paths) == 2
+    with Trace.open(recording.paths[0]) as trace:
+        assert [turn.thread for turn in trace.turns] == ["main", "thread-2"]
+        [sub] = trace.threads
+        assert sub.parent == "main" and sub.parent_call is not None
+        assert trace.item(sub.parent_call).kind == "tool_call"
+
+
+async def test_an_upstream_that_is_not_there_is_a_clear_answer(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    async with _proxy("http://127.0.0.1:9", recording) as url, httpx.AsyncClient() as client:
+        body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+        response = await client.post(f"{url}/chat/completions", json=body)
+        assert response.status_code == 502 and "cannot be reached" in response.json()["error"]["message"]
+    with pytest.raises(TraceError, match="a URL like"):
+        upstream("localhost:8000")
+
+
+async def test_redaction_removes_secrets_and_home_paths(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.txt"
+    rules.write_text("Project Falcon => the project\n")
+    secret = "ghp_" + "a1B2" * 9
+    text = f"cd /home/mary/work; export T={secret}  # Project Falcon"
+    body = orjson.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]})
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
+        len(body),
+        body,
+    )
+    recording = Recording(tmp_path / "out", redactor(rules))
+    async with (
+        _answering(lambda _: answer) as server,
+        _proxy(server, recording) as url,
+        httpx.AsyncClient() as client,
+    ):
+        ask = {"model": "m", "messages": [{"role": "user", "content": text}]}
+        assert (await client.post(f"{url}/chat/completions", json=ask)).json()["choices"][0]["message"][
+            "content"
+        ] == text
+    written = recording.paths[0].read_text()
+    assert secret not in written and "mary" not in written and "Falcon" not in written
+    assert "/home/user/work" in written
+    rules.write_text("(unclosed\n")
+    with pytest.raises(TraceError, match="line 1"):
+        redactor(rules)
