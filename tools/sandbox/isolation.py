@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any, Protocol
 
 from replayer.errors import MissingPartError
 from replayer.tools.sandbox.archive import BOOT
+from replayer.tools.sandbox.guest.tree import clear_unknown
 from replayer.tools.sandbox.types import Grade, Limits
 
 NOBODY = 65534
@@ -102,13 +106,56 @@ class Room:
         }
 
 
+class PrivateFolder:
+    """A temporary folder that is locked while it is in use: what a killed process left is removed by the next."""
+
+    PREFIX = "replayer-sandbox-"
+
+    def __init__(self) -> None:
+        for left in Path(tempfile.gettempdir()).glob(f"{self.PREFIX}*"):
+            remove_unlocked(left)
+        self.path = Path(tempfile.mkdtemp(prefix=self.PREFIX))
+        self.root = self.path / "workspace"
+        self.root.mkdir()
+        self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        if os.geteuid() == 0:
+            os.chown(self.path, NOBODY, NOBODY)
+            os.chown(self.root, NOBODY, NOBODY)
+
+    def remove(self) -> None:
+        remove_tree(self.path)
+        os.close(self._lock)
+
+
+def remove_unlocked(folder: Path) -> None:
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        remove_tree(folder)
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(lock)
+
+
+def remove_tree(folder: Path) -> None:
+    """Of any depth, never through a link; nothing runs in it any more."""
+    with contextlib.suppress(OSError):
+        clear_unknown(str(folder), {})
+        folder.rmdir()
+
+
 @dataclass(frozen=True, slots=True)
 class Started:
     """A running worker. `root` is the workspace as the guest names it."""
 
     process: subprocess.Popen[bytes]
     root: str
-    home: Path | None = None
+    home: PrivateFolder | None = None
     """A folder on the host that must go when the sandbox goes (weak modes only)."""
 
 

@@ -6,14 +6,12 @@ The host's process list stays visible and totals of memory are watched only: gra
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import subprocess
-import tempfile
 from pathlib import Path
 
 from replayer.tools.sandbox import seccomp
-from replayer.tools.sandbox.isolation import NOBODY, Room, Started, dropped, interpreter
+from replayer.tools.sandbox.isolation import PrivateFolder, Room, Started, dropped, interpreter
 from replayer.tools.sandbox.types import Grade
 
 CREATE_RULESET, VERSION_FLAG = 444, 1
@@ -50,31 +48,26 @@ class Landlock:
         return None
 
     def start(self, room: Room) -> Started:
-        home = Path(tempfile.mkdtemp(prefix="replayer-sandbox-"))
-        root = home / "workspace"
-        root.mkdir()
-        if os.geteuid() == 0:
-            os.chown(home, NOBODY, NOBODY)
-            os.chown(root, NOBODY, NOBODY)
+        home = PrivateFolder()
         python = interpreter()
         program = str(python.prefix / "bin" / Path(python.path).name) if python.prefix else python.path
         read = [*READ, *(str(one) for one in (python.prefix, room.packages) if one)]
         confinement = {
-            "landlock": {"read": read, "write": [str(home), *DEVICES]},
+            "landlock": {"read": read, "write": [str(home.path), *DEVICES]},
             "seccomp": seccomp.program(families=()).hex(),
         }
         process = subprocess.Popen(
-            room.worker(program, str(root), (), confinement),
+            room.worker(program, str(home.root), (), confinement),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             pass_fds=room.descriptors,
-            cwd=root,
-            env={**room.environment(), "HOME": str(home), "TMPDIR": str(home)},
+            cwd=home.root,
+            env={**room.environment(), "HOME": str(home.path), "TMPDIR": str(home.path)},
             start_new_session=True,
             **dropped(),
         )
-        return Started(process, str(root), home)
+        return Started(process, str(home.root), home)
 
 
 def abi() -> int:

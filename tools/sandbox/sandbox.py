@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from replayer.errors import MissingPartError
+from replayer.errors import MissingPartError, TraceError
 from replayer.tools.sandbox.archive import archive
 from replayer.tools.sandbox.bubblewrap import memory_file
 from replayer.tools.sandbox.isolation import Isolation, Room, Started
@@ -95,6 +94,8 @@ class Sandbox:
             reason = await sandbox._stop()
             if isinstance(error, SandboxLost | TimeoutError):
                 raise MissingPartError(f"{isolation.name} does not start here: {reason or error}") from error
+            if isinstance(error, FileError):
+                raise TraceError(f"the workspace cannot be made in the sandbox: {error}") from error
             raise
         return sandbox
 
@@ -215,7 +216,7 @@ class Sandbox:
             if process.stderr:
                 process.stderr.close()
             if self._started.home:
-                await asyncio.to_thread(shutil.rmtree, self._started.home, ignore_errors=True)
+                await asyncio.to_thread(self._started.home.remove)
         return said
 
     async def __aenter__(self) -> Sandbox:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import platform
 import subprocess
-import tempfile
 from pathlib import Path
 
-from replayer.tools.sandbox.isolation import Room, Started, interpreter
+from replayer.tools.sandbox.isolation import PrivateFolder, Room, Started, interpreter
 from replayer.tools.sandbox.types import Grade
 
 
@@ -21,19 +20,17 @@ class ThrowAway:
         return None if platform.system() == "Linux" else "the container mode needs Linux"
 
     def start(self, room: Room) -> Started:
-        home = Path(tempfile.mkdtemp(prefix="replayer-sandbox-"))
-        root = home / "workspace"
-        root.mkdir()
+        home = PrivateFolder()
         python = interpreter()
         prefix = str(python.prefix / "bin" / Path(python.path).name) if python.prefix else python.path
         process = subprocess.Popen(
-            room.worker(prefix, str(root), ()),
+            room.worker(prefix, str(home.root), ()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             pass_fds=room.descriptors,
-            cwd=root,
-            env={**room.environment(), "HOME": str(home), "TMPDIR": str(home)},
+            cwd=home.root,
+            env={**room.environment(), "HOME": str(home.path), "TMPDIR": str(home.path)},
             start_new_session=True,
         )
-        return Started(process, str(root), home)
+        return Started(process, str(home.root), home)

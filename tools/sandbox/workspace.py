@@ -7,10 +7,12 @@ import fcntl
 import hashlib
 import io
 import json
+import lzma
 import os
 import stat
 import subprocess
 import tarfile
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,9 +21,22 @@ from replayer.errors import PlanError, TraceError
 
 FIXED_TIME = 1_700_000_000
 """Modification time of every file that comes without one, so that two runs see the same tree."""
+LATEST = (1 << 33) - 1
 MOST_BYTES, MOST_FILES = 1 << 30, 200_000
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 ROOT = "/workspace"
+
+DAMAGE = (
+    OSError,
+    tarfile.TarError,
+    EOFError,
+    KeyError,
+    ValueError,
+    RecursionError,
+    zlib.error,
+    lzma.LZMAError,
+)
+"""Everything that tarfile and the decompressors raise for bytes that are no sound archive."""
 
 QUIET_GIT = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"),
@@ -78,7 +93,7 @@ class Workspace:
         try:
             with tarfile.open(fileobj=io.BytesIO(unpacked(path))) as archive:
                 return cls(with_parents(dict(tar_entries(archive, path))), **more)
-        except (OSError, tarfile.TarError, EOFError) as error:
+        except DAMAGE as error:
             raise TraceError(f"{path}: the workspace archive cannot be read: {error}") from error
 
     @classmethod
@@ -130,7 +145,9 @@ def with_parents(
     whole = dict(entries)
     for path in [*entries, ""]:
         for parent in [*(str(one) for one in PurePosixPath(path).parents), ""]:
-            whole.setdefault("" if parent == "." else parent, ("d", 0o755, FIXED_TIME * 10**9, b""))
+            folder = whole.setdefault("" if parent == "." else parent, ("d", 0o755, FIXED_TIME * 10**9, b""))
+            if folder[0] != "d":
+                raise TraceError(f"the workspace has {parent!r} both as a file and as a folder")
     return whole
 
 
@@ -139,7 +156,8 @@ def unpacked(path: Path) -> bytes:
     if data[:4] == b"\x28\xb5\x2f\xfd":
         import zstandard
 
-        return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+            return reader.read(MOST_BYTES)
     return data
 
 
@@ -164,7 +182,7 @@ def tar_entries(archive: tarfile.TarFile, source: Path) -> Iterable[tuple[str, t
 
 
 def tar_entry(archive: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[str, int, int, bytes] | None:
-    mtime = int(member.mtime) * 10**9
+    mtime = min(max(int(member.mtime), 0), LATEST) * 10**9
     if member.isdir():
         return "d", member.mode & 0o777 | 0o700, mtime, b""
     if member.issym():
