@@ -80,9 +80,11 @@ def follow(job: Job, *, plain: bool) -> int:
             return _failed(runner, errors)
         if plain:
             return _watch_bars(job, runner, errors)
-        from replayer.tui.watch import watch_live
+        from replayer.tui.watch import watch
 
-        watch_live(job.folder)
+        if watch([job.folder]) == "stop":
+            runner.send_signal(signal.SIGINT)
+            runner.wait()
         return _after_screen(job, runner, errors)
 
 

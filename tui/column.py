@@ -52,7 +52,7 @@ class LaneColumn(Vertical):
         self._banner = Static(markup=False, classes="banner")
         self._stream = Static(markup=False, classes="stream")
         self._rows = Static(markup=False, classes="rows")
-        self.reasons: list[str] = []
+        self.reasons: list[tuple[str, str]] = []
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -94,7 +94,8 @@ class LaneColumn(Vertical):
                 (" ▲" if better else "  ", "$success bold"),
                 "\n",
             ]
-            self.reasons.append(cell.reason)
+            if cell.reason:
+                self.reasons.append((row.label, cell.reason))
         return content(*spans[:-1])
 
 

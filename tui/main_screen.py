@@ -12,8 +12,9 @@ from textual.widgets import Footer, Static
 
 from replayer.compare import compare
 from replayer.tui.column import LaneColumn
+from replayer.tui.dialogs import TextDialog
 from replayer.tui.source import Frame
-from replayer.tui.text import content, fit
+from replayer.tui.text import Span, content, fit
 from replayer.view import LaneView, RunView
 
 
@@ -24,7 +25,6 @@ class MainScreen(Screen[None]):
         Binding("left,h", "scroll(-1)", "lanes", show=False),
         Binding("right,l", "scroll(1)", "lanes", show=False),
         Binding("u", "why", "Why –?"),
-        Binding("p", "pin", "Pin stream"),
     ]
 
     DEFAULT_CSS = """
@@ -68,6 +68,16 @@ class MainScreen(Screen[None]):
             return
         self._compared_steps = steps
         self._best = better_lanes(frame.view)
+
+    def action_why(self) -> None:
+        """Explain every dash of every column."""
+        spans: list[Span | str] = [("figures that are unknown\n", "bold $primary")]
+        for column in self._columns.values():
+            for row, reason in column.reasons:
+                spans.append(f"{column.lane} · {row.strip()}: {reason}\n")
+        self.app.push_screen(
+            TextDialog(content(*spans) if len(spans) > 1 else content("every figure is known"))
+        )
 
     def action_scroll(self, by: int) -> None:
         area = self.query_one("#lanes", HorizontalScroll)

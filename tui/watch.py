@@ -9,11 +9,8 @@ from replayer.tui.app import ReplayerApp
 from replayer.tui.source import RunSource, merged
 
 
-def watch_live(folder: Path) -> str:
-    """Show one run until the user leaves; "stop" when the user wants the run ended, else "leave"."""
-    return watch([folder])
-
-
 def watch(folders: Sequence[Path]) -> str:
+    """Show runs until the user leaves; "stop" when the user wants the run ended, else "leave"."""
     sources = [RunSource(folder) for folder in folders]
-    return ReplayerApp(lambda: merged([source.poll() for source in sources])).run() or "leave"
+    app = ReplayerApp(lambda: merged([source.poll() for source in sources]), list(folders))
+    return app.run() or "leave"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from replayer.front import stop
 from replayer.journal import find_run
 
 
@@ -19,5 +20,8 @@ class Command:
     def run(self, args: argparse.Namespace) -> int:
         from replayer.tui.watch import watch
 
-        watch([find_run(name) for name in args.runs])
+        folders = [find_run(name) for name in args.runs]
+        if watch(folders) == "stop":
+            for folder in folders:
+                stop(folder)
         return 0

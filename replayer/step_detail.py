@@ -1,0 +1,137 @@
+"""All that a run folder holds on one step, of every lane: for the step screen and the reproducer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer.errors import RunFolderError
+from replayer.history import RecordedHistory
+from replayer.traces.reader import Trace
+from replayer.traces.schema import AnyItem
+from replayer.view import RunView
+
+
+@dataclass(slots=True)
+class LaneStep:
+    """What one lane did at a step; the values are the journal's events as dictionaries."""
+
+    lane: str
+    attempt: int
+    reply: dict[str, Any] | None = None
+    verdict: dict[str, Any] | None = None
+    alarms: list[dict[str, Any]] = field(default_factory=list)
+    tool_runs: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+
+    def finding(self, signal: str) -> dict[str, Any] | None:
+        return next((f["finding"] for f in self.findings if f["signal"] == signal), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StepDetail:
+    """`new_messages` are those that the turn before was not yet sent."""
+
+    trace: str
+    repeat: int
+    step: int
+    turn: int
+    messages: list[dict[str, Any]]
+    new_messages: list[dict[str, Any]]
+    recorded: tuple[AnyItem, ...]
+    lanes: dict[str, LaneStep]
+
+
+def step_detail(folder: Path, view: RunView, trace: str, repeat: int, step: int) -> StepDetail:
+    """Raises RunFolderError when the run has no such step."""
+    lanes = {lane.name: lane_step(folder, view, lane.name, trace, repeat, step) for lane in view.lanes}
+    turn = next(
+        (
+            attempt.steps[step].turn
+            for lane in view.lanes
+            for attempt in lane.attempts
+            if (attempt.trace, attempt.repeat) == (trace, repeat) and step in attempt.steps
+        ),
+        None,
+    )
+    if turn is None:
+        raise RunFolderError(f"{folder} has no step {step + 1} of {trace}, repeat {repeat}")
+    history = open_history(folder, view, trace)
+    messages = history.messages(turn)
+    before = history.messages(history.turns[step - 1]) if step else []
+    return StepDetail(
+        trace=trace,
+        repeat=repeat,
+        step=step,
+        turn=turn,
+        messages=messages,
+        new_messages=messages[_shared(before, messages) :],
+        recorded=history.recorded(turn),
+        lanes={name: found for name, found in lanes.items() if found is not None},
+    )
+
+
+def _shared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> int:
+    shared = 0
+    for a, b in zip(before, after, strict=False):
+        if a != b:
+            break
+        shared += 1
+    return shared
+
+
+def open_history(folder: Path, view: RunView, trace: str) -> RecordedHistory:
+    """The recorded history of a run's trace, in the run's dialect."""
+    path = next((folder / "traces").glob(f"{trace}.trace.jsonl*"), None)
+    if path is None:
+        raise RunFolderError(f"{folder} holds no copy of the trace {trace!r}")
+    return RecordedHistory(Trace.open(path), view.plan.get("dialect", "openai-verbatim"))
+
+
+def lane_step(folder: Path, view: RunView, lane: str, trace: str, repeat: int, step: int) -> LaneStep | None:
+    """One lane's events of a step, of the counted attempt; None where it never got there."""
+    attempts = [
+        attempt
+        for view_lane in view.lanes
+        if view_lane.name == lane
+        for attempt in view_lane.attempts
+        if (attempt.trace, attempt.repeat) == (trace, repeat)
+    ]
+    if not attempts or step not in attempts[0].steps:
+        return None
+    chosen = attempts[0]
+    found = LaneStep(lane=lane, attempt=chosen.number)
+    for event in _events(folder, chosen.cell, chosen.number, step):
+        _take(found, event)
+    return found
+
+
+def _events(folder: Path, cell: str, attempt: int, step: int) -> Iterator[dict[str, Any]]:
+    """A step's lines, found by their bytes: most of a journal is other steps."""
+    with (folder / "journal.jsonl").open("rb") as stream:
+        for line in stream:
+            if cell.encode() not in line:
+                continue
+            values = orjson.loads(line)
+            if (values.get("cell"), values.get("attempt"), values.get("step")) == (cell, attempt, step):
+                yield values
+
+
+def _take(found: LaneStep, event: dict[str, Any]) -> None:
+    match event["type"]:
+        case "step_finished":
+            found.reply = event
+        case "verdict":
+            found.verdict = event
+        case "alarm":
+            found.alarms.append(event)
+        case "tool_run":
+            found.tool_runs.append(event)
+        case "signal":
+            found.findings.append(event)
+        case _:
+            pass
