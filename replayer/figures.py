@@ -9,6 +9,7 @@ from typing import Any
 
 from replayer.stats import quantile, wilson
 from replayer.steps import Attempt, StepFacts, bin_ms
+from replayer.telemetry_figures import server_figures, speed_bands
 from replayer.view import LaneView, RunView
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -34,6 +35,8 @@ def lane_figures(lane: LaneView) -> dict[str, Any]:
     """Shapes as in the command-line reference. A figure that is not known is None, never 0."""
     attempts = lane.attempts
     steps = [step for step in all_steps(attempts) if step.total_ns is not None]
+    counted = tokens(steps)
+    server = server_figures(lane.telemetry, counted["completion"], counted["prompt"])
     return {
         "lane": lane.name,
         "kind": lane.kind,
@@ -50,8 +53,10 @@ def lane_figures(lane: LaneView) -> dict[str, Any]:
         "e2e_ms": milliseconds(step.total_ns for step in steps if step.error is None and not step.stopped),
         "decode_tok_s": decode_speed(steps),
         "prefill_tok_s": prefill_speed(steps),
-        "tokens": tokens(steps),
-        "acceptance": acceptance(steps),
+        "tokens": counted,
+        "acceptance": acceptance(steps, server),
+        "bands": speed_bands(steps, lane.telemetry),
+        "server": server,
         "kv": kv(lane),
         "errors": dict(sorted(Counter(step.error for step in steps if step.error).items())),
         "retries": sum(step.retries for step in steps),
@@ -200,13 +205,15 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def acceptance(steps: Sequence[StepFacts]) -> dict[str, Any] | None:
-    """Share of drafted tokens that were accepted, from the engine's own counts per request."""
+def acceptance(steps: Sequence[StepFacts], server: dict[str, Any] | None = None) -> dict[str, Any] | None:
+    """Share of drafted tokens that were accepted: the engine's counts per request, else its counters over the run."""
+    counters: dict[str, Any] | None = server["acceptance"] if server else None
     known = [step for step in steps if step.drafted]
     if not known:
-        return None
+        return counters
     drafted = sum(step.drafted or 0 for step in known)
-    return {"rate": sum(step.accepted or 0 for step in known) / drafted, "length": None, "source": "usage"}
+    length = counters["length"] if counters else None
+    return {"rate": sum(step.accepted or 0 for step in known) / drafted, "length": length, "source": "usage"}
 
 
 def kv(lane: LaneView) -> dict[str, Any] | None:

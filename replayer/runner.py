@@ -11,14 +11,13 @@ import platform
 import resource
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from replayer import __version__
 from replayer.cell import CellContext, replay_recorded
-from replayer.engines.base import TelemetrySample
 from replayer.errors import PlanError, ReplayerError
 from replayer.events import (
     AnyEvent,
@@ -40,6 +39,7 @@ from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan, batches, cells
 from replayer.progress import Attempts, attempts_so_far
 from replayer.telemetry import sample_loop
+from replayer.telemetry_gpu import open_gpu
 from replayer.tools.validation import Validator
 from replayer.traces.reader import Trace
 
@@ -312,20 +312,28 @@ def _plain(facts: Any) -> dict[str, Any]:
     return dataclasses.asdict(facts)
 
 
-def _sampler(run: Run, lane: str, instance: Instance) -> Callable[[TelemetrySample], None]:
-    def emit(sample: TelemetrySample) -> None:
-        known = {name: value for name, value in _plain(sample).items() if value is not None}
-        run.journal.append(TelemetryRead(lane=lane, instance=instance.engine.base_url, sample=known))
+def _sampler(run: Run, lane: str, instance: Instance) -> Callable[[dict[str, Any]], None]:
+    def emit(sample: dict[str, Any]) -> None:
+        run.journal.append(TelemetryRead(lane=lane, instance=instance.engine.base_url, sample=sample))
 
     return emit
+
+
+def _sampling(run: Run, lane: Lane, instance: Instance) -> Coroutine[Any, Any, None]:
+    """The lane's facts may name a DCGM exporter (`facts = { dcgm = URL }`)."""
+    return sample_loop(
+        instance.engine,
+        run.plan.telemetry_interval,
+        _sampler(run, lane.name, instance),
+        gpu=open_gpu(instance.engine.base_url, lane.plan.facts.get("dcgm")),
+        log=instance.launched.log if instance.launched is not None else None,
+    )
 
 
 @contextlib.asynccontextmanager
 async def _telemetry(run: Run, names: set[str]) -> AsyncIterator[None]:
     tasks = [
-        asyncio.ensure_future(
-            sample_loop(instance.engine, run.plan.telemetry_interval, _sampler(run, name, instance))
-        )
+        asyncio.ensure_future(_sampling(run, run.lanes[name], instance))
         for name in sorted(names)
         for instance in run.lanes[name].instances
     ]

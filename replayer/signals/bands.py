@@ -1,0 +1,178 @@
+"""Does a speed fall into separate bands, and does draft acceptance explain them?
+
+Windows are split in two at the point that explains most of their variance (Otsu 1979). The halves are bands only if
+they stand apart: Ashman's D, the distance of their medians in units of their robust spread, is at least 4 (one normal
+distribution cut in half has 2.7, a uniform one 3.5), their distance is at least 4 % of the mean speed, each holds a
+tenth of the windows, and a uniform sample of the same size splits so well in at most 2 % of 200 seeded draws. Each half
+is then tried again. Fewer than 8 windows cannot pass that last test; there, up to 20 % is enough where acceptance splits
+at the same place. What acceptance explains is the squared correlation of speed and acceptance over the windows, beside
+the same figure for load.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+VERSION = 1
+LEAST_D = 4.0
+LEAST_DISTANCE = 0.04
+LEAST_SHARE = 0.1
+LARGEST_P = 0.02
+FEW = 8
+LARGEST_P_OF_FEW = 0.2
+DRAWS = 200
+MOST_BANDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Speed (tokens/s) over a piece of a run, with what may explain it: acceptance (0..1) and load (requests)."""
+
+    speed: float
+    acceptance: float | None = None
+    load: float | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Speeds from `low` to `high`; `share` of all windows; `acceptance` is the mean of its windows."""
+
+    low: float
+    high: float
+    median: float
+    share: float
+    acceptance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """One band means: no separate bands. `explained_by_*` are shares of the variance of speed, None if unknown."""
+
+    windows: int
+    bands: tuple[Band, ...]
+    explained_by_acceptance: float | None
+    explained_by_load: float | None
+    few: bool
+    """Fewer than 8 windows: what they show may be chance."""
+
+    def as_data(self) -> dict[str, Any]:
+        return {"version": VERSION, **asdict(self), "bands": [asdict(band) for band in self.bands]}
+
+
+def find_bands(windows: Sequence[Window]) -> Bands:
+    groups = _split(sorted(windows, key=lambda window: window.speed), len(windows)) if windows else []
+    return Bands(
+        windows=len(windows),
+        bands=tuple(_band(group, len(windows)) for group in groups),
+        explained_by_acceptance=_explained([(w.acceptance, w.speed) for w in windows]),
+        explained_by_load=_explained([(w.load, w.speed) for w in windows]),
+        few=len(windows) < FEW,
+    )
+
+
+def _split(windows: list[Window], total: int, depth: int = 0) -> list[list[Window]]:
+    """Sorted windows as one or more groups."""
+    speeds = [window.speed for window in windows]
+    cut = best_cut(speeds)
+    if cut is None or 2**depth >= MOST_BANDS or not _apart(windows, cut, total):
+        return [windows]
+    return _split(windows[:cut], total, depth + 1) + _split(windows[cut:], total, depth + 1)
+
+
+def best_cut(ordered: Sequence[float]) -> int | None:
+    """Where the between-group variance is largest; None without two different values."""
+    n, total = len(ordered), sum(ordered)
+    best, at, left = 0.0, None, 0.0
+    for size in range(1, n):
+        left += ordered[size - 1]
+        if ordered[size] == ordered[size - 1]:
+            continue
+        between = (left / size - (total - left) / (n - size)) ** 2 * size * (n - size)
+        if between > best:
+            best, at = between, size
+    return at
+
+
+def _apart(windows: list[Window], cut: int, total: int) -> bool:
+    speeds = [window.speed for window in windows]
+    low, high = speeds[:cut], speeds[cut:]
+    if min(len(low), len(high)) < max(2, LEAST_SHARE * total):
+        return False
+    distance = _median(high) - _median(low)
+    if distance < LEAST_DISTANCE * sum(speeds) / len(speeds) or separation(low, high) < LEAST_D:
+        return False
+    few = len(windows) < FEW and _splits_acceptance(windows, cut)
+    return _chance(speeds, cut) <= (LARGEST_P_OF_FEW if few else LARGEST_P)
+
+
+def _splits_acceptance(windows: list[Window], cut: int) -> bool:
+    low = [window.acceptance for window in windows[:cut] if window.acceptance is not None]
+    high = [window.acceptance for window in windows[cut:] if window.acceptance is not None]
+    return bool(low and high) and (max(low) < min(high) or max(high) < min(low))
+
+
+def separation(low: Sequence[float], high: Sequence[float]) -> float:
+    """Ashman's D with medians and robust spreads (1.4826 times the median absolute deviation)."""
+    spread = math.sqrt((_spread(low) ** 2 + _spread(high) ** 2) / 2)
+    distance = _median(high) - _median(low)
+    return distance / spread if spread else math.inf
+
+
+def _chance(speeds: Sequence[float], cut: int) -> float:
+    """How often a uniform sample of this size is split as well."""
+    seen = _gain(speeds, cut)
+    rng = random.Random(len(speeds))
+    hits = 0
+    for _ in range(DRAWS):
+        draw = sorted(rng.random() for _ in range(min(len(speeds), 200)))
+        draw_cut = best_cut(draw)
+        hits += draw_cut is not None and _gain(draw, draw_cut) >= seen
+    return hits / DRAWS
+
+
+def _gain(ordered: Sequence[float], cut: int) -> float:
+    """Share of the variance that the cut explains."""
+    mean = sum(ordered) / len(ordered)
+    whole = sum((value - mean) ** 2 for value in ordered)
+    parts = (ordered[:cut], ordered[cut:])
+    between = sum(len(part) * (sum(part) / len(part) - mean) ** 2 for part in parts)
+    return between / whole if whole else 0.0
+
+
+def _band(group: Sequence[Window], total: int) -> Band:
+    known = [window.acceptance for window in group if window.acceptance is not None]
+    speeds = [window.speed for window in group]
+    return Band(
+        low=speeds[0],
+        high=speeds[-1],
+        median=_median(speeds),
+        share=len(group) / total,
+        acceptance=sum(known) / len(known) if known else None,
+    )
+
+
+def _explained(pairs: Sequence[tuple[float | None, float]]) -> float | None:
+    """Squared correlation; None with fewer than 3 known pairs or where one side never varies."""
+    known = [(x, y) for x, y in pairs if x is not None]
+    if len(known) < 3:
+        return None
+    mean_x, mean_y = (sum(values) / len(known) for values in zip(*known, strict=True))
+    xx = sum((x - mean_x) ** 2 for x, _ in known)
+    yy = sum((y - mean_y) ** 2 for _, y in known)
+    xy = sum((x - mean_x) * (y - mean_y) for x, y in known)
+    return xy * xy / (xx * yy) if xx > 0 and yy > 0 else None
+
+
+def _median(ordered: Sequence[float]) -> float:
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def _spread(ordered: Sequence[float]) -> float:
+    centre = _median(ordered)
+    return 1.4826 * _median(sorted(abs(value - centre) for value in ordered))

@@ -1,0 +1,125 @@
+"""Cumulative counters as what happened between two readings, over restarts of the engine."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+COUNTERS = (
+    "prompt_tokens",
+    "cached_tokens",
+    "prefix_queries",
+    "generated_tokens",
+    "preempted",
+    "drafts",
+    "drafted",
+    "accepted",
+    "external_cached_tokens",
+)
+"""Fields of a TelemetrySample that only grow while a server lives."""
+
+Sample = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Deltas:
+    """What the server counted over some readings. `counters` holds only what it reports."""
+
+    seconds: float = 0.0
+    readings: int = 0
+    missing: int = 0
+    """Readings that failed; `why` keeps their reasons."""
+    why: tuple[str, ...] = ()
+    resets: int = 0
+    """Times a counter fell: the server was restarted or its counters cleared. What it counted between the last
+    reading and that is lost, so every figure is then a lower bound."""
+    counters: dict[str, float] = field(default_factory=dict)
+    per_position: tuple[float, ...] | None = None
+
+    @property
+    def complete(self) -> bool:
+        return self.resets == 0 and self.missing == 0 and self.readings >= 2
+
+    def rate(self, part: str, whole: str) -> float | None:
+        """A share from counts, None where either is unknown or nothing was counted."""
+        if part not in self.counters or not self.counters.get(whole):
+            return None
+        return self.counters[part] / self.counters[whole]
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        return self.rate("accepted", "drafted")
+
+    @property
+    def acceptance_length(self) -> float | None:
+        """Mean tokens per verification step: 1 + accepted / drafts, as vLLM defines it."""
+        accepted = self.rate("accepted", "drafts")
+        return None if accepted is None else 1 + accepted
+
+    @property
+    def hit_rate(self) -> float | None:
+        return self.rate("cached_tokens", "prefix_queries")
+
+
+def deltas(samples: Sequence[Sample]) -> Deltas:
+    """Over the readings of one instance, in order."""
+    good = [sample for sample in samples if "missing" not in sample]
+    why = tuple(dict.fromkeys(str(sample["missing"]) for sample in samples if "missing" in sample))
+    counters: dict[str, float] = {}
+    resets = 0
+    for before, after in itertools.pairwise(good):
+        fell = any(after[name] < before[name] for name in COUNTERS if name in before and name in after)
+        resets += fell
+        for name in COUNTERS:
+            if name in after and name in before:
+                counters[name] = counters.get(name, 0.0) + after[name] - (0.0 if fell else before[name])
+    return Deltas(
+        seconds=good[-1]["at"] - good[0]["at"] if good else 0.0,
+        readings=len(good),
+        missing=len(samples) - len(good),
+        why=why,
+        resets=resets,
+        counters=counters,
+        per_position=_positions(good) if not resets else None,
+    )
+
+
+def _positions(good: Sequence[Sample]) -> tuple[float, ...] | None:
+    """Accepted tokens per draft position; a page lists a position only once it was seen."""
+    known = [sample["accepted_per_position"] for sample in good if sample.get("accepted_per_position")]
+    if not known:
+        return None
+    first, last = known[0], known[-1]
+    start = (
+        tuple(first) + (0.0,) * (len(last) - len(first)) if len(known) == len(good) else (0.0,) * len(last)
+    )
+    return tuple(after - before for before, after in zip(start, last, strict=False))
+
+
+def merge(parts: Sequence[Deltas]) -> Deltas:
+    """Several instances of one lane as one."""
+    counters: dict[str, float] = {}
+    for part in parts:
+        for name, value in part.counters.items():
+            counters[name] = counters.get(name, 0.0) + value
+    return Deltas(
+        seconds=max((part.seconds for part in parts), default=0.0),
+        readings=sum(part.readings for part in parts),
+        missing=sum(part.missing for part in parts),
+        why=tuple(dict.fromkeys(reason for part in parts for reason in part.why)),
+        resets=sum(part.resets for part in parts),
+        counters=counters,
+        per_position=parts[0].per_position if len(parts) == 1 else None,
+    )
+
+
+def foreign_tokens(server: float | None, ours: float | None, *, tolerance: float = 0.0) -> float | None:
+    """Tokens that the server counted and we did not ask for: somebody else uses it, or a warm-up request ran.
+
+    None where either side is unknown; 0 within `tolerance` tokens.
+    """
+    if server is None or ours is None:
+        return None
+    return server - ours if abs(server - ours) > tolerance else 0.0
