@@ -52,6 +52,7 @@ def lane_figures(lane: LaneView) -> dict[str, Any]:
         "itl_ms": gap_quantiles(attempts),
         "e2e_ms": milliseconds(step.total_ns for step in steps if step.error is None and not step.stopped),
         "decode_tok_s": decode_speed(steps),
+        "server_decode_tok_s": server_decode_speed(steps),
         "prefill_tok_s": prefill_speed(steps),
         "tokens": counted,
         "acceptance": acceptance(steps, server),
@@ -174,8 +175,14 @@ def decode_speed(steps: Sequence[StepFacts]) -> dict[str, float | None]:
     speeds = sorted(step.decode_tok_s for step in steps if step.decode_tok_s is not None)
     counted = [step for step in steps if step.decode_tok_s is not None]
     seconds = sum(step.decode_ns or 0 for step in counted) / 1e9
-    total = sum((step.completion_tokens or 1) - 1 for step in counted)
+    total = sum(step.decoded_tokens or 0 for step in counted)
     return {"value": _share(total, seconds)} | {name: quantile(speeds, q) for name, q in QUANTILES.items()}
+
+
+def server_decode_speed(steps: Sequence[StepFacts]) -> dict[str, float | None] | None:
+    """The engine's own decode speed per reply, kept apart from the client's; None where it states none."""
+    speeds = sorted(step.server_tok_s for step in steps if step.server_tok_s is not None)
+    return {name: quantile(speeds, q) for name, q in QUANTILES.items()} if speeds else None
 
 
 def prefill_speed(steps: Sequence[StepFacts]) -> dict[str, float | None]:

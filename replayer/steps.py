@@ -17,6 +17,8 @@ from replayer.events import (
     VerdictGiven,
 )
 from replayer.packing import gaps_us
+from replayer.signals.acceptance import acceptance
+from replayer.signals.speed import server_speed
 
 _BIN = math.log(1.01)
 """Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
@@ -44,7 +46,7 @@ class StepFacts:
     ttft_ns: int | None = None
     total_ns: int | None = None
     decode_ns: int | None = None
-    """From the first to the last delta."""
+    """From the first delta to the end of the stream: the last tokens of a call are markup that delivers no delta."""
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     completion_tokens: int | None = None
@@ -64,6 +66,8 @@ class StepFacts:
     divergent: int = 0
     """Tool runs whose result differs from the recorded one."""
     prefix: dict[str, Any] | None = None
+    server_tok_s: float | None = None
+    """Decode speed that the engine itself states for this reply."""
     drafted: int | None = None
     accepted: int | None = None
     deltas: int = 0
@@ -75,10 +79,18 @@ class StepFacts:
         return "judged" if self.usable is not None else "finished"
 
     @property
-    def decode_tok_s(self) -> float | None:
-        if not self.completion_tokens or self.completion_tokens < 2 or not self.decode_ns:
+    def decoded_tokens(self) -> float | None:
+        """Tokens after the first delta, which is taken to hold as many as the others: speculation puts several
+        into one."""
+        if not self.completion_tokens or self.completion_tokens < 2 or self.deltas < 2:
             return None
-        return (self.completion_tokens - 1) / (self.decode_ns / 1e9)
+        return self.completion_tokens - max(1.0, self.completion_tokens / self.deltas)
+
+    @property
+    def decode_tok_s(self) -> float | None:
+        if not self.decoded_tokens or not self.decode_ns:
+            return None
+        return self.decoded_tokens / (self.decode_ns / 1e9)
 
     @property
     def prefilled_tokens(self) -> int | None:
@@ -154,18 +166,17 @@ def finish(attempt: Attempt, event: StepFinished, offset: int | None) -> None:
     step.calls = len(event.tool_calls)
     step.deltas = event.deltas
     step.drafted, step.accepted = _drafts(event.extra)
+    step.server_tok_s = (server_speed(event.extra, step.completion_tokens) or {}).get("decode_tok_s")
     gaps = gaps_us(event.arrivals)[1:]
-    step.decode_ns = sum(gaps) * 1000 if gaps else None
+    if event.ttft_ns is not None and gaps:
+        step.decode_ns = event.total_ns - event.ttft_ns
     attempt.gaps.update(map(gap_bin, gaps))
 
 
 def _drafts(extra: dict[str, Any]) -> tuple[int | None, int | None]:
     """Drafted and accepted tokens of one reply, where the engine states them per request."""
-    timings = extra.get("timings") or {}
-    if "draft_n" in timings:
-        return timings["draft_n"], timings.get("draft_n_accepted")
-    detail = (extra.get("metrics") or {}).get("speculative_decoding") or {}
-    return detail.get("num_draft_tokens"), detail.get("num_accepted_draft_tokens")
+    found = acceptance(extra) or {}
+    return found.get("drafted"), found.get("accepted")
 
 
 def judge(attempt: Attempt, event: VerdictGiven) -> None:

@@ -11,7 +11,7 @@ from replayer.signals.bands import Window, find_bands
 from replayer.telemetry_deltas import Deltas, deltas, foreign_tokens, merge
 from replayer.telemetry_gpu import energy_j
 
-LEAST_TOKENS = 16
+LEAST_TOKENS = 32
 """Steps with fewer tokens say nothing about a speed."""
 
 
@@ -31,6 +31,8 @@ class Step(Protocol):
     def completion_tokens(self) -> int | None: ...
     @property
     def decode_tok_s(self) -> float | None: ...
+    @property
+    def server_tok_s(self) -> float | None: ...
     @property
     def drafted(self) -> int | None: ...
     @property
@@ -144,11 +146,14 @@ def speed_bands(steps: Sequence[Step], readings: Sequence[Reading]) -> dict[str,
 
 
 def step_windows(steps: Sequence[Step]) -> list[Window]:
-    return [
-        Window(step.decode_tok_s, (step.accepted or 0) / step.drafted if step.drafted else None)
-        for step in steps
-        if step.decode_tok_s is not None and (step.completion_tokens or 0) >= LEAST_TOKENS
-    ]
+    """By the engine's own speed of each reply where it states one, by the client's otherwise."""
+    windows = []
+    for step in steps:
+        speed = step.server_tok_s or step.decode_tok_s
+        if speed is not None and (step.completion_tokens or 0) >= LEAST_TOKENS:
+            rate = (step.accepted or 0) / step.drafted if step.drafted else None
+            windows.append(Window(speed, rate))
+    return windows
 
 
 def reading_windows(readings: Sequence[Reading]) -> list[Window]:

@@ -10,8 +10,9 @@ from replayer.wire.types import Delta, Reply
 class SpeedSignal:
     """One finding per complete reply. Speeds in tokens/s, times in milliseconds; unknown is None.
 
-    Decode speed of the client is (completion tokens - 1) over the time from the first to the last delta; it needs
-    two deltas and the token count of usage, because one delta may carry several tokens.
+    Decode speed of the client is the completion tokens after the first delta over the time from that delta to the
+    end of the stream. Tokens are those of usage, because one delta may carry several; the first delta is taken to
+    hold as many as the others.
     """
 
     name = "speed"
@@ -28,11 +29,12 @@ class SpeedSignal:
         if first is None:
             return []
         ttft_ns = first - reply.timing.sent
-        decode_ns = arrivals[-1] - arrivals[0] if len(arrivals) > 1 else 0
+        decode_ns = reply.timing.ended - first if len(arrivals) > 1 else 0
+        after_first = completion - max(1.0, completion / len(arrivals)) if completion and arrivals else 0
         new = None if prompt is None or cached is None else prompt - cached
         client = {
             "ttft_ms": ttft_ns / 1e6,
-            "decode_tok_s": (completion - 1) / decode_ns * 1e9 if completion and decode_ns else None,
+            "decode_tok_s": after_first / decode_ns * 1e9 if after_first > 0 and decode_ns > 0 else None,
             "prefill_tok_s": new / ttft_ns * 1e9 if new is not None and ttft_ns > 0 else None,
         }
         return [{"client": client, "server": server_speed(reply.extra, completion)}]
@@ -50,12 +52,18 @@ def server_speed(extra: dict[str, Any], completion: int | None) -> dict[str, Any
     if isinstance(metrics, dict) and metrics.get("generation_time_ms"):
         seconds = metrics["generation_time_ms"] / 1000
         return {
-            "decode_tok_s": (completion - 1) / seconds if completion else None,
+            "decode_tok_s": _after_first(metrics, completion) / seconds if completion else None,
             "ttft_ms": metrics.get("time_to_first_token_ms"),
             "queue_ms": metrics.get("queue_time_ms"),
             "source": "metrics",
         }
     return None
+
+
+def _after_first(metrics: dict[str, Any], completion: int) -> float:
+    """vLLM's generation time starts with the first token; the first speculative step brings several."""
+    steps = _count(metrics.get("speculative_decoding"), "num_spec_steps")
+    return completion - (max(1.0, completion / steps) if steps else 1.0)
 
 
 def _count(source: Any, key: str) -> int | None:

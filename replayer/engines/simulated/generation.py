@@ -44,36 +44,34 @@ def generate(reply: Reply, max_tokens: int | None) -> Generation:
 
 def _pieces(reply: Reply) -> Iterator[Piece]:
     if reply.reasoning:
-        yield from _attach(f"<think>{reply.reasoning}</think>", "reasoning", reply.reasoning)
+        yield from _aligned("<think>", reply.reasoning, "</think>", "reasoning")
     if reply.content:
-        yield from _attach(reply.content, "content", reply.content)
+        yield from _aligned("", reply.content, "", "content")
     for number, call in enumerate(reply.calls):
         yield from _call(number, call)
 
 
 def _call(number: int, call: Call) -> Iterator[Piece]:
-    markup = call_markup(call.name, call.generated or call.arguments)
-    if call.dropped:
-        yield from _attach(markup, "", "")
-        return
-    for at, piece in enumerate(_attach(markup, "arguments", call.arguments, skip=1)):
-        yield piece._replace(call=number, opens=at == 0)
+    """The call opens with the token that ends its head, as a parser can know its name only then."""
+    head, tail = call_markup(call.name, "\0").split("\0")
+    generated = call.generated if call.generated is not None else call.arguments
+    opens = max(0, len(head.encode()) - 1) // WIDTH
+    channel = "" if call.dropped else "arguments"
+    for at, piece in enumerate(_aligned(head, generated, tail, channel, call.arguments)):
+        yield piece if call.dropped else piece._replace(call=number, opens=at == opens)
 
 
-def _attach(markup: str, channel: str, text: str, *, skip: int = 0) -> Iterator[Piece]:
-    """Pair the tokens of the markup with the deltas of the delivered text, in order."""
-    packed = encode(markup)
-    deltas = [""] * skip + _split(text)
-    count = len(packed) // WIDTH
-    if len(deltas) > count:
-        deltas[count - 1 :] = ["".join(deltas[count - 1 :])]
-    for at in range(count):
-        delta = deltas[at] if at < len(deltas) else ""
-        yield Piece(packed[at * WIDTH : (at + 1) * WIDTH], channel, delta)
-
-
-def _split(text: str) -> list[str]:
-    """The text of each 4-byte token; a character cut by a token's end belongs to the next one."""
-    data = text.encode("utf-8", "replace")
+def _aligned(head: str, text: str, tail: str, channel: str, delivered: str | None = None) -> Iterator[Piece]:
+    """The tokens of `head + text + tail`; those that hold text deliver it. `delivered` stands for what a parser
+    made of the text, cut at the same places and its rest given with the last of them."""
+    packed = encode(head + text + tail)
+    start = len(head.encode("utf-8", "replace"))
+    end = start + len(text.encode("utf-8", "replace"))
+    data = (text if delivered is None else delivered).encode("utf-8", "replace")
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    return [decoder.decode(data[at : at + WIDTH]) for at in range(0, len(data), WIDTH)]
+    for low in range(0, len(packed), WIDTH):
+        high = low + WIDTH
+        holds = low < end and high > start
+        last = low < end <= high
+        piece = data[max(0, low - start) : None if last else high - start] if holds else b""
+        yield Piece(packed[low:high], channel, decoder.decode(piece, last))
