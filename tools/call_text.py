@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from replayer.tools.strict_json import NotJson, parse
@@ -25,6 +25,10 @@ class TextCall:
     arguments: str | None = None
     parameters: tuple[tuple[str, str], ...] | None = None
     """Names and texts of parameters that are written one tag each."""
+
+    def moved(self, by: int) -> TextCall:
+        """The same call at another offset."""
+        return replace(self, start=self.start + by, end=self.end + by)
 
     @property
     def value(self) -> Any:
@@ -42,6 +46,12 @@ class TextCall:
         return self.parameters is not None or self.value is not None
 
 
+MAX_CALLS = 64
+"""A text full of calls has said enough; a model that collapses writes thousands."""
+
+MAX_UNCLOSED = 20_000
+"""Characters of a call without an end tag that are read for its parameters."""
+
 _NAME = r"[A-Za-z_][\w.\-:/]{0,127}"
 _WHERE_NAMES_STAND = re.compile(
     "|".join(
@@ -55,11 +65,12 @@ _WHERE_NAMES_STAND = re.compile(
             rf"[▁_]begin[|｜]>\s*(?!function<)(?P<deepseek31>{_NAME})\s*(?=<[|｜]tool[▁_]sep)",
             rf"\[TOOL_CALLS\]\s*(?P<mistral>{_NAME})\s*(?=\[CALL_ID\]|\[ARGS\]|\{{)",
             rf'tools_prefix\|>\s*\[?\s*\{{\s*"(?P<apertus>{_NAME})"\s*:\s*(?=\{{)',
+            rf"<\|tool_call:name\|>\s*(?P<solar>{_NAME})",
             rf"\bcall:(?P<gemma>{_NAME})\s*(?=\{{)",
             rf"\bto=\s*(?:functions\.)?(?P<harmony>{_NAME})",
             rf"^>>>\s*(?P<functionary>{_NAME})\s*\n",
             rf"(?:(?<=\[)|(?<=function_calls>\n)|(?<=python_start\|>))\s*(?P<pythonic>{_NAME})\(",
-            rf"^\s*Action\s*:\s*(?P<react>{_NAME})\s*\n\s*Action Input\s*:",
+            rf"^[ \t]*+Action[ \t]*+:[ \t]*+(?P<react>{_NAME})\s*+Action Input\s*+:",
         )
     ),
     re.MULTILINE,
@@ -84,11 +95,14 @@ _WITHOUT_JSON = ("pythonic", "gemma")
 
 def calls_in(text: str) -> Iterator[TextCall]:
     """Every call written in `text`, in order. The text should begin at call markup: prose holds many `name(`."""
-    covered = 0
+    covered, found = 0, 0
     for match in _WHERE_NAMES_STAND.finditer(text):
         if match.start() >= covered and (call := _call_at(text, match)):
             covered = call.end
             yield call
+            found += 1
+            if found == MAX_CALLS:
+                return
 
 
 def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
@@ -103,7 +117,7 @@ def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
         return _with_object(name, start, end, text, position)
     if family in _TAGGED:
         closing = _TAGGED_END.search(text, end)
-        written = text[end : closing.start() if closing else len(text)]
+        written = text[end : closing.start() if closing else end + MAX_UNCLOSED]
         parameters = tuple(_parameters(written))
         return TextCall(name, start, end + (len(written) if parameters else 0), parameters=parameters)
     return TextCall(name, start, end)

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from replayer.tools.call_text import TextCall
-from replayer.tools.markup import Leak, find_leaks, split_thinking, strip_control
+from replayer.tools.leak import Leak
+from replayer.tools.markup import find_leaks, strip_control
+from replayer.tools.prose import split_thinking
 from replayer.tools.schema_check import CallCheck, Validator
 from replayer.tools.strict_json import is_beginning
 from replayer.tools.verdict import Blame, Fault

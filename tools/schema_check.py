@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,7 +100,10 @@ class Validator:
             near = nearest(name, self.names)
             hint = f"; nearest is {near!r}" if near else ""
             offered = "no tool of that name was offered" if self._tools else "no tools were offered"
-            yield Fault("unknown_tool", "model", f"{_short(name)}: {offered}{hint}", True, call_index)
+            blame: Blame = (
+                "parser" if re.search("[<|>｜]", name) else "model"
+            )  # markup the parser let through
+            yield Fault("unknown_tool", blame, f"{_short(name)}: {offered}{hint}", True, call_index)
 
     def _not_json(
         self, error: NotJson, tool: _Tool | None, named: tuple[Fault, ...], text: str, call_index: int | None
@@ -118,17 +122,21 @@ def _ends_in_markup(text: str) -> bool:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that was most likely meant: the same but for case or a `functions.` prefix, else similar."""
+    """The known name that was most likely meant: the same but for case or a `functions.` prefix, or with something
+    hung on to it, else a similar one."""
     known = sorted(known)
     plain = {_bare(other): other for other in known}
     if (found := plain.get(_bare(name))) is not None:
         return found
+    begun = [other for other in known if name.startswith(other)]
+    if begun:
+        return max(begun, key=len)
     similar = difflib.get_close_matches(_bare(name[:128]), plain, n=1, cutoff=0.6)
     return plain[similar[0]] if similar else None
 
 
 def _bare(name: str) -> str:
-    return name.rpartition(".")[2].replace("-", "_").strip().lower()
+    return name.rpartition(".")[2].partition(":")[0].replace("-", "_").strip().lower()
 
 
 def _not_object(value: Any, call_index: int | None) -> Fault:

@@ -162,10 +162,10 @@ def is_beginning(text: str) -> bool:
         return False
     stem, in_string = closers[1:], closers[0] == '"'
     if in_string:
-        text = re.sub(r"\\(u[0-9a-fA-F]{0,3})?$", "", text) + '"' if _escape_is_open(text) else text + '"'
-    if not in_string and not stem:
+        text = text[: len(text) - _open_escape(text)] + '"'
+    elif not stem:
         return False
-    if not in_string:
+    else:
         text = _TORN_WORD.sub(r"\g<before>0", text)
     return any(_decodes(text + tail + stem) for tail in ("", ":0", "0", '"":0', "0:0"))
 
@@ -175,9 +175,14 @@ _TORN_WORD = re.compile(
 )
 
 
-def _escape_is_open(text: str) -> bool:
-    match = re.search(r"(\\+)(u[0-9a-fA-F]{0,3})?$", text)
-    return match is not None and len(match.group(1)) % 2 == 1
+def _open_escape(text: str) -> int:
+    """Length of an escape that the text breaks off in: a backslash, or `\\u` with too few digits."""
+    for cut in range(5):
+        head, digits = text[: len(text) - cut], text[len(text) - cut :]
+        backslashes = len(head) - len(head.rstrip("\\"))
+        if backslashes % 2 and (not digits or re.fullmatch("u[0-9a-fA-F]{0,3}", digits)):
+            return cut + 1
+    return 0
 
 
 _SIGNIFICANT = re.compile(r'["\[\]{}]')

@@ -14,9 +14,11 @@ from itertools import chain
 from typing import Any
 
 from replayer.tools import against_recording, differential
-from replayer.tools.markup import Leak, find_leaks, split_thinking, strip_control
+from replayer.tools.leak import Leak
+from replayer.tools.markup import end_tag_in, ends_in_calls, find_leaks, strip_control
+from replayer.tools.prose import split_thinking
 from replayer.tools.protocol import id_faults, note_faults
-from replayer.tools.schema_check import CallCheck, Validator
+from replayer.tools.schema_check import CallCheck, Validator, pointer
 from replayer.tools.verdict import Blame, Fault, Verdict
 from replayer.traces.schema import AnyItem, Usage
 from replayer.wire.types import Reply, WireFault
@@ -78,6 +80,7 @@ def judge(
             id_faults(reply, seen_call_ids),
             note_faults(reply, broken=any(check.defect for check in case.checks)),
             _leaks(case),
+            _leaks_into_arguments(case),
             _hidden(case),
             _choice(case),
             _emptiness(case, collapsed),
@@ -131,10 +134,7 @@ def _hidden_calls(
     """Calls that the reasoning holds. Where an answer follows, only one that ends the reasoning was meant as a call:
     models draft calls while they think."""
     for leak in find_leaks(reasoning, validator.names, prompt_contains):
-        ends = bool(leak.calls) and not re.search(
-            r"\w{2,}.*\s\w{2,}", reasoning[leak.start + leak.calls[-1].end :]
-        )
-        if leak.hard and leak.calls and (ends or not strip_control(answer)):
+        if leak.hard and leak.calls and (ends_in_calls(reasoning, leak) or not strip_control(answer)):
             yield leak
 
 
@@ -202,6 +202,14 @@ def _leaks(case: _Case) -> Iterator[Fault]:
         yield Fault(
             "leaked_markup", _leak_blame(case, leak), f"{told} ({leak.family}): {leak.excerpt}", decides
         )
+
+
+def _leaks_into_arguments(case: _Case) -> Iterator[Fault]:
+    for index, check in enumerate(case.checks):
+        for key, value in check.value.items() if isinstance(check.value, dict) else ():
+            if isinstance(value, str) and (tag := end_tag_in(value)):
+                told = f"{tag!r} is left at the end of {pointer([key])}"
+                yield Fault("leaked_markup", "parser", told, False, index, pointer([key]))
 
 
 _SOFT = {

@@ -286,9 +286,39 @@ def test_extreme_arguments_get_a_verdict(arguments: str) -> None:
     )
 
 
-def test_large_text_is_searched_in_linear_time() -> None:
-    text = ('<tool_call> {"name": "' + "a" * 50 + '"\n`x` Action: Bash\n[ Bash( ') * 4_000
-    judge(Reply(NOW, text, text, finish_reason="stop", done=True), TOOLS, token_text=text)
+FLOODS = [
+    "\n",
+    " ",
+    "`a",
+    "<",
+    "\\",
+    "a",
+    "[Bash(",
+    "<tool_call>",
+    '<tool_call>{"name": "',
+    "<function=Bash>",
+    "<parameter=x>",
+]
+FLOODS += [
+    "Bash<tool_call> is ",
+    '"name": "x" ',
+    '<｜DSML｜invoke name="x">',
+    "Action: Bash\n",
+    "<arg_key>a</arg_key>",
+    "{",
+]
+
+
+@pytest.mark.parametrize("unit", FLOODS)
+def test_a_flood_of_one_thing_does_not_stall_the_search(unit: str) -> None:
+    """Collapsed replies look like this; anything worse than linear would take minutes here."""
+    for text in (
+        unit * (30_000 // len(unit)),
+        f"Bash(b={unit * (30_000 // len(unit))}x",
+        '{"a": "' + unit * 20_000,
+    ):
+        judge(Reply(NOW, text, text, finish_reason="stop", done=True), TOOLS, token_text=text)
+        judge(reply(call(text, "Bash")), TOOLS, pair=Reply(NOW, text, finish_reason="stop", done=True))
 
 
 def test_a_broken_schema_spoils_only_its_own_tool() -> None:

@@ -1,0 +1,50 @@
+"""The parts of an answer that are not plain prose: code, and thoughts that no parser took out."""
+
+from __future__ import annotations
+
+import re
+
+_FENCE = re.compile(r"(?m)^[ \t]{0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^\n`]*)$")
+_INLINE = re.compile(r"(`{1,2})(?!`)[^`\n]+\1(?!`)")
+
+
+def without_code(text: str) -> str:
+    """The text with closed code fences and inline code blanked out, every offset kept.
+
+    A fence that never closes hides nothing: a model that forgets to close one still leaks after it.
+    """
+    if "`" not in text and "~~~" not in text:
+        return text
+    opening: re.Match[str] | None = None
+    spans: list[tuple[int, int]] = []
+    for match in _FENCE.finditer(text):
+        if opening is None:
+            opening = match
+        elif match["ticks"].startswith(opening["ticks"]) and not match["info"].strip():
+            spans.append((opening.start(), match.end()))
+            opening = None
+    visible = _blanked(text, spans)
+    return _blanked(visible, [match.span() for match in _INLINE.finditer(visible)])
+
+
+def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
+    pieces, position = [], 0
+    for start, end in spans:
+        pieces += [text[position:start], _NOT_NEWLINE.sub(" ", text[start:end])]
+        position = end
+    return "".join([*pieces, text[position:]])
+
+
+_NOT_NEWLINE = re.compile(r"[^\n]")
+
+
+_THINKING = re.compile(r"\A\s*<think(?:ing)?>(?P<thought>.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
+
+
+def split_thinking(content: str) -> tuple[str, str]:
+    """(reasoning, answer) of content whose reasoning no parser took out: `<think>…</think>` at its beginning, or an
+    end tag alone, where the template had already opened it."""
+    if match := _THINKING.match(content):
+        return match["thought"], content[match.end() :]
+    thought, tag, answer = content.partition("</think>")
+    return (thought, answer) if tag and "<think>" not in thought else ("", content)
