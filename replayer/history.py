@@ -105,9 +105,7 @@ class RecordedHistory:
     def _scan(self) -> None:
         found = []
         for turn in self.trace.turns:
-            if turn.thread == self.thread and (
-                turn.tokens or turn.context.append or turn.context.base is not None
-            ):
+            if turn.thread == self.thread and _replayable(turn):
                 found.append(turn.id)
             if turn.produced:
                 self._outputs.setdefault(turn.produced[0], []).append(turn.produced)

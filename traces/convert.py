@@ -20,6 +20,10 @@ from replayer.traces.schema import Header, Source
 from replayer.traces.summary import Summary, summarise
 from replayer.traces.writer import TraceWriter
 
+_ODD_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
+"""What reading foreign JSON of an unknown form can raise. Sources are files that anyone may have damaged: an importer
+that stumbles over one must not end in a traceback."""
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -64,16 +68,23 @@ def find_importer(probe: Probe, format_name: str | None = None) -> Importer:
         if format_name not in known:
             raise TraceError(f"unknown format {format_name!r}{nearest(format_name, known)}")
     for importer in IMPORTERS:
-        if format_name in (None, importer.format) and importer.matches(probe):
+        if format_name in (None, importer.format) and _matches(importer, probe):
             return importer
     what = f"is not of the format {format_name!r}" if format_name else "is of no format that replayer knows"
     raise TraceError(f"{probe.path}: {what}; see `replayer import --formats`")
 
 
+def _matches(importer: Importer, probe: Probe) -> bool:
+    try:
+        return importer.matches(probe)
+    except _ODD_FORM:
+        return False
+
+
 def _sessions(importer: Importer, probe: Probe) -> Iterator[Session]:
     try:
         yield from importer.sessions(probe)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+    except _ODD_FORM as error:
         raise _broken(importer, probe, error) from error
 
 
@@ -92,9 +103,7 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
         builder = Builder(writer)
         try:
             session.write(builder)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            # Sources are files that anyone may have damaged; an importer that stumbles over one must not end in
-            # a traceback.
+        except _ODD_FORM as error:
             raise _broken(importer, probe, error) from error
         warnings = _warnings(importer, probe, builder)
         if warnings and importer.format != "replayer":

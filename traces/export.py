@@ -5,38 +5,104 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from replayer.errors import TraceError
+from replayer.traces.chat import assistant_message
+from replayer.traces.export_atif import to_atif
+from replayer.traces.export_mooncake import to_mooncake
 from replayer.traces.reader import Trace
+from replayer.traces.schema import ToolCallItem, Turn
+from replayer.traces.secrets import Redact
 
 Exporter = Callable[[Trace, str | None], Iterator[bytes]]
 
 
 def to_openai(trace: Trace, thread: str | None) -> Iterator[bytes]:
-    """One chat request per turn, as JSON lines: `model`, `messages`, `tools` and the recorded parameters."""
+    """One chat request per turn as JSON lines, with what the recording answered under `response`.
+
+    Keeps messages, tools, parameters, replies, usage and times; loses error flags, opaque records and the names of
+    threads (an import finds them again by prefix).
+    """
     # The dialects live in the core, which imports the traces; the other way only here, when it runs.
     from replayer.history import RecordedHistory
 
-    history = RecordedHistory(trace, thread=thread or "main")
-    for turn in history.turns:
-        record = trace.turns[turn]
-        request = history.request(turn, {"model": record.model or "unknown", **record.params}, stream=True)
-        yield b"".join(request.body) + b"\n"
+    histories: dict[str, RecordedHistory] = {}
+    for turn in trace.turns:
+        if thread not in (None, turn.thread):
+            continue
+        if turn.thread not in histories:
+            histories[turn.thread] = RecordedHistory(trace, thread=turn.thread)
+        history = histories[turn.thread]
+        if turn.id in history.turns:
+            given = {"model": turn.model or "unknown", **turn.params}
+            body = b"".join(
+                history.request(turn.id, given, stream=bool(turn.params.get("stream", False))).body
+            )
+            extra = {"response": _response(trace, turn), **_stamps(turn)}
+            yield body[:-1] + b"," + orjson.dumps(extra)[1:] + b"\n"
 
 
-EXPORTS: dict[str, Exporter] = {"openai": to_openai}
+def _response(trace: Trace, turn: Turn) -> dict[str, Any] | None:
+    items = [trace.item(number) for number in turn.produced]
+    message = assistant_message(items) if items else None
+    if message is None:
+        return None
+    finish = turn.finish_reason or (
+        "tool_calls" if any(isinstance(i, ToolCallItem) for i in items) else "stop"
+    )
+    response: dict[str, Any] = {
+        "object": "chat.completion",
+        "model": turn.model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+    }
+    if turn.usage is not None:
+        response["usage"] = _usage(turn)
+    return response
 
 
-def export(trace: Trace, to: str, out: Path | None, thread: str | None = None) -> None:
-    """Writes to a file or to stdout. Raises TraceError when the file cannot be written."""
+def _usage(turn: Turn) -> dict[str, Any]:
+    assert turn.usage is not None
+    usage: dict[str, Any] = {
+        "prompt_tokens": turn.usage.prompt_tokens,
+        "completion_tokens": turn.usage.completion_tokens,
+    }
+    if turn.usage.cached_tokens is not None:
+        usage["prompt_tokens_details"] = {"cached_tokens": turn.usage.cached_tokens}
+    if turn.usage.reasoning_tokens is not None:
+        usage["completion_tokens_details"] = {"reasoning_tokens": turn.usage.reasoning_tokens}
+    return usage
+
+
+def _stamps(turn: Turn) -> dict[str, float]:
+    times = turn.times
+    stamps = {"start_time": times.started, "end_time": times.ended} if times else {}
+    return {key: value for key, value in stamps.items() if value is not None}
+
+
+EXPORTS: dict[str, Exporter] = {"openai": to_openai, "atif": to_atif, "mooncake": to_mooncake}
+
+
+def export(
+    trace: Trace, to: str, out: Path | None, thread: str | None = None, redact: Redact | None = None
+) -> None:
+    """Writes to a file or to stdout. Raises TraceError when the file cannot be written; then none is left."""
     chunks = EXPORTS[to](trace, thread)
+    if redact is not None:
+        chunks = (redact(chunk.decode()).encode() for chunk in chunks)
     if out is None:
         for chunk in chunks:
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
         return
+    partial = out.with_name(f".{out.name}.partial")
     try:
-        with out.open("wb") as file:
+        with partial.open("wb") as file:
             file.writelines(chunks)
+        partial.replace(out)
     except OSError as error:
         raise TraceError(f"{out}: cannot be written ({error.strerror or error})") from None
+    finally:
+        partial.unlink(missing_ok=True)

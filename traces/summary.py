@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -43,7 +42,7 @@ def summarise(trace: Trace, source: str | None = None, warnings: tuple[str, ...]
     answered: set[str] = set()
     failed: set[int] = set()
     for item in trace.items():
-        sizes.append(_size(item))
+        sizes.append(text_size(item))
         if isinstance(item, ToolCallItem):
             called.add(item.call_id)
         elif isinstance(item, ToolResultItem):
@@ -54,10 +53,10 @@ def summarise(trace: Trace, source: str | None = None, warnings: tuple[str, ...]
         source=source or trace.header.source.format,
         format=trace.header.source.format,
         trace=str(trace.path),
-        threads=len({turn.thread for turn in trace.turns} | {thread.id for thread in trace.threads}),
+        threads=_thread_count(trace),
         turns=len(trace.turns),
         tool_calls=_calls_made(trace),
-        failed_results=len(failed) + _repeated(trace, failed),
+        failed_results=_occurrences(trace, failed),
         max_prompt_tokens_estimate=_largest_prompt(trace, sizes),
         fidelity=asdict(trace.header.fidelity),
         warnings=(*warnings, *_state(trace), *_unpaired(called, answered)),
@@ -115,6 +114,11 @@ def _check_hashes(path: Path) -> None:
         source.close()
 
 
+def _thread_count(trace: Trace) -> int:
+    names = {turn.thread for turn in trace.turns} | {thread.id for thread in trace.threads if thread.parent}
+    return max(1, len(names))
+
+
 def _calls_made(trace: Trace) -> int:
     """Calls in replies; equal calls (same id, same text) are one item, but were made more than once."""
     kinds: dict[int, bool] = {}
@@ -127,16 +131,18 @@ def _calls_made(trace: Trace) -> int:
     return count
 
 
-def _repeated(trace: Trace, items: set[int]) -> int:
-    """How often one of these items stands in a context beyond its first time."""
-    most: dict[int, int] = {}
+def _occurrences(trace: Trace, items: set[int]) -> int:
+    """How often these items stand in the trace: equal ones are stored once, but may come again, or in two threads."""
+    most: dict[tuple[str, int], int] = {}
     for turn in trace.turns if items else ():
         context = trace.context(turn.id)
-        if len(set(context)) < len(context):
-            for number, count in Counter(context).items():
-                if count > 1 and number in items:
-                    most[number] = max(most.get(number, 0), count)
-    return sum(count - 1 for count in most.values())
+        present = items.intersection(context)
+        repeated = len(set(context)) < len(context)
+        for number in present:
+            key = (turn.thread, number)
+            most[key] = max(most.get(key, 0), context.count(number) if repeated else 1)
+    placed = {number for _, number in most}
+    return sum(most.values()) + len(items - placed)
 
 
 def _largest_prompt(trace: Trace, sizes: array[int]) -> int:
@@ -152,7 +158,7 @@ def _largest_prompt(trace: Trace, sizes: array[int]) -> int:
     return largest
 
 
-def _size(item: AnyItem) -> int:
+def text_size(item: AnyItem) -> int:
     """Characters that an item puts into a prompt."""
     return sum(_lengths(item))
 

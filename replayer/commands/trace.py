@@ -12,6 +12,7 @@ from replayer.traces import show
 from replayer.traces.export import EXPORTS, export
 from replayer.traces.library import find
 from replayer.traces.reader import Trace
+from replayer.traces.secrets import redactor
 from replayer.traces.summary import as_json, check
 
 
@@ -34,6 +35,7 @@ class Command:
         parser.add_argument("--full", action="store_true", help="show: do not fold long texts")
         parser.add_argument("--thread", default=None, help="show, export: only this thread")
         parser.add_argument("--to", choices=sorted(EXPORTS), default="openai", help="export: the format")
+        parser.add_argument("--redact", action="store_true", help="export: replace secrets and home paths")
         parser.add_argument("-o", "--out", metavar="FILE", help="export: write here instead of to stdout")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -44,7 +46,8 @@ class Command:
             if args.action == "show":
                 show.show(trace, brief=args.brief, full=args.full, thread=args.thread)
             else:
-                export(trace, args.to, Path(args.out) if args.out else None, args.thread)
+                redact = redactor() if args.redact else None
+                export(trace, args.to, Path(args.out) if args.out else None, args.thread, redact)
         return 0
 
 

@@ -203,7 +203,7 @@ def test_what_is_written_is_read(items: list[AnyItem], data: st.DataObject) -> N
             assert {n: trace.context(n) for n in order} == dict(enumerate(expected))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_any_damage_is_one_sentence_or_a_clean_prefix(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

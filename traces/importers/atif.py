@@ -95,7 +95,7 @@ class _Trajectory:
                 builder.call(
                     as_str(call.get("tool_call_id")),
                     as_str(call.get("function_name")),
-                    as_text(call.get("arguments", {})),
+                    _arguments(call.get("arguments", {})),
                 )
             )
         if step.get("llm_call_count") != 0 and not step.get("is_copied_context"):
@@ -138,6 +138,12 @@ class _Trajectory:
             for key in ("trajectory_id", "session_id"):
                 if call is not None and isinstance(reference.get(key), str):
                     self.children[reference[key]] = call
+
+
+def _arguments(value: Any) -> str:
+    """Our own export keeps text that is no JSON object under `_raw`."""
+    fields = as_dict(value)
+    return as_str(fields["_raw"]) if set(fields) == {"_raw"} else as_text(value)
 
 
 def _usage(metrics: Any) -> Usage | None:

@@ -18,7 +18,24 @@ from replayer.traces.schema import Fidelity, Times, Usage
 
 _REQUEST_KEYS = ("request", "request_body", "body", "input", "kwargs", "req")
 _RESPONSE_KEYS = ("response", "response_body", "output", "completion", "resp", "result")
-_PARAMETERS = frozenset({"model", "tools", "temperature", "max_tokens", "max_completion_tokens", "stream"})
+_PARAMETERS = frozenset(
+    {"model", "tools", "temperature", "max_tokens", "max_completion_tokens", "stream", "output_length"}
+)
+_NOT_SENT = frozenset(
+    {
+        "response",
+        "start_time",
+        "end_time",
+        "finish_reason",
+        "usage",
+        "id",
+        "session_id",
+        "output_length",
+        "timestamp",
+        "delay",
+        "message_mode",
+    }
+)
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
@@ -76,7 +93,7 @@ def is_request(request: dict[str, Any]) -> bool:
     return (
         isinstance(messages, list)
         and bool(messages)
-        and all(isinstance(m, dict) and m.get("role") in _ROLES for m in messages)
+        and all(isinstance(m, dict) and as_str(m.get("role")) in _ROLES for m in messages)
     )
 
 
@@ -111,11 +128,15 @@ def with_response(exchange: Exchange, response: Any) -> Exchange:
 
 
 def _bare(record: dict[str, Any]) -> Exchange:
-    """A request alone; results that a benchmark adds to the line (`finish_reason`, …) are no parameters."""
-    request = {
-        key: value for key, value in record.items() if key not in ("finish_reason", "response", "usage", "id")
-    }
-    return with_response(Exchange(request=request), record.get("response"))
+    """A request alone; results that a benchmark or an export adds to the line are no parameters."""
+    request = {key: value for key, value in record.items() if key not in _NOT_SENT}
+    started, ended = epoch(record.get("start_time")), epoch(record.get("end_time"))
+    exchange = Exchange(
+        request=request,
+        session=opt_str(record.get("session_id")),
+        times=Times(started=started, ended=ended) if started or ended else None,
+    )
+    return with_response(exchange, record.get("response"))
 
 
 def _litellm(record: dict[str, Any]) -> Exchange | None:

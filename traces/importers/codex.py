@@ -60,7 +60,9 @@ class Codex:
 
     def matches(self, probe: Probe) -> bool:
         head = _unwrapped(probe)
-        wrapped = [r for r in head if r.get("type") in _WRAPPED and isinstance(r.get("payload"), dict)]
+        wrapped = [
+            r for r in head if as_str(r.get("type")) in _WRAPPED and isinstance(r.get("payload"), dict)
+        ]
         return bool(wrapped) or _is_bare(head)
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
@@ -77,7 +79,7 @@ def _unwrapped(probe: Probe) -> list[dict[str, Any]]:
 def _is_bare(head: list[dict[str, Any]]) -> bool:
     if len(head) < 2 or "id" not in head[0] or not {"timestamp", "instructions"} & head[0].keys():
         return False
-    return any(record.get("type") in _BARE for record in head[1:8])
+    return any(as_str(record.get("type")) in _BARE for record in head[1:8])
 
 
 class _Reader:

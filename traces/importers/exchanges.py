@@ -178,7 +178,7 @@ class ExchangeWriter:
             produced,
             thread=thread,
             tool_set=self._tools(exchange),
-            model=exchange.model or as_str(exchange.request.get("model")) or None,
+            model=as_str(exchange.request.get("model")) or exchange.model,
             params={k: v for k, v in exchange.request.items() if k not in _NOT_PARAMS},
             usage=exchange.usage,
             times=exchange.times,

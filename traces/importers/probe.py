@@ -31,7 +31,11 @@ class Probe:
         self.warnings: list[str] = []
         self._bad_lines = 0
         self._file: BinaryIO | None = None
-        self.shape: Shape = "folder" if path.is_dir() else self._open()
+        try:
+            self.shape: Shape = "folder" if path.is_dir() else self._open()
+        except TraceError:
+            self.close()
+            raise
 
     @cached_property
     def head(self) -> list[Any]:
