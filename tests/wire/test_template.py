@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from replayer.wire import assembly
@@ -91,8 +91,14 @@ def with_deltas(body: bytes) -> tuple[Reply, list[Delta]]:
     return assemble(body, on_delta=seen.append), seen
 
 
+FAILING = b"".join(
+    b'data: {"choices":[{"delta":{"content":"%s"}}],"error":"no"}\n\n' % text for text in (b"a", b"b")
+)
+
+
 @settings(max_examples=300, deadline=None)
 @given(streams())
+@example(FAILING)
 def test_the_fast_path_equals_the_slow_one(body: bytes) -> None:
     assert with_deltas(body) == in_full(body)
 
