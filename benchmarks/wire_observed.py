@@ -1,0 +1,55 @@
+"""The client as a run uses it, journal, live feed and signals on, for `benchmarks/wire.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+
+import httpx
+
+from benchmarks.wire_readers import Read, Reading
+
+
+@asynccontextmanager
+async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
+    from replayer.engines.openai import OpenAIEngine
+    from replayer.journal import JournalWriter
+    from replayer.live_feed import LiveFeed
+    from replayer.signals.repetition import RepetitionDetector
+    from replayer.step import StepKey, Watch, finished
+    from replayer.wire.client import WireClient
+    from replayer.wire.types import Delta, Request
+
+    client, engine, numbers = WireClient(url), OpenAIEngine(url, httpx.AsyncClient()), count()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "live").mkdir()
+        journal = JournalWriter(Path(folder))
+        feed = LiveFeed(Path(folder) / "live")
+        flushing = asyncio.create_task(feed.run())
+
+        async def read(body: bytes) -> Reading:
+            number = next(numbers)
+            key = StepKey("lane", f"lane/trace/{number}", 1, 0)
+            watch = Watch(key, [RepetitionDetector()], feed, journal.append, observe=True)
+            seen: list[str] = []
+
+            def on_delta(delta: Delta) -> bool:
+                seen.append(delta.text)
+                return watch.on_delta(delta)
+
+            reply = await client.chat(Request([body]), on_delta if texts else watch.on_delta)
+            assert reply.fault is None and reply.done and not reply.notes, reply
+            watch.finish(reply)
+            journal.append(finished(key, reply, engine, stopped_by=None, lag_ns=0))
+            sent = reply.timing.sent
+            return Reading(sent, [sent + offset for offset in reply.timing.arrivals], seen)
+
+        yield read
+        flushing.cancel()
+        journal.close()
+        await client.aclose()
+        await engine.aclose()
