@@ -32,7 +32,7 @@ import orjson
 
 from benchmarks import wire_observed, wire_readers
 from benchmarks.wire_readers import Read, Reading
-from replayer.wire.loop import run_receiving
+from replayer.wire.loop import run_receiving, steady_memory
 
 SERVER_CORE, READER_CORE = 1, 0
 RATE = 200
@@ -129,7 +129,8 @@ async def measure(asked: dict[str, Any]) -> dict[str, float]:
 def child(asked: dict[str, Any]) -> None:
     os.sched_setaffinity(0, {READER_CORE})
     if asked["loop"] == "ours":
-        print(json.dumps(run_receiving(measure(asked))))
+        with steady_memory():
+            print(json.dumps(run_receiving(measure(asked))))
     else:
         print(json.dumps(asyncio.run(measure(asked))))
 

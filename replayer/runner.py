@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import gc
 import os
 import platform
 import resource
@@ -42,6 +41,7 @@ from replayer.telemetry import sample_loop
 from replayer.telemetry_gpu import open_gpu
 from replayer.tools.validation import Validator
 from replayer.traces.reader import Trace
+from replayer.wire.loop import run_receiving, steady_memory
 
 OnEvent = Callable[[AnyEvent], None]
 """Told of every event that was journalled, in order."""
@@ -81,7 +81,7 @@ def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEve
     create_folder(folder)
     try:
         copies = _copy_traces(traces, folder)
-        return asyncio.run(_run(plan, histories, copies, folder, Attempts(), on_event, resumed=False))
+        return run_receiving(_run(plan, histories, copies, folder, Attempts(), on_event, resumed=False))
     except (ReplayerError, OSError):
         if fresh and not (folder / "journal.jsonl").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -92,7 +92,7 @@ def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, w
     """Run the cells that have no complete attempt yet (`resume`, `--into`)."""
     copies = {path.name.split(".trace.")[0]: path for path in sorted((folder / "traces").iterdir())}
     attempts = attempts_so_far(folder)
-    return asyncio.run(
+    return run_receiving(
         _run(plan, _histories(plan, copies), copies, folder, attempts, on_event, resumed=not widened)
     )
 
@@ -170,12 +170,10 @@ def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
 async def _background(run: Run) -> AsyncIterator[None]:
     """Keep the lag meter and the live feed going; keep the collector's pauses out of the timing."""
     tasks = [asyncio.ensure_future(run.lag.run()), asyncio.ensure_future(run.feed.run())]
-    gc.collect()
-    gc.freeze()
     try:
-        yield
+        with steady_memory():
+            yield
     finally:
-        gc.unfreeze()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
