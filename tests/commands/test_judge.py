@@ -141,6 +141,41 @@ def test_the_pair_settles_who_broke_the_arguments(judged: Callable[..., Judged])
     assert judged(request, body, pair)["faults"][0]["blame"] == "model"
 
 
+@pytest.mark.parametrize(
+    ("stem", "pair", "faults"),
+    [
+        # vLLM 0.21 finishes with `tool_calls` though max_tokens cut the call.
+        ("vllm-0.21.0-h200/spec-ngram/tool-auto-forced-truncated-stream", None, {("truncated", "budget")}),
+        # ik_llama.cpp finishes with `stop` at max_tokens.
+        ("ik_llama.cpp/10_stream_text", None, {("truncated", "budget")}),
+        # SGLang 0.5.12 wrote `}e}` into the stream where the model wrote `}}`.
+        (
+            "sglang-0.5.12-h200/nospec/tool-required-stream",
+            "sglang-0.5.12-h200/nospec/tool-required-nonstream",
+            {("truncated", "budget"), ("arguments_not_json", "parser"), ("stream_differs", "engine")},
+        ),
+        (
+            "sglang-0.5.23-cpu/tool-required-nonstream",
+            None,
+            {("truncated", "budget"), ("arguments_not_object", "model")},
+        ),
+        (
+            "sglang-0.5.12-h200/nospec/err-toolcall-args-invalid-in-history",
+            None,
+            {("history_rejected", "input")},
+        ),
+        ("vllm-0.32-cpu/plain/repetition-detect-stream", None, {("collapsed", "model")}),
+    ],
+)
+def test_what_real_engines_did(
+    stem: str, pair: str | None, faults: set[tuple[str, str]], judged: Callable[..., Judged]
+) -> None:
+    request, body = captured(CAPTURES / stem)
+    document = judged(request, body, captured(CAPTURES / pair)[1] if pair else None)
+    assert {(fault["class"], fault["blame"]) for fault in document["faults"]} == faults
+    assert not document["usable"]
+
+
 def test_the_document_holds_the_promised_keys(judged: Callable[..., Judged]) -> None:
     request, body = captured(CAPTURES / VLLM / "tool-auto-forced-wellformed-stream")
     document = judged(request, body)
