@@ -27,6 +27,9 @@ START_SECONDS = 30.0
 SPARE_SECONDS = 10.0
 """How much longer than a command may take the host waits for the worker's word about it."""
 END_SECONDS = 2.0
+QUICK = frozenset({"ping", "read", "write", "list", "stat", "mkdir"})
+"""Requests that the worker answers within microseconds."""
+SMALL = 1 << 16
 MAKE_REPOSITORY = (
     "git init -q -b main . && git add -A -f . && git commit -q --no-verify --allow-empty -m base"
 )
@@ -76,7 +79,6 @@ class Sandbox:
         """Start with exactly this isolation, untested. Raises MissingPartError when it does not start."""
         limits = limits or Limits()
         ours, theirs = socket.socketpair()
-        ours.setblocking(False)
         with theirs, memory_file(archive()) as code:
             room = Room(
                 socket=theirs.fileno(),
@@ -86,13 +88,13 @@ class Sandbox:
                 packages=packages,
             )
             started = isolation.start(room)
-        link = await Link.over(ours, most_payload=limits.snapshot)
+        link = Link(ours, most_payload=limits.snapshot)
         sandbox = cls(started, link, limits, workspace)
         try:
             await sandbox._load(room.base)
         except BaseException as error:
             reason = await sandbox._stop()
-            if isinstance(error, SandboxLost | TimeoutError):
+            if isinstance(error, SandboxLost):
                 raise MissingPartError(f"{isolation.name} does not start here: {reason or error}") from error
             if isinstance(error, FileError):
                 raise TraceError(f"the workspace cannot be made in the sandbox: {error}") from error
@@ -109,7 +111,8 @@ class Sandbox:
     async def _ask(
         self, op: str, payload: bytes = b"", *, timeout: float = START_SECONDS, **arguments: Any
     ) -> tuple[dict[str, Any], bytes]:
-        return await self._link.request({"op": op, **arguments}, payload, timeout=timeout)
+        quick = op in QUICK and len(payload) < SMALL
+        return await self._link.request({"op": op, **arguments}, payload, timeout=timeout, quick=quick)
 
     async def run(
         self,

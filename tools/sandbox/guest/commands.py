@@ -7,7 +7,6 @@ import os
 import resource
 import select
 import signal
-import socket
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -49,7 +48,7 @@ class Output:
         return bytes(self.head), bytes(self.tail[-self.keep :])
 
 
-def run(head: Head, payload: bytes, settings: Head, link: socket.socket) -> tuple[Head, bytes]:
+def run(head: Head, payload: bytes, settings: Head, link: int) -> tuple[Head, bytes]:
     """`head`: argv, cwd, env, timeout. The payload, when there is one, is the command's standard input."""
     home = os.open(".", os.O_PATH | os.O_CLOEXEC)
     reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -122,7 +121,7 @@ def stdin(payload: bytes) -> int:
 
 
 def collect(
-    pid: int, reading: int, started: float, timeout: float, settings: Head, link: socket.socket
+    pid: int, reading: int, started: float, timeout: float, settings: Head, link: int
 ) -> tuple[Head, bytes]:
     """Read output until the command itself ends. Not until the pipe closes: a background holder keeps it open."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -130,7 +129,7 @@ def collect(
     output = Output(settings["output_kept"], settings["output_drained"])
     child = os.pidfd_open(pid)
     poll = select.poll()
-    for descriptor, events in ((reading, select.POLLIN), (child, select.POLLIN), (link.fileno(), 0)):
+    for descriptor, events in ((reading, select.POLLIN), (child, select.POLLIN), (link, 0)):
         poll.register(descriptor, events)
     try:
         limit = watch(poll, reading, child, link, output, started + timeout, settings)
@@ -155,7 +154,7 @@ def watch(
     poll: select.poll,
     reading: int,
     child: int,
-    link: socket.socket,
+    link: int,
     output: Output,
     deadline: float,
     settings: Head,
@@ -167,7 +166,7 @@ def watch(
         if now >= deadline:
             return "time"
         ready = dict(poll.poll(min(POLL_SECONDS, deadline - now) * 1000))
-        if link.fileno() in ready:
+        if link in ready:
             raise HostGone
         if reading in ready:
             if not drain(reading, output, 1 << 18):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from typing import Any
@@ -63,12 +62,12 @@ def silent(action: Callable[[Head], None]) -> Callable[[Head, bytes], Result]:
     return done
 
 
-def regular(path: str, flags: int) -> int:
-    """Open without ever waiting: a fifo in the workspace must not hang the worker."""
+def regular(path: str, flags: int) -> tuple[int, int]:
+    """Descriptor and size. Opened without ever waiting: a fifo in the workspace must not hang the worker."""
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o644)
     facts = os.fstat(descriptor)
     if stat.S_ISREG(facts.st_mode):
-        return descriptor
+        return descriptor, facts.st_size
     os.close(descriptor)
     directory = stat.S_ISDIR(facts.st_mode)
     raise Refused("is_a_directory" if directory else "not_a_file", "Is not a regular file")
@@ -76,12 +75,10 @@ def regular(path: str, flags: int) -> int:
 
 def read(path: str, most: int) -> bytes:
     """The whole file; from /proc and other files that report no size too, up to `most` bytes."""
-    descriptor = regular(path, os.O_RDONLY)
+    descriptor, size = regular(path, os.O_RDONLY)
     try:
-        data = os.read(descriptor, most + 1)
-        if len(data) == os.fstat(descriptor).st_size:
-            return data
-        while len(data) <= most and (more := os.read(descriptor, most + 1 - len(data))):
+        data = os.read(descriptor, min(size, most) + 1)
+        while len(data) != size and len(data) <= most and (more := os.read(descriptor, 1 << 16)):
             data += more
     finally:
         os.close(descriptor)
@@ -95,7 +92,7 @@ def write(path: str, payload: bytes) -> Result:
     if parent:
         os.makedirs(parent, exist_ok=True)
     created = not os.path.lexists(path)
-    descriptor = regular(path, os.O_WRONLY | os.O_CREAT)
+    descriptor, _ = regular(path, os.O_WRONLY | os.O_CREAT)
     try:
         os.ftruncate(descriptor, 0)
         view = memoryview(payload)
@@ -119,6 +116,8 @@ def describe(facts: os.stat_result) -> str:
 
 
 def remove(path: str) -> None:
+    import shutil  # costs milliseconds at a start that seldom needs it
+
     if stat.S_ISDIR(os.lstat(path).st_mode):
         shutil.rmtree(path)
     else:
@@ -126,6 +125,8 @@ def remove(path: str) -> None:
 
 
 def copy(path: str, to: str) -> None:
+    import shutil
+
     os.makedirs(os.path.dirname(to) or ".", exist_ok=True)
     if os.path.isdir(path):
         shutil.copytree(path, to, symlinks=True, copy_function=copy_file)
@@ -134,9 +135,10 @@ def copy(path: str, to: str) -> None:
 
 
 def copy_file(path: str, to: str) -> None:
-    descriptor = regular(path, os.O_RDONLY)
+    descriptor, _ = regular(path, os.O_RDONLY)
     with os.fdopen(descriptor, "rb") as source, open(to, "wb") as target:
-        shutil.copyfileobj(source, target)
+        while piece := source.read(1 << 20):
+            target.write(piece)
         os.fchmod(target.fileno(), stat.S_IMODE(os.fstat(descriptor).st_mode))
 
 

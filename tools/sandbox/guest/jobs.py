@@ -7,7 +7,6 @@ import os
 import re
 import select
 import signal
-import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +23,7 @@ JOBS: dict[str, Callable[[Head], Head]] = {
 MOST_BYTES = 8 << 20
 
 
-def run(head: Head, settings: Head, link: socket.socket) -> tuple[Head, bytes]:
+def run(head: Head, settings: Head, link: int) -> tuple[Head, bytes]:
     """`head`: name, timeout, and the job's own arguments. Answers the job's result."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
@@ -56,15 +55,15 @@ def child(head: Head, writing: int) -> None:
     os._exit(0)
 
 
-def gather(reading: int, deadline: float, link: socket.socket) -> bytes | None:
+def gather(reading: int, deadline: float, link: int) -> bytes | None:
     poll = select.poll()
     poll.register(reading, select.POLLIN)
-    poll.register(link.fileno(), 0)
+    poll.register(link, 0)
     data = bytearray()
     while len(data) < MOST_BYTES:
         left = deadline - time.monotonic()
         ready = dict(poll.poll(left * 1000)) if left > 0 else {}
-        if link.fileno() in ready:
+        if link in ready:
             raise commands.HostGone
         if not ready:
             return None

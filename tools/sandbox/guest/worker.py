@@ -10,7 +10,6 @@ import json
 import os
 import resource
 import signal
-import socket
 import struct
 import sys
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from replayer.tools.sandbox.guest import commands, confine, files, jobs, tree
 Head = dict[str, Any]
 Result = tuple[Head, bytes]
 FRAME = struct.Struct("!II")
+SMALL = 1 << 16
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
 
 
@@ -29,9 +29,10 @@ class Closed(Exception):
 
 
 class Worker:
-    def __init__(self, link: socket.socket, settings: Head) -> None:
+    def __init__(self, link: int, settings: Head) -> None:
         self.link = link
         self.settings = settings
+        self.arrived = bytearray()
         self.trees = tree.Trees(settings["root"])
         self.operations: dict[str, Callable[[Head, bytes], Result]] = {
             "ping": lambda head, payload: ({"pid": os.getpid()}, b""),
@@ -49,9 +50,12 @@ class Worker:
             head = json.loads(self.receive(head_length))
             head, payload = self.answer(head, self.receive(payload_length))
             encoded = json.dumps(head).encode()
-            self.link.sendall(FRAME.pack(len(encoded), len(payload)) + encoded)
-            if payload:
-                self.link.sendall(payload)
+            self.send(FRAME.pack(len(encoded), len(payload)) + encoded + payload)
+
+    def send(self, data: bytes) -> None:
+        sent = os.write(self.link, data)
+        while sent < len(data):
+            sent += os.write(self.link, memoryview(data)[sent:])
 
     def answer(self, head: Head, payload: bytes) -> Result:
         try:
@@ -62,14 +66,14 @@ class Worker:
             return {"error": files.kind_of(error), "message": error.strerror or str(error)}, b""
 
     def receive(self, count: int) -> bytes:
-        chunks = []
-        while count:
-            chunk = self.link.recv(min(count, 1 << 20))
+        while len(self.arrived) < count:
+            chunk = os.read(self.link, max(SMALL, min(count, 1 << 20)))
             if not chunk:
                 raise Closed
-            chunks.append(chunk)
-            count -= len(chunk)
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            self.arrived += chunk
+        taken = bytes(self.arrived[:count])
+        del self.arrived[:count]
+        return taken
 
     def run(self, head: Head, payload: bytes) -> Result:
         return commands.run(head, payload, self.settings, self.link)
@@ -86,10 +90,9 @@ class Worker:
 
 def main() -> None:
     settings = json.loads(sys.argv[1])
-    link = socket.socket(fileno=settings["socket"])
     harden(settings)
     try:
-        Worker(link, settings).serve()
+        Worker(settings["socket"], settings).serve()
     except (Closed, ConnectionError, commands.HostGone):
         commands.sweep()
 
