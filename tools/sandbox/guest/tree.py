@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import mmap
 import os
 import stat
 from collections.abc import Iterator
@@ -37,38 +38,44 @@ class Trees:
     def __init__(self, root: str) -> None:
         self.root = root
         self.base: State = {}
-        self.content = -1
+        self.content: mmap.mmap | None = None
 
     def load(self, descriptor: int, index_bytes: int) -> Result:
         """Take the base from a sealed memory file (index, then content) and make it on disk."""
-        index = json.loads(os.pread(descriptor, index_bytes, 0))
+        self.content = mmap.mmap(descriptor, 0, prot=mmap.PROT_READ)
+        index = json.loads(self.content[:index_bytes])
         self.base = {path: Entry(kind, mode, mtime, index_bytes + offset, size)
                      for path, kind, mode, mtime, offset, size in index}  # fmt: skip
-        self.content = descriptor
         return self.restore(b"")
 
     def restore(self, delta: bytes) -> Result:
         """Make the workspace equal to the base changed by `delta` (empty: the base itself)."""
         target, content = self.target(delta)
         root = self.root
+        fresh = not os.listdir(root)
         changed = clear_unknown(root, target)
+        umask = os.umask(0)
         for path, entry in target.items():
             full = f"{root}/{path}" if path else root
             if entry.kind == "d":
                 ensure_directory(full)
                 continue
             data = content(entry)
-            if not same(full, entry, data):
-                make(full, entry, data)
+            if fresh or not same(full, entry, data):
+                make(full, entry, data, fresh)
                 changed += 1
         for path, entry in reversed(target.items()):
             if entry.kind == "d":
                 finish(f"{root}/{path}" if path else root, entry)
+        os.umask(umask)
         return {"changed": changed}, b""
+
+    def of_base(self, entry: Entry) -> bytes:
+        return self.content[entry.offset : entry.offset + entry.size] if self.content else b""
 
     def target(self, delta: bytes) -> tuple[State, Any]:
         if not delta:
-            return self.base, lambda entry: os.pread(self.content, entry.size, entry.offset)
+            return self.base, self.of_base
         length = int.from_bytes(delta[:4], "big")
         head, body = json.loads(delta[4 : 4 + length]), memoryview(delta)[4 + length :]
         gone = set(head["gone"])
@@ -78,7 +85,7 @@ class Trees:
         def content(entry: Entry) -> bytes:
             if entry.source == DELTA:
                 return bytes(body[entry.offset : entry.offset + entry.size])
-            return os.pread(self.content, entry.size, entry.offset)
+            return self.of_base(entry)
 
         return dict(sorted(target.items())), content
 
@@ -93,11 +100,7 @@ class Trees:
             if entry is None:
                 continue
             known = self.base.get(path)
-            if (
-                known
-                and equal(known, entry)
-                and (entry.kind == "d" or os.pread(self.content, known.size, known.offset) == data)
-            ):
+            if known and equal(known, entry) and (entry.kind == "d" or self.of_base(known) == data):
                 continue
             entries.append([path, *entry._replace(offset=len(body), source=DELTA)])
             body += data
@@ -121,7 +124,7 @@ def examine(full: str, facts: os.stat_result) -> tuple[Entry | None, bytes]:
         data = os.fsencode(os.readlink(full))
         return Entry("l", 0o777, mtime, 0, len(data)), data
     if stat.S_ISREG(facts.st_mode):
-        data = read_all(full)
+        data = read_all(full, facts.st_size)
         return Entry("f", mode, mtime, 0, len(data)), data
     return None, b""
 
@@ -214,12 +217,19 @@ def same(full: str, entry: Entry, data: bytes) -> bool:
         return stat.S_ISLNK(facts.st_mode) and os.fsencode(os.readlink(full)) == data
     if facts.st_mode != stat.S_IFREG | entry.mode or facts.st_nlink != 1:
         return False
-    return read_all(full) == data
+    return read_all(full, entry.size) == data
 
 
-def read_all(full: str) -> bytes:
-    with open(open_owned(full), "rb", buffering=0) as file:
-        return file.read()
+def read_all(full: str, size: int) -> bytes:
+    """The content of a file of this size."""
+    descriptor = open_owned(full)
+    try:
+        data = os.read(descriptor, size + 1)
+        while len(data) < size and (more := os.read(descriptor, size - len(data))):
+            data += more
+        return data
+    finally:
+        os.close(descriptor)
 
 
 def open_owned(full: str) -> int:
@@ -235,19 +245,21 @@ def open_owned(full: str) -> int:
         return descriptor
 
 
-def make(full: str, entry: Entry, data: bytes) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(full)
+def make(full: str, entry: Entry, data: bytes, fresh: bool) -> None:
+    """The umask is 0 here: modes are meant as they are. Where the tree is fresh, nothing can be in the way."""
+    if not fresh:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(full)
     if entry.kind == "l":
         os.symlink(data, full)
         os.utime(full, ns=(entry.mtime, entry.mtime), follow_symlinks=False)
         return
-    descriptor = os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(full, flags, entry.mode)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.fchmod(descriptor, entry.mode)
+        sent = os.write(descriptor, data)
+        while sent < len(data):
+            sent += os.write(descriptor, memoryview(data)[sent:])
         os.utime(descriptor, ns=(entry.mtime, entry.mtime))
     finally:
         os.close(descriptor)
