@@ -1,6 +1,6 @@
 """Records real outputs of the embedded model for the labelled corpus of `repetition`.
 
-    nice python benchmarks/repetition_record.py OUT.jsonl [--limit N]
+    nice python benchmarks/repetition_record.py OUT.jsonl [--later]
 
 Greedy decoding of a small model collapses often; sampled decoding seldom does. Every prompt is asked greedily
 and with two sampled settings. One line per output, appended at once, so that the recording can be interrupted
@@ -118,20 +118,76 @@ PROSE = (
     "Write a eulogy for a teapot.",
 )
 
+LATER_CODING = (
+    "Write a Go function that reads a TOML file and returns a map.",
+    "Explain every line of this crontab: */5 * * * * /usr/bin/flock -n /tmp/a.lock run.sh",
+    "Write the SQL for monthly revenue per customer with a running total.",
+    "Write a Python generator that yields Fibonacci numbers and test it.",
+    "Add logging to this Flask route and show the whole file.",
+    "Which design pattern fits a plug-in system? Give an example in Java.",
+    "Write a JSON document that describes ten employees.",
+    "Write a bash function that asks the user to confirm before deleting files.",
+    "Fix the flaky test test_timeout: it passes on my machine and fails in CI.",
+    "Write an implementation plan for a chat server, phase by phase.",
+    "Convert this callback code to async and await in JavaScript.",
+    "Write an OpenAPI description of a bookshop.",
+    "Write a TypeScript interface for a calendar event and a validator for it.",
+    "Explain the difference between TCP and UDP to a junior developer.",
+    "Write a Python class hierarchy for shapes with area and perimeter.",
+    "Why does my Docker image have 2 GB, and how can I make it smaller?",
+    "List twenty git commands with one line each.",
+    "Write a parser for CSV in C without any library.",
+    "Read the error: ModuleNotFoundError: No module named requests. What now?",
+    "Write a GitHub workflow that runs the tests on three operating systems.",
+    "Write a binary search in Python with a proof that it terminates.",
+    "Show how to use argparse with subcommands.",
+    "Rename the function foo to load_settings in the whole project and explain the steps.",
+    "Write a priority queue in JavaScript.",
+    "Write a function that prints a multiplication table as Markdown.",
+    "Profile this program and tell me which function is slow.",
+)
+
+LATER_PROSE = (
+    "Write a limerick about a baker.",
+    "How do volcanoes form?",
+    "Give me a plan for a week in Rome.",
+    "What is the difference between weather and climate?",
+    "Write a short horror story set in a library.",
+    "Explain the rules of chess.",
+    "Describe the perfect cup of coffee.",
+    "Who was Alexander the Great?",
+    "Write an apology to a neighbour for the noise.",
+    "List reasons to keep a diary and reasons against it.",
+    "What would happen if the moon disappeared?",
+    "Write a lullaby.",
+    "Explain why prime numbers matter.",
+    "Retell the story of the tortoise and the hare with a new ending.",
+    "How does a bicycle stay upright? Think about it for a long time first.",
+    "Write a review of a restaurant that you did not like.",
+    "Explain supply and demand with an example about apples.",
+    "Write a conversation between two clouds.",
+    "What are the duties of a mayor?",
+    "Describe a painting of a harbour at night.",
+    "Is zero an even number? Reason slowly, consider every objection.",
+    "Write a motivational speech for a football team that always loses.",
+    "How are glaciers made?",
+    "Write instructions for folding a paper boat.",
+)
+
 SETTINGS: tuple[dict[str, Any], ...] = (
     {"temperature": 0.0},
     {"temperature": 0.8, "top_p": 0.95, "min_p": 0.05},
     {"temperature": 0.2, "top_p": 0.95},
-    {"temperature": 1.0, "top_p": 0.9, "repeat_penalty": 1.1},
-    {"temperature": 0.6, "min_p": 0.1},
 )
 
 
-def requests() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (name, request body) in the order of recording: setting by setting over all prompts."""
-    prompts = [(f"code{i:02d}", CODING[i]) for i in range(len(CODING))]
-    prompts += [(f"prose{i:02d}", PROSE[i]) for i in range(len(PROSE))]
-    for number, setting in enumerate(SETTINGS):
+def requests(later: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (name, request body): setting by setting over all prompts of the first or of the later series."""
+    coding, prose = (LATER_CODING, LATER_PROSE) if later else (CODING, PROSE)
+    first = 60 if later else 0
+    prompts = [(f"code{first + i}", prompt) for i, prompt in enumerate(coding)]
+    prompts += [(f"prose{first + i}", prompt) for i, prompt in enumerate(prose)]
+    for number, setting in enumerate(SETTINGS[:3]):
         for name, prompt in prompts:
             system = [{"role": "system", "content": AGENT}] if name.startswith("code") else []
             yield (
@@ -164,11 +220,11 @@ def serve(slots: int) -> xllamacpp.Server:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--limit", type=int, default=10**6)
+    parser.add_argument("--later", action="store_true", help="the second series of prompts (validation)")
     parser.add_argument("--slots", type=int, default=4)
     args = parser.parse_args()
     known = {json.loads(line)["name"] for line in args.out.open()} if args.out.exists() else set()
-    todo = [(name, body) for name, body in requests() if name not in known][: args.limit]
+    todo = [(name, body) for name, body in requests(args.later) if name not in known]
     server = serve(args.slots)
     url = f"{server.listening_address}/v1/chat/completions"
 
