@@ -11,7 +11,7 @@ from typing import Any
 
 from replayer.signals.repetition_evidence import Evidence
 from replayer.signals.repetition_finding import Finding
-from replayer.signals.repetition_text import TextDetector
+from replayer.signals.repetition_text import STEP, TextDetector
 from replayer.wire.types import Delta, Reply
 
 MAX_STREAMS = 64
@@ -32,26 +32,31 @@ class RepetitionDetector:
     ) -> None:
         self._evidence = Evidence(prompt_contains, recorded)
         self._streams: dict[tuple[str, int], TextDetector] = {}
+        self._switch("content", -1)
 
     def feed(self, delta: Delta) -> list[dict[str, Any]]:
-        channel, call_index = delta.channel, delta.call_index
-        stream = self._streams.get((channel, call_index))
-        if stream is None:
-            if channel == "tool_name":
-                return []
-            stream = self._open(channel, call_index)
-        found = stream.feed(delta.text)
-        return [finding.to_dict() for finding in found] if found else []
+        _, channel, text, call_index = delta
+        if channel != self._channel or call_index != self._call_index:
+            self._switch(channel, call_index)
+        stream = self._stream
+        stream.pending.append(text)
+        stream.size += len(text)
+        if stream.size < STEP:
+            return []
+        return [finding.to_dict() for finding in stream.advance()]
 
     def finish(self, reply: Reply) -> list[dict[str, Any]]:
         """Look at what is left of every stream."""
         return [finding.to_dict() for stream in self._streams.values() for finding in stream.close()]
 
-    def _open(self, channel: str, call_index: int) -> TextDetector:
-        if len(self._streams) >= MAX_STREAMS:
-            del self._streams[next(iter(self._streams))]
-        stream = self._streams[channel, call_index] = TextDetector(channel, call_index, self._evidence)
-        return stream
+    def _switch(self, channel: str, call_index: int) -> None:
+        self._channel, self._call_index = channel, call_index
+        stream = self._streams.get((channel, call_index))
+        if stream is None:
+            if len(self._streams) >= MAX_STREAMS:
+                del self._streams[next(iter(self._streams))]
+            stream = self._streams[channel, call_index] = TextDetector(channel, call_index, self._evidence)
+        self._stream = stream
 
 
 def scan(text: str, channel: str = "text") -> Finding | None:

@@ -16,8 +16,9 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{40,}\Z")
 
 FLOOD = 400
-WORDLESS_PUNCTUATION = 600
-WORDLESS = 3000
+PUNCTUATION = 300
+DIGIT_RUN = 1000
+NUMBERS = 6000
 NEVER = 1 << 60
 
 
@@ -39,7 +40,9 @@ def needed(unit: str, before: str) -> Needed:
         return _wordless(unit)
     length = _length(len(unit))
     if len(unit) < 250:
-        length = int(length * max(1.0, 0.6 / share))
+        length = int(length * max(1.0, 0.5 / share))
+    if unit.isascii() and not any(map(str.isspace, unit)):
+        length = length * 8 // 5
     return Needed(length * 3 // 4, length)
 
 
@@ -58,14 +61,18 @@ def _length(period: int) -> int:
 
 
 def _one_character(character: str, before: str) -> Needed:
-    if character.isdigit() or (character.isalpha() and BASE64.search(before)):
-        return Needed(FLOOD, WORDLESS)
+    if character.isdigit():
+        return Needed(FLOOD, DIGIT_RUN)
+    if character.isalpha() and BASE64.search(before):
+        return Needed(FLOOD, NUMBERS)
     return Needed(FLOOD // 2, FLOOD)
 
 
 def _wordless(unit: str) -> Needed:
-    punctuation = not any(map(str.isalnum, unit))
-    length = WORDLESS_PUNCTUATION if punctuation else WORDLESS
+    if not any(map(str.isalnum, unit)):
+        length = PUNCTUATION
+    else:
+        length = FLOOD if len(unit) <= 24 and any(map(str.isalpha, FILL.sub("", unit + unit))) else NUMBERS
     return Needed(length // 2, max(length, 8 * len(unit)))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from replayer.signals.repetition_counter import CounterSignal
 from replayer.signals.repetition_cycles import CycleTracker, Run
 from replayer.signals.repetition_evidence import Evidence
 from replayer.signals.repetition_finding import UNIT_CHARS, Finding, Kind, Level
 from replayer.signals.repetition_rules import NEVER, Needed, needed, primitive
+from replayer.signals.repetition_words import WordSignal
 
 STEP = 32
 """Verdicts fall at multiples of this many characters only, however the text was cut into deltas."""
@@ -39,11 +41,9 @@ class CycleSignal:
 
     def _judge(self, run: Run) -> None:
         self._run = (run.start, run.period)
-        covered = self._tracker.tail(run.end - run.start + 64)
-        text = covered[-(run.end - run.start) :]
-        if len(text) < run.period:
-            self._needed = Needed(NEVER, NEVER)
-            return
+        length = run.end - run.start
+        covered = self._tracker.tail(length + 64)
+        text = covered[-length:]
         self._unit = primitive(text[: run.period])
         self._needed = needed(self._unit, covered[: -len(text)])
 
@@ -54,37 +54,42 @@ class TextDetector:
     def __init__(self, channel: str, call_index: int = -1, evidence: Evidence | None = None) -> None:
         self.channel = channel
         self.call_index = call_index
+        self.pending: list[str] = []
+        self.size = 0
         self._evidence = evidence or Evidence()
         self._near = CycleSignal(window=640, probe=24)
         self._far = CycleSignal(window=16_384, probe=64)
+        self._counter = CounterSignal()
+        self._words = WordSignal()
         self._block: list[str] = []
-        self._pending: list[str] = []
-        self._size = 0
         self._offset = 0
         self._level: Level | None = None
         self._deaf_until = 0
 
     def feed(self, text: str) -> list[Finding]:
         """Append a delta; return findings that fell with it."""
-        self._pending.append(text)
-        self._size += len(text)
-        return self._advance() if self._size >= STEP else []
+        self.pending.append(text)
+        self.size += len(text)
+        return self.advance() if self.size >= STEP else []
 
     def close(self) -> list[Finding]:
         """The stream has ended: look once at what is left."""
-        rest = "".join(self._pending)
-        self._pending, self._size = [], 0
+        rest = "".join(self.pending)
+        self.pending, self.size = [], 0
         return self._step(rest, last=True) if self._level != "collapsed" else []
 
-    def _advance(self) -> list[Finding]:
-        text = "".join(self._pending)
+    def advance(self) -> list[Finding]:
+        """Look at every whole step that has arrived. A stream that has collapsed is not looked at again."""
+        text = "".join(self.pending)
+        size = len(text)
         found: list[Finding] = []
         start = 0
-        while self._level != "collapsed" and len(text) - start >= STEP:
+        while self._level != "collapsed" and size - start >= STEP:
             found += self._step(text[start : start + STEP])
             start += STEP
-        rest = "" if self._level == "collapsed" else text[start:]
-        self._pending, self._size = [rest] if rest else [], len(rest)
+        self.pending, self.size = [], 0
+        if self._level != "collapsed" and start < size:
+            self.pending, self.size = [text[start:]], size - start
         return found
 
     def _step(self, piece: str, last: bool = False) -> list[Finding]:
@@ -96,8 +101,20 @@ class TextDetector:
         if len(self._block) == FAR_EVERY or last:
             block = "".join(self._block)
             self._block = []
-            if block and (hit := self._far.push(block)):
-                found += self._cycle(*hit)
+            found += self._look_far(block, last)
+        return found
+
+    def _look_far(self, block: str, last: bool) -> list[Finding]:
+        found: list[Finding] = []
+        if block and (hit := self._far.push(block)):
+            found += self._cycle(*hit)
+        if block and (counted := self._counter.push(block)):
+            run, unit = counted
+            found += self._state("counter", "collapsed", run.start + run.period, run.period, unit, 1.0, 400)
+        words = block.replace("\\n", " \n") if self.channel == "tool_arguments" else block
+        if loop := self._words.push(words, last):
+            unit = self._recent(200)
+            found += self._state(loop.kind, "collapsed", loop.onset, None, unit, loop.share, 400)
         return found
 
     def _cycle(self, level: Level, run: Run, unit: str) -> list[Finding]:
@@ -115,7 +132,7 @@ class TextDetector:
         copied: int,
     ) -> list[Finding]:
         """State a level the first time it is reached, unless the text was asked for."""
-        if level == self._level or self._level == "collapsed":
+        if self._level in (level, "collapsed"):
             return []
         note = None
         if level == "collapsed":
@@ -125,8 +142,8 @@ class TextDetector:
             if note:
                 self._deaf_until = self._offset + copied
                 level = "suspect"
-        if level == self._level:
-            return []
+                if self._level == "suspect":
+                    return []
         self._level = level
         return [
             Finding(
