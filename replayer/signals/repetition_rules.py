@@ -35,12 +35,12 @@ def needed(unit: str, before: str) -> Needed:
         return _one_character(unit, before)
     if not unit.strip():
         return Needed(FLOOD // 2, FLOOD)
-    share = _worded(unit)
-    if share < 0.2:
+    worded = _worded(unit)
+    if worded < 0.2 * sum(not c.isspace() for c in unit) / len(unit):
         return _wordless(unit)
     length = _length(len(unit))
     if len(unit) < 250:
-        length = int(length * max(1.0, 0.5 / share))
+        length = int(length * min(2.0, max(1.0, 0.5 / worded)))
     if unit.isascii() and not any(map(str.isspace, unit)):
         length = length * 8 // 5
     return Needed(length * 3 // 4, length)

@@ -22,7 +22,9 @@ FILL = frozenset({"none", "null", "true", "false", "nan", "nil"})
 
 BABBLE = ((48, 3), (64, 4), (96, 6))
 """(words, different ones among them at most). Sound prose has 20 and more different words in 48."""
-RECYCLED_AT = 600.0
+RECYCLED_AT = 450.0
+"""Words that a loop must be ahead. Sound prose of the tuning part stays under 280, licence texts and two files apart."""
+PROSE_SHARE = 0.75
 GENERATION = 300
 
 
@@ -134,9 +136,12 @@ class RecycledPhrases:
         return self._loop()
 
     def _loop(self) -> WordLoop | None:
-        if self._score < RECYCLED_AT or self._prose < 0.8 * self._words or self._legal > 0.035 * self._words:
+        if self._score < RECYCLED_AT or self._prose < PROSE_SHARE * self._words:
             return None
-        return WordLoop("recycled", self._since, 1 - self._new / self._words)
+        new = self._new / self._words
+        if self._legal > 0.035 * self._words and new > 0.01:
+            return None
+        return WordLoop("recycled", self._since, 1 - new)
 
     def _remember(self, pairs: set[tuple[str, str]], once: set[tuple[str, str]]) -> None:
         self._twice |= once
@@ -151,7 +156,7 @@ def _is_prose(text: str) -> bool:
     symbols, digits = _symbols(text)
     bare = len(text) - text.count("  ") * 2
     return (
-        len(symbols) <= 0.09 * bare
+        len(symbols) <= 0.15 * bare
         and digits <= 0.15 * bare
         and text.count(" ") >= 0.08 * bare
         and not text.isupper()
