@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from replayer.signals.repetition_calls import RepeatedCalls
 from replayer.signals.repetition_evidence import Evidence
 from replayer.signals.repetition_finding import Finding
 from replayer.signals.repetition_text import STEP, TextDetector
@@ -32,31 +33,41 @@ class RepetitionDetector:
     ) -> None:
         self._evidence = Evidence(prompt_contains, recorded)
         self._streams: dict[tuple[str, int], TextDetector] = {}
-        self._switch("content", -1)
+        self._calls = RepeatedCalls()
+        self._channel, self._call_index = "content", -1
+        self._stream = self._streams["content", -1] = TextDetector("content", -1, self._evidence)
 
     def feed(self, delta: Delta) -> list[dict[str, Any]]:
         _, channel, text, call_index = delta
         if channel != self._channel or call_index != self._call_index:
-            self._switch(channel, call_index)
+            return self._switch(delta)
         stream = self._stream
         stream.pending.append(text)
         stream.size += len(text)
-        if stream.size < STEP:
-            return []
-        return [finding.to_dict() for finding in stream.advance()]
+        return [] if stream.size < STEP else [finding.to_dict() for finding in stream.advance()]
 
     def finish(self, reply: Reply) -> list[dict[str, Any]]:
         """Look at what is left of every stream."""
-        return [finding.to_dict() for stream in self._streams.values() for finding in stream.close()]
+        found = self._calls.ended(self._stream) if self._channel == "tool_arguments" else []
+        for stream in self._streams.values():
+            found += stream.close()
+        return [finding.to_dict() for finding in found]
 
-    def _switch(self, channel: str, call_index: int) -> None:
-        self._channel, self._call_index = channel, call_index
+    def _switch(self, delta: Delta) -> list[dict[str, Any]]:
+        """Another channel or call goes on; a call that has not been seen before ends the one before it."""
+        channel, call_index = delta.channel, delta.call_index
+        if channel == "tool_name":
+            return []
+        found: list[Finding] = []
         stream = self._streams.get((channel, call_index))
         if stream is None:
+            if channel == self._channel == "tool_arguments":
+                found = self._calls.ended(self._stream)
             if len(self._streams) >= MAX_STREAMS:
                 del self._streams[next(iter(self._streams))]
             stream = self._streams[channel, call_index] = TextDetector(channel, call_index, self._evidence)
-        self._stream = stream
+        self._channel, self._call_index, self._stream = channel, call_index, stream
+        return [finding.to_dict() for finding in found] + self.feed(delta)
 
 
 def scan(text: str, channel: str = "text") -> Finding | None:

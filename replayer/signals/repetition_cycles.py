@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+LEAST = 112
+"""Shorter runs are not told: no rule asks for less."""
+
 
 class Run(NamedTuple):
     """A stretch of text that equals itself one `period` earlier. Offsets count characters of the whole stream."""
@@ -36,17 +39,25 @@ class CycleTracker:
         self._end = 0
         self._lag = 0
         self._start = 0
+        self._looked = False
 
     def push(self, piece: str) -> Run | None:
-        """Append `piece` and return the run that ends with it, if any."""
+        """Append `piece` and return the run that ends with it, if it is long enough to matter.
+
+        While there is no run it is looked for at every other piece only: a run must outlast several to count.
+        """
         size = len(piece)
         self._end += size
         self._text = text = self._text[-self._window :] + piece
         lag = self._lag
+        if not lag:
+            self._looked = not self._looked
+            if self._looked:
+                return None
         if not lag or text[-size:] != text[-size - lag : -lag]:
             lag = self._lag = self._find()
-            if not lag:
-                return None
+        if not lag or self._end - self._start < LEAST:
+            return None
         return Run(self._start, self._end, lag)
 
     def tail(self, size: int) -> str:

@@ -20,6 +20,8 @@ PUNCTUATION = 300
 DIGIT_RUN = 1000
 NUMBERS = 6000
 NEVER = 1 << 60
+LEAST_COPIES = 1.7
+"""No rule is content with less, so that shorter runs need not be judged."""
 
 
 class Needed(NamedTuple):
@@ -36,7 +38,7 @@ def needed(unit: str, before: str) -> Needed:
     if not unit.strip():
         return Needed(FLOOD // 2, FLOOD)
     worded = _worded(unit)
-    if worded < 0.2 * sum(not c.isspace() for c in unit) / len(unit):
+    if worded < 0.2 * len("".join(unit.split())) / len(unit):
         return _wordless(unit)
     length = _length(len(unit))
     if len(unit) < 250:
@@ -49,6 +51,12 @@ def needed(unit: str, before: str) -> Needed:
 def primitive(unit: str) -> str:
     """The shortest string that `unit` is a repetition of."""
     return unit[: (unit + unit).find(unit, 1)]
+
+
+def tidy(unit: str) -> str:
+    """The same cycle begun at a line, else at a word: what a reader would call the unit."""
+    at = unit.rfind("\n") + 1 or unit.find(" ") + 1
+    return unit[at:] + unit[:at]
 
 
 def _length(period: int) -> int:

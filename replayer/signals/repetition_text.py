@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from replayer.signals.repetition_counter import CounterSignal
+from collections.abc import Sequence
+from zlib import crc32
+
 from replayer.signals.repetition_cycles import CycleTracker, Run
 from replayer.signals.repetition_evidence import Evidence
 from replayer.signals.repetition_finding import UNIT_CHARS, Finding, Kind, Level
-from replayer.signals.repetition_rules import NEVER, Needed, needed, primitive
+from replayer.signals.repetition_rules import LEAST_COPIES, NEVER, Needed, needed, primitive, tidy
+from replayer.signals.repetition_templates import Template, TemplateSignal
 from replayer.signals.repetition_words import WordSignal
 
 STEP = 32
@@ -26,7 +29,7 @@ class CycleSignal:
     def push(self, piece: str) -> tuple[Level, Run, str] | None:
         """Append text; return level, run (with its primitive period) and unit once a run is long enough."""
         run = self._tracker.push(piece)
-        if run is None:
+        if run is None or run.end - run.start < LEAST_COPIES * run.period:
             return None
         if (run.start, run.period) != self._run:
             self._judge(run)
@@ -59,10 +62,11 @@ class TextDetector:
         self._evidence = evidence or Evidence()
         self._near = CycleSignal(window=640, probe=24)
         self._far = CycleSignal(window=16_384, probe=64)
-        self._counter = CounterSignal()
+        self._templates = TemplateSignal()
         self._words = WordSignal()
         self._block: list[str] = []
         self._offset = 0
+        self._checksum = 0
         self._level: Level | None = None
         self._deaf_until = 0
 
@@ -76,50 +80,59 @@ class TextDetector:
         """The stream has ended: look once at what is left."""
         rest = "".join(self.pending)
         self.pending, self.size = [], 0
-        return self._step(rest, last=True) if self._level != "collapsed" else []
+        return list(self._step(rest, last=True)) if self._level != "collapsed" else []
 
     def advance(self) -> list[Finding]:
         """Look at every whole step that has arrived. A stream that has collapsed is not looked at again."""
         text = "".join(self.pending)
-        size = len(text)
+        whole = len(text) - len(text) % STEP
         found: list[Finding] = []
-        start = 0
-        while self._level != "collapsed" and size - start >= STEP:
+        for start in range(0, whole, STEP):
+            if self._level == "collapsed":
+                self.pending, self.size = [], 0
+                return found
             found += self._step(text[start : start + STEP])
-            start += STEP
-        self.pending, self.size = [], 0
-        if self._level != "collapsed" and start < size:
-            self.pending, self.size = [text[start:]], size - start
+        rest = text[whole:]
+        self.pending, self.size = [rest], len(rest)
         return found
 
-    def _step(self, piece: str, last: bool = False) -> list[Finding]:
+    def _step(self, piece: str, last: bool = False) -> Sequence[Finding]:
         self._offset += len(piece)
-        found: list[Finding] = []
-        if piece and (hit := self._near.push(piece)):
-            found += self._cycle(*hit)
         self._block.append(piece)
+        hit = self._near.push(piece)
+        found: Sequence[Finding] = self._cycle(*hit) if hit else ()
         if len(self._block) == FAR_EVERY or last:
-            block = "".join(self._block)
-            self._block = []
-            found += self._look_far(block, last)
+            found = [*found, *self._look_far(last)]
         return found
 
-    def _look_far(self, block: str, last: bool) -> list[Finding]:
+    def _look_far(self, last: bool) -> list[Finding]:
+        block = "".join(self._block)
+        self._block = []
         found: list[Finding] = []
-        if block and (hit := self._far.push(block)):
+        if self.channel == "tool_arguments":
+            self._checksum = crc32(block.encode("utf-8", "replace"), self._checksum)
+        if hit := self._far.push(block):
             found += self._cycle(*hit)
-        if block and (counted := self._counter.push(block)):
-            run, unit = counted
-            found += self._state("counter", "collapsed", run.start + run.period, run.period, unit, 1.0, 400)
         words = block.replace("\\n", " \n") if self.channel == "tool_arguments" else block
+        if template := self._templates.push(words, last):
+            found += self._template(template)
         if loop := self._words.push(words, last):
-            unit = self._recent(200)
-            found += self._state(loop.kind, "collapsed", loop.onset, None, unit, loop.share, 400)
+            found += self._state(loop.kind, "collapsed", loop.onset, None, self._recent(200), loop.share, 400)
         return found
+
+    def _template(self, found: Template) -> list[Finding]:
+        run = found.run
+        kind: Kind = "counter" if found.prose else "structure"
+        level: Level = "collapsed"
+        if not found.prose and not self._evidence.unwanted(found.unit, run.end - run.start):
+            level = "suspect"
+        return self._state(kind, level, run.start + run.period, run.period, found.unit, 1.0, 400)
 
     def _cycle(self, level: Level, run: Run, unit: str) -> list[Finding]:
         kind: Kind = "character" if len(unit) == 1 else "cycle"
-        return self._state(kind, level, run.start + run.period, run.period, unit, 1.0, run.end - run.start)
+        return self._state(
+            kind, level, run.start + run.period, run.period, tidy(unit), 1.0, run.end - run.start
+        )
 
     def _state(
         self,
@@ -161,5 +174,17 @@ class TextDetector:
             )
         ]
 
+    def digest(self) -> tuple[int, int]:
+        """Length and checksum of all that was fed: equal for equal text, however it was cut."""
+        rest = "".join([*self._block, *self.pending]) if self._level != "collapsed" else ""
+        return self._offset + sum(map(len, self.pending)), crc32(
+            rest.encode("utf-8", "replace"), self._checksum
+        )
+
+    def newest(self, size: int) -> str:
+        """The newest characters that were fed, looked at or not; at most 8,192."""
+        return (self._recent(8192) + "".join(self.pending))[-size:]
+
     def _recent(self, size: int) -> str:
+        """The newest characters that were looked at."""
         return (self._far.tail(8192) + "".join(self._block))[-size:]

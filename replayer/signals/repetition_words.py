@@ -104,23 +104,28 @@ class RecycledPhrases:
     """
 
     def __init__(self) -> None:
-        self._once: set[tuple[str, str]] = set()
-        self._twice: set[tuple[str, str]] = set()
-        self._older_once: set[tuple[str, str]] = set()
-        self._older_twice: set[tuple[str, str]] = set()
+        self._once: set[int] = set()
+        self._twice: set[int] = set()
+        self._newer_once: set[int] = set()
+        self._newer_twice: set[int] = set()
         self._last = ""
         self._score = 0.0
         self._since = self._words = self._new = self._legal = self._prose = 0
 
     def add(self, block: Block) -> WordLoop | None:
         words = block.words
-        pairs = set(zip([self._last, *words], words, strict=False))
+        pairs = set(map(hash, zip([self._last, *words], words, strict=False)))
         self._last = words[-1]
-        once = pairs & self._once | pairs & self._older_once
-        twice = once & self._twice | once & self._older_twice
-        self._remember(pairs, once)
+        once = pairs & self._once
         new = len(pairs) - len(once)
-        gain = len(words) - 5.0 * new - 0.75 * (len(once) - len(twice))
+        if self._score <= 0.0 and len(words) <= 5 * new:
+            self._remember(pairs, once)
+            return None
+        gain = len(words) - 5.0 * new - 0.75 * (len(once) - len(once & self._twice))
+        self._remember(pairs, once)
+        return self._climb(block, gain, new)
+
+    def _climb(self, block: Block, gain: float, new: int) -> WordLoop | None:
         if self._score <= 0.0:
             if gain <= 0.0:
                 return None
@@ -128,11 +133,11 @@ class RecycledPhrases:
             self._since = block.at
             self._words = self._new = self._legal = self._prose = 0
         self._score += gain
-        self._words += len(words)
+        self._words += len(block.words)
         self._new += new
         if gain > 0.0 and _is_prose(block.text):
-            self._prose += len(words)
-            self._legal += len(LEGAL.findall(" ".join(words)))
+            self._prose += len(block.words)
+            self._legal += len(LEGAL.findall(" ".join(block.words)))
         return self._loop()
 
     def _loop(self) -> WordLoop | None:
@@ -143,12 +148,14 @@ class RecycledPhrases:
             return None
         return WordLoop("recycled", self._since, 1 - new)
 
-    def _remember(self, pairs: set[tuple[str, str]], once: set[tuple[str, str]]) -> None:
+    def _remember(self, pairs: set[int], once: set[int]) -> None:
         self._twice |= once
         self._once |= pairs
-        if len(self._once) > GENERATION:
-            self._older_once, self._older_twice = self._once, self._twice
-            self._once, self._twice = set(), set()
+        self._newer_twice |= once
+        self._newer_once |= pairs
+        if len(self._newer_once) > GENERATION:
+            self._once, self._twice = self._newer_once, self._newer_twice
+            self._newer_once, self._newer_twice = set(), set()
 
 
 def _is_prose(text: str) -> bool:

@@ -1,0 +1,141 @@
+"""`replayer repetition`: the collapse detector over text that is already there."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from replayer.display import safe
+from replayer.errors import ReplayerError
+from replayer.signals.repetition import scan
+from replayer.signals.repetition_finding import Finding
+
+BEFORE = 60
+COPIES = 3
+SHOWN_UNIT = 160
+UNITS = ("7", "1")
+"""Terminal styles of two neighbouring copies: reversed, bold."""
+
+
+class Command:
+    """Runs the repetition detector over text as if an engine had streamed it: the onset, the alarm, what repeats.
+
+    FILE is any text or log, or `-` for standard input. Of a .jsonl file each line's "text" (or "output") is judged by
+    itself, and its "name" is kept. `suspect` is what sound files also do now and then; only `collapsed` would have
+    stopped a stream. Offsets are characters.
+
+    example: replayer repetition reply.txt
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "file", nargs="?", default="-", metavar="FILE", help="text, .jsonl, or - (default)"
+        )
+        parser.add_argument(
+            "--channel",
+            choices=("text", "reasoning", "code"),
+            default="text",
+            help="what the text is: an answer, thinking, or tool arguments (default: text)",
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON line per text")
+
+    def run(self, args: argparse.Namespace) -> int:
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        for item in _texts(args.file):
+            finding = scan(item.text, args.channel)
+            if args.json:
+                print(json.dumps(_record(item.name, finding), ensure_ascii=True))
+            else:
+                print("\n".join(_picture(item, finding, colour)))
+        return 0
+
+
+class Item(NamedTuple):
+    name: str | None
+    text: str
+
+
+def _texts(file: str) -> Iterator[Item]:
+    if file == "-":
+        yield Item(None, sys.stdin.buffer.read().decode("utf-8", "replace"))
+        return
+    try:
+        text = Path(file).read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise ReplayerError(f"{file}: {error.strerror or error}") from None
+    if file.endswith(".jsonl"):
+        yield from _lines(file, text)
+    else:
+        yield Item(None, text)
+
+
+def _lines(file: str, text: str) -> Iterator[Item]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise ReplayerError(
+                f"{file}, line {number}, is not JSON ({error}); name the file .txt to judge it whole"
+            ) from None
+        body = (
+            next((row[key] for key in ("text", "output") if isinstance(row.get(key), str)), None)
+            if isinstance(row, dict)
+            else None
+        )
+        if body is None:
+            raise ReplayerError(f'{file}, line {number}, has neither "text" nor "output" to judge')
+        name = row.get("name")
+        yield Item(str(name) if name is not None else None, body)
+
+
+def _record(name: str | None, finding: Finding | None) -> dict[str, Any]:
+    record: dict[str, Any] = {} if name is None else {"name": name}
+    record["collapsed"] = finding is not None and finding.level == "collapsed"
+    for key in ("level", "kind", "onset", "detected_at", "period", "unit", "wasted_chars", "confidence"):
+        record[key] = getattr(finding, key) if finding else None
+    return record
+
+
+def _picture(item: Item, finding: Finding | None, colour: bool) -> Iterator[str]:
+    title = _plain(item.name) + ": " if item.name else ""
+    if finding is None:
+        yield f"{title}no repetition in {len(item.text):,} characters"
+        return
+    period = f" of {finding.period:,} characters" if finding.period else ""
+    yield (
+        f"{title}{finding.level}: {finding.kind}{period} from character {finding.onset:,},"
+        f" seen at {finding.detected_at:,} ({finding.wasted_chars:,} wasted until then, {len(item.text):,} in all)"
+    )
+    yield "  " + _excerpt(item.text, finding, colour)
+
+
+def _excerpt(text: str, finding: Finding, colour: bool) -> str:
+    """What came before, then copies of the unit, each set off from the next."""
+    if not finding.period:
+        start = max(0, finding.onset - BEFORE)
+        loop = _paint(_plain(text[finding.onset : finding.onset + 2 * SHOWN_UNIT]), UNITS[0], colour)
+        return f"{_plain(text[start : finding.onset])}{loop} …"
+    first = max(0, finding.onset - finding.period)
+    shown = _plain(text[max(0, first - BEFORE) : first])
+    for copy in range(COPIES):
+        at = first + copy * finding.period
+        unit = text[at : at + finding.period]
+        cut = _plain(unit[:SHOWN_UNIT]) + (" … " if len(unit) > SHOWN_UNIT else "")
+        shown += _paint(cut, UNITS[copy % 2], colour) if colour else f"[{cut}]"
+    return f"{shown} …"
+
+
+def _plain(text: str) -> str:
+    """One line that a terminal shows as it stands: model output is hostile."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in safe(text))
+
+
+def _paint(text: str, code: str, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour and text else text
