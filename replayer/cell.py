@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from replayer.cell_tools import tool_events
 from replayer.engines.base import EngineFacts
 from replayer.events import AnyEvent, StepStarted, VerdictGiven
 from replayer.history import RecordedHistory
@@ -20,12 +21,14 @@ from replayer.lag import LagMeter
 from replayer.lanes import Instance, Lane
 from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan
+from replayer.recorded_tools import RecordedTools
 from replayer.signals.base import Signal
 from replayer.signals.repetition import RepetitionDetector
 from replayer.step import StepKey, Watch, finished, observes
 from replayer.tools.validation import Validator, judge
 from replayer.tools.verdict import Verdict
 from replayer.traces.schema import AnyItem
+from replayer.transform import Messages, Transform
 from replayer.wire.types import Reply, Request
 
 MAX_UNREACHABLE = 3
@@ -56,6 +59,7 @@ class CellContext:
     emit: Callable[[AnyEvent], None]
     feed: LiveFeed
     lag: LagMeter
+    transform: Transform | None = None
     marker: str | None = None
     salt: dict[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -74,19 +78,42 @@ class CellContext:
         return StepKey(self.cell.lane, self.cell.id, self.attempt, step)
 
 
-async def replay_recorded(context: CellContext) -> str:
+async def replay_recorded(context: CellContext, tools: RecordedTools | None) -> str:
     """Send every turn with its recorded history. Returns the cell's outcome."""
     unreachable = 0
     for step, turn in enumerate(context.turns):
         await _pace(context, step)
-        request = context.history.request(
-            turn, context.fields(), marker=context.marker, stream=context.lane.plan.stream
-        )
+        request = recorded_request(context, turn)
         done = await exchange(context, step, turn, request, recorded=context.history.recorded(turn))
+        if tools is not None and done.reply.tool_calls:
+            for event in tool_events(context.key(step), await tools.run(turn, done.reply.tool_calls)):
+                context.emit(event)
         unreachable = unreachable + 1 if _is_unreachable(done.reply) else 0
         if unreachable >= MAX_UNREACHABLE:
             return "unreachable"
     return "done"
+
+
+def recorded_request(context: CellContext, turn: int) -> Request:
+    """The turn's request with its recorded history, rewritten by the plan's transform if there is one."""
+    history, stream = context.history, context.lane.plan.stream
+    if context.transform is None:
+        return history.request(turn, context.fields(), marker=context.marker, stream=stream)
+    messages = context.transform(history.messages(turn, marker=context.marker))
+    return build_request(history, turn, messages, context.fields(), stream)
+
+
+def build_request(
+    history: RecordedHistory, turn: int, messages: Messages, fields: dict[str, Any], stream: bool
+) -> Request:
+    """A request whose messages are not the recorded ones, with the fields and tools that the turn would have."""
+    tools = history.tools(turn)
+    body = history.dialect.fields(history.trace.turns[turn], {**fields, "stream": stream}, bool(tools))
+    filled = {
+        key: messages if key == "messages" else tools if key == "tools" else value
+        for key, value in body.items()
+    }
+    return Request([orjson.dumps(filled)], stream=stream)
 
 
 def _is_unreachable(reply: Reply) -> bool:
@@ -100,7 +127,6 @@ async def exchange(
     request: Request,
     *,
     recorded: tuple[AnyItem, ...] | None,
-    substituted: str | None = None,
 ) -> Exchange:
     """Send one request, watch its reply, judge it, and journal what happened."""
     key = context.key(step)
@@ -109,9 +135,7 @@ async def exchange(
             **key.where(),
             turn=turn,
             body_bytes=request.content_length,
-            messages=0,
             wall=time.time(),
-            substituted=substituted,
         )
     )
     reply, watch = await _watched(context, key, request)

@@ -77,10 +77,7 @@ class StepStarted(StepEvent):
     type: Literal["step_started"] = "step_started"
     turn: int
     body_bytes: int
-    messages: int
     wall: float
-    substituted: str | None = None
-    """Why the recorded turn stands here instead of the engine's own (live mode)."""
 
 
 class Alarm(StepEvent):
@@ -137,6 +134,13 @@ class SignalFinding(StepEvent):
     finding: dict[str, Any]
 
 
+class Substituted(StepEvent):
+    """The recorded turn stands for this step's reply in the conversation that goes on."""
+
+    type: Literal["substituted"] = "substituted"
+    reason: str
+
+
 class ToolRunFinished(StepEvent):
     type: Literal["tool_run"] = "tool_run"
     call_index: int
@@ -189,6 +193,7 @@ AnyEvent = Annotated[
     | StepFinished
     | VerdictGiven
     | SignalFinding
+    | Substituted
     | ToolRunFinished
     | TelemetryRead
     | CellFinished

@@ -106,8 +106,8 @@ class Plan(_Strict):
     stop_when_decided: str | None = None
     goodput: dict[str, float] = Field(default_factory=dict)
     """Limits that a good step keeps: `ttft_ms`, `tpot_ms`."""
-    keep_raw: bool = False
-    """Keep every reply's raw bytes in the run folder."""
+    malformed: Literal["answer", "substitute"] = "answer"
+    """Live mode: an unusable reply is answered as its client would, or the recorded turn stands for it."""
     limits: Limits = Limits()
     fail_if: tuple[str, ...] = ()
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from replayer import __version__
 from replayer.cell import CellContext, replay_recorded
+from replayer.cell_tools import Tools
 from replayer.errors import PlanError, ReplayerError
 from replayer.events import (
     AnyEvent,
@@ -34,6 +35,7 @@ from replayer.journal import JournalWriter, create_folder
 from replayer.lag import LagMeter
 from replayer.lanes import Instance, Lane, open_lane, reset, warm_up
 from replayer.limits import broken_limits
+from replayer.live_cell import replay_live
 from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan, batches, cells
 from replayer.progress import Attempts, attempts_so_far
@@ -41,6 +43,7 @@ from replayer.telemetry import sample_loop
 from replayer.telemetry_gpu import open_gpu
 from replayer.tools.validation import Validator
 from replayer.traces.reader import Trace
+from replayer.transform import Transform, load_transform
 from replayer.wire.loop import run_receiving, steady_memory
 
 OnEvent = Callable[[AnyEvent], None]
@@ -57,6 +60,8 @@ class Run:
     histories: dict[str, RecordedHistory]
     attempts: Attempts
     feed: LiveFeed
+    tools: Tools
+    transform: Transform | None = None
     lag: LagMeter = field(default_factory=LagMeter)
     lanes: dict[str, Lane] = field(default_factory=dict)
     validators: dict[str, Validator] = field(default_factory=dict)
@@ -90,7 +95,7 @@ def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEve
 
 def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, widened: bool = False) -> int:
     """Run the cells that have no complete attempt yet (`resume`, `--into`)."""
-    copies = {path.name.split(".trace.")[0]: path for path in sorted((folder / "traces").iterdir())}
+    copies = {path.parent.name: path for path in sorted((folder / "traces").glob("*/trace.jsonl*"))}
     attempts = attempts_so_far(folder)
     return run_receiving(
         _run(plan, _histories(plan, copies), copies, folder, attempts, on_event, resumed=not widened)
@@ -98,11 +103,16 @@ def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, w
 
 
 def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
+    """Each trace in a folder of its own, beside the archive of its workspace."""
     copies = {}
     for name, path in traces.items():
-        suffix = ".zst" if path.name.endswith(".zst") else ""
-        copies[name] = folder / "traces" / f"{name}.trace.jsonl{suffix}"
+        target = folder / "traces" / name
+        target.mkdir()
+        copies[name] = target / ("trace.jsonl.zst" if path.name.endswith(".zst") else "trace.jsonl")
         shutil.copyfile(path, copies[name])
+        archive = (Trace.open(path).header.workspace or {}).get("tar")
+        if archive is not None and (path.parent / archive).is_file():
+            shutil.copyfile(path.parent / archive, target / archive)
     return copies
 
 
@@ -124,6 +134,10 @@ async def _run(
     resumed: bool,
 ) -> int:
     todo = [cell for cell in cells(plan, list(histories)) if cell.id not in attempts.done]
+    transform = load_transform(plan.transform) if plan.transform else None
+    tools = Tools(plan, histories)
+    early: list[str] = []
+    await asyncio.to_thread(tools.check, early.append)
     _raise_file_limit(plan.concurrency * len(plan.lane))
     phases = batches(plan, todo)
     first = await _open_lanes(plan, _lanes_of(phases[:1]), folder, traces)
@@ -132,9 +146,13 @@ async def _run(
     except ReplayerError:
         await _close(first)
         raise
-    run = Run(plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), lanes=first)
+    run = Run(
+        plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), tools, transform, lanes=first
+    )
     journal.go_on_after(attempts.last_at)
     journal.append(_opening(run, resumed=resumed))
+    for message in early:
+        run.warn(message, code="sandbox")
     try:
         async with _background(run):
             await _run_phases(run, phases, traces)
@@ -231,6 +249,7 @@ async def _run_cell(run: Run, cell: Cell) -> None:
         emit=run.journal.append,
         feed=run.feed,
         lag=run.lag,
+        transform=run.transform,
         marker=marker,
         salt=salt,
     )
@@ -249,10 +268,24 @@ async def _run_cell(run: Run, cell: Cell) -> None:
         )
     )
     try:
-        outcome = await replay_recorded(context)
+        outcome, check = await _replay(run, context)
     finally:
         instance.cells_in_flight -= 1
-    run.journal.append(CellFinished(cell=cell.id, attempt=attempt, outcome=outcome))
+    run.journal.append(CellFinished(cell=cell.id, attempt=attempt, outcome=outcome, check=check))
+
+
+async def _replay(run: Run, context: CellContext) -> tuple[str, dict[str, Any] | None]:
+    """One attempt at a cell, with a sandbox of its own where calls are executed."""
+    trace = context.cell.trace
+    executor = await run.tools.open(trace)
+    try:
+        if run.plan.mode == "live":
+            return await replay_live(context, executor)
+        tools = run.tools.recorded(trace, executor) if executor else None
+        return await replay_recorded(context, tools), None
+    finally:
+        if executor is not None:
+            await executor.sandbox.aclose()
 
 
 def _isolation(

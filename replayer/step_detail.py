@@ -86,7 +86,7 @@ def _shared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> int:
 
 def open_history(folder: Path, view: RunView, trace: str) -> RecordedHistory:
     """The recorded history of a run's trace, in the run's dialect."""
-    path = next((folder / "traces").glob(f"{trace}.trace.jsonl*"), None)
+    path = next((folder / "traces" / trace).glob("trace.jsonl*"), None)
     if path is None:
         raise RunFolderError(f"{folder} holds no copy of the trace {trace!r}")
     return RecordedHistory(Trace.open(path), view.plan.get("dialect", "openai-verbatim"))

@@ -13,6 +13,7 @@ from replayer.events import (
     SignalFinding,
     StepFinished,
     StepStarted,
+    Substituted,
     ToolRunFinished,
     VerdictGiven,
 )
@@ -144,7 +145,6 @@ def start(attempt: Attempt, event: StepStarted) -> None:
         turn=event.turn,
         wall=event.wall,
         body_bytes=event.body_bytes,
-        substituted=event.substituted,
     )
 
 
@@ -191,6 +191,10 @@ def judge(attempt: Attempt, event: VerdictGiven) -> None:
 def alarm(attempt: Attempt, event: Alarm) -> None:
     if event.finding.get("level") == "collapsed" and event.step in attempt.steps:
         attempt.steps[event.step].collapse = event.finding
+
+
+def substituted(attempt: Attempt, event: Substituted) -> None:
+    attempt.steps[event.step].substituted = event.reason
 
 
 def ran(attempt: Attempt, event: ToolRunFinished) -> None:

@@ -20,6 +20,7 @@ from replayer.events import (
     SignalFinding,
     StepFinished,
     StepStarted,
+    Substituted,
     TelemetryRead,
     ToolRunFinished,
     VerdictGiven,
@@ -95,6 +96,8 @@ class Fold:
                 steps.judge(self._attempt(event.cell, event.attempt), event)
             case Alarm():
                 steps.alarm(self._attempt(event.cell, event.attempt), event)
+            case Substituted():
+                steps.substituted(self._attempt(event.cell, event.attempt), event)
             case ToolRunFinished():
                 steps.ran(self._attempt(event.cell, event.attempt), event)
             case SignalFinding():

@@ -1,0 +1,117 @@
+"""What executes the calls of a run's cells: workspaces, environments and sandboxes, prepared once per trace."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from replayer.errors import MissingPartError
+from replayer.events import ToolRunFinished
+from replayer.history import RecordedHistory
+from replayer.plan import Plan
+from replayer.recorded_tools import RecordedTools, Snapshots
+from replayer.step import StepKey
+from replayer.tool_runs import ToolRun
+from replayer.tools.environment import Environment, Wanted, prepare
+from replayer.tools.execution import Executor
+from replayer.tools.sandbox import Sandbox, SandboxGrade, Workspace, probe
+from replayer.tools.toolsets import ToolKit, identify
+
+_OUTPUT_KEPT = 16_384
+"""Characters of a call's output in the journal; both ends are kept."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Prepared:
+    workspace: Workspace
+    environment: Environment | None
+    kit: ToolKit | None
+    states: Snapshots = dataclasses.field(default_factory=dict)
+
+
+class Tools:
+    """The sandboxes of one run. Without isolation, `sandbox` mode is refused and `matched` goes on recorded."""
+
+    def __init__(self, plan: Plan, histories: dict[str, RecordedHistory]) -> None:
+        self._plan = plan
+        self._histories = histories
+        self._prepared: dict[str, _Prepared] = {}
+        self.grade: SandboxGrade | None = None
+
+    @property
+    def enabled(self) -> bool:
+        return self.grade is not None and self.grade.grade != "none"
+
+    def check(self, warn: Callable[[str], None]) -> None:
+        """Test the isolation before the first request. Raises MissingPartError where it must be there and is not."""
+        if self._plan.tools == "recorded":
+            return
+        self.grade = probe()
+        if self.enabled:
+            return
+        reason = self.grade.reason or "its self-test failed"
+        if self._plan.tools == "sandbox":
+            raise MissingPartError(
+                f"--tools sandbox needs isolation and there is none here: {reason}; "
+                "install bubblewrap, or use --tools matched, which falls back to recorded results"
+            )
+        warn(f"sandbox grade none ({reason}): tool results come from the recording")
+
+    async def open(self, trace: str) -> Executor | None:
+        """A sandbox of its own for one cell, or None where calls are not executed."""
+        if not self.enabled:
+            return None
+        found = await asyncio.to_thread(self._prepare, trace)
+        if found.kit is None:
+            return None
+        sandbox = await Sandbox.start(found.workspace, environment=found.environment)
+        return Executor(sandbox, found.kit, self._plan.map)
+
+    def recorded(self, trace: str, executor: Executor) -> RecordedTools:
+        """Execution in recorded mode; all cells of a trace share what the workspace was before each turn."""
+        return RecordedTools(self._histories[trace], executor, self._prepared[trace].states)
+
+    def _prepare(self, trace: str) -> _Prepared:
+        if trace not in self._prepared:
+            self._prepared[trace] = _prepare(self._plan, self._histories[trace])
+        return self._prepared[trace]
+
+
+def _prepare(plan: Plan, history: RecordedHistory) -> _Prepared:
+    path = Path(history.trace.path)
+    given = history.trace.header.workspace
+    workspace = (
+        Workspace.from_directory(plan.workspace) if plan.workspace else Workspace.from_trace(given, path)
+    )
+    wanted = Wanted.from_trace((given or {}).get("environment"), path)
+    offered = {
+        schema.name: schema for tool_set in history.trace.tool_sets.values() for schema in tool_set.tools
+    }
+    return _Prepared(workspace, prepare(wanted) if wanted else None, identify(list(offered.values())))
+
+
+def tool_events(key: StepKey, runs: Iterable[ToolRun]) -> list[ToolRunFinished]:
+    """What the journal keeps of executed calls."""
+    return [
+        ToolRunFinished(
+            **key.where(),
+            call_index=run.call_index,
+            name=run.name,
+            outcome="recorded" if run.source == "recorded" else run.outcome.kind,
+            against_recorded=run.against_recorded,
+            duration_ns=int(run.outcome.duration * 1e9),
+            exit_code=run.outcome.exit_code,
+            output=_both_ends(run.outcome.output),
+            detail=run.outcome.detail,
+        )
+        for run in runs
+    ]
+
+
+def _both_ends(text: str) -> str:
+    if len(text) <= _OUTPUT_KEPT:
+        return text
+    half = _OUTPUT_KEPT // 2
+    return f"{text[:half]}\n… {len(text) - _OUTPUT_KEPT} characters left out …\n{text[-half:]}"
