@@ -96,7 +96,7 @@ class _Seen:
 async def probe_prefix_cache(
     chat: Chat, *, words: int = DEFAULT_WORDS, nonce: str | None = None
 ) -> ProbeResult:
-    """Ask the same thing again, a third time, with its last tenth changed, then cut short, twice.
+    """Ask the same thing again (a third time if it must), with its last tenth changed, and cut short.
 
     `nonce` begins the prompt, so that nothing of it is cached from before. Errors of `chat` are passed on.
     """
@@ -115,34 +115,44 @@ class _Probe:
     async def run(self) -> ProbeResult:
         first = await self._ask("first", self._text)
         again = await self._ask("again", self._text)
-        third = await self._ask("third", self._text)
-        self._note_repeat(again)
-        self._note_repeat(third)
+        third = None if _cached(again) else await self._ask("third", self._text)
+        for reply in (again, third):
+            self._note_repeat(reply)
         kept = len(self._text) * 9 // 10
         changed = await self._ask(
             "last tenth changed", self._text[:kept] + self._other[: len(self._text) - kept]
         )
         self._note_changed(changed, kept, first)
-        short = self._text[: self._telling_cut(first, kept)]
-        cut = await self._ask("cut short", short)
-        if self._seen and cut.prompt_tokens and _cached(cut):
-            self._note(cut, cut.prompt_tokens - _TAIL, cut.prompt_tokens - 1)
-        self._note_repeat(await self._ask("cut short again", short), trusted=bool(_cached(again)))
-        return self._result(first, again, third)
+        await self._ask_cut_twice(first, kept, trusted=third is None)
+        return self._result(third)
+
+    async def _ask_cut_twice(self, first: ProbeReply, upper: int, *, trusted: bool) -> None:
+        """A shorter prompt and its repeat; where no third sighting was needed, one that is shorter still."""
+        length = self._telling_cut(first, upper, range(-6, 7, 3))
+        self._note_cut(await self._ask("cut short", self._text[:length]), trusted)
+        self._note_repeat(await self._ask("cut short again", self._text[:length]), trusted)
+        if trusted:
+            length = self._telling_cut(first, length, range(-_TAIL - 4, 5, 4))
+            self._note_cut(await self._ask("cut shorter", self._text[:length]), trusted)
 
     async def _ask(self, name: str, words: Sequence[str]) -> ProbeReply:
         reply = await self._chat([{"role": "user", "content": " ".join(words)}])
         self._replies.append((name, reply))
         return reply
 
-    def _note_repeat(self, reply: ProbeReply, trusted: bool = False) -> None:
+    def _note_repeat(self, reply: ProbeReply | None, trusted: bool = False) -> None:
         """All of the prompt was there: the one case in which the shared length is known for certain.
 
         No hit at all says something of rounding only when a repeat is `trusted` to hit: else the cache may be off,
         or want a further sighting.
         """
-        if reply.prompt_tokens and (_cached(reply) or (trusted and _cached(reply) == 0)):
+        if reply and reply.prompt_tokens and (_cached(reply) or (trusted and _cached(reply) == 0)):
             self._note(reply, reply.prompt_tokens, reply.prompt_tokens)
+
+    def _note_cut(self, reply: ProbeReply, trusted: bool) -> None:
+        """The start of the prompt was there, but for what the template puts behind it."""
+        if self._seen and reply.prompt_tokens and (_cached(reply) or (trusted and _cached(reply) == 0)):
+            self._note(reply, reply.prompt_tokens - _TAIL, reply.prompt_tokens - 1)
 
     def _note(self, reply: ProbeReply, low: int, high: int) -> None:
         self._seen.append(_Seen(low, high, reply.prompt_tokens or 0, _cached(reply) or 0))
@@ -161,8 +171,10 @@ class _Probe:
         rules += [_Rule(block, True) for block in _BLOCKS if block >= _SMALLEST_WITH_BACKOFF]
         return [rule for rule in rules if all(seen.fits(rule) for seen in self._seen)]
 
-    def _telling_cut(self, first: ProbeReply, upper: int) -> int:
-        """The length, up to `upper`, whose repeat the rules still in question would answer most differently.
+    def _telling_cut(self, first: ProbeReply, upper: int, spread: range) -> int:
+        """The length, up to `upper`, that the rules still in question would answer most differently.
+
+        `spread` is how far the shared tokens may lie from those foreseen.
 
         It is shorter than what was asked before, for an engine with one slot remembers its last prompt only.
         """
@@ -173,24 +185,21 @@ class _Probe:
 
         def undecided(length: int) -> int:
             prompt = prompt_tokens - round((len(self._text) - length) * per_word)
-            return sum(
-                _largest_group([rule.reuse(n, n) for rule in rules]) for n in range(prompt - 6, prompt + 7, 3)
-            )
+            return sum(_largest_group([rule.reuse(prompt + n, prompt + n) for rule in rules]) for n in spread)
 
         return min(reversed(range(upper // 2, upper - _TAIL)), key=undecided)
 
-    def _result(self, first: ProbeReply, again: ProbeReply, third: ProbeReply) -> ProbeResult:
+    def _result(self, third: ProbeReply | None) -> ProbeResult:
         rules = self._rules()
         blocks = tuple(sorted({rule.block for rule in rules}))
         caching, counter, notes = _caching([reply for _, reply in self._replies])
-        hits = [bool(_cached(reply)) for reply in (again, third)]
         return ProbeResult(
             caching=caching,
             counter=counter,
             block_size=blocks[0] if len(blocks) == 1 else None,
             block_sizes=blocks if len(blocks) <= 16 else (),
             speculative_backoff=_agreed([rule.backoff for rule in rules]),
-            second_sighting_needed="no" if hits[0] else "yes" if hits[1] else "unknown",
+            second_sighting_needed="no" if third is None else "yes" if _cached(third) else "unknown",
             requests=[{"name": name, **asdict(reply)} for name, reply in self._replies],
             notes=notes,
         )

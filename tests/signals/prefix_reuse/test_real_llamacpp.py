@@ -54,16 +54,6 @@ async def test_every_turn_of_a_shipped_session(engine: LlamaCppEngine) -> None:
         history = RecordedHistory(trace)
         for turn in history.turns:
             findings.append(await step(engine, reuse, str(turn), history.messages(turn), history.tools(turn)))
-    for found in findings:
-        print(
-            found.key,
-            found.prompt_tokens,
-            found.ideal_tokens,
-            found.reported_tokens,
-            found.cause,
-            found.detail,
-        )
-    print(session_verdict(findings))
     assert len(findings) >= 8
     assert all((found.gap is not None and abs(found.gap) <= 1) or found.cause for found in findings)
     assert sum(found.cause == "unexplained" for found in findings) * 20 <= len(findings)
