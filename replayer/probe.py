@@ -111,6 +111,7 @@ class _Probe:
         self._other = random.choices(_WORDS, k=words)
         self._replies: list[tuple[str, ProbeReply]] = []
         self._seen: list[_Seen] = []
+        self._per_word = 1.0
 
     async def run(self) -> ProbeResult:
         first = await self._ask("first", self._text)
@@ -119,16 +120,18 @@ class _Probe:
         for reply in (again, third):
             self._note_repeat(reply)
         kept = len(self._text) * 9 // 10
-        changed = await self._ask(
-            "last tenth changed", self._text[:kept] + self._other[: len(self._text) - kept]
-        )
+        other = self._other[: (len(self._text) - kept) // 2]
+        changed = await self._ask("last tenth changed", self._text[:kept] + other)
         self._note_changed(changed, kept, first)
+        if first.prompt_tokens and changed.prompt_tokens:
+            shorter = len(self._text) - kept - len(other)
+            self._per_word = (first.prompt_tokens - changed.prompt_tokens) / shorter
         await self._ask_cut_twice(first, kept, trusted=third is None)
         return self._result(third)
 
     async def _ask_cut_twice(self, first: ProbeReply, upper: int, *, trusted: bool) -> None:
         """A shorter prompt and its repeat; where no third sighting was needed, one that is shorter still."""
-        length = self._telling_cut(first, upper, range(-6, 7, 3))
+        length = self._telling_cut(first, upper, range(-3, 4))
         self._note_cut(await self._ask("cut short", self._text[:length]), trusted)
         self._note_repeat(await self._ask("cut short again", self._text[:length]), trusted)
         if trusted:
@@ -181,13 +184,13 @@ class _Probe:
         rules = self._rules()
         if len(rules) < 2 or not first.prompt_tokens:
             return upper * 2 // 3
-        prompt_tokens, per_word = first.prompt_tokens, first.prompt_tokens / len(self._text)
+        prompt_tokens, per_word = first.prompt_tokens, self._per_word
 
         def undecided(length: int) -> int:
             prompt = prompt_tokens - round((len(self._text) - length) * per_word)
             return sum(_largest_group([rule.reuse(prompt + n, prompt + n) for rule in rules]) for n in spread)
 
-        return min(reversed(range(upper // 2, upper - _TAIL)), key=undecided)
+        return _middle_of_best(range(upper // 2, upper - _TAIL), undecided)
 
     def _result(self, third: ProbeReply | None) -> ProbeResult:
         rules = self._rules()
@@ -245,6 +248,16 @@ def _timed(replies: Sequence[ProbeReply]) -> Tristate:
     if best < _FAST * cold and cold - best > _CLEAR_NS:
         return "yes"
     return "no" if best > _SLOW * cold and cold > 4 * _CLEAR_NS else "unknown"
+
+
+def _middle_of_best(lengths: range, cost: Callable[[int], int]) -> int:
+    """The middle of the longest run of lengths that cost least: what was foreseen may be some tokens off."""
+    costs = [cost(length) for length in lengths]
+    least, run, best = min(costs), 0, (0, lengths[0])
+    for length, value in zip(lengths, costs, strict=True):
+        run = run + 1 if value == least else 0
+        best = max(best, (run, length - run // 2))
+    return best[1]
 
 
 def _largest_group(answers: Sequence[int]) -> int:
