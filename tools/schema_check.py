@@ -54,15 +54,18 @@ class _Tool:
 
 
 def _compile(schema: Any) -> jsonschema_rs.Validator:
+    """Compiled under the draft it names, else the newest; OpenAPI 3.0 means draft 4 and does not say so."""
     # `offline`: a schema from a trace must not make this process fetch anything. `mask`: messages are for people,
     # and a rejected value may be a whole file.
     options: dict[str, Any] = {"validate_formats": True, "offline": True, "mask": "the value"}
     try:
         return jsonschema_rs.validator_for(schema, **options)
-    except ValueError:
-        if not isinstance(schema, dict) or "$schema" not in schema:
-            raise
-        return jsonschema_rs.validator_for({k: v for k, v in schema.items() if k != "$schema"}, **options)
+    except ValueError as error:
+        unnamed = {key: value for key, value in schema.items() if key != "$schema"}
+        for draft in (jsonschema_rs.Draft202012Validator, jsonschema_rs.Draft4Validator):
+            with contextlib.suppress(ValueError):
+                return draft(unnamed, **options)
+        raise error
 
 
 class Validator:

@@ -61,7 +61,12 @@ def judge(
         return Verdict(False, (_collapse(collapsed or "stopped by replayer while it repeated itself"),))
     usage = usage or differential.usage_of(reply)
     case = _case(
-        reply, validator, tool_choice, _cut(reply, max_tokens, usage, context_length), prompt_contains
+        reply,
+        validator,
+        tool_choice,
+        _cut(reply, max_tokens, usage, context_length),
+        collapsed,
+        prompt_contains,
     )
     evidence = differential.evidence(
         reply,
@@ -74,7 +79,6 @@ def judge(
     )
     faults = tuple(
         chain(
-            [_collapse(collapsed)] if collapsed else (),
             _ending(case),
             _calls(case, evidence),
             id_faults(reply, seen_call_ids),
@@ -83,7 +87,7 @@ def judge(
             _leaks_into_arguments(case),
             _hidden(case),
             _choice(case),
-            _emptiness(case, collapsed),
+            _emptiness(case),
             _finish(case),
             evidence.faults,
         )
@@ -100,6 +104,7 @@ class _Case:
     validator: Validator
     tool_choice: Any
     cut: str | None
+    collapsed: str | None
     checks: tuple[CallCheck, ...]
     answer: str
     leaks: tuple[Leak, ...]
@@ -117,6 +122,7 @@ def _case(
     validator: Validator,
     tool_choice: Any,
     cut: str | None,
+    collapsed: str | None,
     prompt_contains: Callable[[str], bool] | None,
 ) -> _Case:
     checks = tuple(validator.check(c.name, c.arguments, i) for i, c in enumerate(reply.tool_calls))
@@ -125,7 +131,7 @@ def _case(
     hidden: tuple[Leak, ...] = ()
     if not reply.tool_calls:
         hidden = tuple(_hidden_calls(f"{reply.reasoning}\n{thought}", answer, validator, prompt_contains))
-    return _Case(reply, validator, tool_choice, cut, checks, strip_control(answer), leaks, hidden)
+    return _Case(reply, validator, tool_choice, cut, collapsed, checks, strip_control(answer), leaks, hidden)
 
 
 def _hidden_calls(
@@ -156,8 +162,8 @@ def _collapse(told: str) -> Fault:
 
 def _ending(case: _Case) -> Iterator[Fault]:
     reply, reason = case.reply, case.reply.finish_reason
-    if reason == "repetition":
-        yield _collapse("the engine itself stopped a repetition")
+    if case.collapsed or reason == "repetition":
+        yield _collapse(case.collapsed or "the engine itself stopped a repetition")
     elif reason in _FOR_FAILURE:
         yield Fault("engine_error", "engine", f"finish reason {reason!r}", True)
     elif not reply.done and reason is None:
@@ -273,11 +279,13 @@ def _tool_name(tool: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _emptiness(case: _Case, collapsed: str | None) -> Iterator[Fault]:
+def _emptiness(case: _Case) -> Iterator[Fault]:
     reply = case.reply
     if reply.tool_calls or case.answer or reply.extra.get("refusal"):
         return
-    explained = case.cut or case.hidden or collapsed or reply.finish_reason in (*_FOR_FAILURE, "repetition")
+    explained = (
+        case.cut or case.hidden or case.collapsed or reply.finish_reason in (*_FOR_FAILURE, "repetition")
+    )
     if explained or (not reply.done and reply.finish_reason is None):
         return
     thought = " (reasoning only)" if reply.reasoning.strip() or reply.content.strip() else ""

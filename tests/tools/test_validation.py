@@ -327,6 +327,23 @@ def test_a_broken_schema_spoils_only_its_own_tool() -> None:
     assert not judge(reply(call("[]", "bad")), validator).usable
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {
+            "$schema": "https://nowhere/schema",
+            "type": "object",
+            "properties": {"n": {"type": "integer", "minimum": 1}},
+        },
+        {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0, "exclusiveMinimum": True}}},
+    ],
+)
+def test_schemas_of_other_dialects_are_used(schema: Schema) -> None:
+    validator = Validator([tool(schema)])
+    assert validator.unusable == {}
+    assert validator.check("t", '{"n": 1}').valid and not validator.check("t", '{"n": 0}').valid
+
+
 def test_a_stream_that_replayer_stopped_is_judged_for_that_alone() -> None:
     stopped = Reply(NOW, "sigh", tool_calls=(call("{", "Bash"),), stopped_by_us=True)
     verdict = judge(stopped, TOOLS, max_tokens=1, collapsed="cycle of 'sigh'")
