@@ -1,9 +1,11 @@
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from replayer.engines.simulated import SimulatedServer, SimulatedSpec, launch
+from replayer.engines.simulated.server import Simulator
 
 Start = Callable[..., Awaitable[SimulatedServer]]
 
@@ -20,3 +22,18 @@ async def start() -> AsyncIterator[Start]:
     yield start_one
     for server in running:
         await server.stop()
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Callable[..., Awaitable[str]]]:
+    """Serves simulated engines in this process over real HTTP, for tests that need many; gives the base URL."""
+    servers: list[asyncio.Server] = []
+
+    async def serve_one(**options: Any) -> str:
+        server, port = await Simulator(SimulatedSpec.from_options(options)).listen("127.0.0.1", 0)
+        servers.append(server)
+        return f"http://127.0.0.1:{port}/v1"
+
+    yield serve_one
+    for server in servers:
+        server.close()

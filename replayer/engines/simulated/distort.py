@@ -180,16 +180,14 @@ def _bad_index(reply: Reply, scene: Scene) -> bool:
 
 
 def _repair(reply: Reply, scene: Scene) -> bool:
-    """As SGLang did: streamed, the broken text was repaired; whole, it stayed in the content."""
+    """As SGLang did (`tool-auto-forced-badjson-*`): streamed, it was repaired; whole, it stayed in the content."""
     if not reply.calls:
         return False
     call = reply.calls[0]
     broken = call.arguments.rstrip().rstrip("}").rstrip() + 'oops" }'
-    if scene.stream:
-        call.generated = broken
-        return True
-    reply.content += FAMILIES["hermes"](call.name, broken)
-    reply.calls, reply.finish = [], "stop"
+    call.generated = broken
+    if not scene.stream:
+        call.leaked, reply.finish = True, "stop"
     return True
 
 

@@ -53,6 +53,9 @@ def _pieces(reply: Reply) -> Iterator[Piece]:
 
 def _call(number: int, call: Call) -> Iterator[Piece]:
     """The call opens with the token that ends its head, as a parser can know its name only then."""
+    if call.leaked:
+        yield from _aligned("", call_markup(call.name, call.generated or call.arguments), "", "content")
+        return
     head, tail = call_markup(call.name, "\0").split("\0")
     generated = call.generated if call.generated is not None else call.arguments
     opens = max(0, len(head.encode()) - 1) // WIDTH

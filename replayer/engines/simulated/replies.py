@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from replayer.engines.simulated.tokens import content_text
+from replayer.engines.simulated.tokens import call_markup, content_text
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
     AssistantItem,
@@ -76,6 +76,8 @@ class Call:
     generated: str | None = None
     dropped: bool = False
     """Generated, but not delivered."""
+    leaked: bool = False
+    """Delivered as the text that the model wrote."""
 
 
 @dataclass(slots=True)
@@ -197,6 +199,12 @@ def _recorded(entry: _Entry) -> Reply:
     if turn.finish_reason == "length":
         reply.finish = "length"
     return reply
+
+
+def unparsed(reply: Reply) -> None:
+    """What a server without a tool-call parser delivers: the calls as the model wrote them, in the text."""
+    reply.content += "".join(call_markup(call.name, call.arguments) for call in reply.calls)
+    reply.calls = []
 
 
 def stand_in(key: str, messages: Sequence[dict[str, Any]], tools: Any) -> Reply:

@@ -15,12 +15,14 @@ from replayer.engines.simulated.http import Exchange, listen
 from replayer.engines.simulated.kinds import KINDS
 from replayer.engines.simulated.kinds.base import JSON, Answer
 from replayer.engines.simulated.playback import Playback
-from replayer.engines.simulated.replies import Script, forced
+from replayer.engines.simulated.replies import Script, forced, unparsed
 from replayer.engines.simulated.spec import SimulatedSpec
 from replayer.engines.simulated.state import State
 from replayer.engines.simulated.tokens import WIDTH, render
 
 CHAT = "/v1/chat/completions"
+BAD_HISTORY = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
+"""`vllm-0.21.0-h200/spec-ngram/err-toolcall-args-invalid-in-history.response.json`; other kinds use their own words."""
 
 
 class Simulator:
@@ -102,9 +104,13 @@ class Simulator:
         problem = self._problem(body)
         if problem is not None:
             return problem
+        if not self.spec.tool_parser and self.kind.ignores_tools:
+            body = {key: value for key, value in body.items() if key not in ("tools", "tool_choice")}
         messages, tools = body["messages"], body.get("tools")
         match = self._script.match(messages, tools)
         reply = forced(match.reply, body)
+        if not self.spec.tool_parser and reply.calls:
+            unparsed(reply)
         rng = Random(f"{self.spec.seed}/{match.key}/{body.get('seed')}")
         struck = chat.decide_faults(self._faults, match, reply, body, rng)
         for fault in struck:
@@ -137,14 +143,22 @@ class Simulator:
             return error("bad_tools", "Expected 'tools' to be an array")
         if any(not (tool.get("function") or {}).get("name") for tool in tools or ()):
             return error("bad_tools", "Missing tool function")
+        if (
+            tools
+            and not self.spec.tool_parser
+            and body.get("tool_choice", "auto") == "auto"
+            and self.kind.needs_parser
+        ):
+            return error("bad_request", self.kind.needs_parser)
         if self.kind.rejects_bad_history and _has_bad_history(body["messages"]):
-            return error("bad_history", "parse error in a tool call of the history")
+            return error("bad_history", BAD_HISTORY)
         return None
 
     def _refuse(self, fault: FaultSpec) -> Answer:
         kinds = {"429": "overloaded", "500": "server_error", "503": "unavailable"}
-        kind = kinds.get(fault.klass, "bad_history")
-        return self.kind.error(kind, "Simulated fault: " + fault.klass)
+        if fault.klass not in kinds:
+            return self.kind.error("bad_history", BAD_HISTORY)
+        return self.kind.error(kinds[fault.klass], "Simulated fault: " + fault.klass)
 
     def _send(self, exchange: Exchange, answer: Answer) -> None:
         status, content_type, body = answer

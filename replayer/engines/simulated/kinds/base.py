@@ -42,6 +42,10 @@ class Kind:
     reasoning_field: ClassVar[str] = "reasoning_content"
     unknown_model_is_error: ClassVar[bool] = True
     rejects_bad_history: ClassVar[bool] = False
+    ignores_tools: ClassVar[bool] = False
+    """Without a template that renders tools, they are dropped without a word."""
+    needs_parser: ClassVar[str] = ""
+    """The words that refuse automatic tool choice without a parser; empty where the call stays in the text."""
 
     def __init__(self, state: State) -> None:
         self.state = state

@@ -26,6 +26,7 @@ class LlamaCpp(Kind):
     server = "llama.cpp"
     owner = "llamacpp"
     unknown_model_is_error = False  # 50_err_unknown_model.response.sse: 200
+    ignores_tools = True  # own-template/20_stream_tool_required.response.sse
     rejects_bad_history = True  # tools/5g_err_bad_tool_args_history.response.body
 
     def request_id(self, ticket: UUID) -> str:

@@ -19,6 +19,8 @@ class Vllm(Kind):
     name = "vllm"
     owner = "vllm"
     reasoning_field = "reasoning"  # chat-text-nonstream.response.json
+    # From vLLM's source: a server without a parser refuses automatic tool choice.
+    needs_parser = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
 
     def call_id(self, ticket: UUID, number: int) -> str:
         return "chatcmpl-tool-" + super().call_id(ticket, number)[5:21]

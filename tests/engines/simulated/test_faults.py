@@ -1,0 +1,202 @@
+"""Each fault that can be planted is what an independent judge finds, streamed and whole."""
+
+import httpx
+import orjson
+import pytest
+
+from replayer.engines.simulated.faults import CLASSES, parse_fault
+from replayer.engines.simulated.markup import FAMILIES
+from replayer.signals.repetition import RepetitionDetector
+from replayer.tools.request_facts import read_request
+from replayer.tools.validation import Validator, judge
+from replayer.wire.client import Timeouts, WireClient
+from replayer.wire.types import Request
+
+EDIT = {
+    "type": "function",
+    "function": {
+        "name": "edit_file",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "mode": {"type": "string", "enum": ["edit", "create"]},
+                "line": {"type": "integer", "minimum": 1},
+            },
+            "required": ["path", "mode", "line"],
+        },
+    },
+}
+BODY = {
+    "model": "simulated",
+    "messages": [{"role": "user", "content": "Fix the failing test in shipper.py."}],
+    "tools": [EDIT],
+    "temperature": 0,
+    "max_tokens": 600,
+}
+
+
+async def send(url, more=None, *, stream=True):
+    """The request as it was read, the reply, and the collapse that was seen while it came."""
+    body = BODY | (more or {}) | {"stream": stream}
+    if stream:
+        body["stream_options"] = {"include_usage": True}
+    request = read_request(body)
+    detector = RepetitionDetector(request.prompt_contains)
+    found = []
+    client = WireClient(url, timeouts=Timeouts(read=0.5), retries=0)
+    reply = await client.chat(
+        Request(body=[orjson.dumps(body)], stream=stream), lambda delta: found.extend(detector.feed(delta))
+    )
+    await client.aclose()
+    return request, reply, any(finding["level"] == "collapsed" for finding in found)
+
+
+def classes(request, reply, collapsed=False, pair=None):
+    verdict = judge(
+        reply,
+        Validator(request.tools),
+        tool_choice=request.tool_choice,
+        max_tokens=request.max_tokens,
+        seen_call_ids=request.seen_call_ids,
+        prompt_contains=request.prompt_contains,
+        collapsed="it repeats itself" if collapsed else None,
+        pair=pair,
+        temperature=0,
+    )
+    return {fault.klass for fault in verdict.faults}, verdict.usable
+
+
+PLANTED = [
+    ("arguments_not_json:form=lost_brace", "arguments_not_json"),
+    ("arguments_not_json:form=stray_quote", "arguments_not_json"),
+    ("arguments_not_json:form=trailing_comma", "arguments_not_json"),
+    ("arguments_not_json:form=nan", "arguments_not_json"),
+    ("arguments_not_json:form=duplicate_key", "arguments_not_json"),
+    ("arguments_not_object:form=string", "arguments_not_object"),
+    ("arguments_not_object:form=list", "arguments_not_object"),
+    ("arguments_not_object:form=null", "arguments_not_object"),
+    ("missing_parameter", "missing_parameter"),
+    ("wrong_type", "wrong_type"),
+    ("bad_value", "bad_value"),
+    ("unexpected_parameter", "unexpected_parameter"),
+    ("unknown_tool", "unknown_tool"),
+    ("call_in_reasoning", "call_in_reasoning"),
+    ("truncated:at=20", "truncated"),
+    ("empty_turn", "empty_turn"),
+    ("bad_call_id:form=null", "bad_call_id"),
+    ("bad_call_id:form=repeated", "bad_call_id"),
+    ("finish_contradicts", "finish_contradicts"),
+    ("protocol:form=arguments_object", "protocol"),
+    ("history_rejected", "history_rejected"),
+    ("500", "engine_error"),
+    ("503", "engine_error"),
+    ("429", "engine_error"),
+] + [(f"leaked_markup:family={family}", "leaked_markup") for family in FAMILIES]
+STREAMED = [
+    ("bad_call_index:form=same", "bad_call_index"),
+    ("protocol:form=delta_after_finish", "protocol"),
+    ("protocol:form=call_before_role", "protocol"),
+    ("disconnect:at=3", "engine_error"),
+    ("stall:at=3", "engine_error"),
+    ("stream_error:at=3", "engine_error"),
+]
+
+
+@pytest.mark.parametrize(("fault", "klass"), PLANTED)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_planted_fault_is_found(serve, fault, klass, stream):
+    request, reply, _ = await send(await serve(fault=fault), stream=stream)
+    found, usable = classes(request, reply)
+    assert klass in found
+    assert usable == (
+        klass in ("unexpected_parameter", "bad_call_id", "finish_contradicts", "protocol") and usable
+    )
+
+
+@pytest.mark.parametrize(("fault", "klass"), STREAMED)
+async def test_a_planted_fault_of_a_stream_is_found(serve, fault, klass):
+    request, reply, _ = await send(await serve(fault=fault))
+    assert klass in classes(request, reply)[0]
+
+
+@pytest.mark.parametrize("kind", ["vllm", "sglang", "trtllm", "llamacpp", "ik_llama"])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_without_a_fault_nothing_is_found(serve, kind, stream):
+    request, reply, collapsed = await send(await serve(kind=kind), stream=stream)
+    assert classes(request, reply, collapsed) == (set(), True)
+
+
+@pytest.mark.parametrize(("choice", "message"), [("none", "a call"), ("required", "no call")])
+async def test_a_tool_choice_is_kept_unless_the_fault_says_otherwise(serve, choice, message):
+    request, reply, _ = await send(await serve(), {"tool_choice": choice})
+    assert bool(reply.tool_calls) == (choice == "required") and classes(request, reply)[1]
+    request, reply, _ = await send(await serve(fault="choice_ignored"), {"tool_choice": choice})
+    assert "choice_ignored" in classes(request, reply)[0], message
+
+
+@pytest.mark.parametrize(("fault", "stream"), [("silent_repair", True), ("silent_drop", False)])
+async def test_what_a_parser_does_in_silence_shows_beside_the_other_mode(serve, fault, stream):
+    url = await serve(fault=fault)
+    _, streamed, _ = await send(url)
+    request, whole, _ = await send(url, stream=False)
+    reply, pair = (streamed, whole) if stream else (whole, streamed)
+    assert fault in classes(request, reply, pair=pair)[0]
+
+
+async def test_streamed_and_whole_differ_on_purpose(serve):
+    url = await serve(fault="stream_differs")
+    _, streamed, _ = await send(url, {"tools": None})
+    request, whole, _ = await send(url, {"tools": None}, stream=False)
+    assert "stream_differs" in classes(request, streamed, pair=whole)[0]
+
+
+@pytest.mark.parametrize("unit", ["(Sigh) (Laughter) ", "!", "\\n- fix the queue", "queue.flush(); "])
+async def test_collapse_from_a_token_on(serve, unit):
+    _, reply, collapsed = await send(await serve(fault=f"collapse:at=50:unit={unit}"), {"tools": None})
+    assert collapsed and reply.finish_reason == "length"
+    assert reply.usage["completion_tokens"] == 600
+    text = unit.replace("\\n", "\n")
+    assert reply.content[200:].startswith(text) and text not in reply.content[:180]
+
+
+async def test_collapse_in_reasoning(serve):
+    _, reply, collapsed = await send(await serve(fault="collapse:at=10:channel=reasoning"))
+    assert collapsed and "(Sigh)" in reply.reasoning and not reply.content
+
+
+async def test_faults_of_usage_and_done(serve):
+    _, reply, _ = await send(await serve(fault=["no_usage", "no_done"]))
+    assert reply.usage is None and not reply.done and reply.tool_calls
+    _, reply, _ = await send(await serve(fault="null_details"))
+    assert reply.usage["prompt_tokens_details"] is None
+    _, reply, _ = await send(await serve(fault="malformed_sse:at=3"))
+    assert reply.notes or reply.fault
+
+
+async def test_slow_headers_are_slow(serve):
+    _, slow, _ = await send(await serve(fault="slow_headers:ms=150"))
+    assert slow.timing.headers - slow.timing.sent >= 150_000_000
+
+
+async def test_a_rate_strikes_seeded_and_the_truth_is_told(serve):
+    """The same requests get the same faults from two servers of one seed; another seed gives others."""
+
+    async def struck(seed):
+        url = await serve(fault="unknown_tool@0.3", seed=seed)
+        names = []
+        for at in range(40):
+            more = {"messages": [{"role": "user", "content": f"Fix test {at}"}]}
+            names.append((await send(url, more, stream=False))[1].tool_calls[0].name != "edit_file")
+        async with httpx.AsyncClient() as http:
+            told = (await http.get(url.removesuffix("/v1") + "/simulated/injected")).json()
+        assert len(told) == sum(names)
+        return names
+
+    first, again, other = await struck(1), await struck(1), await struck(2)
+    assert first == again != other and 4 <= sum(first) <= 20
+
+
+def test_every_fault_class_parses_and_colons_may_stand_in_a_unit():
+    assert all(parse_fault(f"{klass}@0.5").rate == 0.5 for klass in CLASSES)
+    assert parse_fault("collapse:unit=a: b:at=3").keys == {"unit": "a: b", "at": "3"}
