@@ -64,6 +64,11 @@ _WORDS = [
 ]
 
 
+ROLES = {"assistant": "assistant", "user": "other", "tool": "other"}
+OPENING = 160
+"""Characters by which a session's first message is known again."""
+
+
 @dataclass(slots=True)
 class Call:
     """A tool call to deliver. `generated` is the argument text that the model wrote, where a parser changed it."""
@@ -128,54 +133,61 @@ class Script:
         entries = self._by_last.get((last, rounds)) or self._by_rounds.get(rounds, [])
         entries = [entry for entry in entries if _akin(opening, entry.opening)] or entries
         if not entries:
-            key = hashlib.sha256(last.encode()).hexdigest()[:16]
+            key = last[:16]
             return Match(key, rounds, stand_in(key, messages, tools))
         entry = entries[0]
         key = f"{entry.trace.header.trace_id}/{entry.turn}"
         return Match(key, rounds, _recorded(entry))
 
     def _load(self, trace: Trace) -> None:
-        shapes = [_shape(item) for item in trace.items()]
+        roles: list[str] = []
+        digests: dict[int, str] = {}
+        openings: dict[int, str] = {}
+        for item in trace.items():
+            role, text = _shape(item)
+            roles.append(role)
+            if role == "other":
+                digests[item.id] = _digest(text)
+                openings[item.id] = text if len(text) <= 2 * OPENING else text[:OPENING] + text[-OPENING:]
         for turn in trace.turns:
-            context = [shapes[number] for number in trace.context(turn.id)]
-            said = [text for role, text in context if role == "other"]
-            entry = _Entry(trace, turn.id, said[0] if said else "")
-            rounds = _rounds([role for role, _ in context])
-            self._by_last[(said[-1] if said else "", rounds)].append(entry)
+            context = trace.context(turn.id)
+            said = [number for number in context if number in digests]
+            entry = _Entry(trace, turn.id, openings[said[0]] if said else "")
+            rounds = _rounds([roles[number] for number in context])
+            self._by_last[(digests[said[-1]] if said else "", rounds)].append(entry)
             self._by_rounds[rounds].append(entry)
 
 
 def _digest(text: str) -> str:
-    return text if len(text) <= 64 else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _akin(a: str, b: str) -> bool:
-    """Equal openings; short ones are kept as text, where a marker before or after is forgiven."""
-    return a == b or (bool(b) and (a.endswith(b) or a.startswith(b)))
+def _akin(opening: str, recorded: str) -> bool:
+    """Whether a session opens as the recorded one does, a marker before or after the text forgiven."""
+    size = min(len(recorded), OPENING)
+    return size > 0 and (opening[:size] == recorded[:size] or opening[-size:] == recorded[-size:])
 
 
 def _shape(item: Item) -> tuple[str, str]:
-    """(assistant | other | none, digest of the text)."""
+    """(assistant | other | none, text)."""
     match item:
         case AssistantItem() | ReasoningItem() | ToolCallItem():
             return "assistant", ""
         case UserItem(content=content) | ToolResultItem(content=content):
-            return "other", _digest(content if isinstance(content, str) else content_text(list(content)))
+            return "other", content_text(content if isinstance(content, str) else list(content))
         case CompactionItem(text=text):
-            return "other", _digest(text)
+            return "other", text
     return "none", ""
 
 
 def _look(messages: Sequence[dict[str, Any]]) -> tuple[str, str, int]:
-    roles = [
-        {"assistant": "assistant", "user": "other", "tool": "other"}.get(str(m.get("role")), "none")
-        for m in messages
-    ]
-    said = [m for m, role in zip(messages, roles, strict=True) if role == "other"]
+    """The first user message, the digest of the last user or tool message, and the assistant's rounds."""
+    roles = [ROLES.get(str(message.get("role")), "none") for message in messages]
+    said = [message for message, role in zip(messages, roles, strict=True) if role == "other"]
     if not said:
         return "", "", _rounds(roles)
-    first, last = (_digest(content_text(m.get("content"))) for m in (said[0], said[-1]))
-    return first, last, _rounds(roles)
+    first, last = content_text(said[0].get("content")), content_text(said[-1].get("content"))
+    return first, _digest(last), _rounds(roles)
 
 
 def _rounds(roles: Sequence[str]) -> int:
