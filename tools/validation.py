@@ -306,6 +306,8 @@ _ABOUT_HISTORY = re.compile(
     r"messages?\[\d+\]|line \d+ column \d+ \(char \d+\)|assistant message",
     re.IGNORECASE | re.DOTALL,
 )
+_UNREAD = ("the answer is", "the body cannot be read")
+"""How messages of the wire itself begin, which quote the body: no words of the engine's."""
 _OURS = frozenset({"bad_request", "bad_tools", "unknown_model", "unauthorized"})
 
 
@@ -314,7 +316,10 @@ def engine_fault(fault: WireFault) -> Fault:
     told = fault.message if len(fault.message) <= 300 else fault.message[:300] + "…"
     if fault.kind == "context_too_long":
         return Fault("history_rejected", "input", f"the history does not fit: {told!r}", True)
-    if fault.kind in ("bad_request", "bad_tools", "server_error") and _ABOUT_HISTORY.search(fault.message):
+    refused = fault.kind in ("bad_request", "bad_tools", "server_error") and not fault.message.startswith(
+        _UNREAD
+    )
+    if refused and _ABOUT_HISTORY.search(fault.message):
         return Fault("history_rejected", "input", f"the engine refuses the history: {told!r}", True)
     status = f" (HTTP {fault.status})" if fault.status else ""
     blame: Blame = "input" if fault.kind in _OURS else "engine"

@@ -193,6 +193,17 @@ def test_the_document_holds_the_promised_keys(judged: Callable[..., Judged]) -> 
     assert document["usage"]["completion_tokens"] == 38
 
 
+def test_a_mode_that_is_not_so_is_no_refusal_of_the_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stem = CAPTURES / VLLM / "tool-auto-forced-parallel2"
+    streamed, whole = f"{stem}-stream.response.sse", f"{stem}-nonstream.response.json"
+    for flag, body in (("--no-stream", streamed), ("--stream", whole)):
+        assert main(["judge", f"{stem}-stream.request.json", body, flag, "--json"]) == 0
+        faults = json.loads(capsys.readouterr().out)["faults"]
+        assert [(fault["class"], fault["blame"]) for fault in faults] == [("engine_error", "engine")]
+
+
 def test_the_readable_form_names_faults_and_calls(capsys: pytest.CaptureFixture[str]) -> None:
     stem = CAPTURES / VLLM / "tool-auto-forced-missingarg-stream"
     assert main(["judge", f"{stem}.request.json", f"{stem}.response.sse"]) == 0
