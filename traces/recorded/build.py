@@ -89,12 +89,23 @@ async def build(name: str, out: Path, tokens: counting.TokenCounter) -> Path:
     target = out / name
     target.mkdir(parents=True, exist_ok=True)
     tar = target / "workspace.tar"
-    tar.write_bytes(workspace.pack(HERE / name / "workspace"))
     with tempfile.TemporaryDirectory() as scratch:
+        tar.write_bytes(workspace.pack(workspace_of(name, Path(scratch))))
         raw = Path(scratch, "trace.jsonl")
         await record(session, raw, tar)
         counting.with_usage(raw, target / "trace.jsonl", await counting.count_turns(raw, tokens))
     return target / "trace.jsonl"
+
+
+def workspace_of(name: str, scratch: Path) -> Path:
+    """The files of a session: a folder beside its script, or made by its `workspace.py`."""
+    maker = HERE / name / "workspace.py"
+    if not maker.exists():
+        return HERE / name / "workspace"
+    made = scratch / "workspace"
+    made.mkdir()
+    runpy.run_path(str(maker))["make"](made)
+    return made
 
 
 async def record(session: Session, raw: Path, tar: Path) -> None:
