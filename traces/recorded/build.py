@@ -47,7 +47,7 @@ def header(session: Session) -> Header:
     return Header(
         trace_id=session.name,
         title=session.title,
-        agent="zed",
+        agent=session.agent,
         source=Source(
             format="session-script", sha256=hashlib.sha256(script).hexdigest(), importer="build.py"
         ),

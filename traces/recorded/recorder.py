@@ -112,6 +112,11 @@ class Recorder:
         self.agents += 1
         name = f"agent-{self.agents}"
         self.writer.add_thread(
-            Thread(id=name, parent=thread, parent_call=item, title=call.arguments["label"])
+            Thread(
+                id=name,
+                parent=thread,
+                parent_call=item,
+                title=call.arguments.get("label") or call.arguments.get("description"),
+            )
         )
         return Answer(await self._thread(name, self.session.agent_system, call.agent))

@@ -83,6 +83,7 @@ class Session:
     tools: tuple[ToolSchema, ...]
     steps: tuple[Step, ...]
     check: tuple[str, ...]
+    agent: str = "zed"
     kit: str = "zed-2026-04"
     """The tool set that executes the calls (see `replayer.tools.toolsets`)."""
     environment: tuple[str, ...] = ()

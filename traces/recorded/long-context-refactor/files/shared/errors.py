@@ -1,0 +1,5 @@
+"""Errors that the departments share."""
+
+
+class BadInput(ValueError):
+    """What came from outside makes no sense. `str()` can be shown to who sent it."""
