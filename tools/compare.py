@@ -16,6 +16,7 @@ CHANGING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?{MONTH} +\d{{1,2}} +(?:\d\d:\d\d(?::\d\d)?|\d{{4}})"
          r"(?: [A-Z]{3,4})?(?: \d{4})?", "<time>"),
         (r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b", "<time>"),
+        (r"\b(?:duration|elapsed|took|time)(?:_(?:ns|us|ms|s|secs|seconds))?[ =:]+\d+(?:\.\d+)?", "<duration>"),
         (r"\b\d+m\d+(?:\.\d+)?s\b", "<duration>"),
         (r"\b\d+(?:\.\d+)?(?:e-?\d+)? ?(?:ns|µs|us|ms|s|secs?|seconds?|min|minutes?)\b", "<duration>"),
         (r"\b0x[0-9a-fA-F]{5,16}\b", "<address>"),

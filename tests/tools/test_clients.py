@@ -276,10 +276,11 @@ def test_lines_are_found_wherever_they_stand():
 
 
 def test_a_difference_is_shown_with_its_rows_and_never_takes_long():
-    before = "".join(f"{n}\n" for n in range(100))
-    assert unified(before, before.replace("50\n", "fifty\n")) == (
-        "@@ -48,7 +48,7 @@\n 47\n 48\n 49\n-50\n+fifty\n 51\n 52\n 53\n"
-    )
+    for lines in (100, 9000):
+        before = "".join(f"{n}\n" for n in range(lines))
+        assert unified(before, before.replace("\n50\n", "\nfifty\n")) == (
+            "@@ -48,7 +48,7 @@\n 47\n 48\n 49\n-50\n+fifty\n 51\n 52\n 53\n"
+        )
     assert unified("", "a\n") == "@@ -0,0 +1 @@\n+a\n"
     assert unified("a", "b") == "@@ -1 +1 @@\n-a\n+b\n"
     old = [f"{n}\n" for n in range(20_000)]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from replayer.tools.sandbox.sandbox import Sandbox
 from replayer.tools.sandbox.types import FileError, Ran
 
-MOST_COMPARED_LINES = 2000
+MOST_COMPARED_LINES = 6000
 """difflib takes quadratic time on lines that a model chose badly."""
 
 OutcomeKind = Literal["ok", "tool_error", "exit_code", "timeout", "limit", "denied", "not_executable_here"]
@@ -282,17 +282,23 @@ def numbered(text: str, first: int = 1, mark: str = "\t", width: int = 6) -> str
 def unified(before: str, after: str, context: int = 3) -> str:
     """Hunks only, as clients show an edit. A change too large to be compared line by line is shown as one."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    head, tail = common_ends(old, new)
-    start = max(0, head - context)
-    if len(old) + len(new) - 2 * (head + tail) > MOST_COMPARED_LINES:
-        gone, come = old[head : len(old) - tail], new[head : len(new) - tail]
-        mark = f"@@ -{head + 1},{len(gone)} +{head + 1},{len(come)} @@\n"
-        lines = [mark, *(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
+    if len(old) + len(new) <= MOST_COMPARED_LINES:
+        lines = list(difflib.unified_diff(old, new, n=context))[2:]
     else:
-        keep = max(0, tail - context)
-        cut = difflib.unified_diff(old[start : len(old) - keep], new[start : len(new) - keep], n=context)
-        lines = [moved(line, start) for line in list(cut)[2:]]
+        lines = in_the_middle(old, new, context)
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def in_the_middle(old: list[str], new: list[str], context: int) -> list[str]:
+    """The difference of two long texts: what they share at both ends is left out before anything is compared."""
+    head, tail = common_ends(old, new)
+    start, keep = max(0, head - context), max(0, tail - context)
+    if len(old) + len(new) - 2 * (head + tail) <= MOST_COMPARED_LINES:
+        cut = difflib.unified_diff(old[start : len(old) - keep], new[start : len(new) - keep], n=context)
+        return [moved(line, start) for line in list(cut)[2:]]
+    gone, come = old[head : len(old) - tail], new[head : len(new) - tail]
+    mark = f"@@ -{head + 1},{len(gone)} +{head + 1},{len(come)} @@\n"
+    return [mark, *(f"-{line}" for line in gone), *(f"+{line}" for line in come)]
 
 
 def common_ends(old: list[str], new: list[str]) -> tuple[int, int]:
