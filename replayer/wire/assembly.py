@@ -174,7 +174,7 @@ class Assembler:
                 self.note("bad_field", "an element of `choices` is not an object")
 
     def _take_choice(self, choice: dict[str, Any], at: int) -> None:
-        if choice.get("index"):  # neither 0 nor absent
+        if choice.get("index") not in (None, 0, "0"):
             self.note("other_choice", f"something came for choice {choice['index']!r}")
             return
         delta = choice.get("delta" if self._streamed else "message") or choice.get("message")
@@ -183,13 +183,13 @@ class Assembler:
         elif delta:
             self.note("bad_field", "`delta` is not an object")
         self._once &= extras.merge(self.extra, choice, extras.CHOICE)
-        if (reason := choice.get("finish_reason")) is not None:
+        if reason := choice.get("finish_reason"):  # some servers send "" until the end
             self.finish_reason = str(reason)
         self._take_usage(choice.get("usage"))
 
     def _take_usage(self, usage: Any) -> None:
         if isinstance(usage, dict):
-            self.usage = usage
+            self.usage = usage or self.usage
         elif usage is not None:
             self.note("bad_field", "`usage` is not an object")
 

@@ -43,17 +43,18 @@ _PORTS = {"http": 80, "https": 443}
 
 def read_url(url: str, what: str = "URL") -> tuple[Origin, SplitResult]:
     """Raises PlanError with a sentence that names the remedy."""
+    shown = re.sub(r"//[^/@]*@", "//…@", url)  # never a password
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise PlanError(f"{what} {url!r} cannot be read: {error}") from None
+        raise PlanError(f"{what} {shown!r} cannot be read: {error}") from None
     if parts.scheme.startswith("socks"):
         raise PlanError(
             f"{what} {parts.scheme}://… is a SOCKS proxy, which is not supported: give an HTTP proxy"
         )
     if parts.scheme not in _PORTS or not parts.hostname:
-        raise PlanError(f"{what} {url!r} is not a web address: it must look like http://host:port")
+        raise PlanError(f"{what} {shown!r} is not a web address: it must look like http://host:port")
     credentials = None
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"

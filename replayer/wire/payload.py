@@ -26,30 +26,30 @@ def read_json(data: bytes) -> tuple[Any, list[NoteCode]]:
 
 
 def _forgive(data: bytes) -> tuple[Any, list[NoteCode]]:
-    codes: list[NoteCode] = []
+    codes: set[NoteCode] = set()
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        codes.append("invalid_utf8")
+        codes.add("invalid_utf8")
         text = data.decode("utf-8", "replace")
-    constants: list[str] = []
     try:
-        value = json.loads(text, parse_constant=lambda name: constants.append(name))
-        scrubbed = _scrub(value)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    if constants:
-        codes.append("not_json")
-    if scrubbed != value:
-        codes.append("lone_surrogate")
-    return scrubbed, codes
+        value = json.loads(text, parse_constant=lambda name: codes.add("not_json"))
+        return _scrub(value, codes), sorted(codes)
+    except (RecursionError, OverflowError) as error:
+        raise ValueError("nested too deeply, or a number too large") from error
 
 
-def _scrub(value: Any) -> Any:
+def _scrub(value: Any, codes: set[NoteCode]) -> Any:
+    """What can be written as JSON again."""
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        clean, broken = _SURROGATE.subn("\ufffd", value)
+        if broken:
+            codes.add("lone_surrogate")
+        return clean
     if isinstance(value, list):
-        return [_scrub(element) for element in value]
+        return [_scrub(element, codes) for element in value]
     if isinstance(value, dict):
-        return {_scrub(key): _scrub(element) for key, element in value.items()}
+        return {_scrub(key, codes): _scrub(element, codes) for key, element in value.items()}
+    if isinstance(value, int) and value.bit_length() > 63:
+        return float(value)  # as the strict reader does
     return value

@@ -17,7 +17,7 @@ class ReplyReader:
     """Sink of one response: `headers`, then `body` until it returns True or the response ends, then `reply`."""
 
     def __init__(
-        self, *, stream: bool, on_delta: OnDelta | None = None, classify: Classify = default_fault
+        self, *, stream: bool | None, on_delta: OnDelta | None = None, classify: Classify = default_fault
     ) -> None:
         self.status = 0
         self.retry_after: float | None = None
@@ -41,9 +41,7 @@ class ReplyReader:
     def headers(self, status: int, headers: Headers, at: int) -> None:
         self.status, self._headers_at = status, at
         for name, value in headers:
-            if name == b"content-type":
-                self._streamed = _streamed_type(value)
-            elif name == b"content-encoding":
+            if name == b"content-encoding":
                 self._set_decoder(value.decode("latin-1"))
             elif name == b"location":
                 self._location = value.decode("latin-1")
@@ -57,17 +55,25 @@ class ReplyReader:
         if self._fault is not None:
             return True
         try:
-            if self._decode is not None:
-                data = self._decode(data)
-            if self._streamed is None and data.strip():
-                self._streamed = not data.lstrip().startswith(b"{")
-            if self._streamed:
-                self.stopped = self._show(self._assembler.feed(data, at))
-                return self.stopped
-            return self._hold(data)
+            deltas = self._read(data, at)
         except ValueError as error:
             self._fault = WireFault("stream_broken", f"the body cannot be read: {error}", self.status)
             return True
+        self.stopped = self._show(deltas)
+        return self.stopped
+
+    def _read(self, data: bytes, at: int) -> list[Delta]:
+        """Raises ValueError where the body is damaged or goes on without end."""
+        if self._decode is not None:
+            data = self._decode(data)
+        if self._streamed is None:
+            self._streamed = _looks_streamed(data)
+        if self._streamed:
+            return self._assembler.feed(data, at)
+        self._held += data
+        if len(self._held) > EVENT_LIMIT:
+            raise ValueError(f"it is longer than {EVENT_LIMIT >> 20} MiB")
+        return []
 
     def reply(self, *, sent: int, ended: int, retries: int = 0, broken: WireFault | None = None) -> Reply:
         """What came of it. `broken` says why the response did not end properly."""
@@ -94,7 +100,7 @@ class ReplyReader:
             done=assembler.done,
             fault=fault,
             stopped_by_us=self.stopped,
-            streamed=self._asked_stream if self._streamed is None else self._streamed,
+            streamed=bool(self._asked_stream if self._streamed is None else self._streamed),
             notes=assembler.notes(),
             extra=assembler.extra,
             reasoning_field=assembler.reasoning_field,
@@ -114,20 +120,15 @@ class ReplyReader:
                     return True
         return False
 
-    def _hold(self, data: bytes) -> bool:
-        self._held += data
-        if len(self._held) > EVENT_LIMIT:
-            raise ValueError(f"it is longer than {EVENT_LIMIT >> 20} MiB")
-        return False
-
     def _finish(self, at: int, *, whole: bool) -> None:
         """The body is over: read what was held back."""
+        asked = self._asked_stream
         if self._streamed:
             if whole:
                 self._show(self._assembler.flush(at))
         elif self.status < 300 and self._held:
             self._show(self._assembler.whole(bytes(self._held), at))
-        if self.status < 300 and self._streamed not in (None, self._asked_stream):
+        if self.status < 300 and None not in (self._streamed, asked) and self._streamed != asked:
             told = "a stream came though none was asked for" if self._streamed else "no stream came"
             self._assembler.note("other_mode", told)
 
@@ -169,20 +170,15 @@ def assemble(
     classify: Classify = default_fault,
     on_delta: OnDelta | None = None,
 ) -> Reply:
-    """The reply that a captured body supports: SSE, or JSON where `stream` is False; None finds out.
+    """The reply that a captured body supports, SSE or JSON; `stream` says what had been asked for.
 
     `at` gives each piece of an iterable body its stamp in nanoseconds; without it, times mean nothing.
     """
     pieces = [body] if isinstance(body, bytes) else body
     stamps = iter(at) if at is not None else None
-    reader = ReplyReader(stream=stream is not False, classify=classify, on_delta=on_delta)
-    kind = {
-        None: [],
-        True: [(b"content-type", b"text/event-stream")],
-        False: [(b"content-type", b"application/json")],
-    }
+    reader = ReplyReader(stream=stream, classify=classify, on_delta=on_delta)
     stamp = 0
-    reader.headers(200, kind[stream], stamp)
+    reader.headers(200, (), stamp)
     for piece in pieces:
         stamp = next(stamps, stamp) if stamps is not None else stamp
         if reader.body(piece, stamp):
@@ -190,11 +186,10 @@ def assemble(
     return reader.reply(sent=0, ended=stamp)
 
 
-def _streamed_type(content_type: bytes) -> bool | None:
-    kind = content_type.lower()
-    if b"event-stream" in kind:
-        return True
-    return False if b"json" in kind or b"html" in kind else None
+def _looks_streamed(start: bytes) -> bool | None:
+    """By the first byte, which tells more than the content types that gateways make up; None before there is one."""
+    start = start.lstrip()
+    return start[:1] not in (b"{", b"[", b"<") if start else None
 
 
 def _redirect(status: int, location: str) -> WireFault:

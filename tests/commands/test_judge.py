@@ -201,7 +201,7 @@ def test_a_mode_that_is_not_so_is_no_refusal_of_the_history(
     for flag, body in (("--no-stream", streamed), ("--stream", whole)):
         assert main(["judge", f"{stem}-stream.request.json", body, flag, "--json"]) == 0
         faults = json.loads(capsys.readouterr().out)["faults"]
-        assert [(fault["class"], fault["blame"]) for fault in faults] == [("engine_error", "engine")]
+        assert [(fault["class"], fault["blame"]) for fault in faults] == [("protocol", "engine")]
 
 
 def test_the_readable_form_names_faults_and_calls(capsys: pytest.CaptureFixture[str]) -> None:

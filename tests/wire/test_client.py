@@ -107,11 +107,11 @@ async def test_a_stop_ends_the_stream_and_keeps_the_text() -> None:
 
 async def test_an_error_of_the_caller_reaches_the_caller() -> None:
     def on_delta(piece: Delta) -> None:
-        raise RuntimeError("a signal is broken")
+        raise ValueError("a signal is broken")
 
     async with serving(ordinary) as server:
         client = WireClient(server.url)
-        with pytest.raises(RuntimeError, match="a signal is broken"):
+        with pytest.raises(ValueError, match="a signal is broken"):
             await client.chat(Request(BODY), on_delta)
         await client.aclose()
 
@@ -156,6 +156,21 @@ async def test_an_engine_that_does_not_stream_though_asked_to() -> None:
     body = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}'
     reply = await ask(lambda request: request.send(plain(body)))
     assert reply.content == "hi" and not reply.streamed and reply.notes[0].code == "other_mode"
+
+
+async def test_a_stream_where_none_was_asked_for() -> None:
+    reply = await ask(ordinary, stream=False)
+    assert reply.content == "Hello there" and reply.streamed and reply.notes[0].code == "other_mode"
+
+
+async def test_content_types_are_not_trusted() -> None:
+    for kind in ("application/json", "text/html", "x"):
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        reply = await ask(lambda request, head=head: request.send(head, *map(chunk, chat()), b"0\r\n\r\n"))
+        assert reply.content == "Hello there" and reply.notes == ()
+    error = plain(b'{"error":{"message":"no"}}', headers="Content-Type: text/event-stream\r\n")
+    reply = await ask(lambda request: request.send(error))
+    assert reply.fault is not None and (reply.fault.kind, reply.fault.message) == ("server_error", "no")
 
 
 async def test_a_large_request_is_sent_whole_from_its_pieces() -> None:

@@ -202,6 +202,13 @@ def test_a_socks_proxy_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch)
         WireClient("http://engine.example/v1")
 
 
+def test_a_password_is_never_shown() -> None:
+    for url in ("http://me:secret@host:port/", "ftp://me:secret@host/"):
+        with pytest.raises(PlanError) as caught:
+            WireClient("http://engine.example/v1", proxy=url)
+        assert "secret" not in str(caught.value) and "host" in str(caught.value)
+
+
 # Addresses
 
 

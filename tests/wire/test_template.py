@@ -96,7 +96,7 @@ FAILING = b"".join(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(streams())
 @example(FAILING)
 def test_the_fast_path_equals_the_slow_one(body: bytes) -> None:
