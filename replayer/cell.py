@@ -15,7 +15,7 @@ import orjson
 
 from replayer.cell_tools import tool_events
 from replayer.engines.base import EngineFacts
-from replayer.events import AnyEvent, StepStarted, VerdictGiven
+from replayer.events import AnyEvent, SignalFinding, StepStarted, VerdictGiven
 from replayer.history import RecordedHistory
 from replayer.lag import LagMeter
 from replayer.lanes import Instance, Lane
@@ -23,8 +23,10 @@ from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan
 from replayer.recorded_tools import RecordedTools
 from replayer.signals.base import Signal
+from replayer.signals.call_loops import Called, CallLoops, calls_of, recorded_calls
 from replayer.signals.repetition import RepetitionDetector
 from replayer.step import StepKey, Watch, finished, observes
+from replayer.tools.differential import token_text_of
 from replayer.tools.validation import Validator, judge
 from replayer.tools.verdict import Verdict
 from replayer.traces.schema import AnyItem
@@ -62,6 +64,7 @@ class CellContext:
     transform: Transform | None = None
     marker: str | None = None
     salt: dict[str, Any] = dataclasses.field(default_factory=dict)
+    loops: CallLoops = dataclasses.field(default_factory=CallLoops)
 
     @property
     def turns(self) -> Sequence[int]:
@@ -84,7 +87,10 @@ async def replay_recorded(context: CellContext, tools: RecordedTools | None) -> 
     for step, turn in enumerate(context.turns):
         await _pace(context, step)
         request = recorded_request(context, turn)
-        done = await exchange(context, step, turn, request, recorded=context.history.recorded(turn))
+        recorded = context.history.recorded(turn)
+        other = recorded_request(context, turn, other_mode=True) if context.plan.differential else None
+        done = await exchange(context, step, turn, request, recorded=recorded, other=other)
+        note_loops(context, step, calls_of(done.reply), recorded_calls(recorded))
         if tools is not None and done.reply.tool_calls:
             for event in tool_events(context.key(step), await tools.run(turn, done.reply.tool_calls)):
                 context.emit(event)
@@ -94,9 +100,12 @@ async def replay_recorded(context: CellContext, tools: RecordedTools | None) -> 
     return "done"
 
 
-def recorded_request(context: CellContext, turn: int) -> Request:
-    """The turn's request with its recorded history, rewritten by the plan's transform if there is one."""
-    history, stream = context.history, context.lane.plan.stream
+def recorded_request(context: CellContext, turn: int, *, other_mode: bool = False) -> Request:
+    """The turn's request with its recorded history, rewritten by the plan's transform if there is one.
+
+    `other_mode`: not streamed where the lane streams, and the reverse.
+    """
+    history, stream = context.history, context.lane.plan.stream is not other_mode
     if context.transform is None:
         return history.request(turn, context.fields(), marker=context.marker, stream=stream)
     messages = context.transform(history.messages(turn, marker=context.marker))
@@ -127,8 +136,12 @@ async def exchange(
     request: Request,
     *,
     recorded: tuple[AnyItem, ...] | None,
+    other: Request | None = None,
 ) -> Exchange:
-    """Send one request, watch its reply, judge it, and journal what happened."""
+    """Send one request, watch its reply, judge it, and journal what happened.
+
+    `other` is the same request in the other mode, sent afterwards so that both answers can be judged together.
+    """
     key = context.key(step)
     context.emit(
         StepStarted(
@@ -148,7 +161,12 @@ async def exchange(
             lag_ns=context.lag.worst_since(reply.timing.sent),
         )
     )
-    verdict = _judge(context, turn, reply, request, watch, recorded)
+    pair = (
+        await _other_answer(context, key, other)
+        if other and not reply.fault and not reply.stopped_by_us
+        else None
+    )
+    verdict = _judge(context, turn, reply, request, watch, recorded, pair)
     context.emit(
         VerdictGiven(
             **key.where(),
@@ -158,6 +176,32 @@ async def exchange(
         )
     )
     return Exchange(reply, verdict, watch.collapse)
+
+
+async def _other_answer(context: CellContext, key: StepKey, request: Request) -> Reply:
+    """The answer in the other mode, kept in the journal beside the step."""
+    reply = await context.instance.client.chat(request)
+    finding = {
+        "streamed": reply.streamed,
+        "content": reply.content,
+        "reasoning": reply.reasoning,
+        "tool_calls": [dataclasses.asdict(call) for call in reply.tool_calls],
+        "finish_reason": reply.finish_reason,
+        "usage": reply.usage,
+        "fault": dataclasses.asdict(reply.fault) if reply.fault else None,
+    }
+    context.emit(SignalFinding(**key.where(), signal="other_mode", version=1, finding=finding))
+    return reply
+
+
+def note_loops(context: CellContext, step: int, calls: list[Called], recorded: Sequence[Called] = ()) -> None:
+    """Journal what the calls of a step add to a loop."""
+    for finding in context.loops.step(step, calls, recorded):
+        where = context.key(step).where()
+        loops = context.loops
+        context.emit(
+            SignalFinding(**where, signal=loops.name, version=loops.version, finding=finding.to_dict())
+        )
 
 
 async def _watched(context: CellContext, key: StepKey, request: Request) -> tuple[Reply, Watch]:
@@ -178,6 +222,7 @@ def _judge(
     request: Request,
     watch: Watch,
     recorded: tuple[AnyItem, ...] | None,
+    pair: Reply | None,
 ) -> Verdict:
     lane = context.lane.plan
     fields = lane.sampling | lane.extra
@@ -191,6 +236,9 @@ def _judge(
         prompt_contains=_searcher(request),
         collapsed=_unit(watch.collapse),
         recorded=recorded,
+        pair=pair,
+        token_text=token_text_of(reply),
+        temperature=fields.get("temperature"),
     )
 
 

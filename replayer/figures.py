@@ -93,6 +93,7 @@ def tool_calls(steps: Sequence[StepFacts]) -> dict[str, Any]:
         "failed_execution": failed if outcomes else None,
         "outcomes": dict(sorted(outcomes.items())),
         "divergent_results": sum(step.divergent for step in steps) if outcomes else None,
+        "loops": sum(step.loops for step in steps),
     }
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from replayer.cell import CellContext, build_request, exchange
+from replayer.cell import CellContext, build_request, exchange, note_loops
 from replayer.cell_tools import tool_events
 from replayer.events import Substituted
 from replayer.live import ClientName, LiveConversation, LivePolicy
 from replayer.plan import Plan
+from replayer.signals.call_loops import calls_of
 from replayer.tools.execution import Executor
 
 
@@ -26,13 +27,27 @@ async def replay_live(context: CellContext, executor: Executor | None) -> tuple[
         messages = live.next_messages()
         if context.transform is not None:
             messages = context.transform(messages)
-        request = build_request(context.history, turn, messages, context.fields(), context.lane.plan.stream)
+        requests = [
+            build_request(context.history, turn, messages, context.fields(), stream)
+            for stream in _modes(context)
+        ]
         recorded = context.history.recorded(turn)
-        done = await exchange(context, step, turn, request, recorded=recorded)
+        done = await exchange(
+            context, step, turn, requests[0], recorded=recorded, other=requests[-1] if requests[1:] else None
+        )
         runs = await live.accept(done.reply, done.verdict)
+        results = {run.call_index: (run.outcome.output, run.outcome.kind != "ok") for run in runs}
+        if live.substituted is None:
+            note_loops(context, step, calls_of(done.reply, results))
         for event in tool_events(context.key(step), runs):
             context.emit(event)
         if live.substituted is not None:
             context.emit(Substituted(**context.key(step).where(), reason=live.substituted))
         step += 1
     return live.finished, await live.check()
+
+
+def _modes(context: CellContext) -> list[bool]:
+    """Whether to stream: the lane's own mode, and the other one where the plan compares both."""
+    stream = context.lane.plan.stream
+    return [stream, not stream] if context.plan.differential else [stream]

@@ -108,6 +108,9 @@ class Plan(_Strict):
     """Limits that a good step keeps: `ttft_ms`, `tpot_ms`."""
     malformed: Literal["answer", "substitute"] = "answer"
     """Live mode: an unusable reply is answered as its client would, or the recorded turn stands for it."""
+    differential: bool = False
+    """Send every request again in the other mode, streamed or not, so that silent repairs and drops show. Best at
+    temperature 0; the second request warms the prefix cache and doubles the load."""
     limits: Limits = Limits()
     fail_if: tuple[str, ...] = ()
 

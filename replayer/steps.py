@@ -66,6 +66,8 @@ class StepFacts:
     tool_outcomes: tuple[str, ...] = ()
     divergent: int = 0
     """Tool runs whose result differs from the recorded one."""
+    loops: int = 0
+    """Loops of tool calls that this step's calls completed."""
     prefix: dict[str, Any] | None = None
     server_tok_s: float | None = None
     """Decode speed that the engine itself states for this reply."""
@@ -206,3 +208,5 @@ def ran(attempt: Attempt, event: ToolRunFinished) -> None:
 def signal(attempt: Attempt, event: SignalFinding) -> None:
     if event.signal == "prefix_reuse":
         attempt.steps[event.step].prefix = event.finding
+    elif event.signal == "call_loops" and event.finding["level"] == "loop":
+        attempt.steps[event.step].loops += 1

@@ -47,6 +47,16 @@ def usage_of(reply: Reply) -> Usage | None:
     return Usage(**{key: count for key in known if type(count := counts.get(key)) is int})
 
 
+def token_text_of(reply: Reply) -> str | None:
+    """The text of the generated tokens, where the engine was asked for log probabilities."""
+    logprobs = reply.extra.get("logprobs")
+    entries = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(entries, list) or not entries:
+        return None
+    tokens = [entry.get("token") if isinstance(entry, dict) else None for entry in entries]
+    return "".join(token for token in tokens if isinstance(token, str)) or None
+
+
 @dataclass(frozen=True, slots=True)
 class _Side:
     """One answer: what was delivered, and which calls its text still holds."""
@@ -143,6 +153,9 @@ def _neither_delivered(here: _Side, there: _Side, cut: bool) -> Iterator[Fault]:
 def _twins(here: _Side, there: _Side) -> Iterator[Fault]:
     """Both answers hold calls: each call beside its twin."""
     ours, theirs = here.reply.tool_calls, there.reply.tool_calls
+    if len(ours) != len(theirs):
+        yield from _uneven(here, there) if len(ours) > len(theirs) else _uneven(there, here)
+        return
     for index, (a, b) in enumerate(zip(ours, theirs, strict=False)):
         mine, yours = here.checks[index], there.checks[index]
         if a.name != b.name:
@@ -153,8 +166,23 @@ def _twins(here: _Side, there: _Side) -> Iterator[Fault]:
             yield _repair(f"whole here, but broken in the {there.mode} answer: {_short(b)}", index)
         elif not mine.defect and not _same(mine.value, yours.value):
             yield _repair(f"other arguments in the {there.mode} answer: {_short(b)}", index)
-    if len(ours) != len(theirs):
-        yield _drop(f"{len(ours)} calls here, {len(theirs)} in the {there.mode} answer")
+
+
+def _uneven(longer: _Side, shorter: _Side) -> Iterator[Fault]:
+    """One answer holds more calls: those without a twin were dropped from the other, or stand in its text."""
+    waiting = [call.name for call in shorter.reply.tool_calls]
+    for index, (call, check) in enumerate(zip(longer.reply.tool_calls, longer.checks, strict=True)):
+        if call.name in waiting:
+            waiting.remove(call.name)
+            continue
+        written = next((text for text in shorter.written if _bare_name(text.name) == call.name), None)
+        told = _changed(call, check, written) if written else None
+        if told and written:
+            yield _repair(
+                f"{told} in the {longer.mode} answer; the {shorter.mode} one has {_written(written)}", index
+            )
+        else:
+            yield _drop(f"the call of {call.name!r} is missing from the {shorter.mode} answer")
 
 
 def _against_text(

@@ -11,7 +11,7 @@ import orjson
 
 from replayer.errors import ReplayerError
 from replayer.signals.repetition import RepetitionDetector
-from replayer.tools.differential import usage_of
+from replayer.tools.differential import token_text_of, usage_of
 from replayer.tools.request_facts import RequestFacts, read_request
 from replayer.tools.validation import Validator, judge
 from replayer.tools.verdict import Fault, Verdict
@@ -56,7 +56,7 @@ class Command:
             prompt_contains=request.prompt_contains,
             collapsed=collapsed,
             pair=pair,
-            token_text=_token_text(reply),
+            token_text=token_text_of(reply),
             temperature=request.temperature,
         )
         document = _document(reply, verdict, validator)
@@ -97,16 +97,6 @@ def _read_reply(path: Path, stream: bool | None, request: RequestFacts) -> tuple
         return reply, None
     told = f"{collapse['kind']} of {collapse['unit'][:60]!r} from character {collapse['onset']} of {collapse['channel']}"
     return reply, told
-
-
-def _token_text(reply: Reply) -> str | None:
-    """The text of the generated tokens, where the engine was asked for log probabilities."""
-    logprobs = reply.extra.get("logprobs")
-    entries = logprobs.get("content") if isinstance(logprobs, dict) else None
-    if not isinstance(entries, list) or not entries:
-        return None
-    tokens = [entry.get("token") if isinstance(entry, dict) else None for entry in entries]
-    return "".join(token for token in tokens if isinstance(token, str)) or None
 
 
 def _document(reply: Reply, verdict: Verdict, validator: Validator) -> dict[str, Any]:

@@ -98,6 +98,12 @@ def add_plan_flags(parser: argparse.ArgumentParser) -> None:
         help="run every lane twice, to see how much it differs from itself",
     )
     parser.add_argument(
+        "--differential",
+        action="store_true",
+        default=None,
+        help="ask everything again in the other mode (streamed or not), to see what the engine repairs or drops",
+    )
+    parser.add_argument(
         "--stop-when-decided", metavar="METRIC", help="end as soon as the metric tells the lanes apart"
     )
     parser.add_argument(
@@ -117,6 +123,7 @@ def add_view_flags(parser: argparse.ArgumentParser) -> None:
 _FLAGS = (
     "mode", "tools", "repeat", "concurrency", "order", "max_turns", "max_tokens", "timing", "profile",
     "dialect", "workspace", "transform", "seed", "aa", "stop_when_decided", "fail_if",
+    "differential",
 )  # fmt: skip
 
 
