@@ -118,7 +118,7 @@ def _instance(probe: Probe, offset: int) -> Any:
         builder.remember(error=opt_str(record.get("error")), test_result=record.get("test_result"))
         model = opt_str(as_dict(as_dict(record.get("metadata")).get("llm_config")).get("model"))
         instruction = as_str(record.get("instruction"))
-        V0(builder, model).write(_events(record.get("history")), instruction)
+        V0(builder, model, extensions=False).write(_events(record.get("history")), instruction)
 
     return write
 
@@ -163,8 +163,11 @@ class _Log:
 
 
 class V0:
-    def __init__(self, builder: Builder, model: str | None = None) -> None:
+    """`extensions`: recalled knowledge reaches the model. Evaluation runs switch that off; their usage shows it."""
+
+    def __init__(self, builder: Builder, model: str | None = None, extensions: bool = True) -> None:
         self.builder, self.log, self.model = builder, _Log(builder, model), model
+        self.extensions = extensions
         self.spoken: set[str] = set()
         self.call_of: dict[Any, str] = {}
         self.derived = 0
@@ -286,7 +289,7 @@ class V0:
     def _recall(self, event: dict[str, Any]) -> None:
         """Knowledge that was found for a user message follows it as user text; other silent events are opaque."""
         knowledge = dicts(as_dict(event.get("extras")).get("microagent_knowledge"))
-        for entry in knowledge if "observation" in event else []:
+        for entry in knowledge if self.extensions and "observation" in event else []:
             text = (
                 "<EXTRA_INFO>\nThe following information has been included based on a keyword match for "
                 f'"{as_str(entry.get("trigger"))}".\nIt may or may not be relevant to the user\'s request.\n\n'

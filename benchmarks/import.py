@@ -1,0 +1,150 @@
+"""Importing JSON-lines recordings: MB/s on one core, and anonymous memory as the file grows.
+
+    PYTHONPATH=. python benchmarks/import.py [--mb 60]
+
+The files are made from small sessions of each format, repeated with new ids until they have the size.
+Goal: at least 60 MB/s for JSON-lines formats; memory bounded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer.traces.convert import convert
+from tests.traces import samples as made
+
+TEXT = (
+    "the parser reads a token and returns None when the input ends; callers check that before they use it.\n"
+    * 60
+)
+
+
+def claude() -> Iterator[dict[str, Any]]:
+    """A session of rounds (reply, call, result), compacted every 40 rounds as a real one would be."""
+    parent: str | None = None
+    for number in range(10**9):
+        ids = [f"{number}-{n}" for n in range(4)]
+        if number % 40 == 0:
+            yield made.claude_user(
+                ids[0], None, 0, f"summary {number}\n{TEXT}", isCompactSummary=bool(number)
+            )
+        else:
+            yield made.claude_user(ids[0], parent, 0, f"round {number}")
+        thinking = {"type": "thinking", "thinking": TEXT[:400], "signature": "s" * 300}
+        yield made.claude_block(ids[1], ids[0], 1, f"m{number}", thinking)
+        yield made.claude_block(ids[2], ids[1], 2, f"m{number}", made.claude_call(f"t{number}"))
+        result = made.claude_result(f"t{number}", f"{number}\n{TEXT}")
+        yield made.claude_user(ids[3], ids[2], 3, result, toolUseResult={"stdout": TEXT[:2000]})
+        parent = ids[3]
+
+
+def codex() -> Iterator[dict[str, Any]]:
+    yield from made.codex_session()[:4]
+    total = 1000
+    for number in range(10**9):
+        total += 10
+        call = made.codex_call(f"c{number}")
+        output = {"type": "function_call_output", "call_id": f"c{number}", "output": f"{number}\n{TEXT}"}
+        last = {"input_tokens": total, "cached_input_tokens": 0, "output_tokens": 9}
+        count = {
+            "type": "token_count",
+            "info": {"total_token_usage": {"total": total}, "last_token_usage": last},
+        }
+        for kind, payload in (("response_item", call), ("response_item", output), ("event_msg", count)):
+            yield {"timestamp": "2026-06-26T12:00:00.000Z", "type": kind, "payload": payload}
+        if number % 40 == 39:
+            history = [
+                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go on"}]}
+            ]
+            yield {"type": "compacted", "payload": {"message": "", "replacement_history": history}}
+
+
+def chat_log() -> Iterator[dict[str, Any]]:
+    """Requests that repeat their whole history, as logs do: 30 turns a conversation."""
+    for number in range(10**9):
+        messages = [*made.ASK[:1], {"role": "user", "content": f"conversation {number}\n{TEXT}"}]
+        for turn in range(30):
+            reply = {**made.CALLING, "content": f"turn {turn}"}
+            yield {"request": made.request(messages), "response": made.completion(reply, 10)}
+            messages = [*messages, reply, {**made.ANSWER, "content": f"{turn}\n{TEXT[:1500]}"}]
+
+
+def mooncake() -> Iterator[dict[str, Any]]:
+    for number in range(10**9):
+        hashes = list(range(number * 7, number * 7 + 60))
+        yield {"timestamp": number, "input_length": 60 * 512, "output_length": 20, "hash_ids": hashes}
+
+
+FORMATS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
+    "claude-code": claude,
+    "codex": codex,
+    "openai-log": chat_log,
+    "mooncake": mooncake,
+}
+
+
+def write(path: Path, records: Iterator[dict[str, Any]], megabytes: float) -> None:
+    size = 0
+    with path.open("wb") as file:
+        for record in records:
+            line = orjson.dumps(record) + b"\n"
+            file.write(line)
+            size += len(line)
+            if size > megabytes * 1e6:
+                return
+
+
+def measure(path: Path) -> tuple[float, float]:
+    """Seconds of CPU and MiB of anonymous memory at the end, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--one", str(path)], capture_output=True, text=True, check=True
+    )
+    seconds, memory = done.stdout.split()
+    return float(seconds), float(memory)
+
+
+def one(path: Path) -> None:
+    status = Path("/proc/self/status")
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.process_time()
+        for outcome in convert(path, Path(folder)):
+            if isinstance(outcome, Exception):
+                raise outcome
+        taken = time.process_time() - begin
+    anonymous = next(line for line in status.read_text().splitlines() if line.startswith("RssAnon"))
+    print(taken, int(anonymous.split()[1]) / 1024)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mb", type=int, default=60)
+    parser.add_argument("--one", type=Path)
+    given = parser.parse_args()
+    if given.one:
+        one(given.one)
+        return
+    print(f"{'format':<12} {'file':>8} {'CPU s':>7} {'MB/s':>7} {'MiB anon':>9}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, records in FORMATS.items():
+            for size in (given.mb / 4, given.mb):
+                path = Path(folder) / f"{name}.jsonl"
+                write(path, records(), size)
+                taken, memory = measure(path)
+                real = path.stat().st_size / 1e6
+                print(
+                    f"{name:<12} {real:>5.0f} MB {taken:>7.2f} {real / taken:>7.0f} {memory:>9.1f}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
