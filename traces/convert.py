@@ -109,14 +109,15 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
         if warnings and importer.format != "replayer":
             writer.header = replace(writer.header, meta={**writer.header.meta, "warnings": warnings})
     with Trace.open(target) as trace:
-        return summarise(trace, str(probe.path), tuple(warnings))
+        tally = builder.tally if builder.tally.turns else None
+        return summarise(trace, str(probe.path), tuple(warnings), tally)
 
 
 def _warnings(importer: Importer, probe: Probe, builder: Builder) -> list[str]:
     found = [*probe.warnings, *builder.warnings]
     if importer.experimental:
         found.insert(0, f"the importer for {importer.format} is experimental")
-    if builder.turns == 0 and importer.format != "replayer":
+    if builder.tally.turns == 0 and importer.format != "replayer":
         found.append("the session holds no LLM call")
     return found
 

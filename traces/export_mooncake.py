@@ -14,7 +14,7 @@ import orjson
 from replayer.traces.importers.token_traces import MOONCAKE_BLOCK
 from replayer.traces.reader import Trace
 from replayer.traces.schema import TokenShape, Turn
-from replayer.traces.summary import CHARS_PER_TOKEN, text_size
+from replayer.traces.tally import CHARS_PER_TOKEN, text_size
 
 
 class _Ids:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 import orjson
@@ -54,13 +54,27 @@ class RecordError(TraceError):
 def encode(record: Record) -> bytes:
     """One line with its newline. Raises RecordError when a value has no JSON form."""
     if isinstance(record, Item):
-        body = _plain(record)
-        kind = body.pop("kind")
-        number = body.pop("id")
-        line = {"type": "item", "id": number, "kind": kind, "hash": content_hash(record), **body}
-    else:
-        line = {"type": _TAGS[type(record)], **_plain(record)}
-    return dumps(line) + b"\n"
+        return encode_item(record.id, *item_body(record))
+    return dumps({"type": _TAGS[type(record)], **_plain(record)}) + b"\n"
+
+
+def item_body(item: Item) -> tuple[str, bytes]:
+    """Kind and JSON of everything else but the id: what makes two items equal."""
+    body = _plain(item)
+    del body["id"]
+    return body.pop("kind"), dumps(body)
+
+
+def encode_item(number: int, kind: str, body: bytes) -> bytes:
+    rest = b"," + body[1:] if len(body) > 2 else b"}"
+    head = f'{{"type":"item","id":{number},"kind":"{kind}","hash":"{_hash(kind, body)}"'
+    return head.encode() + rest + b"\n"
+
+
+def _hash(kind: str, body: bytes) -> str:
+    comma = b"," if len(body) > 2 else b""
+    whole = b'%s%s"kind":"%s"}' % (body[:-1], comma, kind.encode())
+    return hashlib.blake2b(whole, digest_size=16).hexdigest()
 
 
 def decode(line: bytes | memoryview) -> Record:
@@ -114,9 +128,7 @@ def dumps(value: Any) -> bytes:
 
 def content_hash(item: Item) -> str:
     """Hex digest (128 bits) of everything but the id: equal items have equal hashes."""
-    body = _plain(item)
-    del body["id"]
-    return hashlib.blake2b(dumps(body), digest_size=16).hexdigest()
+    return _hash(*item_body(item))
 
 
 def parse_arguments(text: str, freeform: bool = False) -> Any:
@@ -154,16 +166,19 @@ def _plain(record: Any) -> dict[str, Any]:
     for name, default, always in _defaults(type(record)):
         value = getattr(record, name)
         if always or not (value is default or (value == default and type(value) is type(default))):
-            result[name] = _value(value)
+            kind = type(value)
+            result[name] = value if kind is str or kind is int else _value(value)
     return result
 
 
 def _value(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(value)
     if isinstance(value, tuple):
-        return [_value(part) for part in value]
-    return value
+        nested = value and type(value[0]).__module__ == _SCHEMA_MODULE
+        return [_plain(part) for part in value] if nested else list(value)
+    return _plain(value) if type(value).__module__ == _SCHEMA_MODULE else value
+
+
+_SCHEMA_MODULE = Item.__module__
 
 
 def _reason(error: ValidationError) -> str:

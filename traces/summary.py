@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,12 +10,10 @@ from typing import Any
 from replayer.errors import TraceError
 from replayer.traces.reader import Trace, records
 from replayer.traces.records import content_hash, loads
-from replayer.traces.schema import AnyItem, Item, ToolCallItem, ToolResultItem
+from replayer.traces.schema import AnyItem, Item, ToolCallItem
 from replayer.traces.secrets import found_in
 from replayer.traces.storage import open_source
-
-CHARS_PER_TOKEN = 4
-"""Rule of thumb for English and code; an estimate, and called one wherever it is shown."""
+from replayer.traces.tally import Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,32 +32,34 @@ class Summary:
     warnings: tuple[str, ...] = ()
 
 
-def summarise(trace: Trace, source: str | None = None, warnings: tuple[str, ...] = ()) -> Summary:
-    """Counts a trace. `source` names the file it was imported from."""
-    sizes = array("L")
-    called: set[str] = set()
-    answered: set[str] = set()
-    failed: set[int] = set()
-    for item in trace.items():
-        sizes.append(text_size(item))
-        if isinstance(item, ToolCallItem):
-            called.add(item.call_id)
-        elif isinstance(item, ToolResultItem):
-            answered.add(item.call_id)
-            if item.is_error:
-                failed.add(item.id)
+def summarise(
+    trace: Trace, source: str | None = None, warnings: tuple[str, ...] = (), tally: Tally | None = None
+) -> Summary:
+    """Counts a trace, or takes the tally that was kept while it was written. `source` names the imported file."""
+    tally = tally or _tally(trace)
     return Summary(
         source=source or trace.header.source.format,
         format=trace.header.source.format,
         trace=str(trace.path),
-        threads=_thread_count(trace),
-        turns=len(trace.turns),
-        tool_calls=_calls_made(trace),
-        failed_results=_occurrences(trace, failed),
-        max_prompt_tokens_estimate=_largest_prompt(trace, sizes),
+        threads=tally.threads,
+        turns=tally.turns,
+        tool_calls=tally.tool_calls,
+        failed_results=tally.failed_results,
+        max_prompt_tokens_estimate=tally.largest_prompt,
         fidelity=asdict(trace.header.fidelity),
-        warnings=(*warnings, *_state(trace), *_unpaired(called, answered)),
+        warnings=(*warnings, *_state(trace), *tally.unpaired()),
     )
+
+
+def _tally(trace: Trace) -> Tally:
+    tally = Tally()
+    for item in trace.items():
+        tally.item(item.id, item)
+    for thread in trace.threads:
+        tally.thread(thread)
+    for turn in trace.turns:
+        tally.turn(turn.thread, trace.context(turn.id), turn.produced, turn.usage, turn.tokens)
+    return tally
 
 
 def check(path: Path) -> Summary:
@@ -114,78 +113,9 @@ def _check_hashes(path: Path) -> None:
         source.close()
 
 
-def _thread_count(trace: Trace) -> int:
-    names = {turn.thread for turn in trace.turns} | {thread.id for thread in trace.threads if thread.parent}
-    return max(1, len(names))
-
-
-def _calls_made(trace: Trace) -> int:
-    """Calls in replies; equal calls (same id, same text) are one item, but were made more than once."""
-    kinds: dict[int, bool] = {}
-    count = 0
-    for turn in trace.turns:
-        for number in turn.produced:
-            if number not in kinds:
-                kinds[number] = isinstance(trace.item(number), ToolCallItem)
-            count += kinds[number]
-    return count
-
-
-def _occurrences(trace: Trace, items: set[int]) -> int:
-    """How often these items stand in the trace: equal ones are stored once, but may come again, or in two threads."""
-    most: dict[tuple[str, int], int] = {}
-    for turn in trace.turns if items else ():
-        context = trace.context(turn.id)
-        present = items.intersection(context)
-        repeated = len(set(context)) < len(context)
-        for number in present:
-            key = (turn.thread, number)
-            most[key] = max(most.get(key, 0), context.count(number) if repeated else 1)
-    placed = {number for _, number in most}
-    return sum(most.values()) + len(items - placed)
-
-
-def _largest_prompt(trace: Trace, sizes: array[int]) -> int:
-    largest = 0
-    for turn in trace.turns:
-        if turn.tokens is not None:
-            tokens = turn.tokens.input_tokens
-        elif turn.usage is not None and turn.usage.prompt_tokens is not None:
-            tokens = turn.usage.prompt_tokens
-        else:
-            tokens = sum(sizes[number] for number in trace.context(turn.id)) // CHARS_PER_TOKEN
-        largest = max(largest, tokens)
-    return largest
-
-
-def text_size(item: AnyItem) -> int:
-    """Characters that an item puts into a prompt."""
-    return sum(_lengths(item))
-
-
-def _lengths(item: AnyItem) -> Iterator[int]:
-    if isinstance(item, ToolCallItem):
-        yield len(item.name) + len(item.arguments)
-        return
-    content = getattr(item, "text", None) or getattr(item, "content", None) or ""
-    if isinstance(content, str):
-        yield len(content)
-    else:
-        yield from (len(str(part.get("text", ""))) for part in content)
-
-
 def _state(trace: Trace) -> list[str]:
     if trace.torn:
         return ["the last line was cut and is left out"]
     if not trace.complete:
         return ["no end record: the file was cut, or it is still being recorded"]
     return []
-
-
-def _unpaired(called: set[str], answered: set[str]) -> list[str]:
-    found = []
-    if called - answered:
-        found.append(f"{len(called - answered)} tool calls have no result")
-    if answered - called:
-        found.append(f"{len(answered - called)} tool results have no call")
-    return found

@@ -7,12 +7,13 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from replayer.errors import TraceError
-from replayer.traces.records import End, RecordError, content_hash, encode
+from replayer.traces.records import End, encode, encode_item, item_body
 from replayer.traces.schema import (
     AnyItem,
     Body,
@@ -43,7 +44,7 @@ class TraceWriter:
         self.path = Path(path)
         self.header = header
         self._live = live
-        self._items: dict[str, int] = {}
+        self._items: dict[bytes, int] = {}
         self._tool_sets: dict[str, ToolSet] = {}
         self._next_item = 0
         self._next_turn = 0
@@ -60,12 +61,13 @@ class TraceWriter:
 
     def add_item(self, item: AnyItem) -> int:
         """Stores an item unless an equal one is there; returns its id. The id that `item` carries is ignored."""
-        digest = content_hash(item)
+        kind, body = item_body(item)
+        digest = blake2b(body, digest_size=16, person=kind.encode()).digest()
         known = self._items.get(digest)
         if known is not None:
             return known
         number = self._next_item
-        self._put(encode(replace(item, id=number)))
+        self._put(encode_item(number, kind, body))
         self._items[digest] = number
         self._next_item += 1
         return number
@@ -116,7 +118,8 @@ class TraceWriter:
 
     def put_turn(self, turn: Turn) -> int:
         """Appends a turn as it is, but with the next id; returns that."""
-        turn = replace(turn, id=self._next_turn)
+        if turn.id != self._next_turn:
+            turn = replace(turn, id=self._next_turn)
         self._check(turn)
         self._put(encode(turn))
         self._next_turn += 1
@@ -210,6 +213,3 @@ def _spool(path: Path) -> BinaryIO:
     if path.is_dir():
         raise IsADirectoryError(0, "is a directory")
     return tempfile.TemporaryFile(dir=path.parent)
-
-
-__all__ = ["RecordError", "TraceWriter"]

@@ -16,7 +16,8 @@ from replayer.errors import TraceError
 from replayer.history import RecordedHistory
 from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
-from replayer.traces.summary import Summary, check, text_size
+from replayer.traces.summary import Summary, check
+from replayer.traces.tally import text_size
 
 pytestmark = pytest.mark.real
 

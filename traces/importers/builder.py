@@ -27,6 +27,7 @@ from replayer.traces.schema import (
     ToolSet,
     UserItem,
 )
+from replayer.traces.tally import Tally
 from replayer.traces.writer import TraceWriter
 
 SPAWNING = frozenset({"spawn_agent", "subagent", "Task", "Agent", "task", "agent"})
@@ -42,22 +43,18 @@ class Builder:
     def __init__(self, writer: TraceWriter) -> None:
         self.writer = writer
         self.warnings: list[str] = []
+        self.tally = Tally()
         self._sent: dict[str, tuple[int, tuple[Sent, ...]]] = {}
         self._last: dict[str, tuple[int, list[int], list[int]]] = {}
         self._names: dict[str, str] = {}
         self._calls: dict[str, int] = {}
         self._threads: set[str] = set()
         self._call_items: set[int] = set()
-        self._turns = 0
         self._spawned: list[tuple[int, str]] = []
 
     @property
     def header(self) -> Header:
         return self.writer.header
-
-    @property
-    def turns(self) -> int:
-        return self._turns
 
     def describe(self, **fields: Any) -> None:
         """Sets fields of the header (title, agent, workspace, meta …)."""
@@ -79,7 +76,9 @@ class Builder:
             self.warnings.append(text)
 
     def add(self, item: AnyItem) -> int:
-        return self.writer.add_item(item)
+        number = self.writer.add_item(item)
+        self.tally.item(number, item)
+        return number
 
     def system(self, text: str) -> int:
         return self.add(SystemItem(id=0, text=text))
@@ -148,6 +147,7 @@ class Builder:
     def thread(self, thread: Thread) -> None:
         if thread.id not in self._threads:
             self._threads.add(thread.id)
+            self.tally.thread(thread)
             self.writer.add_thread(thread)
 
     def turn(
@@ -160,7 +160,7 @@ class Builder:
         step = self._step(thread, list(context))
         number = self.writer.add_turn(context=step, produced=produced, thread=thread, **facts)
         self._last[thread] = (number, list(context), list(produced))
-        self._turns += 1
+        self.tally.turn(thread, context, produced, facts.get("usage"), facts.get("tokens"))
         return number
 
     def chat_turn(
@@ -178,7 +178,8 @@ class Builder:
         )
         number = self.writer.add_turn(context=step, produced=produced, thread=thread, **facts)
         self._sent[thread] = (number, tuple(messages))
-        self._turns += 1
+        context = [item for ids, _ in messages for item in ids]
+        self.tally.turn(thread, context, produced, facts.get("usage"), facts.get("tokens"))
         return number
 
     def _step(self, thread: str, context: list[int]) -> Context:

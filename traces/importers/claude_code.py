@@ -9,7 +9,7 @@ the screen's twins of what the model saw: `toolUseResult`, `progress`, snapshots
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -92,6 +92,7 @@ class _Reader:
         self.failures = 0
         self.order = 0
         self.starters: dict[str, str] = {}
+        self.paths: dict[str, _Path] = {}
 
     def read(self, probe: Probe) -> None:
         builder = self.builder
@@ -214,7 +215,9 @@ class _Reader:
         thread = key[0]
         if thread in self.open:
             self._write(self.open[thread])
-        response = _Response(thread, self.order, self._context(parent), started=self.clock.get(thread))
+        response = _Response(
+            thread, self.order, self._context(thread, parent), started=self.clock.get(thread)
+        )
         self.responses[key] = self.open[thread] = response
         return response
 
@@ -235,14 +238,23 @@ class _Reader:
         response.message.pop("content", None)
         response.ended = epoch(record.get("timestamp")) or response.ended
 
-    def _context(self, leaf: _Node | None) -> list[int]:
+    def _context(self, thread: str, leaf: _Node | None) -> list[int]:
         """Items of the path from the root to `leaf`, parallel siblings included."""
+        known = self.paths.get(thread)
         path: list[_Node] = []
         node = leaf
-        while node is not None:
+        while node is not None and (known is None or node is not known.leaf):
             path.append(node)
             node = node.parent
-        return _flatten(reversed(path), self.results, self.order)
+        if known is None or node is None or known.gaps:
+            while node is not None:
+                path.append(node)
+                node = node.parent
+            known = _Path()
+        known.extend(reversed(path), self.results)
+        known.leaf = leaf
+        self.paths[thread] = known
+        return known.context(self.results)
 
     def _write(self, response: _Response) -> None:
         response.written = True
@@ -275,33 +287,55 @@ class _Reader:
             self.builder.thread(Thread(id=name, parent="main", parent_call=call))
 
 
-def _flatten(path: Iterator[_Node], results: dict[str, tuple[int, int]], now: int) -> list[int]:
-    """Blocks of a response together, then the results of its calls in recorded order, then what follows."""
-    context: list[int] = []
-    seen: set[int] = set()
-    waiting: list[str] = []
+class _Path:
+    """A path on the graph as items: the blocks of a response together, then the results of its calls in recorded order.
 
-    def settle() -> None:
-        found = sorted(results[call] for call in waiting if call in results and results[call][0] < now)
-        context.extend(item for _, item in found)
-        waiting.clear()
+    It is extended while the session goes on; `gaps` says that a call was passed over unanswered, so that a result which
+    comes later still belongs before what is already there, and the path must be read anew.
+    """
 
-    for node in path:
-        if node.response is not None:
-            if id(node.response) not in seen:
-                settle()
-                seen.add(id(node.response))
-                context.extend(node.response.items)
-                waiting.extend(node.response.calls)
-            continue
-        # Results of the last response come together, in settle(); what else the line holds comes behind them.
-        awaited = {results[call][1] for call in node.answers if call in waiting and call in results}
-        loose = [item for item in node.items if item not in awaited]
-        if loose:
-            settle()
-        context.extend(loose)
-    settle()
-    return context
+    def __init__(self) -> None:
+        self.leaf: _Node | None = None
+        self.gaps = False
+        self._items: list[int] = []
+        self._seen: set[int] = set()
+        self._waiting: list[str] = []
+
+    def extend(self, nodes: Iterator[_Node], results: Mapping[str, tuple[int, int]]) -> None:
+        for node in nodes:
+            if node.response is not None:
+                self._reply(node.response, results)
+            elif node.items:
+                # Results of the last response come together, in _settle; what else the line holds comes behind them.
+                awaited = {
+                    results[call][1] for call in node.answers if call in self._waiting and call in results
+                }
+                loose = [item for item in node.items if item not in awaited]
+                if loose:
+                    self._settle(results)
+                    self._items += loose
+
+    def context(self, results: Mapping[str, tuple[int, int]]) -> list[int]:
+        return [*self._items, *_answers(self._waiting, results)]
+
+    def _reply(self, response: _Response, results: Mapping[str, tuple[int, int]]) -> None:
+        if id(response) not in self._seen:
+            self._settle(results)
+            self._seen.add(id(response))
+            self._items += response.items
+            self._waiting += response.calls
+
+    def _settle(self, results: Mapping[str, tuple[int, int]]) -> None:
+        if self._waiting:
+            found = _answers(self._waiting, results)
+            self.gaps = self.gaps or len(found) < len(self._waiting)
+            self._items += found
+            self._waiting.clear()
+
+
+def _answers(calls: list[str], results: Mapping[str, tuple[int, int]]) -> list[int]:
+    found = [results[call] for call in calls if call in results]
+    return [item for _, item in sorted(found)]
 
 
 def _thread_of(record: dict[str, Any]) -> str:

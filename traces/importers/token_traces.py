@@ -8,6 +8,7 @@ times, stop reasons; kinds of inputs and outputs are kept as parameters.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from replayer.traces.importers.base import Session
@@ -70,11 +71,13 @@ def _write_mooncake(builder: Builder, probe: Probe) -> None:
             continue
         hashes = _hashes(fields.get("hash_ids"))
         full = max(1, length // MOONCAKE_BLOCK)
-        thread = opt_str(fields.get("session_id")) or _chain(ends, hashes)
+        beginnings = _beginnings(hashes)
+        thread = opt_str(fields.get("session_id")) or _chain(ends, beginnings)
         if thread is None:
             count += 1
             thread = f"chain-{count}"
-        ends[hash(hashes[:full])] = thread
+        if beginnings:
+            ends[beginnings[min(full, len(beginnings)) - 1]] = thread
         at = fields.get("timestamp")
         builder.turn(
             (),
@@ -90,10 +93,15 @@ def _write_mooncake(builder: Builder, probe: Probe) -> None:
         builder.warn(f"{bad} lines lack a length and are left out")
 
 
-def _chain(ends: dict[int, str], hashes: tuple[int, ...]) -> str | None:
+def _beginnings(hashes: tuple[int, ...]) -> list[int]:
+    """For every length from 1 on, one number that stands for the ids up to there."""
+    return list(accumulate(hashes, lambda before, block: hash((before, block)), initial=0))[1:]
+
+
+def _chain(ends: dict[int, str], beginnings: list[int]) -> str | None:
     """The thread whose last prompt is the longest full-block beginning of this one; one shared block is no chain."""
-    for length in range(len(hashes), 1, -1):
-        if thread := ends.get(hash(hashes[:length])):
+    for beginning in reversed(beginnings[1:]):
+        if thread := ends.get(beginning):
             return thread
     return None
 
