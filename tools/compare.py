@@ -27,11 +27,12 @@ CHANGING: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bcommit [0-9a-f]{7,40}\b", "commit <hash>"),
         (r"\bindex [0-9a-f]{7,40}\.\.[0-9a-f]{7,40}", "index <hash>"),
         (r"(?<=[ \[])[0-9a-f]{7,12}(?=\] )", "<hash>"),
+        (r"(?<=['\"=])(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{24,64}(?=['\"]|$)", "<key>"),
         (r"={3,}|-{3,}|_{3,}", "<rule>"),
         (r"[ \t]+$", ""),
     )
 )  # fmt: skip
-"""Clock times, durations, addresses, temporary names, process numbers, commit hashes, rulers padded around them."""
+"""Clock times, durations, addresses, temporary names, process numbers, commit hashes, random keys, rulers padded around them."""
 
 REMINDER = re.compile(r"<system-reminder>[^<]*</system-reminder>")
 """What Claude Code adds to results for the model's eyes only."""

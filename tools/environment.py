@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import shutil
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +16,10 @@ from typing import Any
 
 from replayer.errors import MissingPartError, TraceError
 from replayer.tools.sandbox.isolation import GUEST_ENVIRONMENT, cache_folder
+
+PINNED = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?==[\w.+!-]+")
+"""A trace may come from anybody: no options, no addresses, no paths."""
+MINOR = re.compile(r"\d\.\d{1,2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +49,15 @@ class Wanted:
         if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
             raise TraceError(f"{trace}: workspace.environment needs a name, python and packages")
         packages = tuple(str(one) for one in value.get("packages") or ())
-        loose = [one for one in packages if "==" not in one or one.startswith("-")]
+        loose = [one for one in packages if not PINNED.fullmatch(one)]
         if loose:
-            raise TraceError(f"{trace}: workspace.environment must pin {loose[0]!r} with ==")
-        return cls(value["name"], packages, str(value["python"]) if value.get("python") else None)
+            raise TraceError(f"{trace}: workspace.environment must pin {loose[0]!r} as NAME==VERSION")
+        python = str(value["python"]) if value.get("python") else None
+        if python and not MINOR.fullmatch(python):
+            raise TraceError(
+                f"{trace}: workspace.environment.python {python!r} is no Python version such as 3.11"
+            )
+        return cls(value["name"], packages, python)
 
 
 def prepare(wanted: Wanted) -> Environment:
@@ -109,7 +118,3 @@ def call(wanted: Wanted, command: list[str]) -> None:
         raise MissingPartError(
             f"environment {wanted.name} cannot be built: {said[-1] if said else command[0]}"
         )
-
-
-def forget(environment: Environment) -> None:
-    shutil.rmtree(environment.path, ignore_errors=True)

@@ -17,6 +17,7 @@ EQUIVALENT = {
     "mktemp": ("/tmp/tmp.aB3xY9kLm1 made", "/tmp/tmp.Qw8rT2uIo0 made"),
     "time": ("real\t0m0.004s", "real\t0m1.204s"),
     "node": ("ℹ duration_ms 296.831226", "ℹ duration_ms 1564.6"),
+    "a session key": ("key = '8v5cm8qpdejl611f6vmm2wvlgnswr96d'", "key = 'qtp1zzcc3kcu1lk4d9665fgtbgr92sye'"),
     "git": ("commit 1f2e3d4c5b6a7988", "commit 0a9b8c7d6e5f4321"),
     "git commit": ("[main 1a2b3c4] fix", "[main 9f8e7d6] fix"),
     "diff": ("index 83db48f..bf2a1c0 100644", "index 0000000..1111111 100644"),

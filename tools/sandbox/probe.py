@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from replayer.errors import MissingPartError, PlanError
+from replayer.errors import MissingPartError, PlanError, ReplayerError
 from replayer.tools.sandbox.bubblewrap import Bubblewrap
 from replayer.tools.sandbox.isolation import Isolation, interpreter
 from replayer.tools.sandbox.sandbox import Sandbox
@@ -89,7 +89,7 @@ async def grade_of(isolation: Isolation) -> SandboxGrade:
         return SandboxGrade(isolation.name, "none", reason=reason)
     try:
         checks = await controls(isolation)
-    except MissingPartError as error:
+    except ReplayerError as error:
         return SandboxGrade(isolation.name, "none", reason=str(error))
     failed = [check.name for check in checks if check.held is False]
     if failed:

@@ -1,0 +1,116 @@
+"""The weaker isolations: what they hold, what they do not, and that nobody gets them without asking."""
+
+from __future__ import annotations
+
+import pytest
+
+from replayer.errors import MissingPartError
+from replayer.tools.sandbox import Sandbox, Workspace, bubblewrap, probe
+from replayer.tools.sandbox.bubblewrap import Bubblewrap
+from replayer.tools.sandbox.landlock import Landlock
+from replayer.tools.sandbox.probe import grade_of, isolation_for
+
+from .attacks import ATTACKS
+from .test_attacks import LIMITS, attacked
+
+pytestmark = pytest.mark.sandbox
+
+NEEDS_NAMESPACES = {
+    "climb out through /proc",
+    "inherited descriptors",
+    "host paths in the command line of PID 1",
+    "what of /etc is the host's",
+    "host disks",
+    "metadata service and the internet",
+    "abstract Unix socket of the host",
+    "Unix socket of the host by its path",
+    "kernel addresses",
+    "clock and host name",
+    "shared memory of System V",
+    "see processes of the host",
+    "name of the host",
+    "another user",
+    "capabilities to win back",
+    "control groups of the host",
+    "session of the user's terminal",
+    "mounts that can be written to without a limit",
+    "open what only root may",
+    "kill a process of the host",
+    "every signal to the worker",
+    "read the worker's memory and files",
+    "attach to the worker",
+    "write to the worker's socket",
+    "a memory file of the worker reopened for writing",
+    "fork bomb",
+    "thread bomb",
+    "fill every place that can be written",
+    "a million empty files",
+    "20,000 folders deep",
+    "limits of a process",
+    "setuid programs",
+}
+"""Held otherwise or not at all: Landlock has no view of its own of processes, devices or mounts."""
+
+
+def test_grades_are_told_apart():
+    assert [probe(name).grade for name in ("bubblewrap", "landlock", "container")] == [
+        "full",
+        "landlock",
+        "container",
+    ]
+
+
+@pytest.mark.parametrize(
+    "attack", [one for one in ATTACKS if one.name not in NEEDS_NAMESPACES], ids=lambda attack: attack.name
+)
+async def test_landlock_holds_the_rest_of_the_attacks(attack, host):
+    async with await Sandbox.open(Workspace.from_files({"a.txt": "a"}), Landlock(), limits=LIMITS) as box:
+        ran = await attacked(box, attack, host)
+        refused = attack.held(ran, host) or {"EACCES", "EAFNOSUPPORT", "EPERM"} >= set(ran.output.split())
+        assert refused, ran
+        assert host.untouched()
+
+
+async def test_landlock_reaches_no_process_and_no_socket_of_the_host(host):
+    program = (
+        f"kill -9 {host.process.pid}; cat /proc/{host.process.pid}/environ; exec 3<>/dev/tcp/127.0.0.1/1"
+    )
+    async with await Sandbox.open(Workspace.empty(), Landlock(), limits=LIMITS) as box:
+        ran = await box.run(["/bin/bash", "-c", program])
+    assert host.alive()
+    assert ran.output.count("Permission denied") + ran.output.count("not permitted") >= 2, ran.output
+
+
+async def test_nothing_steps_down_by_itself(monkeypatch, tmp_path):
+    monkeypatch.setattr(bubblewrap, "binary", lambda: None)
+    probe.cache_clear()
+    try:
+        assert isinstance(isolation_for("auto"), Bubblewrap)
+        with pytest.raises(MissingPartError, match="apt install bubblewrap"):
+            await Sandbox.start(Workspace.empty())
+        assert probe("landlock").grade == "landlock", "by name it can be had"
+    finally:
+        probe.cache_clear()
+
+
+async def test_a_bubblewrap_that_does_nothing_is_found_out(tmp_path_factory, monkeypatch):
+    """A program that ignores its arguments and runs the command unprotected must not be graded."""
+    import tempfile
+    from pathlib import Path
+
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp", prefix="replayer-test-"))
+    folder.chmod(0o755)
+    fake = folder / "bwrap"
+    fake.write_text('#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done; shift\ncd /var/tmp; exec "$@"\n')
+    fake.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "binary", lambda: fake)
+    try:
+        graded = await grade_of(Bubblewrap())
+    finally:
+        fake.unlink()
+        folder.rmdir()
+    assert graded.grade == "none"
+
+
+def test_on_a_mac_the_refusal_says_what_to_do():
+    assert "--tools recorded" in (isolation_for("seatbelt").missing() or "")
