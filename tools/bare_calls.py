@@ -11,13 +11,14 @@ from collections.abc import Container
 
 from replayer.tools.call_text import TextCall, calls_in
 from replayer.tools.leak import Leak, leak_at
-from replayer.tools.strict_json import NotJson, parse
+from replayer.tools.strict_json import NotJson, is_beginning, parse
 
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _BARE_CALL = re.compile(
     r'(?m)^[ \t]*(?:\[\s*)?\{\s*"(?:name|function|tool_name|recipient_name|tool_uses|type|id|arguments|parameters)"'
 )
 _PYTHONIC = re.compile(r"\[?\s*+(?P<name>[A-Za-z_][\w.]*+)\(\s*+(?:\w+\s*+=.*)?\)\s*+\]?", re.DOTALL)
+_PYTHONIC_TORN = re.compile(r"\[(?P<name>[A-Za-z_][\w.]*+)\((?:[\w\s]*+=[^\n]*+)?\Z")
 _NAME_ABOVE = re.compile(r"(?P<name>[A-Za-z_][\w.]*+)[ \t]*+\n\s*+\{.*\}", re.DOTALL)
 _REACT = re.compile(r"(?m)^[ \t]*+Action[ \t]*+:[ \t]*+(?P<name>[A-Za-z_][\w.]*+)\s*+Action Input\s*+:")
 _LAST_TAG = re.compile(r"</(?P<name>[A-Za-z_]\w*)>\Z")
@@ -41,6 +42,8 @@ def _start_of_call(visible: str, offered: Container[str]) -> int | None:
     for pattern in (_PYTHONIC, _NAME_ABOVE):
         if (match := pattern.fullmatch(stripped)) and match["name"] in offered:
             return 0
+    if (torn := _PYTHONIC_TORN.match(stripped)) and torn["name"] in offered and "](" not in stripped:
+        return 0
     if (tag := _LAST_TAG.search(stripped[-80:])) and tag["name"] in offered:
         start = visible.find(f"<{tag['name']}>")
         return start if start >= 0 and not visible[:start].rpartition("\n")[2].strip() else None
@@ -49,9 +52,21 @@ def _start_of_call(visible: str, offered: Container[str]) -> int | None:
     return None
 
 
+_BEGUN = re.compile(
+    r'\s*+\[?\s*+\{\s*+(?:"type": "function", )?"(?:recipient_)?name"\s*+:\s*+"(?:functions\.)?(?P<name>[\w.\-]{1,128})"'
+)
+
+
 def _bare_calls(text: str, offered: Container[str]) -> tuple[TextCall, ...]:
     """The calls of a text that is JSON to its end, or breaks off in it."""
     calls = tuple(call for call in calls_in(text) if call.arguments is not None)
+    if (
+        not calls
+        and (begun := _BEGUN.match(text))
+        and begun["name"] in offered
+        and is_beginning(text.strip())
+    ):
+        return (TextCall(begun["name"], 0, len(text)),)
     if not any(call.name in offered or call.name.rpartition(".")[2] in offered for call in calls):
         return ()
     return calls if _is_json(text.strip()) or not _WORDS.search(text[calls[-1].end :]) else ()

@@ -58,7 +58,7 @@ _WHERE_NAMES_STAND = re.compile(
         (
             rf'"(?:name|tool_name|recipient_name|function)"\s*:\s*"(?P<json>{_NAME})"',
             rf"<function\s*=\s*[\"']?(?P<function>{_NAME})[\"']?\s*>",  # qwen3-coder, functionary 3.1, llama
-            rf"<(?:\w+:|[|｜]DSML[|｜])?invoke\s+name\s*=\s*[\"'](?P<invoke>{_NAME})[\"']\s*>",  # minimax, DSML
+            rf"<(?:\w+:|[|｜]DSML[|｜])?invoke\s+name\s*=\s*[\"'](?P<invoke>{_NAME})[\"']\s*+(?:>|\Z)",  # minimax, DSML
             rf"<tool_call>\s*(?P<glm>{_NAME})\s*(?=<arg_key>|</tool_call>)",
             rf"<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME}?)(?::\d+)?\s*(?=<\|tool_call_argument_begin)",
             rf"[▁_]sep[|｜]>\s*(?P<deepseek3>{_NAME})\s*(?=\n|```)",
@@ -120,7 +120,16 @@ def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
         written = text[end : closing.start() if closing else end + MAX_UNCLOSED]
         parameters = tuple(_parameters(written))
         return TextCall(name, start, end + (len(written) if parameters else 0), parameters=parameters)
-    return TextCall(name, start, end)
+    return TextCall(name, start, _end_of_code(text, end, family))
+
+
+def _end_of_code(text: str, end: int, family: str) -> int:
+    """Where a call ends whose arguments are no JSON: at its closing bracket, or with the text."""
+    closer = {"pythonic": ")", "gemma": "}"}.get(family)
+    if closer is None:
+        return end
+    found = text.find(closer, end)
+    return found + 1 if found >= 0 else len(text)
 
 
 def _with_object(name: str, start: int, end: int, text: str, position: int) -> TextCall:

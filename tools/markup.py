@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator
+from itertools import islice
 
 from replayer.tools.bare_calls import find_bare
 from replayer.tools.call_text import TextCall, calls_in
@@ -148,12 +149,17 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
     calls = tuple(call.moved(-start) for call in searched.calls if call.start >= start)
     if calls and (follows or _NAMES.match(text, start)):
         return _call_left(searched, marker, before, calls, offered)
-    if follows and not before.strip() and marker.group().startswith(("<|", "<｜", "[TOOL_CALLS")):
+    named = not closes and (name := _NAME_FOLLOWS.match(text, marker.end())) and name["name"] in offered
+    special = marker.group().startswith(("<|", "<｜", "[TOOL_CALLS")) and not before.strip()
+    if named or (special and (follows or marker.group() == "<|python_tag|>")):
         return leak_at(family, text, start, hard=True, complete=False)
     breaks_off = not closes and marker is searched.markers[-1] and _breaks_off(text[marker.end() :].strip())
     if breaks_off or searched.prose_ends <= start - len(before):
         return leak_at(family, text, start, hard=True, complete=closes)
     return None
+
+
+_NAME_FOLLOWS = re.compile(r"\s*+(?:functions\.)?(?P<name>[A-Za-z_][\w\-]*+)\s*+(?=[<\[{(:\n]|\Z)")
 
 
 def _call_left(
@@ -177,12 +183,20 @@ def _call_left(
 def _is_example(before: str, after: str, calls: tuple[TextCall, ...], offered: Container[str]) -> bool:
     """Whether a call is shown rather than made: in the middle of a sentence, or of a tool that there is not, with
     text going on behind it."""
-    if _WORDS.search(before) and _WORDS.search(after.partition("\n")[0]):
+    if _WORDS.search(before) and _is_sentence(after.partition("\n")[0]):
         return True
     known = any(call.name in offered or call.name.rpartition(".")[2] in offered for call in calls)
-    return not known and bool(_WORDS.search(after))
+    return not known and _is_sentence(after)
 
 
+def _is_sentence(text: str) -> bool:
+    """Whether at least three words stand there that are neither markup, whole or torn, nor quoted values."""
+    bare = _QUOTED.sub(" ", _TORN_END.sub("", _TAG.sub(" ", text)))
+    return sum(1 for _ in islice(_WORDS.finditer(bare), 3)) == 3
+
+
+_QUOTED = re.compile(r'"[^"\n]*+"?')
+_TORN_END = re.compile(r"[<\[][^<>\[\n]{0,60}\Z")
 _CLOSING = re.compile(r"(?:[\s})\]]|</[^<>\n]{1,60}>|<[|｜][^<>\n]{1,60}>|\[/\w{1,40}\]|```)*")
 _CALL_FOLLOWS = re.compile(
     r"\s*(?:[{\[]|<\w*:?(?:function|invoke|tool_call)|<[|｜]|call:|functions\.|[A-Za-z_][\w.\-]*\s*(?:<|\{|\[|\())"
