@@ -9,10 +9,12 @@ import asyncio
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
 
+from replayer.cell_signals import CellSignals, recorded_text
 from replayer.cell_tools import tool_events
 from replayer.engines.base import EngineFacts
 from replayer.events import AnyEvent, SignalFinding, StepStarted, VerdictGiven
@@ -23,13 +25,13 @@ from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan
 from replayer.recorded_tools import RecordedTools
 from replayer.signals.base import Signal
-from replayer.signals.call_loops import Called, CallLoops, calls_of, recorded_calls
 from replayer.signals.repetition import RepetitionDetector
 from replayer.step import StepKey, Watch, finished, observes
+from replayer.tool_runs import ToolRun
 from replayer.tools.differential import token_text_of
 from replayer.tools.validation import Validator, judge
 from replayer.tools.verdict import Verdict
-from replayer.traces.schema import AnyItem
+from replayer.traces.schema import AnyItem, ToolResultItem
 from replayer.transform import Messages, Transform
 from replayer.wire.types import Reply, Request
 
@@ -61,10 +63,12 @@ class CellContext:
     emit: Callable[[AnyEvent], None]
     feed: LiveFeed
     lag: LagMeter
+    signals: CellSignals
+    results: dict[str, ToolResultItem]
+    """The recorded tool results by call id."""
     transform: Transform | None = None
     marker: str | None = None
     salt: dict[str, Any] = dataclasses.field(default_factory=dict)
-    loops: CallLoops = dataclasses.field(default_factory=CallLoops)
 
     @property
     def turns(self) -> Sequence[int]:
@@ -90,14 +94,40 @@ async def replay_recorded(context: CellContext, tools: RecordedTools | None) -> 
         recorded = context.history.recorded(turn)
         other = recorded_request(context, turn, other_mode=True) if context.plan.differential else None
         done = await exchange(context, step, turn, request, recorded=recorded, other=other)
-        note_loops(context, step, calls_of(done.reply), recorded_calls(recorded))
-        if tools is not None and done.reply.tool_calls:
-            for event in tool_events(context.key(step), await tools.run(turn, done.reply.tool_calls)):
-                context.emit(event)
+        calls = done.reply.tool_calls
+        runs = await tools.run(turn, calls) if tools is not None and calls else []
+        await after_step(context, step, turn, done, runs, partial(recorded_messages, context, turn))
         unreachable = unreachable + 1 if _is_unreachable(done.reply) else 0
         if unreachable >= MAX_UNREACHABLE:
             return "unreachable"
     return "done"
+
+
+async def after_step(
+    context: CellContext,
+    step: int,
+    turn: int,
+    done: Exchange,
+    runs: Sequence[ToolRun],
+    messages: Callable[[], Messages],
+) -> None:
+    """Journal what was executed, and what the signals find over the turns so far."""
+    key = context.key(step)
+    for event in tool_events(key, runs):
+        context.emit(event)
+    if context.signals.needs_prompt:
+        usage = context.instance.engine.usage(done.reply.usage, done.reply.extra)
+        tools = context.history.tools(turn)
+        for finding in await context.signals.prefix(key, messages(), tools, done.reply, usage):
+            context.emit(finding)
+    recorded = context.history.recorded(turn)
+    for finding in context.signals.turn(key, done.reply, runs, recorded, context.results):
+        context.emit(finding)
+
+
+def recorded_messages(context: CellContext, turn: int) -> Messages:
+    messages = context.history.messages(turn, marker=context.marker)
+    return messages if context.transform is None else context.transform(messages)
 
 
 def recorded_request(context: CellContext, turn: int, *, other_mode: bool = False) -> Request:
@@ -108,8 +138,7 @@ def recorded_request(context: CellContext, turn: int, *, other_mode: bool = Fals
     history, stream = context.history, context.lane.plan.stream is not other_mode
     if context.transform is None:
         return history.request(turn, context.fields(), marker=context.marker, stream=stream)
-    messages = context.transform(history.messages(turn, marker=context.marker))
-    return build_request(history, turn, messages, context.fields(), stream)
+    return build_request(history, turn, recorded_messages(context, turn), context.fields(), stream)
 
 
 def build_request(
@@ -151,7 +180,7 @@ async def exchange(
             wall=time.time(),
         )
     )
-    reply, watch = await _watched(context, key, request)
+    reply, watch = await _watched(context, key, request, recorded)
     context.emit(
         finished(
             key,
@@ -194,21 +223,14 @@ async def _other_answer(context: CellContext, key: StepKey, request: Request) ->
     return reply
 
 
-def note_loops(context: CellContext, step: int, calls: list[Called], recorded: Sequence[Called] = ()) -> None:
-    """Journal what the calls of a step add to a loop."""
-    for finding in context.loops.step(step, calls, recorded):
-        where = context.key(step).where()
-        loops = context.loops
-        context.emit(
-            SignalFinding(**where, signal=loops.name, version=loops.version, finding=finding.to_dict())
-        )
-
-
-async def _watched(context: CellContext, key: StepKey, request: Request) -> tuple[Reply, Watch]:
+async def _watched(
+    context: CellContext, key: StepKey, request: Request, recorded: tuple[AnyItem, ...] | None
+) -> tuple[Reply, Watch]:
     observe = context.lane.plan.on_collapse == "observe" or observes(
         context.plan.seed, key, context.plan.observe_share
     )
-    signals: list[Signal] = [RepetitionDetector(prompt_contains=_searcher(request))]
+    evidence = recorded_text(recorded) if recorded else None
+    signals: list[Signal] = [RepetitionDetector(_searcher(request), evidence)]
     watch = Watch(key, signals, context.feed, context.emit, observe=observe)
     reply = await context.instance.client.chat(request, watch.on_delta)
     watch.finish(reply)

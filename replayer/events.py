@@ -168,6 +168,8 @@ class CellFinished(Event):
     attempt: int
     outcome: str
     check: dict[str, Any] | None = None
+    verdicts: dict[str, str] = {}
+    """Sentences on the whole session, by signal."""
 
 
 class Warned(Event):

@@ -18,6 +18,7 @@ from replayer.engines.sampling import unknown_fields, wrong_types
 from replayer.engines.starting import start
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.plan import LanePlan
+from replayer.prefix_watch import PrefixWatch
 from replayer.wire.client import WireClient
 from replayer.wire.types import Request
 
@@ -32,6 +33,7 @@ class Instance:
     launched: Launched | None = None
     cells_in_flight: int = 0
     used: bool = False
+    prefix: PrefixWatch | None = None
 
 
 @dataclass(slots=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from replayer.cell import CellContext, build_request, exchange, note_loops
-from replayer.cell_tools import tool_events
+from replayer.cell import CellContext, after_step, build_request, exchange
 from replayer.events import Substituted
 from replayer.live import ClientName, LiveConversation, LivePolicy
 from replayer.plan import Plan
-from replayer.signals.call_loops import calls_of
 from replayer.tools.execution import Executor
 
 
@@ -36,11 +35,7 @@ async def replay_live(context: CellContext, executor: Executor | None) -> tuple[
             context, step, turn, requests[0], recorded=recorded, other=requests[-1] if requests[1:] else None
         )
         runs = await live.accept(done.reply, done.verdict)
-        results = {run.call_index: (run.outcome.output, run.outcome.kind != "ok") for run in runs}
-        if live.substituted is None:
-            note_loops(context, step, calls_of(done.reply, results))
-        for event in tool_events(context.key(step), runs):
-            context.emit(event)
+        await after_step(context, step, turn, done, runs, partial(list, messages))
         if live.substituted is not None:
             context.emit(Substituted(**context.key(step).where(), reason=live.substituted))
         step += 1

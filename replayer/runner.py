@@ -17,6 +17,7 @@ from typing import Any
 
 from replayer import __version__
 from replayer.cell import CellContext, replay_recorded
+from replayer.cell_signals import CellSignals
 from replayer.cell_tools import Tools
 from replayer.errors import PlanError, ReplayerError
 from replayer.events import (
@@ -38,11 +39,14 @@ from replayer.limits import broken_limits
 from replayer.live_cell import replay_live
 from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan, batches, cells
+from replayer.prefix_watch import MAX_CONCURRENCY, PrefixWatch
 from replayer.progress import Attempts, attempts_so_far
 from replayer.telemetry import sample_loop
 from replayer.telemetry_gpu import open_gpu
+from replayer.tool_runs import results
 from replayer.tools.validation import Validator
 from replayer.traces.reader import Trace
+from replayer.traces.schema import ToolResultItem
 from replayer.transform import Transform, load_transform
 from replayer.wire.loop import run_receiving, steady_memory
 
@@ -65,6 +69,13 @@ class Run:
     lag: LagMeter = field(default_factory=LagMeter)
     lanes: dict[str, Lane] = field(default_factory=dict)
     validators: dict[str, Validator] = field(default_factory=dict)
+    recorded_results: dict[str, dict[str, ToolResultItem]] = field(default_factory=dict)
+
+    def results(self, trace: str) -> dict[str, ToolResultItem]:
+        """The recorded tool results of a trace by call id, gathered once."""
+        if trace not in self.recorded_results:
+            self.recorded_results[trace] = results(self.histories[trace])
+        return self.recorded_results[trace]
 
     def warn(self, message: str, *, lane: str | None = None, code: str | None = None) -> None:
         self.journal.append(Warned(message=message, lane=lane, code=code))
@@ -249,6 +260,11 @@ async def _run_cell(run: Run, cell: Cell) -> None:
         emit=run.journal.append,
         feed=run.feed,
         lag=run.lag,
+        signals=CellSignals(
+            _prefix_watch(run, instance, fresh=was_reset == "yes" or bool(salt)),
+            recorded_mode=run.plan.mode == "recorded",
+        ),
+        results=run.results(cell.trace),
         transform=run.transform,
         marker=marker,
         salt=salt,
@@ -271,7 +287,25 @@ async def _run_cell(run: Run, cell: Cell) -> None:
         outcome, check = await _replay(run, context)
     finally:
         instance.cells_in_flight -= 1
-    run.journal.append(CellFinished(cell=cell.id, attempt=attempt, outcome=outcome, check=check))
+    run.journal.append(
+        CellFinished(
+            cell=cell.id,
+            attempt=attempt,
+            outcome=outcome,
+            check=check,
+            verdicts=context.signals.verdicts(),
+        )
+    )
+
+
+def _prefix_watch(run: Run, instance: Instance, *, fresh: bool) -> PrefixWatch | None:
+    """The instance's analyser; a cache that was emptied, or a scope of its own, starts a new one."""
+    if run.plan.concurrency > MAX_CONCURRENCY:
+        return None
+    if fresh or instance.prefix is None:
+        alone = run.plan.concurrency == 1
+        instance.prefix = PrefixWatch(instance.engine, instance.facts, alone=alone)
+    return instance.prefix
 
 
 async def _replay(run: Run, context: CellContext) -> tuple[str, dict[str, Any] | None]:

@@ -15,6 +15,9 @@ from replayer.signals.base import Signal
 from replayer.traces.schema import Usage
 from replayer.wire.types import Delta, Reply
 
+BULKY = frozenset({"prompt_token_ids", "token_ids", "logprobs"})
+"""Extras that grow with the prompt or the reply: they are read while the step is at hand, not journalled."""
+
 UsageSource = Literal["usage", "computed", "none"]
 
 
@@ -104,7 +107,7 @@ def finished(key: StepKey, reply: Reply, engine: Engine, watch: Watch, *, lag_ns
         finish_reason=reply.finish_reason,
         usage=dataclasses.asdict(usage) if usage else None,
         usage_source=source,
-        extra=reply.extra,
+        extra={name: value for name, value in reply.extra.items() if name not in BULKY},
         done=reply.done,
         fault=dataclasses.asdict(reply.fault) if reply.fault else None,
         stopped_by_us=watch.stopped_by,

@@ -1,0 +1,115 @@
+"""Feeds the prefix-reuse signal while a cell runs: tokens from the engine where it offers them, else from here."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import orjson
+
+from replayer.chatml import PromptTokens
+from replayer.engines.base import Engine, EngineFacts
+from replayer.errors import ReplayerError
+from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
+from replayer.tokenizers import load_tokenizer
+from replayer.traces.schema import Usage
+from replayer.wire.types import Reply
+
+MAX_CONCURRENCY = 16
+"""Above this the signal is off: every session's prompt would be held in its index."""
+Messages = list[dict[str, Any]]
+
+
+@dataclasses.dataclass(slots=True)
+class _Sent:
+    key: str
+    prompt: list[int]
+    completion: int
+    said: str
+
+
+class PrefixWatch:
+    """One engine instance within one isolation scope. `analyse` is called after each reply, before the next request."""
+
+    def __init__(self, engine: Engine, facts: EngineFacts, *, alone: bool) -> None:
+        self._engine = engine
+        self._alone = alone
+        self._by_engine = facts.features.get("tokenize") == "yes"
+        self._local: PromptTokens | None = None
+        self._last: dict[str, _Sent] = {}
+        source = "engine" if self._by_engine else self._load_local()
+        self._reuse = PrefixReuse(
+            block_size=facts.block_size,
+            capacity_tokens=facts.kv_pool_tokens,
+            speculative_backoff=facts.features.get("speculation") == "yes",
+            token_source=source,
+        )
+
+    async def analyse(
+        self, cell: str, step: int, messages: Messages, tools: Messages, reply: Reply, usage: Usage | None
+    ) -> PrefixFinding | None:
+        """What could be reused and what was; None where the prompt's tokens cannot be had.
+
+        `usage` of a reply without one is None: its reuse is then not reported, never 0.
+        """
+        key = f"{cell}/{step}"
+        prompt = await self._tokens(messages, tools, reply)
+        if prompt is None:
+            return None
+        if isinstance(prompt, list) and prompt and isinstance(prompt[0], int):
+            self._learn_generated(cell, prompt, messages)
+        self._reuse.request(key, prompt, messages, tools)
+        self._remember(cell, key, prompt, reply, usage)
+        ttft = None
+        if self._alone and reply.timing.first_token is not None:
+            ttft = reply.timing.first_token - reply.timing.sent
+        return self._reuse.reported(key, usage, ttft_ns=ttft)
+
+    async def _tokens(self, messages: Messages, tools: Messages, reply: Reply) -> Any:
+        if not self._by_engine:
+            assert self._local is not None
+            return self._local.prompt([orjson.dumps(message) for message in messages], orjson.dumps(tools))
+        told = reply.extra.get("prompt_token_ids")
+        if isinstance(told, list) and told:
+            return told
+        try:
+            return await self._engine.tokenize(messages, tools or None)
+        except ReplayerError:
+            return None
+
+    def _remember(self, cell: str, key: str, prompt: Any, reply: Reply, usage: Usage | None) -> None:
+        ids = reply.extra.get("token_ids")
+        if self._by_engine and isinstance(ids, list) and ids:
+            self._reuse.generated(key, ids)
+        elif self._by_engine and usage is not None and usage.completion_tokens:
+            self._last[cell] = _Sent(key, prompt, usage.completion_tokens, _said(reply))
+        elif self._local is not None:
+            message = {"role": "assistant", "content": reply.content}
+            self._reuse.generated(key, self._local.reply(orjson.dumps(message)))
+
+    def _learn_generated(self, cell: str, prompt: list[int], messages: Messages) -> None:
+        """Where the history holds exactly what the engine said before, the next prompt shows its tokens."""
+        before = self._last.pop(cell, None)
+        if before is None or not any(_text(message) == before.said for message in messages[-8:]):
+            return
+        start = len(before.prompt)
+        if prompt[:start] == before.prompt:
+            self._reuse.generated(before.key, prompt[start : start + before.completion])
+
+    def _load_local(self) -> str:
+        tokenizer = load_tokenizer(None, lambda _: None)
+        self._local = PromptTokens(tokenizer)
+        return tokenizer.name
+
+
+def _said(reply: Reply) -> str:
+    return reply.content + "".join(f"{call.name}{call.arguments}" for call in reply.tool_calls)
+
+
+def _text(message: dict[str, Any]) -> str | None:
+    if message.get("role") != "assistant":
+        return None
+    calls = (call.get("function", {}) for call in message.get("tool_calls") or ())
+    return (message.get("content") or "") + "".join(
+        f"{call.get('name')}{call.get('arguments')}" for call in calls
+    )
