@@ -45,6 +45,7 @@ class RunResumed(Event):
     type: Literal["run_resumed"] = "run_resumed"
     wall: float
     version: str
+    steps: dict[str, int] = {}
 
 
 class LaneReady(Event):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
+from replayer.compare import compare
 from replayer.stats import quantile, wilson
 from replayer.steps import Attempt, StepFacts, bin_ms
 from replayer.telemetry_figures import server_figures, speed_bands
@@ -16,7 +17,7 @@ QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 def run_figures(view: RunView) -> dict[str, Any]:
-    """The document of `report --json`, comparisons left empty."""
+    """The document of `report --json`."""
     return {
         "run": view.run,
         "state": view.state,
@@ -27,7 +28,7 @@ def run_figures(view: RunView) -> dict[str, Any]:
         "reasons": list(view.reasons),
         "lanes": [lane_figures(lane) for lane in view.lanes],
         "warnings": [{"lane": warning.lane, "message": warning.message} for warning in view.warnings],
-        "comparisons": [],
+        "comparisons": compare(view),
     }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from replayer.figures import all_steps
+from replayer.fail_if import broken
+from replayer.figures import all_steps, run_figures
 from replayer.plan import Plan
 from replayer.view import LaneView, load
 
@@ -18,7 +19,7 @@ def broken_limits(folder: Path, plan: Plan, lag_p99_ns: int) -> list[str]:
             f"the receiving loop was {lag_p99_ns / 1e6:.0f} ms late at the 99th percentile "
             f"(limit {plan.limits.lag_ms:.0f} ms): this machine is too busy for the times to be trusted"
         )
-    return reasons
+    return reasons + broken(plan.fail_if, run_figures(view), view)
 
 
 def _lane_reasons(lane: LaneView, plan: Plan) -> list[str]:

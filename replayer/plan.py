@@ -129,6 +129,18 @@ class Plan(_Strict):
             raise ValueError(f"two lanes are named {twice[0]!r}")
         return self
 
+    @field_validator("fail_if")
+    @classmethod
+    def _conditions_parse(cls, conditions: tuple[str, ...]) -> tuple[str, ...]:
+        from replayer import fail_if  # it knows the metrics, which know views, which know plans
+
+        for condition in conditions:
+            try:
+                fail_if.parse(condition)
+            except PlanError as error:
+                raise ValueError(str(error)) from None
+        return conditions
+
     @property
     def pace(self) -> float | None:
         """Factor on the recorded gaps between turns; None sends each turn as soon as possible."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from typing import Any
 
@@ -34,6 +35,7 @@ class PrefixWatch:
     def __init__(self, engine: Engine, facts: EngineFacts, *, alone: bool) -> None:
         self._engine = engine
         self._alone = alone
+        self._lock = asyncio.Lock()
         self._by_engine = facts.features.get("tokenize") == "yes"
         self._local: PromptTokens | None = None
         self._last: dict[str, _Sent] = {}
@@ -52,10 +54,27 @@ class PrefixWatch:
 
         `usage` of a reply without one is None: its reuse is then not reported, never 0.
         """
-        key = f"{cell}/{step}"
-        prompt = await self._tokens(messages, tools, reply)
-        if prompt is None:
-            return None
+        async with self._lock:
+            prompt = await self._told_tokens(messages, tools, reply)
+            if prompt is None and self._by_engine:
+                return None
+            return await asyncio.to_thread(
+                self._analyse, f"{cell}/{step}", cell, prompt, messages, tools, reply, usage
+            )
+
+    def _analyse(
+        self,
+        key: str,
+        cell: str,
+        prompt: Any,
+        messages: Messages,
+        tools: Messages,
+        reply: Reply,
+        usage: Usage | None,
+    ) -> PrefixFinding:
+        """Milliseconds on long prompts: in a thread, so that other lanes' streams are not held up."""
+        if self._local is not None:
+            prompt = self._local.prompt([orjson.dumps(message) for message in messages], orjson.dumps(tools))
         if isinstance(prompt, list) and prompt and isinstance(prompt[0], int):
             self._learn_generated(cell, prompt, messages)
         self._reuse.request(key, prompt, messages, tools)
@@ -65,10 +84,9 @@ class PrefixWatch:
             ttft = reply.timing.first_token - reply.timing.sent
         return self._reuse.reported(key, usage, ttft_ns=ttft)
 
-    async def _tokens(self, messages: Messages, tools: Messages, reply: Reply) -> Any:
+    async def _told_tokens(self, messages: Messages, tools: Messages, reply: Reply) -> list[int] | None:
         if not self._by_engine:
-            assert self._local is not None
-            return self._local.prompt([orjson.dumps(message) for message in messages], orjson.dumps(tools))
+            return None
         told = reply.extra.get("prompt_token_ids")
         if isinstance(told, list) and told:
             return told

@@ -9,7 +9,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from replayer.display import safe
-from replayer.events import Alarm, AnyEvent, CellFinished, CellStarted, RunStarted, StepFinished, Warned
+from replayer.events import (
+    Alarm,
+    AnyEvent,
+    CellFinished,
+    CellStarted,
+    RunResumed,
+    RunStarted,
+    StepFinished,
+    Warned,
+)
 from replayer.plan import Plan
 from replayer.view import LaneView, RunView
 
@@ -78,7 +87,7 @@ class LineProgress:
 
     def event(self, event: AnyEvent) -> None:
         match event:
-            case RunStarted():
+            case RunStarted() | RunResumed():
                 self._planned = sum(event.steps.values()) * self._repeat
             case CellStarted():
                 self._lane_of[event.cell] = event.lane

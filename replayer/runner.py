@@ -178,14 +178,15 @@ async def _run(
 
 
 def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
+    steps = {name: len(history.turns[: run.plan.max_turns]) for name, history in run.histories.items()}
     if resumed:
-        return RunResumed(wall=time.time(), version=__version__)
+        return RunResumed(wall=time.time(), version=__version__, steps=steps)
     return RunStarted(
         run_id=run.folder.name,
         wall=time.time(),
         version=__version__,
         plan=run.plan.model_dump(mode="json"),
-        steps={name: len(history.turns[: run.plan.max_turns]) for name, history in run.histories.items()},
+        steps=steps,
         environment={
             "python": platform.python_version(),
             "platform": platform.platform(),

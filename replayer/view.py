@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from replayer import steps
+from replayer.errors import PlanError
 from replayer.events import (
     Alarm,
     AnyEvent,
@@ -202,3 +203,28 @@ def load(folder: Path, *, running: bool = False, partial: bool = False) -> RunVi
         fold.apply(event, before)
         before = after
     return fold.view(run=folder.name, running=running, partial=partial)
+
+
+def side_by_side(views: Sequence[RunView]) -> RunView:
+    """Several runs as one view, lanes named RUN:LANE where names clash. Raises PlanError where modes differ."""
+    if len(views) == 1:
+        return views[0]
+    modes = {view.mode for view in views}
+    if len(modes) > 1:
+        raise PlanError(
+            "these runs cannot be set side by side: one has recorded history, another live history"
+        )
+    names = [lane.name for view in views for lane in view.lanes]
+    lanes = [
+        replace(lane, name=f"{view.run}:{lane.name}") if names.count(lane.name) > 1 else lane
+        for view in views
+        for lane in view.lanes
+    ]
+    return replace(
+        views[0],
+        run=" + ".join(view.run for view in views),
+        lanes=tuple(lanes),
+        warnings=tuple(warning for view in views for warning in view.warnings),
+        reasons=tuple(reason for view in views for reason in view.reasons),
+        incomplete=sum(view.incomplete for view in views),
+    )

@@ -107,6 +107,12 @@ def add_plan_flags(parser: argparse.ArgumentParser) -> None:
         "--stop-when-decided", metavar="METRIC", help="end as soon as the metric tells the lanes apart"
     )
     parser.add_argument(
+        "--max-lag",
+        type=float,
+        metavar="MS",
+        help="largest p99 lag of the receiving loop before the run counts as broken (default: 100)",
+    )
+    parser.add_argument(
         "--fail-if",
         action="append",
         default=None,
@@ -132,6 +138,8 @@ def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
 
     values = dict(values)
     values |= {name: given for name in _FLAGS if (given := getattr(args, name)) is not None}
+    if args.max_lag is not None:
+        values["limits"] = {**values.get("limits", {}), "lag_ms": args.max_lag}
     if args.map:
         values["map"] = dict(_pair(text) for text in args.map)
     if args.trace:

@@ -1,0 +1,82 @@
+"""Comparison of lanes: what may be said of a difference, and what not."""
+
+from typing import Any
+
+import pytest
+
+from replayer.compare import METRICS, compare_steps
+from replayer.errors import PlanError
+from replayer.fail_if import parse
+from replayer.steps import StepFacts
+
+Steps = dict[tuple[str, int, int], StepFacts]
+
+
+def steps(usable: list[list[bool]], calls: int = 1) -> Steps:
+    """Sessions of steps; an unusable step has one invalid call."""
+    return {
+        (f"session{n}", 0, k): StepFacts(
+            step=k, turn=k, wall=0, usable=good, total_ns=1, calls=calls, invalid_calls=0 if good else 1
+        )
+        for n, session in enumerate(usable)
+        for k, good in enumerate(session)
+    }
+
+
+def compared(a: Steps, b: Steps, metric: str = "usable_turn_rate", *, paired: bool = True) -> dict[str, Any]:
+    found = compare_steps("a", a, "b", b, METRICS[metric], paired=paired)
+    assert found is not None
+    return found
+
+
+def test_one_session_each_is_no_evidence() -> None:
+    """21 of 140 against 38 of 221 failed calls."""
+    a = steps([[False] * 21 + [True] * 119])
+    b = steps([[False] * 38 + [True] * 183])
+    found = compared(a, b, "invalid_call_rate")
+    assert found["p_value"] is None
+    assert found["conclusion"].startswith("no evidence of a difference in invalid tool calls: +2.2 points for b")
+    assert "[-5.9 points, +9.6 points], these sessions only" in found["conclusion"]
+    assert 4_300 < found["needed"] < 4_700
+    assert "1 of at least 6 needed" in found["method"]
+
+
+def test_a_planted_difference_over_sessions_is_found() -> None:
+    a = steps([[True] * 20 for _ in range(12)])
+    b = steps([[True] * 16 + [False] * 4 for _ in range(12)])
+    found = compared(a, b)
+    assert found["difference"] == pytest.approx(-0.2)
+    assert found["p_value"] == 2 / 2**12
+    assert found["conclusion"].startswith("b is worse in usable turns: -20.0 points for b")
+
+
+def test_the_same_replies_differ_by_nothing() -> None:
+    a = steps([[True, False, True]] * 8)
+    found = compared(a, a)
+    assert (found["difference"], found["p_value"]) == (0.0, 1.0)
+
+
+def test_only_steps_of_both_lanes_are_paired() -> None:
+    a = steps([[True] * 5] * 6)
+    b = steps([[True] * 3] * 6)
+    assert compared(a, b)["n_steps"] == 18
+    assert compared(a, b, paired=False)["n_sessions"] == 6
+
+
+def test_a_lane_that_says_nothing_is_not_compared() -> None:
+    silent = {("s", 0, 0): StepFacts(step=0, turn=0, wall=0)}
+    assert compare_steps("a", silent, "b", silent, METRICS["ttft_ms"], paired=True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("usable_turn_rate", "is not FIGURE < NUMBER"),
+        ("usabel_turn_rate < 0.9", "did you mean 'usable_turn_rate'?"),
+        ("nonsense drops by > 0.1", "known are usable_turn_rate"),
+    ],
+)
+def test_a_wrong_condition_is_named(text: str, words: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        parse(text)
+    assert words in str(caught.value)
