@@ -35,7 +35,9 @@ def test_one_session_each_is_no_evidence() -> None:
     b = steps([[False] * 38 + [True] * 183])
     found = compared(a, b, "invalid_call_rate")
     assert found["p_value"] is None
-    assert found["conclusion"].startswith("no evidence of a difference in invalid tool calls: +2.2 points for b")
+    assert found["conclusion"].startswith(
+        "no evidence of a difference in invalid tool calls: +2.2 points for b"
+    )
     assert "[-5.9 points, +9.6 points], these sessions only" in found["conclusion"]
     assert 4_300 < found["needed"] < 4_700
     assert "1 of at least 6 needed" in found["method"]
