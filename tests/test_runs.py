@@ -30,16 +30,25 @@ def report(*arguments: str | Path) -> dict[str, Any]:
     return document
 
 
+CLOCK = ("run", "kv", "bands", "speed", "gpu", "telemetry", "energy", "server")
+
+
 def without_clock(value: Any) -> Any:
-    """A report less what a clock decides: times, speeds and their bands, and what telemetry happened to see: the
-    server's own counters hold the killed attempt as well."""
+    """A report less what a clock decides: times, speeds, and what telemetry happened to see when."""
     if isinstance(value, dict):
         return {
             key: without_clock(item)
             for key, item in value.items()
-            if key not in ("run", "kv", "server", "bands") and not key.endswith(("_ms", "tok_s"))
+            if key not in CLOCK and not key.endswith(("_ms", "tok_s"))
         }
-    return [without_clock(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        timed = ("ttft_ms", "decode_tok_s")
+        return [
+            without_clock(item)
+            for item in value
+            if not (isinstance(item, dict) and item.get("metric") in timed)
+        ]
+    return value
 
 
 @pytest.fixture
