@@ -72,13 +72,20 @@ def _markers(text: str) -> list[re.Match[str]]:
     return sorted(found, key=lambda match: match.start())
 
 
+MAX_SEARCHED = 48_000
+"""Characters; the search runs between replies, on the loop that stamps the deltas of other lanes."""
+
 PromptContains = Callable[[str], bool]
 
 
 def find_leaks(
     text: str, offered: Container[str], prompt_contains: PromptContains | None = None
 ) -> list[Leak]:
-    """What is left of calls in `text`: the first hard leak alone, or else one mention of each family."""
+    """What is left of calls in `text`: the first hard leak alone, or else one mention of each family.
+
+    Of a very long text only the end is searched: a call that counts is the last thing a model writes.
+    """
+    text = text[-MAX_SEARCHED:]
     if not _SUSPECT.search(text):
         return []
     leaks: dict[str, Leak] = {}
@@ -231,6 +238,7 @@ def end_tag_in(value: str) -> str | None:
 
 def ends_in_calls(text: str, leak: Leak) -> bool:
     """Whether nothing that a person would read stands behind the last call of the leak."""
+    text = text[-MAX_SEARCHED:]
     behind = text[leak.start + leak.calls[-1].end :] if leak.calls else ""
     return bool(leak.calls) and not _WORDS.search(_TAG.sub("", behind))
 
