@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -36,10 +37,7 @@ MAKE_REPOSITORY = (
 
 
 class Sandbox:
-    """An isolated copy of a workspace in which commands and file tools run; made by `start`, ended by `aclose`.
-
-    Start it on a thread that lives as long as it does (the event loop's): the kernel ends it with that thread.
-    """
+    """An isolated copy of a workspace in which commands and file tools run; made by `start`, ended by `aclose`."""
 
     def __init__(self, started: Started, link: Link, limits: Limits, workspace: Workspace) -> None:
         self._started = started
@@ -61,7 +59,7 @@ class Sandbox:
         """Raises MissingPartError when the isolation cannot be had or its self-test fails."""
         from replayer.tools.sandbox.probe import isolation_for, probe
 
-        graded = probe(backend)
+        graded = await asyncio.to_thread(probe, backend)
         if graded.grade == "none":
             raise MissingPartError(graded.reason)
         packages = environment.path if environment else None
@@ -78,20 +76,17 @@ class Sandbox:
     ) -> Sandbox:
         """Start with exactly this isolation, untested. Raises MissingPartError when it does not start."""
         limits = limits or Limits()
-        ours, theirs = socket.socketpair()
-        with theirs, memory_file(archive()) as code:
-            room = Room(
-                socket=theirs.fileno(),
-                archive=code,
-                base=workspace.descriptor,
-                limits=limits,
-                packages=packages,
-            )
-            started = isolation.start(room)
-        link = Link(ours, most_payload=limits.snapshot)
-        sandbox = cls(started, link, limits, workspace)
+        launching = asyncio.get_running_loop().run_in_executor(
+            SPAWNER, launch, workspace, isolation, limits, packages
+        )
         try:
-            await sandbox._load(room.base)
+            started, end = await asyncio.shield(launching)
+        except asyncio.CancelledError:
+            launching.add_done_callback(abandon)
+            raise
+        sandbox = cls(started, Link(end, most_payload=limits.snapshot), limits, workspace)
+        try:
+            await sandbox._load(workspace.descriptor)
         except BaseException as error:
             reason = await sandbox._stop()
             if isinstance(error, SandboxLost):
@@ -229,6 +224,44 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+SPAWNER = ThreadPoolExecutor(1, thread_name_prefix="replayer-sandbox")
+"""Starts all sandboxes: the kernel ends one with the thread that started it, so that thread must stay."""
+
+
+def launch(
+    workspace: Workspace, isolation: Isolation, limits: Limits, packages: Path | None
+) -> tuple[Started, socket.socket]:
+    """Start the worker; returns it with the host's end of its socket."""
+    ours, theirs = socket.socketpair()
+    try:
+        with theirs, memory_file(archive()) as code:
+            room = Room(
+                socket=theirs.fileno(),
+                archive=code,
+                base=workspace.descriptor,
+                limits=limits,
+                packages=packages,
+            )
+            return isolation.start(room), ours
+    except BaseException:
+        ours.close()
+        raise
+
+
+def abandon(launching: asyncio.Future[tuple[Started, socket.socket]]) -> None:
+    """Ends a sandbox that started after nobody waited for it any more."""
+    if launching.cancelled() or launching.exception():
+        return
+    started, end = launching.result()
+    end.close()
+    started.process.kill()
+    started.process.wait()
+    if started.process.stderr:
+        started.process.stderr.close()
+    if started.home:
+        started.home.remove()
 
 
 def ran(head: Mapping[str, Any], output: bytes) -> Ran:

@@ -1,9 +1,14 @@
 """What a sandbox does for the runner, on real isolation."""
 
+import asyncio
+import threading
+import time
+
 import pytest
 
 from replayer.errors import PlanError
-from replayer.tools.sandbox import FileError, Limits, Sandbox, Workspace, probe
+from replayer.tools.sandbox import FileError, Limits, Sandbox, SandboxLost, Workspace, probe
+from replayer.tools.sandbox.bubblewrap import Bubblewrap
 
 pytestmark = pytest.mark.sandbox
 
@@ -151,3 +156,47 @@ async def test_two_sandboxes_see_the_same_thing():
 async def test_an_unknown_sandbox_is_named():
     with pytest.raises(PlanError, match="no sandbox named 'chroot'"):
         await Sandbox.start(Workspace.empty(), backend="chroot")
+
+
+def test_a_sandbox_outlives_the_thread_that_asked_for_it():
+    """The kernel would end it with the thread that started it, were that not one that stays."""
+    loop = asyncio.new_event_loop()
+    made = []
+    thread = threading.Thread(
+        target=lambda: made.append(loop.run_until_complete(Sandbox.start(Workspace.empty())))
+    )
+    thread.start()
+    thread.join()
+
+    async def use():
+        async with made[0] as box:
+            return await box.run(["/bin/echo", "alive"])
+
+    assert loop.run_until_complete(use()).output == "alive\n"
+    loop.close()
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing(monkeypatch):
+    started = []
+
+    class Slow(Bubblewrap):
+        def start(self, room):
+            time.sleep(0.2)
+            started.append(super().start(room))
+            return started[0]
+
+    task = asyncio.create_task(Sandbox.open(Workspace.empty(), Slow()))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    while not started or started[0].process.returncode is None:
+        await asyncio.sleep(0.01)
+
+
+async def test_a_request_that_is_cancelled_ends_the_sandbox():
+    async with await Sandbox.start(Workspace.empty()) as box:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(box.run(["/bin/sleep", "60"]), 0.1)
+        with pytest.raises(SandboxLost):
+            await box.read_file("a")
