@@ -1,8 +1,9 @@
-"""The client as a run uses it, journal, live feed and signals on, for `benchmarks/wire.py`."""
+"""The client as a run uses it (`replayer.cell.exchange`): live feed, signals, verdict and journal on."""
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,23 +18,24 @@ from benchmarks.wire_readers import Read, Reading
 @asynccontextmanager
 async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
     from replayer.engines.openai import OpenAIEngine
+    from replayer.events import VerdictGiven
     from replayer.journal import JournalWriter
     from replayer.live_feed import LiveFeed
     from replayer.signals.repetition import RepetitionDetector
     from replayer.step import StepKey, Watch, finished
+    from replayer.tools.validation import Validator, judge
     from replayer.wire.client import WireClient
     from replayer.wire.types import Delta, Request
 
     client, engine, numbers = WireClient(url), OpenAIEngine(url, httpx.AsyncClient()), count()
+    validator = Validator(())
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "live").mkdir()
-        journal = JournalWriter(Path(folder))
-        feed = LiveFeed(Path(folder) / "live")
+        journal, feed = JournalWriter(Path(folder)), LiveFeed(Path(folder) / "live")
         flushing = asyncio.create_task(feed.run())
 
         async def read(body: bytes) -> Reading:
-            number = next(numbers)
-            key = StepKey("lane", f"lane/trace/{number}", 1, 0)
+            key = StepKey("lane", f"lane/trace/{next(numbers)}", 1, 0)
             watch = Watch(key, [RepetitionDetector()], feed, journal.append, observe=True)
             seen: list[str] = []
 
@@ -44,7 +46,10 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
             reply = await client.chat(Request([body]), on_delta if texts else watch.on_delta)
             assert reply.fault is None and reply.done and not reply.notes, reply
             watch.finish(reply)
-            journal.append(finished(key, reply, engine, stopped_by=None, lag_ns=0))
+            journal.append(finished(key, reply, engine, watch, lag_ns=0))
+            verdict = judge(reply, validator)
+            faults = [dataclasses.asdict(fault) for fault in verdict.faults]
+            journal.append(VerdictGiven(**key.where(), usable=verdict.usable, faults=faults))
             sent = reply.timing.sent
             return Reading(sent, [sent + offset for offset in reply.timing.arrivals], seen)
 

@@ -16,6 +16,7 @@ arrival.
 from __future__ import annotations
 
 import os
+import random
 import select
 import socket
 import sys
@@ -34,9 +35,7 @@ CHUNK = (
     b'"model":"smollm2","choices":[{"index":0,"delta":{%s},"logprobs":null,"finish_reason":%s,"token_ids":null}]%s}\n\n'
 )
 USAGE = b',"usage":{"prompt_tokens":272,"total_tokens":%d,"completion_tokens":%d}'
-TEXT = 'the function reads each line of file and returns a list of \\"names\\" that\\n    for item in items: — done'
-"""JSON escapes included."""
-WORDS = [" " + word for word in TEXT.split()]
+WORDS = [f" {word}" for word in __doc__.split()] + ['"', "\n    ", "\\", " é", " — done"]
 NAP_NS = 40_000
 
 
@@ -62,7 +61,8 @@ def closing(deltas: int) -> bytes:
 @lru_cache
 def rendered(deltas: int, usage: bool) -> bytes:
     """A whole answer."""
-    events = [text_event(WORDS[i % len(WORDS)].encode(), i + 1, usage) for i in range(deltas)]
+    words = random.Random(0).choices(WORDS, k=deltas)  # a text that cycles would be taken for a collapse
+    events = [text_event(orjson.dumps(word)[1:-1], i + 1, usage) for i, word in enumerate(words)]
     return opening() + b"".join(events) + closing(deltas)
 
 
