@@ -177,7 +177,9 @@ class Assembler:
         if choice.get("index") not in (None, 0, "0"):
             self.note("other_choice", f"something came for choice {choice['index']!r}")
             return
-        delta = choice.get("delta" if self._streamed else "message") or choice.get("message")
+        delta = choice.get("delta") if self._streamed else choice.get("message")
+        if not (delta or self.arrivals):  # a stream of one whole message; later ones repeat what came
+            delta = choice.get("message")
         if isinstance(delta, dict):
             self._take_delta(delta, at)
         elif delta:

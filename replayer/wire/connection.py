@@ -61,6 +61,7 @@ class Connection(asyncio.Protocol):
         self._last = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._pieces: list[bytes] = []
+        self._complete: bool = False
         self._reset()
 
     async def exchange(
@@ -113,16 +114,13 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         at = time.monotonic_ns()
         self._last = self._at = at
-        sink = self._sink
-        if sink is None:  # nobody asked: a time-out page, or a server that has lost count
-            self.abort()
+        sink, waiter = self._sink, self._waiter
+        if sink is None or waiter is None or waiter.done():
+            self.abort()  # nobody asked: a time-out page, or a server that has lost count
             return
         self._answered = True
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._fail(Broken(f"the answer is not HTTP: {error}", answered=True))
-            return
+        broken = self._parse(data)
+        enough = False
         pieces = self._pieces
         if pieces:
             body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -132,11 +130,20 @@ class Connection(asyncio.Protocol):
             except Exception as error:  # noqa: BLE001 - the boundary to the caller's code, who gets it back
                 self._fail(error)
                 return
-            if enough:
-                self._keep_alive = False
-                self._complete = True
-        if self._complete:
+        if enough:
+            self._keep_alive = False
+        if enough or self._complete:
             self._finish(at)
+        elif broken is not None:
+            self._fail(broken)
+
+    def _parse(self, data: bytes) -> Broken | None:
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._keep_alive = False
+            return Broken(f"the answer is not HTTP: {error}", answered=True)
+        return None
 
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
@@ -164,6 +171,9 @@ class Connection(asyncio.Protocol):
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
+        if self._complete:  # a second response: the server has lost count
+            self._keep_alive = False
+            return
         status = self._parser.get_status_code()
         headers = self._headers
         self._headers = []
@@ -177,7 +187,8 @@ class Connection(asyncio.Protocol):
         self._sink.headers(status, headers, self._at)
 
     def on_body(self, body: bytes) -> None:
-        self._pieces.append(body)
+        if not self._complete:
+            self._pieces.append(body)
 
     def on_message_complete(self) -> None:
         self._complete = not self._interim

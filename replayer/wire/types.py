@@ -48,7 +48,6 @@ NoteCode = Literal[
     "repeated_index",  # another call under an index already in use; they were told apart by id or name
     "repeated_name",  # the name again in a later delta of the same call
     "split_name",  # the name in pieces; they are joined
-    "stale_connection",  # the server went on after [DONE] without ending the response
     "two_reasonings",  # `reasoning_content` and `reasoning` in one delta; only the first is kept
 ]
 

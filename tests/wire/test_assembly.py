@@ -281,6 +281,17 @@ def test_values_that_mean_nothing() -> None:
     )
 
 
+def test_a_stream_of_one_message_and_a_message_that_sums_up() -> None:
+    whole = {"role": "assistant", "content": "ab"}
+    only = read(event({"choices": [{"index": 0, "message": whole, "finish_reason": None}]}))
+    summed = read(
+        delta(content="a"),
+        delta(content="b"),
+        event({"choices": [{"index": 0, "delta": {}, "message": whole}]}),
+    )
+    assert only.content == summed.content == "ab"
+
+
 def test_no_done() -> None:
     finished = assemble([delta(content="a"), finish()])
     assert (finished.done, finished.fault) == (False, None)

@@ -463,6 +463,20 @@ async def test_a_server_that_speaks_no_http(body: bytes) -> None:
     assert reply.fault is not None and reply.fault.message.startswith("the answer is not HTTP")
 
 
+async def test_text_before_broken_framing_is_kept() -> None:
+    body = stream_head() + b"".join(map(chunk, chat()[:3])) + b"no chunk size\r\n"
+    async with serving(lambda r: r.send(body)) as server:
+        reply = await ask(server.url)
+    assert reply.content == "Hello there"
+    assert reply.fault is not None and reply.fault.message.startswith("the answer is not HTTP")
+
+
+async def test_an_answer_that_comes_twice() -> None:
+    answer = stream_head() + b"".join(map(chunk, chat())) + b"0\r\n\r\n"
+    async with serving(lambda r: r.send(answer + answer)) as server:
+        assert is_ordinary(await ask(server.url, times=3))
+
+
 async def test_a_page_instead_of_an_engine() -> None:
     page = plain(b"<html>Sign in</html>", headers="Content-Type: text/html\r\n")
     async with serving(lambda r: r.send(page)) as server:
