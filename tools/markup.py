@@ -160,6 +160,8 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
     special = marker.group().startswith(("<|", "<｜", "[TOOL_CALLS")) and not before.strip()
     if named or (special and (follows or marker.group() == "<|python_tag|>")):
         return leak_at(family, text, start, hard=True, complete=False)
+    if closes and f"<{marker.group().strip('</>[]')}" in text[:start]:
+        return None  # its opening tag stands there too: XML that somebody wrote
     breaks_off = not closes and marker is searched.markers[-1] and _breaks_off(text[marker.end() :].strip())
     if breaks_off or searched.prose_ends <= start - len(before):
         return leak_at(family, text, start, hard=True, complete=closes)
@@ -197,9 +199,11 @@ def _is_example(before: str, after: str, calls: tuple[TextCall, ...], offered: C
 
 
 def _is_sentence(text: str) -> bool:
-    """Whether at least three words stand there that are neither markup, whole or torn, nor quoted values."""
+    """Whether at least three words stand there that are neither markup, whole or torn, nor quoted values; one is
+    enough in scripts that put no spaces between words."""
     bare = _QUOTED.sub(" ", _TORN_END.sub("", _TAG.sub(" ", text)))
-    return sum(1 for _ in islice(_WORDS.finditer(bare), 3)) == 3
+    words = [word.group() for word in islice(_WORDS.finditer(bare), 3)]
+    return len(words) == 3 or any(len(word) > 3 and not word.isascii() for word in words)
 
 
 _QUOTED = re.compile(r'"[^"\n]*+"?')
