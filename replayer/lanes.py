@@ -34,6 +34,14 @@ class Instance:
     cells_in_flight: int = 0
     used: bool = False
     prefix: PrefixWatch | None = None
+    dead: bool = False
+    """It was started by us, has ended by itself, and that has been said."""
+
+    def log(self, plan: LanePlan) -> Path | None:
+        """The server's own log: of one that we started, else the one that `facts = { log = FILE }` names."""
+        if self.launched is not None:
+            return self.launched.log
+        return Path(plan.facts["log"]) if plan.facts.get("log") else None
 
 
 @dataclass(slots=True)
@@ -189,8 +197,8 @@ async def warm_up(instance: Instance, model: str) -> str | None:
 
 
 async def reset(instance: Instance) -> Tristate:
-    """Empty the prefix cache if nothing else is using the instance."""
-    if instance.cells_in_flight > 0:
+    """Empty the prefix cache if no other cell is using the instance."""
+    if instance.cells_in_flight > 1:
         return "no"
     try:
         return await instance.engine.reset_cache()

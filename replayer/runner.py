@@ -19,6 +19,8 @@ from replayer import __version__
 from replayer.cell import CellContext, replay_recorded
 from replayer.cell_signals import CellSignals
 from replayer.cell_tools import Tools
+from replayer.engines.logs.settings import with_log
+from replayer.engines.starting import death
 from replayer.errors import PlanError, ReplayerError
 from replayer.events import (
     AnyEvent,
@@ -246,9 +248,9 @@ async def _run_cell(run: Run, cell: Cell) -> None:
     lane = run.lanes[cell.lane]
     instance = lane.pin()
     attempt = run.attempts.next(cell.id)
+    instance.cells_in_flight += 1
     was_reset = await reset(instance)
     salt, marker = _isolation(run, instance, cell, attempt, was_reset)
-    instance.cells_in_flight += 1
     instance.used = True
     context = CellContext(
         plan=run.plan,
@@ -288,6 +290,7 @@ async def _run_cell(run: Run, cell: Cell) -> None:
         outcome, check = await _replay(run, context)
     finally:
         instance.cells_in_flight -= 1
+    _tell_death(run, lane.name, instance)
     run.journal.append(
         CellFinished(
             cell=cell.id,
@@ -307,6 +310,16 @@ def _prefix_watch(run: Run, instance: Instance, *, fresh: bool) -> PrefixWatch |
         alone = run.plan.concurrency == 1
         instance.prefix = PrefixWatch(instance.engine, instance.facts, alone=alone)
     return instance.prefix
+
+
+def _tell_death(run: Run, lane: str, instance: Instance) -> None:
+    """A server of ours that died is reported once, with the last lines of its log."""
+    if instance.launched is None or instance.dead:
+        return
+    told = death(instance.launched)
+    if told is not None:
+        instance.dead = True
+        run.warn(f"{lane}: {told}", lane=lane, code="engine_died")
 
 
 async def _replay(run: Run, context: CellContext) -> tuple[str, dict[str, Any] | None]:
@@ -361,7 +374,7 @@ async def _ready(run: Run, lane: Lane) -> None:
             kind=lane.plan.launch or facts.kind,
             model=lane.model,
             base_url=facts.base_url,
-            facts=_plain(facts),
+            facts=with_log(_plain(facts), lane.instances[0].log(lane.plan)),
             settings=lane.settings(),
         )
     )
@@ -392,7 +405,7 @@ def _sampling(run: Run, lane: Lane, instance: Instance) -> Coroutine[Any, Any, N
         run.plan.telemetry_interval,
         _sampler(run, lane.name, instance),
         gpu=open_gpu(instance.engine.base_url, lane.plan.facts.get("dcgm")),
-        log=instance.launched.log if instance.launched is not None else None,
+        log=instance.log(lane.plan),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio.subprocess import Process
 from pathlib import Path
 from typing import Protocol
 
@@ -12,5 +13,6 @@ class Launched(Protocol):
     base_url: str
     pid: int
     log: Path | None
+    process: Process
 
     async def stop(self) -> None: ...

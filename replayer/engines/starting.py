@@ -100,6 +100,17 @@ async def _until_ready(plan: LanePlan, server: CommandServer) -> None:
     )
 
 
+def death(launched: Launched) -> str | None:
+    """What is to be said of a server of ours that ended by itself; None while it runs."""
+    code = launched.process.returncode
+    if code is None:
+        return None
+    how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+    return (
+        f"its server {how} during the run; its last words: {_last_words(launched.log)} (log: {launched.log})"
+    )
+
+
 def _last_words(log: Path | None) -> str:
     if log is None or not log.exists():
         return "none"

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from replayer.engines.logs.lines import clean, number
@@ -82,6 +83,28 @@ def read_settings(lines: Iterable[str]) -> LogSettings:
             if note not in settings.notes:
                 settings.notes.append(note)
     return settings
+
+
+START_BYTES = 4_000_000
+"""Settings are printed at the start; a log may be very long."""
+
+
+def with_log(facts: dict[str, Any], log: Path | None) -> dict[str, Any]:
+    """Lane facts with what the server's log says of its settings under `log`; the server's own word goes first."""
+    if log is None:
+        return facts
+    try:
+        with log.open("rb") as file:
+            settings = read_settings(file.read(START_BYTES).decode("utf-8", "replace").splitlines())
+    except OSError:
+        return facts
+    if not (settings.asked or settings.effective or settings.notes):
+        return facts
+    pool = facts.get("kv_pool_tokens") or settings.kv_pool_tokens
+    effective = {k: v for k, v in settings.effective.items() if v is not None} | (
+        facts.get("effective") or {}
+    )
+    return facts | {"log": settings.as_data(), "kv_pool_tokens": pool, "effective": effective}
 
 
 def _vllm_asked(settings: LogSettings, line: str) -> None:

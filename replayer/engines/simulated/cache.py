@@ -40,7 +40,7 @@ class PrefixCache:
         self.clear()
 
     def clear(self) -> None:
-        self._root = Node(b"", None)
+        self._roots: dict[str, Node] = {}
         self._bytes = 0
         self._clock = 0
         self._leaves: list[tuple[int, int, Node]] = []
@@ -49,20 +49,20 @@ class PrefixCache:
     def tokens(self) -> int:
         return self._bytes // WIDTH
 
-    def match(self, tokens: bytes, *, backoff: bool = False) -> int:
-        """How many leading tokens of a prompt are cached and may be used."""
+    def match(self, tokens: bytes, *, salt: str = "", backoff: bool = False) -> int:
+        """How many leading tokens of a prompt are cached and may be used. Each salt has a tree of its own."""
         limit = max(0, len(tokens) - WIDTH) // self._block * self._block
-        _, found = self._walk(tokens[:limit])
+        _, found = self._walk(tokens[:limit], self._root(salt))
         if backoff:
             found = max(0, found - self._block)
         return found // WIDTH
 
-    def insert(self, tokens: bytes) -> Place:
-        return self._insert(self._root, tokens)
+    def insert(self, tokens: bytes, *, salt: str = "") -> Place:
+        return self._insert(self._root(salt), tokens)
 
     def extend(self, place: Place, tokens: bytes) -> None:
         """Cache what was generated after a prompt, unless the prompt was evicted meanwhile."""
-        if place.node is self._root or (place.node.parent is not None and not place.node.cut):
+        if place.node in self._roots.values() or (place.node.parent is not None and not place.node.cut):
             self._insert(place.node, place.rest + tokens)
 
     def _insert(self, start: Node, tokens: bytes) -> Place:
@@ -74,9 +74,11 @@ class PrefixCache:
         self._evict(node)
         return Place(node, tokens[whole:])
 
-    def _walk(self, tokens: bytes, start: Node | None = None) -> tuple[Node, int]:
+    def _root(self, salt: str) -> Node:
+        return self._roots.setdefault(salt, Node(b"", None))
+
+    def _walk(self, tokens: bytes, node: Node) -> tuple[Node, int]:
         """Follow `tokens` as far as they are cached; the last node is split so that it ends there."""
-        node = start or self._root
         at = 0
         while child := node.children.get(tokens[at : at + self._block]):
             shared = _common(child.edge, tokens[at : at + len(child.edge)]) // self._block * self._block
@@ -136,7 +138,7 @@ class PrefixCache:
         assert parent is not None
         del parent.children[leaf.edge[: self._block]]
         leaf.parent = None
-        if not parent.children and parent is not self._root:
+        if not parent.children and parent.parent is not None:
             heapq.heappush(self._leaves, (parent.used, id(parent), parent))
 
 

@@ -45,6 +45,8 @@ class Job:
     """Token ids of the prompt, when `return_token_ids` asks for ids."""
     wire: dict[str, FaultSpec] = field(default_factory=dict)
     reuse: bool = True
+    salt: str = ""
+    """Parts its prefix cache from others': the request's salt, and the adapter that serves it."""
 
 
 def decide_faults(
@@ -116,7 +118,7 @@ async def _slow_headers(job: Job) -> None:
 async def _prefill(job: Job, started: float) -> Place:
     state, spec, counts = job.kind.state, job.kind.spec, job.counts
     if job.reuse:
-        counts.cached = state.cache.match(job.prompt, backoff=spec.spec_backoff)
+        counts.cached = state.cache.match(job.prompt, salt=job.salt, backoff=spec.spec_backoff)
     new = counts.prompt - counts.cached
     counts.prefill_s = spec.ttft_ms / 1000 + (new / spec.prefill_tok_s if spec.prefill_tok_s else 0.0)
     delay = started + counts.prefill_s - time.monotonic()
@@ -127,7 +129,7 @@ async def _prefill(job: Job, started: float) -> Place:
     state.prompt_seconds += counts.prefill_s
     state.last_hit_rate = counts.cached / max(1, counts.prompt)
     state.longest = max(state.longest, counts.prompt + counts.completion)
-    place = state.cache.insert(job.prompt)
+    place = state.cache.insert(job.prompt, salt=job.salt)
     job.prompt = b""
     return place
 

@@ -118,14 +118,14 @@ class Simulator:
         refusal = next((fault for fault in struck if fault.klass in STATUS_FAULTS), None)
         if refusal is not None:
             return self._refuse(refusal)
-        salt = str(body.get("cache_salt") or "")
-        adapter = str(body.get("model")) if body.get("model") in self.spec.lora else ""
-        prompt = render(messages, tools, salt + adapter)
+        prompt = render(messages, tools)
         size = len(prompt) // WIDTH
         if size >= self.spec.context_length:
             return self.kind.error("too_long", "", size=size, limit=self.spec.context_length)
         job = chat.make_job(self.kind, match, reply, body, prompt, rng)
         job.wire = {fault.klass: fault for fault in struck}
+        adapter = str(body.get("model")) if body.get("model") in self.spec.lora else ""
+        job.salt = f"{adapter}/{body.get('cache_salt') or ''}"
         return job
 
     def _problem(self, body: Any) -> Answer | None:

@@ -47,10 +47,8 @@ def content_text(content: Any) -> str:
     return ""
 
 
-def segments(messages: Sequence[dict[str, Any]], tools: Any, salt: str = "") -> Iterator[str]:
-    """The chat template: what the model is shown, piece by piece. `salt` is not text: it only parts caches."""
-    if salt:
-        yield f"<|salt|>{salt}"
+def segments(messages: Sequence[dict[str, Any]], tools: Any) -> Iterator[str]:
+    """The chat template: what the model is shown, piece by piece."""
     if tools:
         yield "<|im_start|>tools\n"
         yield orjson.dumps(tools).decode()
@@ -72,5 +70,5 @@ def _body(message: dict[str, Any]) -> Iterator[str]:
         yield call_markup(function.get("name"), str(function.get("arguments", "")))
 
 
-def render(messages: Sequence[dict[str, Any]], tools: Any, salt: str = "") -> bytes:
-    return b"".join(encode(segment) for segment in segments(messages, tools, salt))
+def render(messages: Sequence[dict[str, Any]], tools: Any) -> bytes:
+    return b"".join(encode(segment) for segment in segments(messages, tools))
