@@ -1,0 +1,76 @@
+"""`replayer doctor`: what a server is and what would make it tell more."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+
+import orjson
+
+from replayer.doctor import Diagnosis, describe, examine
+from replayer.engines.detect import connect
+from replayer.errors import PlanError
+from replayer.traces.library import find
+from replayer.wire.client import WireClient
+
+
+class Command:
+    """Say what a server is, what it can report, and the flag that would fix what is missing.
+
+    replayer doctor http://127.0.0.1:8000/v1 --trace my-session.trace.jsonl
+
+    Sends a few tiny requests, and some of about 1,100 words that show how its prefix cache works; --no-probe sends none.
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("url", metavar="URL", help="the server, for example http://127.0.0.1:8000/v1")
+        parser.add_argument("--kind", help="skip detection")
+        parser.add_argument("--api-key-env", metavar="VAR", help="the variable that holds the API key")
+        parser.add_argument("--trace", metavar="F", help="say whether this trace fits the server's context")
+        parser.add_argument(
+            "--no-probe", dest="probe", action="store_false", help="send no request that generates"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def run(self, args: argparse.Namespace) -> int:
+        found = asyncio.run(_examine(args))
+        if args.json:
+            sys.stdout.buffer.write(orjson.dumps(found.as_data(), option=orjson.OPT_INDENT_2) + b"\n")
+        else:
+            print(describe(found))
+        return 0
+
+
+async def _examine(args: argparse.Namespace) -> Diagnosis:
+    key = _key(args.api_key_env)
+    longest = longest_prompt(args.trace) if args.trace else None
+    engine = await connect(args.url, kind=args.kind, api_key=key)
+    client = WireClient(engine.base_url, api_key=key, classify=engine.fault)
+    try:
+        return await examine(engine, client, probe=args.probe, longest_prompt=longest)
+    finally:
+        await client.aclose()
+        await engine.aclose()
+
+
+def _key(variable: str | None) -> str | None:
+    if variable is None:
+        return None
+    if not os.environ.get(variable):
+        raise PlanError(f"--api-key-env: the variable {variable} is not set")
+    return os.environ[variable]
+
+
+def longest_prompt(name: str) -> int | None:
+    """Tokens of a trace's longest prompt: as its usage says, else estimated at 4 characters a token."""
+    from replayer.traces.reader import Trace
+
+    with Trace.open(find(name)) as trace:
+        said = [turn.usage.prompt_tokens for turn in trace.turns if turn.usage and turn.usage.prompt_tokens]
+        if said:
+            return max(said)
+        sizes = [len(repr(item)) // 4 for item in trace.items()]
+        contexts = (trace.context(turn.id) for turn in trace.turns)
+        return max((sum(sizes[number] for number in context) for context in contexts), default=None)
