@@ -149,13 +149,22 @@ class Script:
             if role == "other":
                 digests[item.id] = _digest(text)
                 openings[item.id] = text if len(text) <= 2 * OPENING else text[:OPENING] + text[-OPENING:]
+        starts: dict[str, tuple[int, str]] = {}
         for turn in trace.turns:
             context = trace.context(turn.id)
             said = [number for number in context if number in digests]
-            entry = _Entry(trace, turn.id, openings[said[0]] if said else "")
+            last, opening = (digests[said[-1]], openings[said[0]]) if said else ("", "")
             rounds = _rounds([roles[number] for number in context])
-            self._by_last[(digests[said[-1]] if said else "", rounds)].append(entry)
-            self._by_rounds[rounds].append(entry)
+            self._add(_Entry(trace, turn.id, opening), last, rounds)
+            position, first = starts.get(turn.thread, (0, opening))
+            if (position, first) != (rounds, opening):
+                # a client that did not drop what the recording's compaction dropped is known by its whole length
+                self._add(_Entry(trace, turn.id, first), last, position)
+            starts[turn.thread] = (position + 1, first)
+
+    def _add(self, entry: _Entry, last: str, rounds: int) -> None:
+        self._by_last[(last, rounds)].append(entry)
+        self._by_rounds[rounds].append(entry)
 
 
 def _digest(text: str) -> str:
