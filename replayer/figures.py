@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from replayer.compare import compare
+from replayer.signals.tool_reliability import fold
 from replayer.stats import quantile, wilson
 from replayer.steps import Attempt, StepFacts, bin_ms
 from replayer.telemetry_figures import server_figures, speed_bands
@@ -46,7 +47,7 @@ def lane_figures(lane: LaneView) -> dict[str, Any]:
         "steps": len(steps),
         "usable_turn_rate": usable_turn_rate(steps),
         "tool_calls": tool_calls(steps),
-        "faults": dict(sorted(Counter(chain.from_iterable(step.faults for step in steps)).items())),
+        **fold(step.marks for step in steps).figures(),
         "repetition": repetition(steps),
         "prefix_cache": prefix_cache(steps),
         "ttft_ms": milliseconds(step.ttft_ns for step in steps),
@@ -116,7 +117,7 @@ def repetition(steps: Sequence[StepFacts]) -> dict[str, Any]:
 
 
 def _otherwise_valid(step: StepFacts) -> bool:
-    return set(step.faults) <= {"collapsed"} and step.error is None
+    return set(step.fatal) <= {"collapsed"} and step.error is None
 
 
 def wasted_tokens(step: StepFacts) -> int:

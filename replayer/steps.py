@@ -20,6 +20,7 @@ from replayer.events import (
 from replayer.packing import gaps_us
 from replayer.signals.acceptance import acceptance
 from replayer.signals.speed import server_speed
+from replayer.signals.tool_reliability import FaultMark, marks
 
 _BIN = math.log(1.01)
 """Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
@@ -61,7 +62,7 @@ class StepFacts:
     calls: int = 0
     invalid_calls: int = 0
     usable: bool | None = None
-    faults: tuple[str, ...] = ()
+    marks: tuple[FaultMark, ...] = ()
     collapse: dict[str, Any] | None = None
     tool_outcomes: tuple[str, ...] = ()
     divergent: int = 0
@@ -74,6 +75,16 @@ class StepFacts:
     drafted: int | None = None
     accepted: int | None = None
     deltas: int = 0
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The classes of the step's faults, warnings included, each once."""
+        return tuple(dict.fromkeys(mark.klass for mark in self.marks))
+
+    @property
+    def fatal(self) -> tuple[str, ...]:
+        """The classes that made the turn unusable."""
+        return tuple(dict.fromkeys(mark.klass for mark in self.marks if mark.fatal))
 
     @property
     def state(self) -> str:
@@ -184,7 +195,7 @@ def _drafts(extra: dict[str, Any]) -> tuple[int | None, int | None]:
 def judge(attempt: Attempt, event: VerdictGiven) -> None:
     step = attempt.steps[event.step]
     step.usable = event.usable
-    step.faults = tuple(fault["klass"] for fault in event.faults)
+    step.marks = marks(event.faults)
     step.invalid_calls = len(
         {fault["call_index"] for fault in event.faults if fault["fatal"] and fault["call_index"] is not None}
     )

@@ -38,6 +38,6 @@ def of(step: StepFacts | None) -> Glyph:
     if step.usable is None:
         return UNJUDGED
     if not step.usable:
-        return CUT if set(step.faults) == {"truncated"} else UNUSABLE
+        return CUT if set(step.fatal) == {"truncated"} else UNUSABLE
     failed = any(outcome not in ("ok", "recorded", "not_executable_here") for outcome in step.tool_outcomes)
     return TOOL_FAILED if failed else USABLE

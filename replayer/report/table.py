@@ -56,6 +56,8 @@ def _rows(lanes: list[Figures]) -> list[tuple[str, list[str]]]:
     ]
     classes = sorted({name for lane in lanes for name in lane["faults"]})
     rows += [(f"  {name}", [str(lane["faults"].get(name, 0)) for lane in lanes]) for name in classes]
+    if any(lane["blames"] for lane in lanes):
+        rows.append(("unusable turns blamed on", [_counts(lane["blames"]) for lane in lanes]))
     return rows
 
 

@@ -1,70 +1,65 @@
 """How reliable a lane's tool calls are, counted from verdicts: usable turns, faults by class and by blame.
 
 A turn counts once for each class and blame among its faults: twenty missing parameters are one turn with
-`missing_parameter`. Only fatal faults have a blame in the count; warnings are counted apart.
+`missing_parameter`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from replayer.events import VerdictGiven
+
+class FaultMark(NamedTuple):
+    """What the counts need of a fault."""
+
+    klass: str
+    blame: str
+    fatal: bool
+
+
+def marks(faults: Iterable[Mapping[str, Any]]) -> tuple[FaultMark, ...]:
+    """The different faults of a journalled verdict, in order of appearance."""
+    return tuple(dict.fromkeys(FaultMark(f["klass"], f["blame"], f["fatal"]) for f in faults))
 
 
 @dataclass(slots=True)
 class Reliability:
-    """Counts of one lane. `add` each verdict with the number of calls that its reply held."""
+    """Counts of one lane, in turns. Blame is counted for fatal faults only: a warning has cost nothing."""
 
-    turns: int = 0
-    usable: int = 0
-    calls: int = 0
-    invalid_calls: int = 0
     faults: Counter[str] = field(default_factory=Counter)
-    warnings: Counter[str] = field(default_factory=Counter)
+    """Turns with each class, warnings included."""
+    fatal: Counter[str] = field(default_factory=Counter)
     blames: Counter[str] = field(default_factory=Counter)
     by_class_and_blame: Counter[tuple[str, str]] = field(default_factory=Counter)
-    against_recording: Counter[str] = field(default_factory=Counter)
 
-    def add(self, verdict: VerdictGiven, calls: int) -> None:
-        fatal = [fault for fault in verdict.faults if fault["fatal"]]
-        self.turns += 1
-        self.usable += verdict.usable
-        self.calls += calls
-        self.invalid_calls += len({f["call_index"] for f in fatal if f["call_index"] is not None})
-        self.faults.update({fault["klass"] for fault in fatal})
-        self.blames.update({fault["blame"] for fault in fatal})
-        self.by_class_and_blame.update({(fault["klass"], fault["blame"]) for fault in fatal})
-        self.warnings.update({fault["klass"] for fault in verdict.faults if not fault["fatal"]})
-        self.against_recording.update({finding["kind"] for finding in verdict.against_recording})
+    def add(self, turn: Iterable[FaultMark]) -> None:
+        """Count one judged turn."""
+        found = list(turn)
+        fatal = [mark for mark in found if mark.fatal]
+        self.faults.update({mark.klass for mark in found})
+        self.fatal.update({mark.klass for mark in fatal})
+        self.blames.update({mark.blame for mark in fatal})
+        self.by_class_and_blame.update({(mark.klass, mark.blame) for mark in fatal})
 
     def figures(self) -> dict[str, Any]:
-        """Plain counts, ready for JSON; rates and intervals are the reader's."""
+        """Plain counts, ready for JSON: classes, and for fatal ones who is to blame."""
+        nested: dict[str, dict[str, int]] = {}
+        for (klass, blame), count in sorted(self.by_class_and_blame.items()):
+            nested.setdefault(klass, {})[blame] = count
         return {
-            "turns": self.turns,
-            "usable": self.usable,
-            "calls": self.calls,
-            "invalid_calls": self.invalid_calls,
             "faults": dict(sorted(self.faults.items())),
+            "fatal_faults": dict(sorted(self.fatal.items())),
             "blames": dict(sorted(self.blames.items())),
-            "by_class_and_blame": _nested(self.by_class_and_blame),
-            "warnings": dict(sorted(self.warnings.items())),
-            "against_recording": dict(sorted(self.against_recording.items())),
+            "faults_by_blame": nested,
         }
 
 
-def fold(verdicts: Iterable[tuple[VerdictGiven, int]]) -> Reliability:
-    """The counts over (verdict, number of calls in its reply)."""
+def fold(turns: Iterable[Iterable[FaultMark]]) -> Reliability:
+    """The counts over the marks of judged turns."""
     result = Reliability()
-    for verdict, calls in verdicts:
-        result.add(verdict, calls)
+    for turn in turns:
+        result.add(turn)
     return result
-
-
-def _nested(counts: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    nested: dict[str, dict[str, int]] = {}
-    for (klass, blame), count in sorted(counts.items()):
-        nested.setdefault(klass, {})[blame] = count
-    return nested

@@ -4,44 +4,36 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from replayer.events import VerdictGiven
-from replayer.signals.tool_reliability import fold
+from replayer.signals.tool_reliability import FaultMark, fold, marks
 from replayer.tools.verdict import Fault
 
 
-def verdict(*faults: Fault) -> VerdictGiven:
-    return VerdictGiven(
-        cell="a/t/0",
-        attempt=1,
-        step=0,
-        usable=not any(fault.fatal for fault in faults),
-        faults=[asdict(fault) for fault in faults],
-    )
+def turn(*faults: Fault) -> tuple[FaultMark, ...]:
+    return marks([asdict(fault) for fault in faults])
 
 
-def test_turns_calls_and_blames_are_counted_once_a_turn() -> None:
+def test_a_turn_counts_once_for_each_class_and_blame() -> None:
     missing = [Fault("missing_parameter", "model", "", True, index, "/x") for index in (0, 0, 1)]
-    counts = fold(
-        [
-            (verdict(), 2),
-            (verdict(*missing, Fault("finish_contradicts", "engine", "", False)), 3),
-            (verdict(Fault("arguments_not_json", "unknown", "", True, 0)), 1),
-            (verdict(Fault("arguments_not_json", "parser", "", True, 0)), 1),
-            (verdict(Fault("empty_turn", "unknown", "", True)), 0),
-        ]
-    ).figures()
-    assert counts == {
-        "turns": 5,
-        "usable": 1,
-        "calls": 7,
-        "invalid_calls": 4,
-        "faults": {"arguments_not_json": 2, "empty_turn": 1, "missing_parameter": 1},
-        "blames": {"model": 1, "parser": 1, "unknown": 2},
-        "by_class_and_blame": {
-            "arguments_not_json": {"parser": 1, "unknown": 1},
-            "empty_turn": {"unknown": 1},
-            "missing_parameter": {"model": 1},
+    turns = [
+        turn(),
+        turn(*missing, Fault("finish_contradicts", "engine", "", False)),
+        turn(Fault("arguments_not_json", "unknown", "", True, 0), *missing),
+        turn(Fault("arguments_not_json", "parser", "", True, 0)),
+        turn(Fault("leaked_markup", "parser", "", False), Fault("truncated", "budget", "", True)),
+    ]
+    assert fold(turns).figures() == {
+        "faults": {
+            "arguments_not_json": 2,
+            "finish_contradicts": 1,
+            "leaked_markup": 1,
+            "missing_parameter": 2,
+            "truncated": 1,
         },
-        "warnings": {"finish_contradicts": 1},
-        "against_recording": {},
+        "fatal_faults": {"arguments_not_json": 2, "missing_parameter": 2, "truncated": 1},
+        "blames": {"budget": 1, "model": 2, "parser": 1, "unknown": 1},
+        "faults_by_blame": {
+            "arguments_not_json": {"parser": 1, "unknown": 1},
+            "missing_parameter": {"model": 2},
+            "truncated": {"budget": 1},
+        },
     }
