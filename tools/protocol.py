@@ -10,7 +10,7 @@ from replayer.wire.types import ProtocolNote, Reply
 
 _INDEX_NOTES = frozenset({"missing_index", "index_out_of_order", "repeated_index"})
 _SEEN_ELSEWHERE = frozenset({"missing_id", "duplicate_id", "missing_name"})
-_HARMLESS = frozenset({"content_parts", "stale_connection"})
+_HARMLESS = frozenset({"content_parts"})
 
 
 def note_faults(reply: Reply, *, broken: bool) -> Iterator[Fault]:

@@ -9,10 +9,11 @@ import orjson
 
 from replayer.wire import extras
 from replayer.wire.calls import CallAssembler
+from replayer.wire.notes import Notes
 from replayer.wire.payload import read_json
 from replayer.wire.sse import SseSplitter, read_block
 from replayer.wire.template import Template, learn
-from replayer.wire.types import Channel, Delta, NoteCode, ProtocolNote, ToolCall
+from replayer.wire.types import Channel, Delta, ToolCall
 
 _loads = orjson.loads
 _new = tuple.__new__
@@ -32,12 +33,12 @@ class Assembler:
         """Stamps of the events that carried text or a call."""
         self.done = False
         self.error: extras.EngineError | None = None
+        self.notes = Notes()
         self._streamed = True
         self._role_seen = False
         self._deltas: list[Delta] = []
         self._splitter = SseSplitter()
-        self._notes: dict[tuple[NoteCode, int | None], ProtocolNote] = {}
-        self._calls = CallAssembler(self.note)
+        self._calls = CallAssembler(self.notes)
         self._once = True  # the chunk now read holds nothing that adds up
         self._template: Template | None = None
         self._slow = 0  # events with text that were read in full
@@ -45,15 +46,8 @@ class Assembler:
         self._patience = 0
         self._learn_after = 0
 
-    def note(self, code: NoteCode, message: str, call_index: int | None = None) -> None:
-        """Keep the first note of each code and call: a breach in every delta is one finding."""
-        self._notes.setdefault((code, call_index), ProtocolNote(code, message, call_index))
-
-    def notes(self) -> tuple[ProtocolNote, ...]:
-        return tuple(self._notes.values())
-
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls, complete; call it once, before `notes`."""
+        """The calls, complete; what is wrong with them as a whole is noted now."""
         return self._calls.finish()
 
     def feed(self, data: bytes, at: int) -> list[Delta]:
@@ -101,10 +95,10 @@ class Assembler:
             if event := read_block(block):
                 self._take_event(event.data, at, event.event == "error")
             return
-        known = len(self._deltas), len(self._calls), len(self._notes)
+        known = len(self._deltas), len(self._calls), len(self.notes)
         self._once = True
         chunk = self._take_event(block[6:], at)
-        known_now = len(self._deltas) - 1, len(self._calls), len(self._notes)
+        known_now = len(self._deltas) - 1, len(self._calls), len(self.notes)
         plain = self._once and self.finish_reason is None and self.error is None
         if chunk is not None and plain and known == known_now:
             self._learn(block, chunk)
@@ -130,7 +124,7 @@ class Assembler:
 
     def _take_event(self, data: bytes, at: int, named_error: bool = False) -> dict[str, Any] | None:
         if self.done:
-            self.note("data_after_done", "an event came after [DONE]")
+            self.notes.add("data_after_done", "an event came after [DONE]")
         elif data == b"[DONE]":
             self.done = True
         else:
@@ -142,16 +136,16 @@ class Assembler:
             chunk, codes = read_json(data)
         except ValueError as error:
             chunk, codes = None, []
-            self.note("bad_event", f"not JSON ({error}): {_excerpt(data)}")
+            self.notes.add("bad_event", f"not JSON ({error}): {_excerpt(data)}")
         for code in codes:
-            self.note(code, f"in {_excerpt(data)}")
+            self.notes.add(code, f"in {_excerpt(data)}")
         if named_error or (isinstance(chunk, dict) and ("error" in chunk or "message" in chunk)):
             self._take_error(chunk, data.decode("utf-8", "replace"), named_error)
         if isinstance(chunk, dict):
             self._take_chunk(chunk, at)
             return chunk
         if chunk is not None:
-            self.note("bad_event", f"not an object: {_excerpt(data)}")
+            self.notes.add("bad_event", f"not an object: {_excerpt(data)}")
         return None
 
     def _take_error(self, chunk: Any, text: str, named: bool) -> None:
@@ -165,17 +159,17 @@ class Assembler:
         self._take_usage(chunk.get("usage"))
         choices = chunk.get("choices") or ()
         if not isinstance(choices, (list, tuple)):
-            self.note("bad_field", "`choices` is not a list")
+            self.notes.add("bad_field", "`choices` is not a list")
             return
         for choice in choices:
             if isinstance(choice, dict):
                 self._take_choice(choice, at)
             else:
-                self.note("bad_field", "an element of `choices` is not an object")
+                self.notes.add("bad_field", "an element of `choices` is not an object")
 
     def _take_choice(self, choice: dict[str, Any], at: int) -> None:
         if choice.get("index") not in (None, 0, "0"):
-            self.note("other_choice", f"something came for choice {choice['index']!r}")
+            self.notes.add("other_choice", f"something came for choice {choice['index']!r}")
             return
         delta = choice.get("delta") if self._streamed else choice.get("message")
         if not (delta or self.arrivals):  # a stream of one whole message; later ones repeat what came
@@ -183,7 +177,7 @@ class Assembler:
         if isinstance(delta, dict):
             self._take_delta(delta, at)
         elif delta:
-            self.note("bad_field", "`delta` is not an object")
+            self.notes.add("bad_field", "`delta` is not an object")
         self._once &= extras.merge(self.extra, choice, extras.CHOICE)
         if reason := choice.get("finish_reason"):  # some servers send "" until the end
             self.finish_reason = str(reason)
@@ -193,7 +187,7 @@ class Assembler:
         if isinstance(usage, dict):
             self.usage = usage or self.usage
         elif usage is not None:
-            self.note("bad_field", "`usage` is not an object")
+            self.notes.add("bad_field", "`usage` is not an object")
 
     def _take_delta(self, delta: dict[str, Any], at: int) -> None:
         before = len(self._deltas)
@@ -204,14 +198,16 @@ class Assembler:
         if calls := delta.get("tool_calls"):
             self._take_calls(calls, at)
         elif function := delta.get("function_call"):
-            self.note("legacy_function_call", "`function_call` instead of `tool_calls`")
+            self.notes.add("legacy_function_call", "`function_call` instead of `tool_calls`")
             self._take_calls([{"index": 0, "function": function}], at)
         self._once &= extras.merge(self.extra, delta, extras.DELTA)
         if len(self._deltas) > before or len(self._calls) > calls_before:
             self.arrivals.append(at)
             self._slow += 1
             if self.finish_reason is not None:
-                self.note("delta_after_finish", f"a delta came after finish reason {self.finish_reason!r}")
+                self.notes.add(
+                    "delta_after_finish", f"a delta came after finish reason {self.finish_reason!r}"
+                )
 
     def _take_texts(self, delta: dict[str, Any], at: int) -> None:
         if (content := delta.get("content")) and (text := self._text(content, "content")):
@@ -220,7 +216,7 @@ class Assembler:
         spoken, field = delta.get("reasoning_content"), "reasoning_content"
         if other := delta.get("reasoning"):
             if spoken and spoken != other:
-                self.note("two_reasonings", "`reasoning_content` and `reasoning` differ in one delta")
+                self.notes.add("two_reasonings", "`reasoning_content` and `reasoning` differ in one delta")
             elif not spoken:
                 spoken, field = other, "reasoning"
         if spoken and (text := self._text(spoken, field)):
@@ -232,18 +228,18 @@ class Assembler:
         if isinstance(value, str):
             return value
         if isinstance(value, list):
-            self.note("content_parts", f"`{field}` is a list of parts")
+            self.notes.add("content_parts", f"`{field}` is a list of parts")
             texts = [part.get("text") for part in value if isinstance(part, dict)]
             return "".join(text for text in texts if isinstance(text, str))
-        self.note("bad_field", f"`{field}` is not a string")
+        self.notes.add("bad_field", f"`{field}` is not a string")
         return ""
 
     def _take_calls(self, items: Any, at: int) -> None:
         if not isinstance(items, list):
-            self.note("bad_field", "`tool_calls` is not a list")
+            self.notes.add("bad_field", "`tool_calls` is not a list")
             return
         if not self._role_seen:
-            self.note("call_before_role", "a call came before the role of the message")
+            self.notes.add("call_before_role", "a call came before the role of the message")
         for number, item in enumerate(items):
             if not self._streamed and isinstance(item, dict):
                 item = {**item, "index": number}  # a whole reply tells its calls apart by their places

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import orjson
 
-from replayer.wire.types import NoteCode, ToolCall
-
-Note = Callable[[NoteCode, str, int | None], None]
+from replayer.wire.notes import Notes
+from replayer.wire.types import ToolCall
 
 
 class _Call:
@@ -27,10 +25,10 @@ class _Call:
 
 
 class CallAssembler:
-    """The calls of one reply. Every breach of the protocol goes to `note`; nothing is repaired silently."""
+    """The calls of one reply. Every breach of the protocol goes to `notes`; nothing is repaired silently."""
 
-    def __init__(self, note: Note) -> None:
-        self._note = note
+    def __init__(self, notes: Notes) -> None:
+        self._note = notes.add
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
 

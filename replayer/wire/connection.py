@@ -62,6 +62,7 @@ class Connection(asyncio.Protocol):
         self._headers: list[tuple[bytes, bytes]] = []
         self._pieces: list[bytes] = []
         self._complete: bool = False
+        self._parser: Any = None
         self._reset()
 
     async def exchange(
@@ -155,6 +156,7 @@ class Connection(asyncio.Protocol):
             f"the connection broke {where}: {error}" if error else f"the server closed the connection {where}"
         )
         self._fail(Broken(told, self._answered))
+        self._parser = None  # it refers to us: without this only the garbage collector could free both
 
     def pause_writing(self) -> None:
         self._room = self._loop.create_future()

@@ -101,7 +101,7 @@ class ReplyReader:
             fault=fault,
             stopped_by_us=self.stopped,
             streamed=bool(self._asked_stream if self._streamed is None else self._streamed),
-            notes=assembler.notes(),
+            notes=assembler.notes.all(),
             extra=assembler.extra,
             reasoning_field=assembler.reasoning_field,
         )
@@ -130,7 +130,7 @@ class ReplyReader:
             self._show(self._assembler.whole(bytes(self._held), at))
         if self.status < 300 and None not in (self._streamed, asked) and self._streamed != asked:
             told = "a stream came though none was asked for" if self._streamed else "no stream came"
-            self._assembler.note("other_mode", told)
+            self._assembler.notes.add("other_mode", told)
 
     def _judge(self, broken: WireFault | None) -> WireFault | None:
         assembler = self._assembler
@@ -145,7 +145,7 @@ class ReplyReader:
             return replace(fault, message=error.message, status=error.status or self.status, body=error.body)
         if assembler.done:
             if assembler.finish_reason is None:
-                assembler.note("no_finish_reason", "the reply ended without a finish reason")
+                assembler.notes.add("no_finish_reason", "the reply ended without a finish reason")
             return None
         return broken or self._incomplete()
 

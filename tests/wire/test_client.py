@@ -1,6 +1,7 @@
 """The client against a scripted server over real sockets."""
 
 import asyncio
+import gc
 import time
 from typing import Any
 
@@ -199,6 +200,22 @@ async def test_an_answer_before_the_request_is_read() -> None:
         "context_too_long",
         "too large",
     )
+
+
+async def test_replies_do_not_wait_for_the_garbage_collector() -> None:
+    """It is put off while a run goes on (`replayer.wire.loop`)."""
+    async with serving(ordinary) as server:
+        client = WireClient(server.url)
+        await client.chat(Request(BODY))
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(50):
+                await client.chat(Request(BODY), lambda piece: False)
+            assert gc.collect() < 50
+        finally:
+            gc.enable()
+            await client.aclose()
 
 
 @pytest.mark.parametrize("key", ["a\nb", "a\r\nX-Evil: 1"])
