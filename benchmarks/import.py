@@ -112,6 +112,15 @@ def measure(path: Path) -> tuple[float, float]:
     return float(seconds), float(memory)
 
 
+def bare(path: Path) -> float:
+    """Seconds of CPU that parsing alone takes, to tell a slow importer from a slow machine."""
+    begin = time.process_time()
+    with path.open("rb") as file:
+        for line in file:
+            orjson.loads(line)
+    return time.process_time() - begin
+
+
 def one(path: Path) -> None:
     status = Path("/proc/self/status")
     with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +141,7 @@ def main() -> None:
     if given.one:
         one(given.one)
         return
-    print(f"{'format':<12} {'file':>8} {'CPU s':>7} {'MB/s':>7} {'MiB anon':>9}")
+    print(f"{'format':<12} {'file':>8} {'CPU s':>7} {'MB/s':>7} {'MiB anon':>9} {'bare orjson MB/s':>17}")
     with tempfile.TemporaryDirectory() as folder:
         for name, records in FORMATS.items():
             for size in (given.mb / 4, given.mb):

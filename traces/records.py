@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from operator import attrgetter
+from typing import Annotated, Any, NamedTuple
 
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
@@ -147,27 +149,44 @@ def _with_parsed(call: ToolCallItem) -> ToolCallItem:
     return call
 
 
-def _defaults(klass: type[Any]) -> tuple[tuple[str, Any, bool], ...]:
-    known = _DEFAULTS.get(klass)
-    if known is None:
-        chosen = [f for f in fields(klass) if f.name not in _DERIVED]
-        known = tuple((f.name, f.default, f.name in _ALWAYS) for f in chosen)
-        _DEFAULTS[klass] = known
-    return known
+class _Layout(NamedTuple):
+    """Fields of a record class: names, one getter for all their values, and defaults."""
+
+    names: tuple[str, ...]
+    values: Callable[[Any], tuple[Any, ...]]
+    defaults: tuple[Any, ...]
 
 
-_DEFAULTS: dict[type[Any], tuple[tuple[str, Any, bool], ...]] = {}
 _ALWAYS = frozenset({"kind", "schema"})
+_LAYOUTS: dict[type[Any], _Layout] = {}
+
+
+def _layout(klass: type[Any]) -> _Layout:
+    chosen = [f for f in fields(klass) if f.name not in _DERIVED]
+    names = tuple(f.name for f in chosen)
+    values = attrgetter(*names) if len(names) > 1 else (lambda record: (getattr(record, names[0]),))
+    _LAYOUTS[klass] = _Layout(
+        names, values, tuple(_NEVER if f.name in _ALWAYS else f.default for f in chosen)
+    )
+    return _LAYOUTS[klass]
+
+
+_NEVER = object()
+"""A default that no value has: the field is always written."""
 
 
 def _plain(record: Any) -> dict[str, Any]:
     """Fields that differ from their default, nested records included; field order is kept."""
+    klass = type(record)
+    layout = _LAYOUTS.get(klass) or _layout(klass)
     result = {}
-    for name, default, always in _defaults(type(record)):
-        value = getattr(record, name)
-        if always or not (value is default or (value == default and type(value) is type(default))):
-            kind = type(value)
-            result[name] = value if kind is str or kind is int else _value(value)
+    for name, value, default in zip(layout.names, layout.values(record), layout.defaults, strict=True):
+        if value is default:
+            continue
+        kind = type(value)
+        if kind is type(default) and value == default:
+            continue
+        result[name] = value if kind in _SIMPLE else _value(value)
     return result
 
 
@@ -178,6 +197,7 @@ def _value(value: Any) -> Any:
     return _plain(value) if type(value).__module__ == _SCHEMA_MODULE else value
 
 
+_SIMPLE = frozenset({str, int, float, bool, dict})
 _SCHEMA_MODULE = Item.__module__
 
 

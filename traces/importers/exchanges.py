@@ -239,14 +239,10 @@ class ExchangeWriter:
 
 def digest(message: Message | None, exact: bool = False) -> bytes:
     """16 bytes that stand for a message; unless `exact`, only for what a client repeats of it."""
-    if message is not None and not exact:
+    if message is not None and not exact and message.get("role") == "assistant":
         calls = [as_dict(call.get("function")) for call in dicts(message.get("tool_calls"))]
-        message = {
-            "role": message.get("role"),
-            "content": message.get("content") or None,
-            "calls": [[f.get("name"), f.get("arguments")] for f in calls],
-            "id": message.get("tool_call_id"),
-        }
+        said = [[f.get("name"), f.get("arguments")] for f in calls]
+        message = {"role": "assistant", "content": message.get("content") or None, "calls": said}
     return hashlib.blake2b(orjson.dumps(message), digest_size=16).digest()
 
 

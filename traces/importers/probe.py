@@ -80,8 +80,11 @@ class Probe:
             yield from enumerate(document if isinstance(document, list) else [document], start=1)
             return
         for number, line in enumerate(self.file, start=1):
-            if not line.isspace():
-                yield from self._line(number, line, quiet)
+            try:
+                yield number, orjson.loads(line)
+            except orjson.JSONDecodeError:
+                if not line.isspace():
+                    yield from self._line(number, line, quiet)
 
     def located(self) -> Iterator[tuple[int, Any]]:
         """Each record with a key for `record_at`: its offset in the file, or its place in the document."""
