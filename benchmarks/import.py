@@ -149,10 +149,8 @@ def main() -> None:
                 write(path, records(), size)
                 taken, memory = measure(path)
                 real = path.stat().st_size / 1e6
-                print(
-                    f"{name:<12} {real:>5.0f} MB {taken:>7.2f} {real / taken:>7.0f} {memory:>9.1f}",
-                    flush=True,
-                )
+                figures = f"{taken:>7.2f} {real / taken:>7.0f} {memory:>9.1f} {real / bare(path):>17.0f}"
+                print(f"{name:<12} {real:>5.0f} MB {figures}", flush=True)
 
 
 if __name__ == "__main__":

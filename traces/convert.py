@@ -17,7 +17,7 @@ from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.reader import Trace
 from replayer.traces.schema import Header, Source
-from replayer.traces.summary import Summary, summarise
+from replayer.traces.summary import Summary, summarise, summary_of
 from replayer.traces.writer import TraceWriter
 
 _ODD_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
@@ -108,9 +108,10 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
         warnings = _warnings(importer, probe, builder)
         if warnings and importer.format != "replayer":
             writer.header = replace(writer.header, meta={**writer.header.meta, "warnings": warnings})
-    with Trace.open(target) as trace:
-        tally = builder.tally if builder.tally.turns else None
-        return summarise(trace, str(probe.path), tuple(warnings), tally)
+    if importer.format == "replayer":
+        with Trace.open(target) as trace:
+            return summarise(trace, str(probe.path), tuple(warnings))
+    return summary_of(writer.header, target, builder.tally, str(probe.path), tuple(warnings))
 
 
 def _warnings(importer: Importer, probe: Probe, builder: Builder) -> list[str]:

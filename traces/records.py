@@ -56,7 +56,8 @@ class RecordError(TraceError):
 def encode(record: Record) -> bytes:
     """One line with its newline. Raises RecordError when a value has no JSON form."""
     if isinstance(record, Item):
-        return encode_item(record.id, *item_body(record))
+        kind, body = item_body(record)
+        return encode_item(record.id, kind, body, body_hash(kind, body))
     return dumps({"type": _TAGS[type(record)], **_plain(record)}) + b"\n"
 
 
@@ -67,16 +68,18 @@ def item_body(item: Item) -> tuple[str, bytes]:
     return body.pop("kind"), dumps(body)
 
 
-def encode_item(number: int, kind: str, body: bytes) -> bytes:
+def encode_item(number: int, kind: str, body: bytes, digest: str) -> bytes:
+    """The line of an item from its parts (see `item_body`, `body_hash`)."""
     rest = b"," + body[1:] if len(body) > 2 else b"}"
-    head = f'{{"type":"item","id":{number},"kind":"{kind}","hash":"{_hash(kind, body)}"'
+    head = f'{{"type":"item","id":{number},"kind":"{kind}","hash":"{digest}"'
     return head.encode() + rest + b"\n"
 
 
-def _hash(kind: str, body: bytes) -> str:
-    comma = b"," if len(body) > 2 else b""
-    whole = b'%s%s"kind":"%s"}' % (body[:-1], comma, kind.encode())
-    return hashlib.blake2b(whole, digest_size=16).hexdigest()
+def body_hash(kind: str, body: bytes) -> str:
+    """Hex digest (128 bits) of kind and body: equal items have equal hashes."""
+    digest = hashlib.blake2b(memoryview(body)[:-1], digest_size=16)
+    digest.update(b'%s"kind":"%s"}' % (b"," if len(body) > 2 else b"", kind.encode()))
+    return digest.hexdigest()
 
 
 def decode(line: bytes | memoryview) -> Record:
@@ -129,8 +132,8 @@ def dumps(value: Any) -> bytes:
 
 
 def content_hash(item: Item) -> str:
-    """Hex digest (128 bits) of everything but the id: equal items have equal hashes."""
-    return _hash(*item_body(item))
+    """The hash of an item as its line states it."""
+    return body_hash(*item_body(item))
 
 
 def parse_arguments(text: str, freeform: bool = False) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from replayer.errors import TraceError
 from replayer.traces.reader import Trace, records
 from replayer.traces.records import content_hash, loads
-from replayer.traces.schema import AnyItem, Item, ToolCallItem
+from replayer.traces.schema import AnyItem, Header, Item, ToolCallItem
 from replayer.traces.secrets import found_in
 from replayer.traces.storage import open_source
 from replayer.traces.tally import Tally
@@ -32,22 +32,26 @@ class Summary:
     warnings: tuple[str, ...] = ()
 
 
-def summarise(
-    trace: Trace, source: str | None = None, warnings: tuple[str, ...] = (), tally: Tally | None = None
+def summarise(trace: Trace, source: str | None = None, warnings: tuple[str, ...] = ()) -> Summary:
+    """Counts a trace. `source` names the file it was imported from."""
+    return summary_of(trace.header, trace.path, _tally(trace), source, (*warnings, *_state(trace)))
+
+
+def summary_of(
+    header: Header, path: Path, tally: Tally, source: str | None = None, warnings: tuple[str, ...] = ()
 ) -> Summary:
-    """Counts a trace, or takes the tally that was kept while it was written. `source` names the imported file."""
-    tally = tally or _tally(trace)
+    """From a tally that was kept while the trace was written."""
     return Summary(
-        source=source or trace.header.source.format,
-        format=trace.header.source.format,
-        trace=str(trace.path),
+        source=source or header.source.format,
+        format=header.source.format,
+        trace=str(path),
         threads=tally.threads,
         turns=tally.turns,
         tool_calls=tally.tool_calls,
         failed_results=tally.failed_results,
         max_prompt_tokens_estimate=tally.largest_prompt,
-        fidelity=asdict(trace.header.fidelity),
-        warnings=(*warnings, *_state(trace), *tally.unpaired()),
+        fidelity=asdict(header.fidelity),
+        warnings=(*warnings, *tally.unpaired()),
     )
 
 

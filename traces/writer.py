@@ -7,13 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from replayer.errors import TraceError
-from replayer.traces.records import End, encode, encode_item, item_body
+from replayer.traces.records import End, body_hash, encode, encode_item, item_body
 from replayer.traces.schema import (
     AnyItem,
     Body,
@@ -30,6 +29,8 @@ from replayer.traces.schema import (
 )
 from replayer.traces.storage import FrameWriter, seek_table
 
+_WRITTEN_AT_ONCE = 1 << 18
+
 
 class TraceWriter:
     """Writes one trace; use it as a context manager.
@@ -44,8 +45,10 @@ class TraceWriter:
         self.path = Path(path)
         self.header = header
         self._live = live
-        self._items: dict[bytes, int] = {}
+        self._items: dict[str, int] = {}
         self._tool_sets: dict[str, ToolSet] = {}
+        self._held: list[bytes] = []
+        self._held_bytes = 0
         self._next_item = 0
         self._next_turn = 0
         compressed = self.path.suffix == ".zst"
@@ -62,12 +65,12 @@ class TraceWriter:
     def add_item(self, item: AnyItem) -> int:
         """Stores an item unless an equal one is there; returns its id. The id that `item` carries is ignored."""
         kind, body = item_body(item)
-        digest = blake2b(body, digest_size=16, person=kind.encode()).digest()
+        digest = body_hash(kind, body)
         known = self._items.get(digest)
         if known is not None:
             return known
         number = self._next_item
-        self._put(encode_item(number, kind, body))
+        self._put(encode_item(number, kind, body, digest))
         self._items[digest] = number
         self._next_item += 1
         return number
@@ -145,6 +148,7 @@ class TraceWriter:
     def close(self) -> None:
         """Finishes the file: the end record, then (unless live) the rename to its name."""
         self._put(encode(End(items=self._next_item, turns=self._next_turn)))
+        self._flush()
         if self._live:
             self._file.close()
             return
@@ -167,11 +171,19 @@ class TraceWriter:
             raise TraceError(f"{self.path}: turn {turn.id} names an item that is not in the trace")
 
     def _put(self, line: bytes) -> None:
+        self._held.append(line)
+        self._held_bytes += len(line)
+        if self._live or self._held_bytes >= _WRITTEN_AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        lines, self._held, self._held_bytes = self._held, [], 0
         try:
             if self._frames is not None:
-                self._frames.write(line)
+                for line in lines:
+                    self._frames.write(line)
             else:
-                self._file.write(line)
+                self._file.write(b"".join(lines))
         except OSError as error:
             raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
 

@@ -152,11 +152,11 @@ class _Reader:
         return found if found is not None else self.last.get(thread)
 
     def _link(self, record: dict[str, Any], thread: str, node: _Node) -> None:
-        for key in (record.get("uuid"), record.get("messageId")):
-            if isinstance(key, str):
-                self.nodes[key] = node
-        if "uuid" in record:
-            self.last[thread] = node
+        key = record.get("uuid")
+        if isinstance(key, str):
+            self.nodes[key] = self.last[thread] = node
+        elif isinstance(key := record.get("messageId"), str):
+            self.nodes[key] = node
 
     def _system(self, record: dict[str, Any], thread: str) -> None:
         if record.get("subtype") == "compact_boundary":
