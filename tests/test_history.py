@@ -141,3 +141,16 @@ def test_unknown_names_are_refused(tmp_path: Path) -> None:
         _history(tmp_path / "t.jsonl", [([ASK], [SAY])], dialect_name="openai-verbatm")
     with pytest.raises(TraceError, match=r"thread 'x' has no turn to replay \(threads: main\)"):
         _history(tmp_path / "t.jsonl", [([ASK], [SAY])], thread="x")
+
+
+def test_sessions_share_the_bytes_of_their_history(tmp_path: Path) -> None:
+    with Trace.open(long_session(tmp_path / "long.jsonl", turns=20, tokens=20_000)) as trace:
+        history = RecordedHistory(trace)
+        requests = [history.request(history.turns[-1], {"model": "m"}, marker=f" [{n}]") for n in range(50)]
+        assert len({b"".join(request.body) for request in requests}) == 50
+        own = sum(len(piece) for request in requests for piece in request.body if isinstance(piece, bytes))
+        whole = sum(request.content_length for request in requests)
+        shared = {
+            id(piece.obj) for request in requests for piece in request.body if isinstance(piece, memoryview)
+        }
+        assert own < 0.03 * whole and len(shared) == 1

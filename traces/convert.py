@@ -15,7 +15,7 @@ from replayer.traces.importers import IMPORTERS
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
-from replayer.traces.reader import Trace
+from replayer.traces.reader import Trace, records
 from replayer.traces.schema import Header, Source
 from replayer.traces.summary import Summary, summarise, summary_of
 from replayer.traces.writer import TraceWriter
@@ -45,7 +45,7 @@ def convert(
         names = _names(path, chosen)
         for session, name in zip(chosen, names, strict=True):
             try:
-                yield _write(importer, probe, session, out / f"{name}.trace.jsonl", digest)
+                yield _write(importer, probe, session, _target(out, name, digest), digest)
             except TraceError as error:
                 yield error
     finally:
@@ -145,6 +145,23 @@ def _nothing(path: Path, pick: Sequence[str]) -> str:
             f"{path}: no session has the id or title {', '.join(map(repr, pick))}; --list shows what there is"
         )
     return f"{path}: holds no session"
+
+
+def _target(out: Path, name: str, digest: str | None) -> Path:
+    """A file that is new, or holds an earlier import of the same source; another source's is never overwritten."""
+    for number in range(1, 10_000):
+        target = out / f"{name}{f'-{number}' if number > 1 else ''}.trace.jsonl"
+        if not target.exists() or (digest is not None and _source_of(target) == digest):
+            return target
+    raise TraceError(f"{out}: too many traces are called {name}")
+
+
+def _source_of(path: Path) -> str | None:
+    try:
+        header = next(records(path)).record
+    except TraceError:
+        return None
+    return header.source.sha256 if isinstance(header, Header) else None
 
 
 def _names(path: Path, sessions: Sequence[Session]) -> list[str]:

@@ -13,7 +13,8 @@ from replayer.errors import TraceError
 from replayer.traces.chat import assistant_message
 from replayer.traces.export_atif import to_atif
 from replayer.traces.export_mooncake import to_mooncake
-from replayer.traces.reader import Trace
+from replayer.traces.reader import Trace, records
+from replayer.traces.records import decode, encode
 from replayer.traces.schema import ToolCallItem, Turn
 from replayer.traces.secrets import Redact
 
@@ -82,7 +83,19 @@ def _stamps(turn: Turn) -> dict[str, float]:
     return {key: value for key, value in stamps.items() if value is not None}
 
 
-EXPORTS: dict[str, Exporter] = {"openai": to_openai, "atif": to_atif, "mooncake": to_mooncake}
+def to_native(trace: Trace, thread: str | None) -> Iterator[bytes]:
+    """The trace itself, record by record; with `--redact`, a copy that can be shared."""
+    if thread is not None:
+        raise TraceError("--thread: a native export is the whole trace")
+    yield from (encode(located.record) for located in records(trace.path))
+
+
+EXPORTS: dict[str, Exporter] = {
+    "openai": to_openai,
+    "atif": to_atif,
+    "mooncake": to_mooncake,
+    "native": to_native,
+}
 
 
 def export(
@@ -91,7 +104,9 @@ def export(
     """Writes to a file or to stdout. Raises TraceError when the file cannot be written; then none is left."""
     chunks = EXPORTS[to](trace, thread)
     if redact is not None:
-        chunks = (redact(chunk.decode()).encode() for chunk in chunks)
+        cleaned = (redact(chunk.decode()).encode() for chunk in chunks)
+        # A native item states its own hash, which must be that of the cleaned text.
+        chunks = (encode(decode(chunk)) for chunk in cleaned) if to == "native" else cleaned
     if out is None:
         for chunk in chunks:
             sys.stdout.buffer.write(chunk)

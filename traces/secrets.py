@@ -22,8 +22,12 @@ def _rule(name: str, pattern: str, replacement: str | None = None) -> Rule:
     return Rule(name, re.compile(pattern), replacement or f"[redacted {name}]")
 
 
+# Patterns are used on JSON text as well: none may match a quote, or what stands behind one.
 SECRETS: tuple[Rule, ...] = (
-    _rule("private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
+    _rule(
+        "private key",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\[nr])*(?:-----END [A-Z ]*PRIVATE KEY-----)?",
+    ),
     _rule("API key", r"\b(?:sk|pk|rk)-(?:ant-|proj-|live-|or-v1-)?[A-Za-z0-9_-]{20,}"),
     _rule("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})"),
     _rule("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),

@@ -25,6 +25,7 @@ class Command:
       replayer trace check sessions/fix.trace.jsonl
       replayer trace show fix-failing-test --brief
       replayer trace export fix-failing-test --to openai -o requests.jsonl
+      replayer trace export mine.trace.jsonl --to native --redact -o to-share.trace.jsonl
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

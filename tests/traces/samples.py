@@ -275,6 +275,31 @@ def claude_session() -> list[dict[str, Any]]:
     ]
 
 
+def claude_stream() -> list[dict[str, Any]]:
+    def line(kind: str, content: Any, parent: str | None = None, message: str = "m1") -> dict[str, Any]:
+        usage = {"input_tokens": 10, "cache_read_input_tokens": 30}
+        body = {"id": message, "role": kind, "content": content, "usage": usage}
+        return {"type": kind, "message": body, "parent_tool_use_id": parent, "session_id": "s"}
+
+    return [
+        {
+            "type": "system",
+            "subtype": "init",
+            "tools": ["Bash", "Task"],
+            "model": "claude-x",
+            "session_id": "s",
+        },
+        line("user", "Tidy up"),
+        line("assistant", [{"type": "text", "text": "Look"}]),
+        line("assistant", [claude_call("t1", "Task")]),
+        line("user", "sub prompt", "t1"),
+        line("assistant", [{"type": "text", "text": "sub done"}], "t1", "m2"),
+        line("user", claude_result("t1", "sub done", True)),
+        line("assistant", [{"type": "text", "text": "Done"}], None, "m3"),
+        {"type": "result", "subtype": "success", "num_turns": 2, "session_id": "s"},
+    ]
+
+
 # --- Codex -----------------------------------------------------------------------------------------------------------
 
 
@@ -855,6 +880,7 @@ def samples(folder: Path) -> list[Sample]:
         Sample("thread.md", "zed-markdown", ZED_MARKDOWN, 2, 1, 1),
         Sample("threads.db", "zed-threads-db", zed_database(folder), 11, 11, 4, 4, 3, largest=1000),
         Sample("claude.txt", "claude-code", jsonl(claude_session()), 5, 3, 1, 2, largest=300),
+        Sample("stream.jsonl", "claude-code-stream", jsonl(claude_stream()), 3, 1, 1, 2, largest=40),
         Sample("rollout.log", "codex", jsonl(codex_session()), 3, 3, 1, largest=190),
         Sample(
             "rollout.jsonl.zst", "codex", zstandard.compress(jsonl(codex_session())), 3, 3, 1, largest=190

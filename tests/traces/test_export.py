@@ -13,7 +13,7 @@ from replayer.traces.export import export
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AnyItem, ToolCallItem
 from replayer.traces.secrets import redactor
-from replayer.traces.summary import Summary
+from replayer.traces.summary import Summary, check
 from tests.generate import long_session
 from tests.traces import samples as made
 
@@ -116,3 +116,35 @@ def test_secrets_are_removed_from_an_export(tmp_path: Path) -> None:
         export(trace, "openai", tmp_path / "out.jsonl", redact=redactor())
     text = (tmp_path / "out.jsonl").read_text()
     assert "[redacted API key]" in text and "mary" not in text
+
+
+def test_a_cleaned_native_copy_is_sound_and_holds_no_secret(tmp_path: Path) -> None:
+    secret = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAK==\n-----END RSA PRIVATE KEY-----"
+    message = {"role": "assistant", "content": f"key: {secret} at /home/mary/x"}
+    source = tmp_path / "log.jsonl"
+    source.write_bytes(
+        made.jsonl([{"request": made.request(made.ASK), "response": made.completion(message, 5)}])
+    )
+    [summary] = convert(source, tmp_path / "first")
+    assert isinstance(summary, Summary)
+    assert any("private key" in warning for warning in check(Path(summary.trace)).warnings)
+    with Trace.open(summary.trace) as trace:
+        export(trace, "native", tmp_path / "clean.jsonl", redact=redactor())
+        export(trace, "native", tmp_path / "same.jsonl")
+    assert (tmp_path / "same.jsonl").read_bytes() == Path(summary.trace).read_bytes()
+    assert not check(tmp_path / "clean.jsonl").warnings
+    text = (tmp_path / "clean.jsonl").read_text()
+    assert "MIIE" not in text and "mary" not in text and "[redacted private key] at /home/user/x" in text
+
+
+def test_another_source_of_the_same_name_is_not_overwritten(tmp_path: Path) -> None:
+    for folder, text in (("a", "one"), ("b", "two"), ("a", "one")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "full.jsonl").write_bytes(
+            made.jsonl([{"messages": [{"role": "user", "content": text}, made.DONE]}])
+        )
+        list(convert(tmp_path / folder / "full.jsonl", tmp_path / "out"))
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "full-2.trace.jsonl",
+        "full.trace.jsonl",
+    ]

@@ -6,6 +6,7 @@ from replayer.traces.importers.atif import Atif
 from replayer.traces.importers.base import Importer
 from replayer.traces.importers.chat_log import ChatLog
 from replayer.traces.importers.claude_code import ClaudeCode
+from replayer.traces.importers.claude_stream import ClaudeStream
 from replayer.traces.importers.codex import Codex
 from replayer.traces.importers.copilot import Copilot
 from replayer.traces.importers.gemini import Gemini
@@ -27,6 +28,7 @@ IMPORTERS: tuple[Importer, ...] = (
     ZedThread(),
     ZedLegacyThread(),
     ClaudeCode(),
+    ClaudeStream(),
     Codex(),
     Copilot(),
     Gemini(),

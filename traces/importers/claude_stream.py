@@ -1,0 +1,113 @@
+"""Claude Code's headless output (`--output-format stream-json`): messages in order, subagents by the call that started them.
+
+Projection P: as for session files; tool names (no schemas) and totals go into the header. Partial-message events of the
+raw API stream are dropped, because whole messages follow them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.importers.anthropic import assistant_block, content_of, usage_of
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, opt_str
+from replayer.traces.schema import Fidelity, Thread
+
+
+class ClaudeStream:
+    format: ClassVar[str] = "claude-code-stream"
+    fidelity: ClassVar[Fidelity] = Fidelity(
+        text="recorded", arguments="derived", usage="recorded", boundaries="recorded"
+    )
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        head = [as_dict(record) for record in probe.head]
+        return any(
+            r.get("type") in ("assistant", "user")
+            and "parentUuid" not in r
+            and isinstance(r.get("message"), dict)
+            and "session_id" in r
+            for r in head
+        )
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        yield Session(lambda builder: _Reader(builder).read(probe))
+
+
+class _Reader:
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.contexts: dict[str, list[int]] = {}
+        self.open: dict[str, tuple[str, list[int], dict[str, Any]]] = {}
+
+    def read(self, probe: Probe) -> None:
+        self.builder.describe(agent="claude-code")
+        self.builder.warn(
+            "the stream holds neither system prompt nor tool schemas; `--profile claude-code` fills both"
+        )
+        for _, record in probe.records():
+            self._record(as_dict(record))
+        for thread in list(self.open):
+            self._close(thread)
+
+    def _record(self, record: dict[str, Any]) -> None:
+        kind, message = record.get("type"), as_dict(record.get("message"))
+        thread = as_str(record.get("parent_tool_use_id")) or "main"
+        if kind == "assistant" and message:
+            self._said(thread, message)
+        elif kind == "user" and message:
+            self._close(thread)
+            self.contexts.setdefault(thread, []).extend(self._given(message))
+        elif kind == "system" and record.get("subtype") == "init":
+            names = [name for name in as_list(record.get("tools")) if isinstance(name, str)]
+            self.builder.remember(tool_names=names or None, model=opt_str(record.get("model")))
+        elif kind == "result":
+            self.builder.remember(
+                result={k: record[k] for k in ("usage", "num_turns", "duration_ms") if k in record}
+            )
+        elif kind != "stream_event":
+            self.builder.opaque(record)
+
+    def _said(self, thread: str, message: dict[str, Any]) -> None:
+        key = as_str(message.get("id"))
+        if thread not in self.open or self.open[thread][0] != key or not key:
+            self._close(thread)
+            self.open[thread] = (key, [], {})
+        _, items, facts = self.open[thread]
+        items += [assistant_block(self.builder, block) for block in dicts(message.get("content"))]
+        facts.update({k: v for k, v in message.items() if v is not None and k != "content"})
+
+    def _given(self, message: dict[str, Any]) -> list[int]:
+        content = message.get("content")
+        if isinstance(content, str):
+            return [self.builder.user(content)]
+        items = []
+        for block in dicts(content):
+            if block.get("type") == "tool_result":
+                failed = block.get("is_error") is True
+                call_id = as_str(block.get("tool_use_id"))
+                items.append(self.builder.result(call_id, content_of(block.get("content")), is_error=failed))
+        rest = [block for block in dicts(content) if block.get("type") != "tool_result"]
+        return [*items, self.builder.user(content_of(rest))] if rest else items
+
+    def _close(self, thread: str) -> None:
+        if thread not in self.open:
+            return
+        _, items, facts = self.open.pop(thread)
+        context = self.contexts.setdefault(thread, [])
+        if thread != "main":
+            call = self.builder.call_item(thread)
+            self.builder.thread(Thread(id=thread, parent="main", parent_call=call))
+        self.builder.turn(
+            context,
+            items,
+            thread=thread,
+            model=opt_str(facts.get("model")),
+            usage=usage_of(facts.get("usage")),
+            finish_reason=opt_str(facts.get("stop_reason")),
+        )
+        context += items
