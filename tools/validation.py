@@ -7,21 +7,22 @@ of the text only names the damage.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from replayer.tools import against_recording, differential
+from replayer.tools.engine_fault import engine_fault
 from replayer.tools.leak import Leak
 from replayer.tools.markup import end_tag_in, ends_in_calls, find_leaks, strip_control
 from replayer.tools.prose import split_thinking
 from replayer.tools.protocol import id_faults, note_faults
 from replayer.tools.schema_check import CallCheck, Validator, pointer
+from replayer.tools.tool_choice import demanded
 from replayer.tools.verdict import Blame, Fault, Verdict
 from replayer.traces.schema import AnyItem, Usage
-from replayer.wire.types import Reply, WireFault
+from replayer.wire.types import Reply
 
 __all__ = ["Validator", "judge"]
 
@@ -246,37 +247,14 @@ def _choice(case: _Case) -> Iterator[Fault]:
     if case.choice_mode == "none" and calls:
         yield Fault("choice_ignored", "engine", "tool_choice is 'none', but a call came", True, 0)
         return
-    required, allowed = _demanded(case.tool_choice)
+    asked = demanded(case.tool_choice)
     excused = case.cut or case.hidden or any(leak.hard for leak in case.leaks)
-    if required and not calls and not excused and case.reply.finish_reason not in _FOR_FAILURE:
-        yield Fault("choice_ignored", "engine", f"{required}, but no call came", True)
+    if asked.call and not calls and not excused and case.reply.finish_reason not in _FOR_FAILURE:
+        yield Fault("choice_ignored", "engine", f"no call came, but {asked.told} was asked for", True)
     for index, call in enumerate(calls):
-        if allowed and call.name not in allowed:
-            yield Fault(
-                "choice_ignored", "engine", f"{call.name!r} came, {required} was asked for", True, index
-            )
-
-
-def _demanded(tool_choice: Any) -> tuple[str | None, frozenset[str]]:
-    """(what the request demands, in words; the names it allows, empty for all) of any form of `tool_choice`."""
-    if tool_choice in ("required", "any"):
-        return "tool_choice 'required'", frozenset()
-    if not isinstance(tool_choice, dict):
-        return None, frozenset()
-    if tool_choice.get("type") == "allowed_tools":
-        inner = tool_choice.get("allowed_tools") or tool_choice
-        names = frozenset(filter(None, map(_tool_name, inner.get("tools") or ())))
-        return ("tool_choice 'required'" if inner.get("mode") == "required" else None), names
-    name = _tool_name(tool_choice)
-    return (f"the tool {name!r}", frozenset({name})) if name else (None, frozenset())
-
-
-def _tool_name(tool: Any) -> str | None:
-    if not isinstance(tool, dict):
-        return None
-    function = tool.get("function")
-    name = function.get("name") if isinstance(function, dict) else tool.get("name")
-    return name if isinstance(name, str) else None
+        if asked.names and call.name not in asked.names:
+            told = f"{call.name!r} came, but {asked.told} was asked for"
+            yield Fault("choice_ignored", "engine", told, True, index)
 
 
 def _emptiness(case: _Case) -> Iterator[Fault]:
@@ -299,28 +277,3 @@ def _finish(case: _Case) -> Iterator[Fault]:
         yield Fault("finish_contradicts", "engine", f"finish reason {reason!r} with a call", False)
     elif not calls and reason in _FOR_CALLS:
         yield Fault("finish_contradicts", "engine", f"finish reason {reason!r} without a call", False)
-
-
-_ABOUT_HISTORY = re.compile(
-    r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|\broles?\b|alternat|tool_call_id|"
-    r"messages?\[\d+\]|line \d+ column \d+ \(char \d+\)|assistant message",
-    re.IGNORECASE | re.DOTALL,
-)
-_UNREAD = ("the answer is", "the body cannot be read")
-"""How messages of the wire itself begin, which quote the body: no words of the engine's."""
-_OURS = frozenset({"bad_request", "bad_tools", "unknown_model", "unauthorized"})
-
-
-def engine_fault(fault: WireFault) -> Fault:
-    """A failed request: `history_rejected` where the engine refuses what was recorded, else `engine_error`."""
-    told = fault.message if len(fault.message) <= 300 else fault.message[:300] + "…"
-    if fault.kind == "context_too_long":
-        return Fault("history_rejected", "input", f"the history does not fit: {told!r}", True)
-    refused = fault.kind in ("bad_request", "bad_tools", "server_error") and not fault.message.startswith(
-        _UNREAD
-    )
-    if refused and _ABOUT_HISTORY.search(fault.message):
-        return Fault("history_rejected", "input", f"the engine refuses the history: {told!r}", True)
-    status = f" (HTTP {fault.status})" if fault.status else ""
-    blame: Blame = "input" if fault.kind in _OURS else "engine"
-    return Fault("engine_error", blame, f"{fault.kind}{status}: {told!r}", True)

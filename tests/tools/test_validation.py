@@ -355,6 +355,21 @@ def test_a_full_context_is_a_cut() -> None:
     assert [fault.klass for fault in judge(full, TOOLS, context_length=8192).faults] == ["truncated"]
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [
+        1,
+        [],
+        {},
+        {"type": "allowed_tools"},
+        {"type": "allowed_tools", "allowed_tools": 1, "tools": 2},
+        {"type": []},
+    ],
+)
+def test_a_tool_choice_that_says_nothing_demands_nothing(choice: Any) -> None:
+    assert judge(reply(call("{}", "Status")), TOOLS, tool_choice=choice).usable
+
+
 def test_a_failed_request_has_one_fault() -> None:
     failed = Reply(NOW, fault=WireFault("timeout", "no byte for 600 s"))
     (fault,) = judge(failed, TOOLS, tool_choice="required").faults
