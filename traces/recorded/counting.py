@@ -44,13 +44,13 @@ class TokenCounter:
         self.client = client
 
     async def usage(self, messages: list[Message], tools: list[Message], reply: Message) -> Usage:
-        prompt = await self._rendered(messages, tools)
+        prompt = await self.rendered(messages, tools)
         # The server takes a last message of the assistant's for one to go on with, so the user speaks after it.
-        whole = await self._rendered([*messages, reply, {"role": "user", "content": _STOP}], tools)
+        whole = await self.rendered([*messages, reply, {"role": "user", "content": _STOP}], tools)
         said, _, _ = whole[len(prompt) :].partition("\n<|im_start|>user\n" + _STOP)
         return Usage(prompt_tokens=await self._count(prompt), completion_tokens=await self._count(said))
 
-    async def _rendered(self, messages: list[Message], tools: list[Message]) -> str:
+    async def rendered(self, messages: list[Message], tools: list[Message]) -> str:
         answer = await self.client.post("/apply-template", json={"messages": messages, "tools": tools})
         answer.raise_for_status()
         return str(answer.json()["prompt"])
