@@ -9,13 +9,23 @@ from typing import Any, Literal
 import orjson
 
 from replayer.history import RecordedHistory
-from replayer.tool_runs import Recording, ToolMode, ToolRun, against, fingerprint, from_recording
+from replayer.tool_runs import (
+    Recording,
+    ToolMode,
+    ToolRun,
+    against,
+    executed,
+    fingerprint,
+    from_recording,
+    offered,
+)
 from replayer.tools.execution import Executor, ToolOutcome
+from replayer.tools.sandbox import SandboxLost
 from replayer.tools.verdict import Verdict
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, UserItem
 from replayer.wire.types import Reply, ToolCall
 
-Ending = Literal["stopped", "budget", "collapsed", "same_failure", "engine_error"]
+Ending = Literal["stopped", "budget", "collapsed", "same_failure", "engine_error", "sandbox_lost"]
 ClientName = Literal["verbatim", "zed"]
 Message = dict[str, Any]
 
@@ -86,6 +96,7 @@ class LiveConversation:
         self.substituted: str | None = None
         """Why the recorded turn stands for the last reply; None where the engine's own does."""
         self._recording = Recording(history)
+        self._offered = offered(history)
         self._messages = history.messages(history.turns[0])
         self._waiting = later_user_messages(history)
         self._position = 0
@@ -120,8 +131,12 @@ class LiveConversation:
         self.counts.replies += 1
         self._position += 1
         self.counts.substituted += self.substituted is not None
-        runs = await self._carry_out(said, turn)
-        self._go_on(said, runs)
+        runs: list[ToolRun] = []
+        try:
+            await self._carry_out(said, turn, runs)
+            self._go_on(said, runs)
+        except SandboxLost:
+            self.finished = "sandbox_lost"
         return runs
 
     async def check(self) -> dict[str, Any] | None:
@@ -129,7 +144,16 @@ class LiveConversation:
         command = self.executor.sandbox.workspace.check if self.executor else ()
         if not command or self.executor is None:
             return None
-        ran = await self.executor.sandbox.run(command)
+        try:
+            ran = await self.executor.sandbox.run(command)
+        except SandboxLost as error:
+            return {
+                "command": list(command),
+                "exit_code": None,
+                "limit": None,
+                "passed": False,
+                "output": str(error),
+            }
         facts = {"command": list(command), "exit_code": ran.exit_code, "limit": ran.limit}
         return {**facts, "passed": ran.exit_code == 0, "output": ran.output[-2000:]}
 
@@ -152,14 +176,14 @@ class LiveConversation:
         named = reply.reasoning_field or "reasoning_content"
         return Said(reply.content, reply.reasoning, reply.tool_calls, named, runs_calls)
 
-    async def _carry_out(self, said: Said, turn: int) -> list[ToolRun]:
+    async def _carry_out(self, said: Said, turn: int, runs: list[ToolRun]) -> None:
+        """Adds to `runs` what was run, so that it is there even when the sandbox ends in the middle."""
         if not said.runs_calls:
             self.counts.calls_not_run += len(said.calls)
             self._messages.append(self._assistant(said, ()))
-            return []
+            return
         ids = [self._unique_id(call) for call in said.calls]
         self._messages.append(self._assistant(said, ids))
-        runs = []
         for place, (call, name) in enumerate(zip(said.calls, ids, strict=True)):
             run = await self._execute(call, place, name, turn)
             self.counts.malformed_answered += run.outcome.detail.get("malformed", False)
@@ -167,12 +191,11 @@ class LiveConversation:
                 {"role": "tool", "tool_call_id": name, "content": self._result(run.outcome)}
             )
             runs.append(run)
-        return runs
 
     async def _execute(self, call: ToolCall | ToolCallItem, place: int, name: str, turn: int) -> ToolRun:
         """In `matched` mode an equal call runs too, so that the workspace keeps up, but its recorded result counts."""
         known = self._recording.equal(call, turn)
-        done = await self.executor.execute(call) if self.executor else None
+        done = await executed(self.executor, call, self._offered) if self.executor else None
         comparison = against(done, known) if done else None
         if known:
             self._recording.take(known)

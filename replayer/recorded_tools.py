@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 
 from replayer.history import RecordedHistory
-from replayer.tool_runs import Recorded, Recording, ToolRun, against, fingerprint
-from replayer.tools.execution import Executor
-from replayer.tools.sandbox import Snapshot
+from replayer.tool_runs import Recorded, Recording, ToolRun, against, executed, fingerprint, offered
+from replayer.tools.execution import Executor, ToolOutcome
+from replayer.tools.sandbox import FileError, SandboxLost, Snapshot
 from replayer.traces.schema import ToolCallItem
 from replayer.wire.types import ToolCall
 
@@ -23,6 +24,7 @@ class RecordedTools:
         self.recording = Recording(history)
         self.states = {} if states is None else states
         self.turns = history.turns
+        self._offered = offered(history)
         self.diverged_at: int | None = None
         """The first turn at which a recorded call, run again, did not say what it said when it was recorded."""
 
@@ -32,7 +34,7 @@ class RecordedTools:
         wanted = list(calls)
         runs = []
         for call in wanted:
-            outcome = await self.executor.execute(call)
+            outcome = await self._execute(call)
             known = self._known(call, turn)
             name, number = call.name, call.id or f"call_{call.index}"
             runs.append(ToolRun(call.index, number, name, outcome, "sandbox", against(outcome, known)))
@@ -55,6 +57,14 @@ class RecordedTools:
             0, call.call_id, call.name, outcome, "sandbox", against(outcome, self._known(call, turn))
         )
 
+    async def _execute(self, call: ToolCall | ToolCallItem) -> ToolOutcome:
+        """A call that takes the sandbox down with it is one that broke a limit; the next turn gets a new one."""
+        try:
+            return await executed(self.executor, call, self._offered)
+        except SandboxLost as error:
+            await self.executor.sandbox.restart()
+            return ToolOutcome("limit", str(error), is_error=True, detail={"limit": "sandbox"})
+
     def _known(self, call: ToolCall | ToolCallItem, turn: int) -> Recorded | None:
         known = self.recording.equal(call, turn)
         return known if known and known.turn == turn else None
@@ -64,4 +74,5 @@ class RecordedTools:
             self.diverged_at = turn
         following = self.turns.index(turn) + 1
         if following < len(self.turns) and self.turns[following] not in self.states:
-            self.states[self.turns[following]] = await self.executor.sandbox.snapshot()
+            with contextlib.suppress(FileError):
+                self.states[self.turns[following]] = await self.executor.sandbox.snapshot()

@@ -10,7 +10,7 @@ import orjson
 
 from replayer.history import RecordedHistory
 from replayer.tools.compare import Comparison, compare
-from replayer.tools.execution import ToolOutcome
+from replayer.tools.execution import Executor, ToolOutcome
 from replayer.traces.schema import Content, ToolCallItem, ToolResultItem
 from replayer.wire.types import ToolCall
 
@@ -93,6 +93,22 @@ def fingerprint(call: ToolCall | ToolCallItem) -> bytes:
     except ValueError:
         arguments = call.arguments.encode("utf-8", "replace")
     return (call.name or "").encode("utf-8", "replace") + b"\0" + arguments
+
+
+def offered(history: RecordedHistory) -> frozenset[str]:
+    """Names of all tools that some turn of the thread was offered."""
+    sets = {history.trace.turns[turn].tool_set for turn in history.turns}
+    known = [history.trace.tool_sets[name] for name in sets if name in history.trace.tool_sets]
+    return frozenset(tool.name for tools in known for tool in tools.tools)
+
+
+async def executed(executor: Executor, call: ToolCall | ToolCallItem, tools: frozenset[str]) -> ToolOutcome:
+    """A tool that was offered but is no part of the client's own (an MCP server's) is not executed, not unknown."""
+    if call.name in tools and call.name not in executor.kit.names:
+        return ToolOutcome(
+            "not_executable_here", f"{call.name} cannot be executed in a sandbox", is_error=True
+        )
+    return await executor.execute(call)
 
 
 def against(outcome: ToolOutcome, recorded: Recorded | None) -> Comparison | None:

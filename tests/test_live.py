@@ -218,3 +218,41 @@ async def test_recorded_mode_runs_each_step_in_the_workspace_of_its_turn(session
     assert tools.diverged_at is None
     await tools.run(last, ())
     assert (await session.executor.sandbox.run(session.executor.sandbox.workspace.check)).exit_code == 0
+
+
+async def test_a_tool_that_was_offered_but_belongs_to_no_client_is_answered_from_the_recording_only(
+    session, monkeypatch
+):
+    monkeypatch.setattr("replayer.live.offered", lambda history: frozenset({"mcp__db__query"}))
+    live = session.conversation()
+    (run,) = await live.accept(reply("", ("a", "mcp__db__query", {"sql": "select 1"})), FINE)
+    assert run.outcome.kind == "not_executable_here"
+    (other,) = await live.accept(reply("", ("b", "mcp__db__other", {})), FINE)
+    assert (other.outcome.kind, other.outcome.output) == ("tool_error", "No tool named mcp__db__other exists")
+
+
+async def test_a_sandbox_that_ends_under_a_call_ends_a_live_session_and_not_the_run(session):
+    live = session.conversation()
+    session.executor.sandbox._started.process.kill()
+    assert await live.accept(reply("", ("a", "terminal", {"command": "true", "cd": "."})), FINE) == []
+    assert live.finished == "sandbox_lost"
+    assert (await live.check())["passed"] is False
+
+
+async def test_a_sandbox_that_ends_under_a_call_is_made_anew_in_recorded_mode(session):
+    tools = RecordedTools(session.history, session.executor)
+    first, second = session.history.turns[:2]
+    await tools.run(first, recorded_reply(session.history, first).tool_calls)
+    real, box = session.executor.execute, session.executor.sandbox
+
+    async def deadly(call):
+        box._started.process.kill()
+        box._started.process.wait()
+        return await real(call)
+
+    session.executor.execute = deadly
+    runs = await tools.run(second, reply("", ("w", "terminal", {"command": "true", "cd": "."})).tool_calls)
+    assert [(run.outcome.kind, run.outcome.detail) for run in runs] == [("limit", {"limit": "sandbox"})]
+    session.executor.execute = real
+    runs = await tools.run(second, recorded_reply(session.history, second).tool_calls)
+    assert all(run.against_recorded in ("same", "equivalent") for run in runs), runs

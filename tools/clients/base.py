@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from replayer.tools.sandbox.sandbox import Sandbox
+from replayer.tools.sandbox.sandbox import Found, Matches, Sandbox, Texts
 from replayer.tools.sandbox.types import FileError, Ran
 
 MOST_COMPARED_LINES = 6000
@@ -162,35 +162,30 @@ class Client:
         return "\n".join(name + "/" * (kind == "directory") for name, kind in entries)
 
     async def grep(self, box: Box, given: Given) -> str:
-        found = await self.search(box, given, limit=200)
+        found, _ = await self.search(box, given, limit=200)
         lines = [f"{box.relative(path)}:{row + 1}:{line}" for path, row, line in matching_lines(found)]
         return "\n".join(lines) or "No matches found"
 
-    async def search(self, box: Box, given: Given, *, limit: int, **more: Any) -> dict[str, Any]:
+    async def search(self, box: Box, given: Given, *, limit: int, **more: Any) -> Found:
         glob = given.text("glob", "")
-        return await box.sandbox.search(
-            "grep",
+        pattern = given.get("pattern")
+        asked: dict[str, Any] = {"case_sensitive": True, "before": 0, "after": 0, "skip": 0}
+        return await box.sandbox.grep(
+            more.pop("path", None) or box.path(given.text("path", ".")),
             seconds=self.search_seconds,
-            regex=given.get("pattern")
-            if isinstance(given.get("pattern"), str)
-            else re.escape(given.text("text")),
+            regex=pattern if isinstance(pattern, str) else re.escape(given.text("text")),
             globs=[glob] if glob else [],
-            **{
-                "path": box.path(given.text("path", ".")),
-                "case_sensitive": True,
-                "before": 0,
-                "after": 0,
-                "skip": 0,
-                "limit": limit,
-                **more,
-            },
+            limit=limit,
+            **asked | more,
         )
 
     async def find(self, box: Box, given: Given) -> str:
-        found = await box.sandbox.search(
-            "find", path=box.path(given.text("path", ".")), glob=given.text("glob")
+        return (
+            "\n".join(await self.paths(box, given.text("path", "."), given.text("glob"))) or "No files found"
         )
-        return "\n".join(found["paths"]) or "No files found"
+
+    async def paths(self, box: Box, path: str, glob: str, **more: Any) -> Texts:
+        return await box.sandbox.find(box.path(path), glob, seconds=self.search_seconds, **more)
 
     async def copy(self, box: Box, given: Given) -> str:
         await box.sandbox.copy(box.path(given.text("source")), box.path(given.text("destination")))
@@ -327,10 +322,10 @@ def find_lines(lines: list[str], wanted: list[str], start: int = 0) -> list[int]
     return rows
 
 
-def matching_lines(found: Mapping[str, Any]) -> list[tuple[str, int, str]]:
+def matching_lines(found: list[Matches]) -> list[tuple[str, int, str]]:
     return [
         (path, start + offset, line)
-        for path, blocks in found["files"]
+        for path, blocks in found
         for start, lines, _ in blocks
         for offset, line in enumerate(lines)
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from replayer.tools.clients.base import (
     Box,
     Client,
@@ -16,6 +14,7 @@ from replayer.tools.clients.base import (
     outcome,
 )
 from replayer.tools.clients.shell import run_kept
+from replayer.tools.sandbox.sandbox import Matches
 from replayer.tools.sandbox.types import FileError
 
 READ_LINES, LINE_CHARS, OUTPUT_CHARS, GLOB_PAGE = 2000, 2000, 30_000, 100
@@ -64,13 +63,11 @@ class ClaudeCode(Client):
         return f"The file {path} has been updated successfully."
 
     async def find(self, box: Box, given: Given) -> str:
-        found = await box.sandbox.search(
-            "find", path=box.path(given.text("path", ".")), glob=given.text("glob"), files_only=True
-        )
-        if not found["paths"]:
+        found = await self.paths(box, given.text("path", "."), given.text("glob"), files_only=True)
+        if not found:
             return "No files found"
         more = ["(Results are truncated. Consider using a more specific path or pattern.)"]
-        return "\n".join(found["paths"][:GLOB_PAGE] + more * (len(found["paths"]) > GLOB_PAGE))
+        return "\n".join(found[:GLOB_PAGE] + more * (len(found) > GLOB_PAGE))
 
     async def grep(self, box: Box, given: Given) -> str:
         mode = given.text("output_mode", "files_with_matches")
@@ -79,10 +76,10 @@ class ClaudeCode(Client):
         if mode != "content":
             before = after = 0
         ignoring = given.flag("ignore_case")
-        found = await self.search(
+        found, _ = await self.search(
             box, given, limit=MANY, case_sensitive=not ignoring, before=before, after=after
         )
-        paths = [box.relative(path) for path, _ in found["files"]]
+        paths = [box.relative(path) for path, _ in found]
         if not paths:
             return "No matches found" if mode == "content" else "No files found"
         limit = given.number("limit") or None
@@ -91,7 +88,7 @@ class ClaudeCode(Client):
             lines = content_lines(found, box, single, bool(before or after))
             return "\n".join(lines[:limit])
         if mode == "count":
-            counts = {path: 0 for path, _ in found["files"]}
+            counts = {path: 0 for path, _ in found}
             for path, _, _ in matching_lines(found):
                 counts[path] += 1
             total = f"\n\nFound {sum(counts.values())} total occurrences across {len(counts)} files."
@@ -138,10 +135,10 @@ def exchanged(text: str, old: str, new: str, everywhere: bool) -> str:
     return text.replace(old, new)
 
 
-def content_lines(found: dict[str, Any], box: Box, single: bool, context: bool) -> list[str]:
+def content_lines(found: list[Matches], box: Box, single: bool, context: bool) -> list[str]:
     """As ripgrep prints them: `path:12:line`, context with dashes, `--` between blocks; no path for a single file."""
     lines: list[str] = []
-    for path, blocks in found["files"]:
+    for path, blocks in found:
         name = "" if single else box.relative(path)
         for start, block, hits in blocks:
             if context and lines:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from replayer.tools.clients.base import Box, Given
-from replayer.tools.sandbox.types import Ran
+from replayer.tools.sandbox.types import SHELL_STATE, Ran
 
-STATE = "/tmp/.shell-state"
 KEEP_FOLDER = """printf 'cd %q\\n' "$PWD\""""
 KEEP_ALL = f"export -p; {KEEP_FOLDER}"
 LINES = """[ -f {state} ] && . {state} 2>/dev/null
@@ -18,6 +17,6 @@ eval "$1"
 
 
 async def run_kept(box: Box, given: Given, seconds: float, keep: str = KEEP_FOLDER) -> Ran:
-    script = LINES.format(state=STATE, keep=keep)
+    script = LINES.format(state=SHELL_STATE, keep=keep)
     command: Sequence[str] = ["/bin/bash", "-c", script, "bash", box.inward(given.text("command"))]
     return await box.sandbox.run(command, timeout=seconds)

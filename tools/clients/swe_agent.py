@@ -44,8 +44,7 @@ class StrReplaceEditor(Client):
     async def read(self, box: Box, given: Given) -> str:
         path = given.text("path")
         if await box.sandbox.kind(box.path(path)) == "directory":
-            found = await box.sandbox.search("find", path=box.path(path), glob="{*,*/*}")
-            rows = [box.path(path), *found["paths"]]
+            rows = [box.path(path), *await self.paths(box, path, "{*,*/*}")]
             head = (
                 f"Here's the files and directories up to 2 levels deep in {path}, excluding hidden items:\n"
             )
@@ -210,7 +209,7 @@ class SweAgent(StrReplaceEditor):
 
     async def find(self, box: Box, given: Given) -> str:
         where, name = given.text("path", "."), given.text("glob")
-        paths = (await box.sandbox.search("find", path=box.path(where), glob=name))["paths"]
+        paths = await self.paths(box, where, name)
         if not paths:
             raise ToolFailed(f'No matches found for "{name}" in {box.path(where)}')
         return "\n".join([f'Found {len(paths)} matches for "{name}" in {box.path(where)}:', *paths])
@@ -219,7 +218,7 @@ class SweAgent(StrReplaceEditor):
         default = (self.path or ".") if given.tool == "search_file" else "."
         where = box.path(given.text("path", default))
         term = given.text("text")
-        found = matching_lines(await self.search(box, given, path=where, limit=MANY))
+        found = matching_lines((await self.search(box, given, path=where, limit=MANY))[0])
         if not found:
             return f'No matches found for "{term}" in {where}'
         if await box.sandbox.kind(where) == "file":

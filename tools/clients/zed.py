@@ -115,12 +115,12 @@ class Zed(Client):
 
     async def grep(self, box: Box, given: Given) -> str:
         skip = max(0, given.number("skip") or 0)
-        found = await self.search(
+        files, more = await self.search(
             box, given, limit=GREP_PAGE, skip=skip, before=CONTEXT_LINES, after=CONTEXT_LINES,
             case_sensitive=given.flag("case_sensitive"), prefix=project(box),
         )  # fmt: skip
         parts, count = [], 0
-        for path, blocks in found["files"]:
+        for path, blocks in files:
             parts.append(f"\n## Matches in {box.relative(path)}\n")
             for start, lines, _ in blocks:
                 label = f"L{start + 1}" if len(lines) == 1 else f"L{start + 1}-{start + len(lines)}"
@@ -128,7 +128,7 @@ class Zed(Client):
                 count += 1
         if not count:
             return "No matches found"
-        if found["more"]:
+        if more:
             return (
                 f"Showing matches {skip + 1}-{skip + count} (there were more matches found; "
                 f"use offset: {skip + GREP_PAGE} to see next page):\n" + "".join(parts)
@@ -137,15 +137,13 @@ class Zed(Client):
 
     async def find(self, box: Box, given: Given) -> str:
         skip = max(0, given.number("skip") or 0)
-        glob = given.text("glob") or "*"
-        found = await box.sandbox.search(
-            "find", path=box.sandbox.root, glob=box.inward(glob), prefix=project(box)
-        )
-        page = found["paths"][skip : skip + FIND_PAGE]
+        glob = box.inward(given.text("glob") or "*")
+        found = await self.paths(box, box.sandbox.root, glob, prefix=project(box))
+        page = found[skip : skip + FIND_PAGE]
         if not page:
             return "No matches found"
-        text = f"Found {len(found['paths'])} total matches."
-        if len(found["paths"]) > FIND_PAGE:
+        text = f"Found {len(found)} total matches."
+        if len(found) > FIND_PAGE:
             text += f"\nShowing results {skip + 1}-{skip + len(page)} (provide 'offset' parameter for more results):"
         return "\n".join([text, *page])
 
@@ -155,7 +153,7 @@ class Zed(Client):
         where = resolve(box, path) if path else box.sandbox.root
         if path and await box.sandbox.kind(where) is None:
             raise ToolFailed(f"Could not find path {path} in project")
-        found = (await box.sandbox.search("check_syntax", path=where))["faults"]
+        found = await box.sandbox.check_syntax(where, seconds=self.search_seconds)
         if not path:
             lines = [f"{box.relative(file)}: 1 error(s), 0 warning(s)" for file, _, _ in found]
             return "\n".join(lines) or "No errors or warnings found in the project."
@@ -253,7 +251,7 @@ def indent(line: str) -> int:
 
 
 async def outline(box: Box, where: str, path: str, text: str) -> str:
-    symbols = (await box.sandbox.search("outline", path=where))["symbols"]
+    symbols = await box.sandbox.outline(where, seconds=Client.search_seconds)
     if not symbols:
         return f"# First 1KB of {path} (file too large to show full content, and no outline available)\n\n{text[:1024]}"
     rows = [f"{' ' * depth}{name} [L{first}-{last}]" for depth, name, first, last in symbols]

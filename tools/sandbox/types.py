@@ -29,6 +29,10 @@ FileFault = Literal[
 ]
 
 
+SHELL_STATE = "/tmp/.shell-state"
+"""Where shells that keep their folder and variables note them."""
+
+
 class SandboxLost(MissingPartError):
     """The sandbox ended by itself while it was in use."""
 
@@ -96,3 +100,5 @@ class Snapshot:
 
     base: str
     delta: bytes
+    shell: bytes = b""
+    """What a client's shell remembers between its calls (see SHELL_STATE)."""

@@ -214,7 +214,7 @@ def directory_entries(directory: Path) -> Iterable[tuple[str, tuple[str, int, in
 
 
 def directory_names(directory: Path) -> list[str]:
-    if (directory / ".git").exists():
+    if any((folder / ".git").exists() for folder in (directory, *directory.resolve().parents)):
         listed = git(directory, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
         return [os.fsdecode(name) for name in listed.split(b"\0") if name]
     found = []

@@ -200,3 +200,42 @@ async def test_a_request_that_is_cancelled_ends_the_sandbox():
             await asyncio.wait_for(box.run(["/bin/sleep", "60"]), 0.1)
         with pytest.raises(SandboxLost):
             await box.read_file("a")
+
+
+@pytest.mark.parametrize("path", ["\ud800", "a" * 5000, "x/" * 3000, "\udcff\udcfe"])
+async def test_a_path_that_no_file_system_has_is_a_result(path):
+    async with await Sandbox.start(Workspace.empty()) as box:
+        for act in (box.read_file, box.list, box.make_directory, box.remove):
+            with pytest.raises(FileError):
+                await act(path if path != "\udcff\udcfe" or act != box.make_directory else path * 200)
+        assert (await box.run(["/bin/echo", path[:10]])).exit_code in (0, 1)
+        assert (await box.run(["/bin/true"], cwd=path)).exit_code == 1
+        assert (await box.run(["/bin/echo", "alive"])).output == "alive\n"
+
+
+async def test_a_snapshot_that_would_be_too_large_is_refused_and_the_sandbox_lives():
+    async with await Sandbox.start(Workspace.empty(), limits=Limits(snapshot=4 << 20)) as box:
+        await box.run(["/bin/bash", "-c", "head -c 5000000 /dev/urandom > big"])
+        with pytest.raises(FileError) as refused:
+            await box.snapshot()
+        assert refused.value.kind == "too_large"
+        await box.restore()
+        assert await box.list() == []
+        await box.snapshot()
+
+
+async def test_what_a_shell_remembers_goes_with_the_snapshot():
+    async with await Sandbox.start(Workspace.from_files(FILES)) as box:
+        await box.write_file("/tmp/.shell-state", b"cd /workspace/src\n")
+        snapshot = await box.snapshot()
+        await box.restore()
+        assert await box.kind("/tmp/.shell-state") is None
+        await box.restore(snapshot)
+        assert await box.read_file("/tmp/.shell-state") == b"cd /workspace/src\n"
+
+
+async def test_a_sandbox_can_be_started_again():
+    async with await Sandbox.start(Workspace.from_files(FILES)) as box:
+        await box.run(["/bin/rm", "a.txt"])
+        await box.restart()
+        assert await box.read_file("a.txt") == b"hello\n"

@@ -58,7 +58,7 @@ def run(head: Head, payload: bytes, settings: Head, link: int) -> tuple[Head, by
         os.chdir(head["cwd"])
         with cpu_limit(settings["cpu_seconds"]):
             pid = spawn(head, payload, writing)
-    except OSError:
+    except (OSError, ValueError):
         os.close(reading)
         raise
     finally:

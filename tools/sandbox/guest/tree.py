@@ -6,6 +6,7 @@ A restore trusts no time stamp that a guest could have set: every file's content
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import mmap
 import os
@@ -89,8 +90,8 @@ class Trees:
 
         return dict(sorted(target.items())), content
 
-    def snapshot(self) -> Result:
-        """The difference between the workspace and its base."""
+    def snapshot(self, most: int) -> Result:
+        """The difference between the workspace and its base, unless that is larger than `most` bytes."""
         entries: list[list[Any]] = []
         body = bytearray()
         seen = set()
@@ -104,6 +105,8 @@ class Trees:
                 continue
             entries.append([path, *entry._replace(offset=len(body), source=DELTA)])
             body += data
+            if len(body) > most:
+                raise OSError(errno.EFBIG, "The workspace has changed too much")
         gone = [path for path in self.base if path not in seen]
         head = json.dumps({"gone": gone, "entries": entries}).encode()
         return {"changed": len(entries), "gone": len(gone)}, len(head).to_bytes(4, "big") + head + body

@@ -40,7 +40,7 @@ class Worker:
             "job": self.job,
             "load": self.load,
             "restore": self.restore,
-            "snapshot": lambda head, payload: self.trees.snapshot(),
+            "snapshot": lambda head, payload: self.trees.snapshot(settings["snapshot_bytes"]),
             **files.operations(settings["read_bytes"]),
         }
 
@@ -64,6 +64,8 @@ class Worker:
             return {"error": refused.kind, "message": str(refused)}, b""
         except OSError as error:
             return {"error": files.kind_of(error), "message": error.strerror or str(error)}, b""
+        except (ValueError, OverflowError, MemoryError, RecursionError) as error:
+            return {"error": "failed", "message": str(error) or type(error).__name__}, b""
 
     def receive(self, count: int) -> bytes:
         while len(self.arrived) < count:
