@@ -154,16 +154,14 @@ async def until_steps(folder, count):
     raise AssertionError("the run does not get on")
 
 
-async def pid_on(port):
-    process = await asyncio.create_subprocess_exec(
-        "sh",
-        "-c",
-        f"grep -l -- '--port.{port}' /proc/[0-9]*/cmdline 2>/dev/null",
-        stdout=asyncio.subprocess.PIPE,
-    )
-    out, _ = await process.communicate()
-    pids = [int(line.split("/")[2]) for line in out.decode().split()]
-    return next(pid for pid in pids if "simulate" in Path(f"/proc/{pid}/cmdline").read_text())
+def pid_on(port):
+    """The process that was started with `simulate --port PORT`."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if b"simulate" in words and str(port).encode() in words:
+                return int(folder.name)
+    raise AssertionError("the command does not run")
 
 
 @pytest.mark.slow
@@ -172,7 +170,7 @@ async def test_a_command_that_is_killed_is_reported_with_its_last_words(tmp_path
     lane = f'name = "mine"\ncommand = {json.dumps(simulate(port, "--tok-s", "100"))}\nurl = "http://127.0.0.1:{port}/v1"'
     task = asyncio.ensure_future(replay(f"repeat = 2\n[[lane]]\n{lane}\n", tmp_path))
     await until_steps(tmp_path, 3)
-    os.kill(await pid_on(port), signal.SIGKILL)
+    os.kill(pid_on(port), signal.SIGKILL)
     report = await task
     assert report["lanes"][0]["errors"]["unreachable"] >= 1
     told = [
