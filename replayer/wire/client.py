@@ -140,7 +140,7 @@ class WireClient:
 
     def _unreachable(self, error: OSError) -> WireFault:
         where = self._origin.name + (f" through {self._proxy.name}" if self._proxy else "")
-        if isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError) and error.errno is None:  # ours, not that of the system
             return WireFault("unreachable", f"no connection to {where} within {self._timeouts.connect:g} s")
         return WireFault("unreachable", f"cannot connect to {where}: {why(error)}")
 
