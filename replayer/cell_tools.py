@@ -7,16 +7,17 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from replayer.errors import MissingPartError
+from replayer.errors import MissingPartError, PlanError
 from replayer.events import ToolRunFinished
 from replayer.history import RecordedHistory
 from replayer.plan import Plan
 from replayer.recorded_tools import RecordedTools, Snapshots
 from replayer.step import StepKey
-from replayer.tool_runs import ToolRun
+from replayer.tool_runs import ToolRun, called
 from replayer.tools.environment import Environment, Wanted, prepare
 from replayer.tools.execution import Executor
 from replayer.tools.sandbox import Sandbox, SandboxGrade, Workspace, probe
+from replayer.tools.sandbox.workspace import ROOT
 from replayer.tools.toolsets import ToolKit, identify
 
 _OUTPUT_KEPT = 16_384
@@ -27,7 +28,6 @@ _OUTPUT_KEPT = 16_384
 class _Prepared:
     workspace: Workspace
     environment: Environment | None
-    kit: ToolKit | None
     states: Snapshots = dataclasses.field(default_factory=dict)
 
 
@@ -63,11 +63,13 @@ class Tools:
         """A sandbox of its own for one cell, or None where calls are not executed."""
         if not self.enabled:
             return None
-        found = await asyncio.to_thread(self._prepare, trace)
-        if found.kit is None:
+        history = self._histories[trace]
+        kit = _kit(self._plan, history)
+        if kit is None:
             return None
+        found = await asyncio.to_thread(self._prepare, trace)
         sandbox = await Sandbox.start(found.workspace, environment=found.environment)
-        return Executor(sandbox, found.kit, self._plan.map)
+        return Executor(sandbox, kit, _path_map(self._plan, history))
 
     def recorded(self, trace: str, executor: Executor) -> RecordedTools:
         """Execution in recorded mode; all cells of a trace share what the workspace was before each turn."""
@@ -86,10 +88,30 @@ def _prepare(plan: Plan, history: RecordedHistory) -> _Prepared:
         Workspace.from_directory(plan.workspace) if plan.workspace else Workspace.from_trace(given, path)
     )
     wanted = Wanted.from_trace((given or {}).get("environment"), path)
+    return _Prepared(workspace, prepare(wanted) if wanted else None)
+
+
+def _kit(plan: Plan, history: RecordedHistory) -> ToolKit | None:
+    """The tools that the trace offered; where it does not say, those that it called."""
     offered = {
         schema.name: schema for tool_set in history.trace.tool_sets.values() for schema in tool_set.tools
     }
-    return _Prepared(workspace, prepare(wanted) if wanted else None, identify(list(offered.values())))
+    kit = identify(offered.values() or sorted(called(history)))
+    if kit is None and plan.tools == "sandbox":
+        raise PlanError(
+            f"{history.trace.path}: its tools belong to no agent that replayer knows, so none of its calls can be "
+            "executed; use --tools recorded"
+        )
+    return kit
+
+
+def _path_map(plan: Plan, history: RecordedHistory) -> dict[str, str]:
+    """As given; else the recorded project's root is the workspace of one's own."""
+    roots = (history.trace.header.workspace or {}).get("roots")
+    if plan.map or not plan.workspace or not roots or not isinstance(roots[0], dict):
+        return plan.map
+    path = roots[0].get("path")
+    return {path.rstrip("/"): ROOT} if isinstance(path, str) and path.startswith("/") else {}
 
 
 def tool_events(key: StepKey, runs: Iterable[ToolRun]) -> list[ToolRunFinished]:

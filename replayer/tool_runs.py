@@ -95,11 +95,17 @@ def fingerprint(call: ToolCall | ToolCallItem) -> bytes:
     return (call.name or "").encode("utf-8", "replace") + b"\0" + arguments
 
 
+def called(history: RecordedHistory) -> frozenset[str]:
+    """Names of all tools that the thread's recorded replies called."""
+    items = (item for turn in history.turns for item in history.recorded(turn))
+    return frozenset(item.name for item in items if isinstance(item, ToolCallItem))
+
+
 def offered(history: RecordedHistory) -> frozenset[str]:
-    """Names of all tools that some turn of the thread was offered."""
+    """Names of all tools that some turn of the thread was offered; where the trace does not say, that it called."""
     sets = {history.trace.turns[turn].tool_set for turn in history.turns}
     known = [history.trace.tool_sets[name] for name in sets if name in history.trace.tool_sets]
-    return frozenset(tool.name for tools in known for tool in tools.tools)
+    return frozenset(tool.name for tools in known for tool in tools.tools) or called(history)
 
 
 async def executed(executor: Executor, call: ToolCall | ToolCallItem, tools: frozenset[str]) -> ToolOutcome:
