@@ -39,6 +39,7 @@ def lane_figures(lane: LaneView) -> dict[str, Any]:
     steps = [step for step in all_steps(attempts) if step.total_ns is not None]
     counted = tokens(steps)
     server = server_figures(lane.telemetry, counted["completion"], counted["prompt"])
+    fit = speed_bands(steps, lane.telemetry)
     return {
         "lane": lane.name,
         "kind": lane.kind,
@@ -58,9 +59,11 @@ def lane_figures(lane: LaneView) -> dict[str, Any]:
         "prefill_tok_s": prefill_speed(steps),
         "tokens": counted,
         "acceptance": acceptance(steps, server),
-        "bands": speed_bands(steps, lane.telemetry),
+        "bands": fit["bands"] if fit and len(fit["bands"]) > 1 else [],
+        "band_fit": fit,
         "server": server,
         "kv": kv(lane),
+        "facts": lane_facts(lane.facts),
         "errors": dict(sorted(Counter(step.error for step in steps if step.error).items())),
         "retries": sum(step.retries for step in steps),
         "substituted_steps": sum(step.substituted is not None for step in steps),
@@ -232,6 +235,18 @@ def kv(lane: LaneView) -> dict[str, Any] | None:
     if pool is None and not used:
         return None
     return {"pool_tokens": pool, "peak_used": max(used) if used else None}
+
+
+def lane_facts(facts: dict[str, Any]) -> dict[str, Any]:
+    """What a lane ran with, one word each: what the server tells, what its log tells, what the plan says."""
+    words = {"version": facts.get("version"), "context_length": facts.get("context_length")}
+    words |= {"block_size": facts.get("block_size"), "kv_pool_tokens": facts.get("kv_pool_tokens")}
+    words |= {"swa_pool_tokens": (facts.get("log") or {}).get("swa_pool_tokens")}
+    words |= (facts.get("effective") or {}) | (facts.get("plan") or {})
+    weights = words.get("weights")
+    if isinstance(weights, str) and weights.startswith("/"):
+        words["weights"] = weights.rpartition("/")[2]
+    return {word: value for word, value in words.items() if value is not None}
 
 
 def finished_sessions(attempts: Sequence[Attempt]) -> dict[str, Any] | None:

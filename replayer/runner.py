@@ -374,7 +374,7 @@ async def _ready(run: Run, lane: Lane) -> None:
             kind=lane.plan.launch or facts.kind,
             model=lane.model,
             base_url=facts.base_url,
-            facts=with_log(_plain(facts), lane.instances[0].log(lane.plan)),
+            facts=with_log(_plain(facts), lane.instances[0].log(lane.plan)) | {"plan": lane.plan.facts},
             settings=lane.settings(),
         )
     )

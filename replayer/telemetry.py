@@ -73,7 +73,28 @@ async def read(engine: Engine, gpu: GpuReader | None = None, log: Path | None = 
         sample |= _from_log(log)
     if gpu is not None and (gpus := await gpu.read()):
         sample["gpus"] = gpus
+        sample["gauges"] = sample.get("gauges", {}) | _gpu_means(gpus)
     return sample
+
+
+def _gpu_means(gpus: list[dict[str, Any]]) -> dict[str, float]:
+    """Means over all GPUs, for curves; memory as the share in use."""
+    columns = {
+        "gpu_utilisation": [gpu.get("utilisation") for gpu in gpus],
+        "gpu_power": [gpu.get("power_w") for gpu in gpus],
+        "gpu_temperature": [gpu.get("temperature_c") for gpu in gpus],
+        "gpu_memory": [_memory_share(gpu) for gpu in gpus],
+    }
+    return {
+        name: sum(known) / len(known)
+        for name, values in columns.items()
+        if (known := [float(value) for value in values if value is not None])
+    }
+
+
+def _memory_share(gpu: dict[str, Any]) -> float | None:
+    used, free = gpu.get("memory_used"), gpu.get("memory_free")
+    return used / (used + free) if used is not None and free is not None and used + free else None
 
 
 async def _metrics(engine: Engine) -> dict[str, Any]:

@@ -72,6 +72,14 @@ class RunView:
     """Cells without a complete attempt."""
 
 
+def _thinned(samples: list[TelemetryRead]) -> list[TelemetryRead]:
+    """Every second reading, and the first and last of each instance, so that its counters lose nothing."""
+    firsts = {sample.instance: at for at, sample in reversed(list(enumerate(samples)))}
+    lasts = {sample.instance: at for at, sample in enumerate(samples)}
+    ends = {*firsts.values(), *lasts.values()}
+    return [sample for at, sample in enumerate(samples) if at % 2 == 0 or at in ends]
+
+
 @dataclass(slots=True)
 class Fold:
     """Takes events in order; `view` freezes what they add up to. Cheap to feed, a few ms to freeze."""
@@ -135,7 +143,7 @@ class Fold:
         samples = self.telemetry.setdefault(event.lane, [])
         samples.append(event)
         if len(samples) > _MAX_SAMPLES:
-            del samples[1:-1:2]
+            self.telemetry[event.lane] = _thinned(samples)
 
     def view(self, *, run: str, running: bool = False, partial: bool = False) -> RunView:
         """`partial` counts the newest attempt of a cell that has no complete one (for live screens)."""

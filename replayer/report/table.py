@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from replayer.display import safe
+from replayer.report.server import server_notes, server_rows
 
 Figures = dict[str, Any]
 DASH = "–"
@@ -51,6 +52,7 @@ def _rows(lanes: list[Figures]) -> list[tuple[str, list[str]]]:
         ("decode tok/s", [_number(lane["decode_tok_s"]["value"]) for lane in lanes]),
         ("prefill tok/s", [_number(lane["prefill_tok_s"]["value"]) for lane in lanes]),
         ("draft acceptance", [_acceptance(lane["acceptance"]) for lane in lanes]),
+        *server_rows(lanes),
         ("tokens in / out", [_tokens(lane["tokens"]) for lane in lanes]),
         ("engine errors", [_counts(lane["errors"]) for lane in lanes]),
     ]
@@ -69,6 +71,7 @@ def _notes(document: Figures) -> list[str]:
         notes.append(f"{document['incomplete_cells']} cells have no complete attempt and are not counted")
     if any(lane["substituted_steps"] for lane in document["lanes"]):
         notes.append("some turns were replaced by the recorded ones: see substituted_steps in --json")
+    notes += server_notes(document["lanes"])
     notes += [f"broken: {safe(reason)}" for reason in document["reasons"]]
     notes += [f"note: {safe(warning['message'])}" for warning in document["warnings"]]
     return notes

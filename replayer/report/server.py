@@ -1,0 +1,117 @@
+"""What the servers themselves say, as rows of the table: pools, bands, energy, and the facts in which lanes differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from replayer.display import safe
+
+Figures = dict[str, Any]
+Rows = list[tuple[str, list[str]]]
+DASH = "–"
+
+WIDEST = 28
+"""Characters of a fact in a cell."""
+
+
+def server_rows(lanes: list[Figures]) -> Rows:
+    """Rows that say something for at least one lane."""
+    made: list[tuple[str, Callable[[Figures], str]]] = [
+        ("speed bands", _bands),
+        ("  explained by acceptance", _explained),
+        ("KV pool tokens (peak)", _kv),
+        ("energy per token", _energy),
+        ("external cache tokens", _external),
+    ]
+    rows = [(label, [cell(lane) for lane in lanes]) for label, cell in made]
+    return [row for row in rows if any(text != DASH for text in row[1])] + differing_facts(lanes)
+
+
+def differing_facts(lanes: list[Figures]) -> Rows:
+    """Facts in which lanes differ; the KV pool has a row of its own. Kinds tell different things, so a fact that only
+    one lane tells is a difference between lanes of one kind only."""
+    names = dict.fromkeys(name for lane in lanes for name in lane["facts"] if name != "kv_pool_tokens")
+    return [
+        (f"  {name.replace('_', ' ')}", [_fact(lane["facts"].get(name)) for lane in lanes])
+        for name in names
+        if _differs(lanes, name)
+    ]
+
+
+def _differs(lanes: list[Figures], name: str) -> bool:
+    told = [lane["facts"][name] for lane in lanes if name in lane["facts"]]
+    kinds = {lane["kind"] for lane in lanes if name in lane["facts"]}
+    silent = any(lane["kind"] in kinds for lane in lanes if name not in lane["facts"])
+    return silent or any(value != told[0] for value in told)
+
+
+def server_notes(lanes: list[Figures]) -> list[str]:
+    """What makes a lane's server figures less than complete."""
+    notes = []
+    for lane in lanes:
+        server, name = lane["server"], safe(lane["lane"])
+        if server is None:
+            continue
+        if server["resets"]:
+            notes.append(
+                f"{name}: its engine's counters fell {server['resets']}×: a restart; server figures are lower bounds"
+            )
+        if server["missing"] and server["why"] != ["off"]:
+            notes.append(
+                f"{name}: {server['missing']} metrics readings failed ({safe(', '.join(server['why']))})"
+            )
+        foreign = server["foreign_tokens"]["generated"]
+        if foreign:
+            notes.append(
+                f"{name}: the server generated {foreign:,.0f} tokens that this run did not ask for: shared engine?"
+            )
+    return notes
+
+
+def _bands(lane: Figures) -> str:
+    if not lane["bands"]:
+        return DASH
+    few = " (few)" if lane["band_fit"]["few"] else ""
+    return (
+        " | ".join(f"{band['low']:.0f}–{band['high']:.0f} {band['share']:.0%}" for band in lane["bands"])
+        + few
+    )
+
+
+def _explained(lane: Figures) -> str:
+    share = lane["band_fit"]["explained_by_acceptance"] if lane["bands"] else None
+    return DASH if share is None else f"{share:.0%}"
+
+
+def _kv(lane: Figures) -> str:
+    kv = lane["kv"]
+    if kv is None:
+        return DASH
+    pool = DASH if kv["pool_tokens"] is None else f"{kv['pool_tokens']:,}"
+    swa = lane["facts"].get("swa_pool_tokens")
+    return (
+        pool
+        + (f" + SWA {swa:,}" if swa else "")
+        + ("" if kv["peak_used"] is None else f" ({kv['peak_used']:.1%})")
+    )
+
+
+def _energy(lane: Figures) -> str:
+    gpu = (lane["server"] or {}).get("gpu")
+    joules = gpu["energy_per_token_j"] if gpu else None
+    return DASH if joules is None else f"{joules:.3g} J"
+
+
+def _external(lane: Figures) -> str:
+    tokens = (lane["server"] or {"tokens": {}})["tokens"].get("external_cached")
+    return f"{tokens:,.0f}" if tokens else DASH
+
+
+def _fact(value: Any) -> str:
+    if value is None:
+        return DASH
+    if isinstance(value, dict):
+        value = ", ".join(f"{key}={item}" for key, item in value.items())
+    text = safe(f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value))
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
