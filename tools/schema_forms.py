@@ -9,6 +9,9 @@ _SCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions", "depe
 _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SCHEMAS = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 
+_MAY_BE_NULL = ("const", "default", "example")
+"""Any other keyword that is null, as some generators write what they leave out, counts as absent."""
+
 _CLOSABLE_MAPS = ("properties", "patternProperties", "$defs", "definitions")
 _CLOSABLE = ("items", "additionalProperties")
 _SPOIL_CLOSING = frozenset(
@@ -41,7 +44,7 @@ def _walk(
 ) -> Any:
     if not isinstance(schema, dict):
         return schema
-    result = dict(schema)
+    result = {key: value for key, value in schema.items() if value is not None or key in _MAY_BE_NULL}
     for key, value in schema.items():
         if key in maps and isinstance(value, dict):
             result[key] = {name: _walk(inner, maps, singles, lists, change) for name, inner in value.items()}

@@ -336,6 +336,11 @@ def test_a_broken_schema_spoils_only_its_own_tool() -> None:
             "properties": {"n": {"type": "integer", "minimum": 1}},
         },
         {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0, "exclusiveMinimum": True}}},
+        {
+            "type": "object",
+            "properties": {"n": {"type": "integer", "minimum": 1, "enum": None}},
+            "required": None,
+        },
     ],
 )
 def test_schemas_of_other_dialects_are_used(schema: Schema) -> None:
