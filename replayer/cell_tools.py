@@ -93,9 +93,7 @@ def _prepare(plan: Plan, history: RecordedHistory) -> _Prepared:
 
 def _kit(plan: Plan, history: RecordedHistory) -> ToolKit | None:
     """The tools that the trace offered; where it does not say, those that it called."""
-    offered = {
-        schema.name: schema for tool_set in history.trace.tool_sets.values() for schema in tool_set.tools
-    }
+    offered = {schema.name: schema for tool_set in history.tool_sets() for schema in tool_set.tools}
     kit = identify(offered.values() or sorted(called(history)))
     if kit is None and plan.tools == "sandbox":
         raise PlanError(

@@ -80,6 +80,15 @@ class RecordedHistory:
         parsed: list[dict[str, Any]] = orjson.loads(raw) if raw else []
         return parsed
 
+    def tool_set(self, turn: int) -> ToolSet | None:
+        """What the turn offers: the recording's tools, or those of the profile where it has none."""
+        return self._tool_set(self.trace.turns[turn])
+
+    def tool_sets(self) -> tuple[ToolSet, ...]:
+        """All tool sets that the turns can offer."""
+        filled = self._profile.tools if self._profile is not None and self._lacks("tools") else None
+        return (*self.trace.tool_sets.values(), *((filled,) if filled else ()))
+
     def request(
         self, turn: int, fields: Mapping[str, Any], *, marker: str | None = None, stream: bool = True
     ) -> Request:
@@ -157,7 +166,7 @@ class RecordedHistory:
     def _keys(self, turn: int) -> Iterator[Key]:
         """The messages of a turn: as recorded where that is known, else grouped as the dialect does."""
         style = _style(self.trace.turns[turn])
-        if self._profile is not None and self.trace.header.fidelity.system == "absent":
+        if self._profile is not None and self._lacks("system"):
             yield Key((_PROFILE_ITEM,), style=style)
         known: list[Sent] | None = self._sent.of(turn) if self.dialect.exact else None
         if known is not None:
@@ -217,6 +226,9 @@ class RecordedHistory:
             return SystemItem(id=number, text=self._profile.system)
         return self.trace.item(number)
 
+    def _lacks(self, aspect: str) -> bool:
+        return bool(getattr(self.trace.header.fidelity, aspect) == "absent")
+
     def _tools_json(self, turn: Turn) -> bytes:
         tools = self._tool_set(turn)
         if tools is None:
@@ -228,8 +240,7 @@ class RecordedHistory:
 
     def _tool_set(self, turn: Turn) -> ToolSet | None:
         if turn.tool_set is None:
-            absent = self.trace.header.fidelity.tools == "absent"
-            return self._profile.tools if self._profile is not None and absent else None
+            return self._profile.tools if self._profile is not None and self._lacks("tools") else None
         known = self.trace.tool_sets.get(turn.tool_set)
         if known is None:
             raise TraceError(
@@ -252,8 +263,8 @@ def _filled(trace: Trace, given: Profile | None) -> tuple[str, ...]:
     return tuple(f"{what} by profile {given.name}" for what, state in found if state == "absent")
 
 
-def _called(trace: Trace) -> set[str]:
-    return {item.name for item in trace.items() if isinstance(item, ToolCallItem)}
+def _called(trace: Trace) -> frozenset[str]:
+    return frozenset(item.name for item in trace.items() if isinstance(item, ToolCallItem))
 
 
 def _first_thread(trace: Trace) -> str:

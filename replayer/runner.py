@@ -83,11 +83,9 @@ class Run:
         self.journal.append(Warned(message=message, lane=lane, code=code))
 
     def validator(self, trace: str, turn: int) -> Validator:
-        source = self.histories[trace].trace
-        name = source.turns[turn].tool_set
-        key = f"{trace}/{name}"
+        tool_set = self.histories[trace].tool_set(turn)
+        key = f"{trace}/{tool_set.id if tool_set else ''}"
         if key not in self.validators:
-            tool_set = source.tool_sets.get(name) if name is not None else None
             self.validators[key] = Validator(tool_set.tools if tool_set else ())
         return self.validators[key]
 
