@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from replayer.errors import MissingPartError
@@ -95,8 +99,6 @@ async def test_nothing_steps_down_by_itself(monkeypatch, tmp_path):
 
 async def test_a_bubblewrap_that_does_nothing_is_found_out(tmp_path_factory, monkeypatch):
     """A program that ignores its arguments and runs the command unprotected must not be graded."""
-    import tempfile
-    from pathlib import Path
 
     folder = Path(tempfile.mkdtemp(dir="/var/tmp", prefix="replayer-test-"))
     folder.chmod(0o755)
@@ -114,3 +116,47 @@ async def test_a_bubblewrap_that_does_nothing_is_found_out(tmp_path_factory, mon
 
 def test_on_a_mac_the_refusal_says_what_to_do():
     assert "--tools recorded" in (isolation_for("seatbelt").missing() or "")
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that every user may enter: pytest's own are for one user only."""
+    folder = Path(tempfile.mkdtemp(dir="/var/tmp", prefix="replayer-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("copied", [False, True])
+async def test_the_wheels_bubblewrap_isolates_as_well(monkeypatch, host, open_folder, copied):
+    """Where the user without rights, that root runs it as, cannot reach it, a copy is made that it can."""
+    path = bubblewrap.from_wheel()
+    assert path is not None, "the extra `sandbox` is part of `dev`"
+    if copied:
+        monkeypatch.setattr(bubblewrap, "cache_folder", lambda: open_folder)
+        path = bubblewrap.copied(path.parents[1])
+        assert open_folder in path.parents
+        assert bubblewrap.copied(path.parents[1]) == path, "the second time it is there"
+    monkeypatch.setattr(bubblewrap, "binary", lambda: path)
+    graded = await grade_of(Bubblewrap())
+    assert (graded.grade, graded.reason) == ("full", "")
+    async with await Sandbox.open(Workspace.from_files({"a": "a"}), Bubblewrap(), limits=LIMITS) as box:
+        ran = await box.run(["/bin/bash", "-c", f"cat {host.file}; id -u; kill -9 -1"])
+        assert "1000" in ran.output
+        assert await box.read_file("a") == b"a"
+
+
+def test_a_bubblewrap_in_the_current_folder_or_with_setuid_is_left_alone(tmp_path, monkeypatch):
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    real = bubblewrap.usable
+    monkeypatch.setattr(bubblewrap, "usable", lambda path: path != Path("/usr/bin/bwrap") and real(path))
+    search = bubblewrap.binary.__wrapped__
+    assert search() != fake
+    monkeypatch.chdir("/")
+    assert search() == fake
+    fake.chmod(0o4755)
+    assert search() != fake
