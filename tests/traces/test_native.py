@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.errors import TraceError
+from replayer.traces.migrate import migrate
 from replayer.traces.reader import Trace, records
 from replayer.traces.records import encode
 from replayer.traces.schema import (
@@ -225,3 +226,20 @@ def test_any_damage_is_one_sentence_or_a_clean_prefix(data: st.DataObject) -> No
             assert str(error).startswith(str(path)) and "\n" not in str(error)
         else:
             assert len(read) <= len(sound) + 1
+
+
+def test_old_records_pass_through_the_chain_of_converters() -> None:
+    chain = {0: lambda r: {**r, "a": 1}, 1: lambda r: {**r, "b": r["a"] + 1}}
+    assert migrate({"x": 0}, 0, 2, chain) == {"x": 0, "a": 1, "b": 2}
+    assert migrate({"x": 0}, 2, 2, chain) == {"x": 0}
+    with pytest.raises(TraceError, match="no converter from schema 2"):
+        migrate({}, 0, 3, chain)
+
+
+def test_the_index_is_small(tmp_path: Path) -> None:
+    with Trace.open(long_session(tmp_path / "t.jsonl", turns=200, tokens=50_000)) as trace:
+        entries = trace.item_count + len(trace.turns)
+        held = sum(
+            i.offsets.itemsize * len(i) + i.lengths.itemsize * len(i) for i in (trace._items, trace._turns)
+        )
+        assert held / entries <= 64

@@ -12,7 +12,8 @@ from replayer.traces.importers.copilot import Copilot
 from replayer.traces.importers.gemini import Gemini
 from replayer.traces.importers.har import Har
 from replayer.traces.importers.native import Native
-from replayer.traces.importers.openhands import OpenHandsV0, OpenHandsV1
+from replayer.traces.importers.openhands_v0 import OpenHandsV0
+from replayer.traces.importers.openhands_v1 import OpenHandsV1
 from replayer.traces.importers.otel import OTel
 from replayer.traces.importers.swe_agent import MiniSweAgent, SweAgent
 from replayer.traces.importers.token_traces import KvCacheTester, Mooncake

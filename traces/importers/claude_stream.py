@@ -22,7 +22,7 @@ class ClaudeStream:
     fidelity: ClassVar[Fidelity] = Fidelity(
         text="recorded", arguments="derived", usage="recorded", boundaries="recorded"
     )
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head]

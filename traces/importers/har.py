@@ -22,7 +22,7 @@ from replayer.traces.schema import Fidelity, Times
 class Har:
     format: ClassVar[str] = "har"
     fidelity: ClassVar[Fidelity] = Fidelity(text="recorded", arguments="recorded", boundaries="recorded")
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         return isinstance(as_dict(as_dict(probe.document).get("log")).get("entries"), list)

@@ -1,6 +1,6 @@
-"""OpenHands event logs: V0 (list of events, folder of events, evaluation output) and V1 (software-agent-sdk).
+"""OpenHands V0 events: a list, a folder of events, or evaluation output.
 
-A reply is all actions of one model response; its message is taken from the response where the event holds it, with the
+A reply is all actions of one model response; its message is taken from the response that the event holds, with the
 exact argument text. Projection P: texts, calls, results rendered as the agent renders them (working directory, exit
 code), condensations. Events that never reach the model (state changes, recalls without knowledge) become opaque.
 """
@@ -14,18 +14,18 @@ from replayer.traces.chat import split, tool_schemas
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.exchanges import usage_of
+from replayer.traces.importers.openhands_log import EventLog, ended
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import (
     as_dict,
     as_int,
     as_list,
     as_str,
-    as_text,
     dicts,
     epoch,
     opt_str,
 )
-from replayer.traces.schema import Content, Fidelity, Times
+from replayer.traces.schema import Content, Fidelity
 
 _SILENT = frozenset(
     {"change_agent_state", "agent_state_changed", "null", "recall", "loadtool", "task_tracking_state"}
@@ -54,22 +54,6 @@ class OpenHandsV0:
         yield Session(lambda builder: V0(builder).write(events))
 
 
-class OpenHandsV1:
-    format: ClassVar[str] = "openhands-v1"
-    fidelity: ClassVar[Fidelity] = Fidelity(
-        text="recorded", arguments="recorded", timing="recorded", boundaries="recorded"
-    )
-    experimental: ClassVar[bool] = False
-
-    def matches(self, probe: Probe) -> bool:
-        return any(_is_v1(record) for record in _v1_events(probe)[:8])
-
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        document = probe.document
-        events = _v1_list(document) or [as_dict(record) for _, record in probe.records()]
-        yield Session(lambda builder: V1(builder).write(events))
-
-
 def _is_event(event: Any) -> bool:
     fields = as_dict(event)
     return ("action" in fields or "observation" in fields) and "source" in fields and "id" in fields
@@ -78,20 +62,6 @@ def _is_event(event: Any) -> bool:
 def _is_output(record: dict[str, Any]) -> bool:
     history = record.get("history")
     return isinstance(history, list) and ("instance_id" in record or "instruction" in record)
-
-
-def _is_v1(record: Any) -> bool:
-    return as_str(as_dict(record).get("kind")).endswith(("Event", "Condensation")) and "source" in as_dict(
-        record
-    )
-
-
-def _v1_list(document: Any) -> list[dict[str, Any]]:
-    return dicts(document) or dicts(as_dict(document).get("events"))
-
-
-def _v1_events(probe: Probe) -> list[Any]:
-    return _v1_list(probe.document) or probe.head
 
 
 def _events(value: Any) -> list[dict[str, Any]]:
@@ -123,50 +93,11 @@ def _instance(probe: Probe, offset: int) -> Any:
     return write
 
 
-class _Log:
-    """Events as they reached the model, by event id, so that a condensation can take some out."""
-
-    def __init__(self, builder: Builder, model: str | None = None) -> None:
-        self.builder = builder
-        self.model = model
-        self.sent: list[tuple[Any, int]] = []
-        self.tool_set: str | None = None
-        self.open: str | None = None
-        self.produced: list[tuple[Any, int]] = []
-        self.late: list[tuple[Any, int]] = []
-        self.facts: dict[str, Any] = {}
-
-    def begin(self, response: str, **facts: Any) -> None:
-        """Opens the reply of a response unless it is open already."""
-        if self.open != response:
-            self.close()
-            self.open, self.facts = response, facts
-
-    def close(self) -> None:
-        if self.open is not None and self.produced:
-            items = [item for _, item in self.produced]
-            context = [item for _, item in self.sent]
-            self.builder.turn(context, items, tool_set=self.tool_set, **self.facts)
-        self.sent += self.produced + self.late
-        self.open, self.produced, self.late, self.facts = None, [], [], {}
-
-    def said(self, event: Any, item: int) -> None:
-        """Something that the model gets: a message or a result."""
-        (self.late if self.open is not None else self.sent).append((event, item))
-
-    def condense(self, forgotten: set[Any], summary: Any, offset: int | None) -> None:
-        self.close()
-        self.sent = [pair for pair in self.sent if pair[0] not in forgotten]
-        if isinstance(summary, str) and summary:
-            at = min(offset if offset is not None else 1, len(self.sent))
-            self.sent.insert(at, ("summary", self.builder.compaction(summary)))
-
-
 class V0:
     """`extensions`: recalled knowledge reaches the model. Evaluation runs switch that off; their usage shows it."""
 
     def __init__(self, builder: Builder, model: str | None = None, extensions: bool = True) -> None:
-        self.builder, self.log, self.model = builder, _Log(builder, model), model
+        self.builder, self.log, self.model = builder, EventLog(builder, model), model
         self.extensions = extensions
         self.spoken: set[str] = set()
         self.call_of: dict[Any, str] = {}
@@ -218,7 +149,7 @@ class V0:
     def _message(self, event: dict[str, Any]) -> None:
         text = as_str(as_dict(event.get("args")).get("content")) or as_str(event.get("message"))
         if event.get("source") == "agent":
-            self.log.begin(f"event-{event.get('id')}", model=self.model, times=_ended(event))
+            self.log.begin(f"event-{event.get('id')}", model=self.model, times=ended(event))
             self.log.produced.append((event.get("id"), self.builder.assistant(text)))
             self.log.close()
             return
@@ -239,7 +170,7 @@ class V0:
         facts = {
             "model": opt_str(response.get("model")) or self.model,
             "usage": usage_of(response.get("usage")),
-            "times": _ended(event),
+            "times": ended(event),
             "finish_reason": opt_str(
                 as_dict(next(iter(dicts(response.get("choices"))), {})).get("finish_reason")
             ),
@@ -261,7 +192,7 @@ class V0:
         kept = {
             k: v for k, v in args.items() if k not in ("thought", "content", "confirmation_state", "hidden")
         }
-        self.log.begin(f"event-{event.get('id')}", model=self.model, times=_ended(event))
+        self.log.begin(f"event-{event.get('id')}", model=self.model, times=ended(event))
         if thought:
             self.log.produced.append((event.get("id"), self.builder.assistant(thought)))
         call = self.builder.call(_own_id(event.get("id")), as_str(event.get("action")), kept)
@@ -312,106 +243,8 @@ class V0:
         self.log.condense(forgotten, args.get("summary"), as_int(args.get("summary_offset")))
 
 
-class V1:
-    def __init__(self, builder: Builder) -> None:
-        self.builder, self.log = builder, _Log(builder)
-
-    def write(self, events: list[dict[str, Any]]) -> None:
-        self.builder.describe(agent="openhands")
-        for event in events:
-            self._event(as_str(event.get("kind")), event)
-        self.log.close()
-        self.builder.warn("V1 events carry no usage; token counts are estimates")
-
-    def _event(self, kind: str, event: dict[str, Any]) -> None:
-        key = event.get("id")
-        if kind == "SystemPromptEvent":
-            prompt = event.get("system_prompt")
-            self.log.said(key, self.builder.system(as_str(as_dict(prompt).get("text")) or as_text(prompt)))
-            self.log.tool_set = self.builder.tools(tool_schemas(event.get("tools")))
-            self.builder.fidelity(system="recorded", tools="recorded" if self.log.tool_set else "absent")
-        elif kind == "MessageEvent":
-            self._message(key, event, as_dict(event.get("llm_message")))
-        elif kind == "ActionEvent":
-            self._action(key, event)
-        elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
-            self._observation(key, kind, event)
-        elif kind == "Condensation":
-            forgotten = {k for k in as_list(event.get("forgotten_event_ids")) if isinstance(k, str | int)}
-            self.log.condense(forgotten, event.get("summary"), as_int(event.get("summary_offset")))
-        else:
-            self.builder.opaque(event)
-
-    def _message(self, key: Any, event: dict[str, Any], message: dict[str, Any]) -> None:
-        text = _joined(message.get("content"))
-        if event.get("source") == "agent" or message.get("role") == "assistant":
-            self.log.begin(as_str(event.get("llm_response_id")) or f"event-{key}", times=_ended(event))
-            if isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]:
-                self.log.produced.append((key, self.builder.reasoning(message["reasoning_content"])))
-            self.log.produced.append((key, self.builder.assistant(text)))
-            self.log.close()
-            return
-        self.log.close()
-        extended = _joined(event.get("extended_content"))
-        self.log.said(key, self.builder.user(f"{text}\n{extended}" if extended else text))
-
-    def _action(self, key: Any, event: dict[str, Any]) -> None:
-        self.log.begin(as_str(event.get("llm_response_id")) or f"event-{key}", times=_ended(event))
-        if not any(item for _, item in self.log.produced):
-            self._said_before_the_call(key, event)
-        call = as_dict(event.get("tool_call"))
-        function = as_dict(call.get("function")) or call
-        arguments = function.get("arguments", as_dict(event.get("action")))
-        call_id = as_str(event.get("tool_call_id")) or as_str(call.get("id"))
-        name = as_str(event.get("tool_name")) or as_str(function.get("name"))
-        self.log.produced.append((key, self.builder.call(call_id, name, arguments)))
-
-    def _said_before_the_call(self, key: Any, event: dict[str, Any]) -> None:
-        """Thinking and text come with the first action of a response."""
-        blocks = dicts(event.get("thinking_blocks"))
-        reasoning = as_str(event.get("reasoning_content")) or "".join(
-            as_str(b.get("thinking")) for b in blocks
-        )
-        opaque = event.get("responses_reasoning_item") or event.get("reasoning_details") or blocks or None
-        if reasoning or opaque:
-            self.log.produced.append((key, self.builder.reasoning(reasoning, opaque)))
-        if text := _joined(event.get("thought")):
-            self.log.produced.append((key, self.builder.assistant(text)))
-
-    def _observation(self, key: Any, kind: str, event: dict[str, Any]) -> None:
-        observation = as_dict(event.get("observation"))
-        text = {
-            "AgentErrorEvent": as_str(event.get("error")),
-            "UserRejectObservation": as_str(event.get("rejection_reason")),
-        }.get(kind) or _joined(
-            observation.get("content", observation.get("output", event.get("observation")))
-        )
-        code = as_int(observation.get("exit_code", as_dict(observation.get("metadata")).get("exit_code")))
-        failed = (
-            kind != "ObservationEvent" or observation.get("is_error") is True or code not in (None, 0, -1)
-        )
-        call_id = as_str(event.get("tool_call_id"))
-        item = self.builder.result(call_id, text, is_error=failed, name=opt_str(event.get("tool_name")))
-        call = self.builder.call_item(call_id)
-        if call is not None:
-            self.builder.tool_run(call, item, ended=epoch(event.get("timestamp")), exit_code=code)
-        self.log.said(key, item)
-
-
 def _own_id(event: Any) -> str:
     return f"event_{event}"
-
-
-def _joined(value: Any) -> str:
-    """Text of content parts; other values as JSON."""
-    if isinstance(value, list):
-        return "".join(as_str(part.get("text")) if "text" in part else "" for part in dicts(value))
-    return as_text(value)
-
-
-def _ended(event: dict[str, Any]) -> Times | None:
-    at = epoch(event.get("timestamp"))
-    return Times(ended=at) if at else None
 
 
 def _rendered(event: dict[str, Any]) -> str:

@@ -1,0 +1,60 @@
+"""What both generations of OpenHands event logs share: events as they reached the model, grouped into replies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.values import as_str, as_text, dicts, epoch
+from replayer.traces.schema import Times
+
+
+class EventLog:
+    """Events as they reached the model, by event id, so that a condensation can take some out."""
+
+    def __init__(self, builder: Builder, model: str | None = None) -> None:
+        self.builder = builder
+        self.model = model
+        self.sent: list[tuple[Any, int]] = []
+        self.tool_set: str | None = None
+        self.open: str | None = None
+        self.produced: list[tuple[Any, int]] = []
+        self.late: list[tuple[Any, int]] = []
+        self.facts: dict[str, Any] = {}
+
+    def begin(self, response: str, **facts: Any) -> None:
+        """Opens the reply of a response unless it is open already."""
+        if self.open != response:
+            self.close()
+            self.open, self.facts = response, facts
+
+    def close(self) -> None:
+        if self.open is not None and self.produced:
+            items = [item for _, item in self.produced]
+            context = [item for _, item in self.sent]
+            self.builder.turn(context, items, tool_set=self.tool_set, **self.facts)
+        self.sent += self.produced + self.late
+        self.open, self.produced, self.late, self.facts = None, [], [], {}
+
+    def said(self, event: Any, item: int) -> None:
+        """Something that the model gets: a message or a result."""
+        (self.late if self.open is not None else self.sent).append((event, item))
+
+    def condense(self, forgotten: set[Any], summary: Any, offset: int | None) -> None:
+        self.close()
+        self.sent = [pair for pair in self.sent if pair[0] not in forgotten]
+        if isinstance(summary, str) and summary:
+            at = min(offset if offset is not None else 1, len(self.sent))
+            self.sent.insert(at, ("summary", self.builder.compaction(summary)))
+
+
+def joined(value: Any) -> str:
+    """Text of content parts; other values as JSON."""
+    if isinstance(value, list):
+        return "".join(as_str(part.get("text")) if "text" in part else "" for part in dicts(value))
+    return as_text(value)
+
+
+def ended(event: dict[str, Any]) -> Times | None:
+    at = epoch(event.get("timestamp"))
+    return Times(ended=at) if at else None

@@ -1,0 +1,141 @@
+"""OpenHands V1 events (software-agent-sdk): a list or a folder of events.
+
+A reply is all actions of one `llm_response_id`. Projection P: texts, reasoning with its provider's form, calls with
+exact argument text, results and errors, condensations; other events become opaque. There is no usage in the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from replayer.traces.chat import tool_schemas
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.openhands_log import EventLog, ended, joined
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import (
+    as_dict,
+    as_int,
+    as_list,
+    as_str,
+    as_text,
+    dicts,
+    epoch,
+    opt_str,
+)
+from replayer.traces.schema import Fidelity
+
+
+class OpenHandsV1:
+    format: ClassVar[str] = "openhands-v1"
+    fidelity: ClassVar[Fidelity] = Fidelity(
+        text="recorded", arguments="recorded", timing="recorded", boundaries="recorded"
+    )
+    experimental: ClassVar[bool] = True
+
+    def matches(self, probe: Probe) -> bool:
+        return any(_is_v1(record) for record in _v1_events(probe)[:8])
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        document = probe.document
+        events = _v1_list(document) or [as_dict(record) for _, record in probe.records()]
+        yield Session(lambda builder: V1(builder).write(events))
+
+
+def _is_v1(record: Any) -> bool:
+    return as_str(as_dict(record).get("kind")).endswith(("Event", "Condensation")) and "source" in as_dict(
+        record
+    )
+
+
+def _v1_list(document: Any) -> list[dict[str, Any]]:
+    return dicts(document) or dicts(as_dict(document).get("events"))
+
+
+def _v1_events(probe: Probe) -> list[Any]:
+    return _v1_list(probe.document) or probe.head
+
+
+class V1:
+    def __init__(self, builder: Builder) -> None:
+        self.builder, self.log = builder, EventLog(builder)
+
+    def write(self, events: list[dict[str, Any]]) -> None:
+        self.builder.describe(agent="openhands")
+        for event in events:
+            self._event(as_str(event.get("kind")), event)
+        self.log.close()
+        self.builder.warn("V1 events carry no usage; token counts are estimates")
+
+    def _event(self, kind: str, event: dict[str, Any]) -> None:
+        key = event.get("id")
+        if kind == "SystemPromptEvent":
+            prompt = event.get("system_prompt")
+            self.log.said(key, self.builder.system(as_str(as_dict(prompt).get("text")) or as_text(prompt)))
+            self.log.tool_set = self.builder.tools(tool_schemas(event.get("tools")))
+            self.builder.fidelity(system="recorded", tools="recorded" if self.log.tool_set else "absent")
+        elif kind == "MessageEvent":
+            self._message(key, event, as_dict(event.get("llm_message")))
+        elif kind == "ActionEvent":
+            self._action(key, event)
+        elif kind in ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation"):
+            self._observation(key, kind, event)
+        elif kind == "Condensation":
+            forgotten = {k for k in as_list(event.get("forgotten_event_ids")) if isinstance(k, str | int)}
+            self.log.condense(forgotten, event.get("summary"), as_int(event.get("summary_offset")))
+        else:
+            self.builder.opaque(event)
+
+    def _message(self, key: Any, event: dict[str, Any], message: dict[str, Any]) -> None:
+        text = joined(message.get("content"))
+        if event.get("source") == "agent" or message.get("role") == "assistant":
+            self.log.begin(as_str(event.get("llm_response_id")) or f"event-{key}", times=ended(event))
+            if isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]:
+                self.log.produced.append((key, self.builder.reasoning(message["reasoning_content"])))
+            self.log.produced.append((key, self.builder.assistant(text)))
+            self.log.close()
+            return
+        self.log.close()
+        extended = joined(event.get("extended_content"))
+        self.log.said(key, self.builder.user(f"{text}\n{extended}" if extended else text))
+
+    def _action(self, key: Any, event: dict[str, Any]) -> None:
+        self.log.begin(as_str(event.get("llm_response_id")) or f"event-{key}", times=ended(event))
+        if not any(item for _, item in self.log.produced):
+            self._said_before_the_call(key, event)
+        call = as_dict(event.get("tool_call"))
+        function = as_dict(call.get("function")) or call
+        arguments = function.get("arguments", as_dict(event.get("action")))
+        call_id = as_str(event.get("tool_call_id")) or as_str(call.get("id"))
+        name = as_str(event.get("tool_name")) or as_str(function.get("name"))
+        self.log.produced.append((key, self.builder.call(call_id, name, arguments)))
+
+    def _said_before_the_call(self, key: Any, event: dict[str, Any]) -> None:
+        """Thinking and text come with the first action of a response."""
+        blocks = dicts(event.get("thinking_blocks"))
+        reasoning = as_str(event.get("reasoning_content")) or "".join(
+            as_str(b.get("thinking")) for b in blocks
+        )
+        opaque = event.get("responses_reasoning_item") or event.get("reasoning_details") or blocks or None
+        if reasoning or opaque:
+            self.log.produced.append((key, self.builder.reasoning(reasoning, opaque)))
+        if text := joined(event.get("thought")):
+            self.log.produced.append((key, self.builder.assistant(text)))
+
+    def _observation(self, key: Any, kind: str, event: dict[str, Any]) -> None:
+        observation = as_dict(event.get("observation"))
+        text = {
+            "AgentErrorEvent": as_str(event.get("error")),
+            "UserRejectObservation": as_str(event.get("rejection_reason")),
+        }.get(kind) or joined(observation.get("content", observation.get("output", event.get("observation"))))
+        code = as_int(observation.get("exit_code", as_dict(observation.get("metadata")).get("exit_code")))
+        failed = (
+            kind != "ObservationEvent" or observation.get("is_error") is True or code not in (None, 0, -1)
+        )
+        call_id = as_str(event.get("tool_call_id"))
+        item = self.builder.result(call_id, text, is_error=failed, name=opt_str(event.get("tool_name")))
+        call = self.builder.call_item(call_id)
+        if call is not None:
+            self.builder.tool_run(call, item, ended=epoch(event.get("timestamp")), exit_code=code)
+        self.log.said(key, item)
