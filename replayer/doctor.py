@@ -44,6 +44,10 @@ ADVICE: dict[tuple[str, str], str] = {
         "vllm",
         "cache_reset",
     ): "its prefix cache cannot be emptied: start vLLM with VLLM_SERVER_DEV_MODE=1 (never in production)",
+    ("vllm", "per_request_metrics"): (
+        "acceptance is not told per reply: start vLLM with --enable-per-request-metrics "
+        "--per-request-spec-decode-metrics detailed (0.32)"
+    ),
     ("vllm", "prefix_caching"): "prefix caching is off: start vLLM with --enable-prefix-caching",
     ("sglang", "cached_tokens"): "usage does not tell cached tokens: start SGLang with --enable-cache-report",
     ("sglang", "tools"): "tool calls are not parsed: start SGLang with --tool-call-parser NAME",
@@ -132,6 +136,8 @@ async def examine(
 
 
 def advice_for(facts: EngineFacts, features: dict[str, Tristate]) -> list[str]:
+    if features.get("speculation") != "yes":  # only then do they tell what nothing else does
+        features = {name: state for name, state in features.items() if name != "per_request_metrics"}
     kind = "llamacpp" if facts.kind == "ik_llama" else facts.kind
     return [
         ADVICE[kind, name] for name, state in features.items() if state == "no" and (kind, name) in ADVICE
@@ -155,6 +161,7 @@ async def _ask(found: Diagnosis, engine: Engine, client: WireClient, model: str)
         return
     found.features["usage"] = "yes" if first.usage else "no"
     found.features["done"] = "yes" if first.done else "no"
+    found.features["per_request_metrics"] = "yes" if {"metrics", "timings"} & first.extra.keys() else "no"
     tools = await client.chat(_request(model, ASK_FOR_CALL, max_tokens=64, tools=[TOOL], tool_choice="auto"))
     found.features["tools"] = tools_of(tools, found.features.get("tools", "unknown"))
     result = await probe_prefix_cache(_probe_chat(engine, client, model))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+import textwrap
 from dataclasses import fields
 from typing import Any, get_args
 
+from replayer.engines.simulated.faults import CLASSES
 from replayer.engines.simulated.serve import serve
 from replayer.engines.simulated.spec import SimulatedKind, SimulatedSpec
 from replayer.traces.library import find
@@ -22,6 +24,9 @@ class Command:
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.epilog = "fault classes:\n" + textwrap.fill(
+            ", ".join(sorted(CLASSES)), 100, initial_indent="  ", subsequent_indent="  "
+        )
         add = parser.add_argument
         add("--host", default="127.0.0.1")
         add("--port", type=int, default=8000, help="0 picks a free one (default: %(default)s)")

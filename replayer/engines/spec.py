@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from replayer.engines.base import EngineKind
+from replayer.engines.sampling import FIELDS
 from replayer.errors import PlanError
 from replayer.suggest import nearest
 
@@ -75,7 +77,16 @@ def _place(
     elif key in launch_options(launch):
         _add(parts["options"], key, value(raw) if key != "fault" else _unquote(raw))
     else:
+        _refuse_misspelt(key, launch)
         parts["sampling"][key.removeprefix("sampling.")] = value(raw)
+
+
+def _refuse_misspelt(key: str, launch: LaunchKind | None) -> None:
+    """A key of an engine that we start, which is no sampling field of any kind but nearly one of its settings."""
+    known = {name for fields in FIELDS.values() for name in fields}
+    near = get_close_matches(key, sorted(launch_options(launch)), n=1, cutoff=0.8)
+    if near and key not in known and not key.startswith("sampling."):
+        raise PlanError(f"a {launch} engine has no setting {key!r}; did you mean {near[0]!r}?")
 
 
 def _add(options: dict[str, Any], key: str, item: Any) -> None:

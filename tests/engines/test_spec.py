@@ -44,6 +44,7 @@ def test_an_embedded_engine_takes_its_own_settings():
         ("a=http://h,kind=vlm", "did you mean 'vllm'"),
         ("a=http://h,stop=[1", "not closed"),
         ("a=http://h,temperature", "is not key=value"),
+        ("a=simulated,tok_ss=3", "did you mean 'tok_s'"),
     ],
 )
 def test_a_wrong_spec_is_told_in_one_sentence(text, words):

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from replayer.engines.simulated.http import Exchange
+from replayer.errors import PlanError
 
 _SUFFIXES = {
     ".sse": "text/event-stream; charset=utf-8",
@@ -46,13 +47,20 @@ class Playback:
     def __init__(self, folder: str, kind: str) -> None:
         self._by_body: dict[bytes, Recorded] = {}
         self._by_path: dict[str, list[Recorded]] = {}
-        for path in sorted(Path(folder).iterdir(), key=_order):
+        try:
+            files = sorted(Path(folder).iterdir(), key=_order)
+        except OSError as error:
+            raise PlanError(f"captures {folder}: cannot be read ({error.strerror})") from None
+        for path in files:
             if ".response." in path.name:
                 self._add(path, kind)
             elif path.suffix == ".txt" and path.read_bytes().startswith(b"HTTP/1."):
                 self._by_path.setdefault(_get_path(path.stem), []).append(
                     Recorded(200, "", path.read_bytes(), True)
                 )
+
+        if not self._by_body and not self._by_path:
+            raise PlanError(f"captures {folder}: no NAME.response.* file in it")
 
     async def answer(self, exchange: Exchange) -> None:
         recorded = self._find(exchange)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import resource
 import signal
 from collections.abc import Callable
@@ -22,7 +23,10 @@ async def serve(spec: SimulatedSpec, host: str, port: int, ready: Callable[[int]
     try:
         server, port = await simulator.listen(host, port)
     except OSError as error:
-        raise EngineUnavailable(f"cannot listen on {host}:{port}: {error.strerror}") from None
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise EngineUnavailable(
+            f"cannot listen on {host}:{port} ({reason.lower()}); choose another --port"
+        ) from None
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):

@@ -17,6 +17,21 @@ BLOCK_SIZES: dict[str, int] = {"vllm": 16, "sglang": 1, "trtllm": 32, "llamacpp"
 """Tokens per cache block that each kind uses by default on a GPU (llama.cpp reuses single tokens)."""
 
 _LISTS = {"trace", "fault", "lora"}
+_NUMBERS: dict[str, tuple[bool, float]] = {
+    "tok_s": (False, 0.001),
+    "prefill_tok_s": (False, 0.001),
+    "ttft_ms": (False, 0),
+    "band_seconds": (False, 0.001),
+    "metrics_delay": (False, 0),
+    "seed": (True, 0),
+    "chunk_tokens": (True, 1),
+    "block_size": (True, 1),
+    "pool_tokens": (True, 0),
+    "context_length": (True, 1),
+    "draft_tokens": (True, 0),
+    "slots": (True, 1),
+}
+"""Setting -> whether it is a whole number, and its least value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +125,18 @@ def _check(spec: SimulatedSpec) -> None:
         raise PlanError(
             f"a simulated engine imitates {', '.join(get_args(SimulatedKind))}, not {spec.kind!r}"
         )
-    for name in ("tok_s", "prefill_tok_s", "ttft_ms", "pool_tokens", "context_length", "chunk_tokens"):
+    for name, (whole, least) in _NUMBERS.items():
         value = getattr(spec, name)
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-            raise PlanError(f"simulated engine: {name} must be a positive number, not {value!r}")
+        if value is not None and not _is_number(value, whole, least):
+            what = "a whole number" if whole else "a number"
+            raise PlanError(f"simulated engine: {name} must be {what} of at least {least}, not {value!r}")
     if not all(0 <= share <= 1 for share in spec.acceptance) or not spec.acceptance:
         raise PlanError("simulated engine: acceptance must lie between 0 and 1")
     for fault in spec.fault:
         parse_fault(fault)
+
+
+def _is_number(value: object, whole: bool, least: float) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        return False
+    return value >= least

@@ -4,6 +4,7 @@ import httpx
 import openai
 import pytest
 
+from replayer.cli import main
 from replayer.engines.simulated import SimulatedSpec
 from replayer.errors import PlanError
 
@@ -103,8 +104,25 @@ async def test_reset_and_tokenize(start):
         ({"fault": "collapse@3"}, "from 0 to 1"),
         ({"tok_ss": 3}, "did you mean 'tok_s'"),
         ({"kind": "tgi"}, "imitates vllm"),
+        ({"slots": "x"}, "a whole number of at least 1"),
+        ({"tok_s": -3}, "a number of at least"),
+        ({"acceptance": 2}, "between 0 and 1"),
     ],
 )
 def test_bad_settings_are_named_with_the_nearest_right_one(options, words):
     with pytest.raises(PlanError, match=words):
         SimulatedSpec.from_options(options)
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "words"),
+    [
+        (["--captures", "/nonexistent"], 2, "cannot be read"),
+        (["--trace", "fix-failing-tset"], 2, "did you mean fix-failing-test"),
+        (["--fault", "colapse"], 2, "did you mean 'collapse'"),
+    ],
+)
+def test_the_command_refuses_in_one_sentence(capsys, flags, code, words):
+    assert main(["simulate", "--port", "0", *flags]) == code
+    told = capsys.readouterr().err
+    assert words in told and told.count("\n") == 1
