@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
@@ -101,10 +102,16 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
         raise TraceError(f"{target.parent}: cannot be written ({error.strerror or error})") from None
     with TraceWriter(target, header) as writer:
         builder = Builder(writer)
+        # An importer makes many lasting objects and no cycles: collecting them cost 8 % of a Claude Code import.
+        collecting = gc.isenabled()
+        gc.disable()
         try:
             session.write(builder)
         except _ODD_FORM as error:
             raise _broken(importer, probe, error) from error
+        finally:
+            if collecting:
+                gc.enable()
         warnings = _warnings(importer, probe, builder)
         if warnings and importer.format != "replayer":
             writer.header = replace(writer.header, meta={**writer.header.meta, "warnings": warnings})

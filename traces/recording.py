@@ -67,7 +67,11 @@ class Recording:
         """Takes one exchange whose last byte has passed."""
         request = self._request(passed.request)
         if passed.path.endswith("/chat/completions") and isinstance(request, dict) and is_request(request):
-            self._chat(passed, request)
+            try:
+                self._chat(passed, request)
+            except (TypeError, ValueError, KeyError, AttributeError, IndexError):
+                # A request of an unknown form must neither end the proxy nor be lost.
+                self._pass(passed, request)
         elif passed.path.endswith(RAW_PATHS) or passed.path.endswith("/chat/completions"):
             self._pass(passed, request)
 

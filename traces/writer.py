@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -210,8 +211,7 @@ class TraceWriter:
             first = FrameWriter(out)
             first.write(head)
             first.flush()
-        self._file.seek(0)
-        shutil.copyfileobj(self._file, out, 1 << 20)
+        _copy(self._file, out)
         if self._frames is not None:
             out.write(seek_table(first.sizes + self._frames.sizes))
 
@@ -225,3 +225,20 @@ def _spool(path: Path) -> BinaryIO:
     if path.is_dir():
         raise IsADirectoryError(0, "is a directory")
     return tempfile.TemporaryFile(dir=path.parent)
+
+
+def _copy(source: BinaryIO, out: BinaryIO) -> None:
+    """Appends a whole file to another, within the kernel where that can."""
+    source.flush()
+    out.flush()
+    source.seek(0)
+    if hasattr(os, "copy_file_range"):
+        try:
+            while os.copy_file_range(source.fileno(), out.fileno(), 1 << 30):
+                pass
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
+                raise
+            source.seek(os.lseek(source.fileno(), 0, os.SEEK_CUR))
+    shutil.copyfileobj(source, out, 1 << 20)
+    out.seek(0, os.SEEK_END)

@@ -106,9 +106,7 @@ def test_zed_contexts_keep_completion_order_and_drop_cancelled_calls(tmp_path: P
         assert trace.header.workspace == {
             "roots": [{"path": "/p", "remote": "r", "commit": "abc", "branch": None, "diff": "+x"}]
         }
-        assert [turn.usage and turn.usage.prompt_tokens for turn in trace.turns] == [None, 900, 1000] or [
-            turn.usage and turn.usage.prompt_tokens for turn in trace.turns
-        ] == [900, 900, 1000]
+        assert [turn.usage and turn.usage.prompt_tokens for turn in trace.turns] == [None, 900, 1000]
 
 
 def test_zed_starts_from_the_summary_after_a_compaction(tmp_path: Path) -> None:
@@ -125,10 +123,7 @@ def test_claude_contexts_follow_the_graph(tmp_path: Path) -> None:
         by_thread = [turn.thread for turn in trace.turns]
         contexts = _contexts(trace)
         first = ["user Tidy up", "reasoning Look first", "call t1", "call t2", "result t1", "result t2"]
-        assert by_thread == ["main", "main", "main", "main", "ag1"] or sorted(by_thread) == [
-            "ag1",
-            *["main"] * 4,
-        ]
+        assert sorted(by_thread) == ["ag1", *["main"] * 4]
         main = [c for c, name in zip(contexts, by_thread, strict=True) if name == "main"]
         assert main[0] == ["user Tidy up"]
         assert main[1] == first

@@ -130,7 +130,7 @@ class _Thread:
             elif "User" in as_dict(message):
                 user_id = self._user(as_dict(message["User"]))
             elif "Agent" in as_dict(message):
-                last = not any("Agent" in as_dict(m) for m in messages[number + 1 : number + 2])
+                last = _is_last_of_its_question(messages[number + 1 :])
                 self._agent(as_dict(message["Agent"]), self.usage.get(user_id or "") if last else None)
             elif "Compaction" in as_dict(message):
                 self._compaction(message["Compaction"])
@@ -213,6 +213,16 @@ class _Thread:
                 break
             kept.insert(0, item)
         self.context = [self.builder.compaction(COMPACTED + summary), *kept]
+
+
+def _is_last_of_its_question(later: list[Any]) -> bool:
+    """Zed keeps one usage per user message: that of the last request it led to."""
+    for message in map(as_dict, later):
+        if "Agent" in message:
+            return False
+        if "User" in message:
+            return True
+    return True
 
 
 def tool_use(builder: Builder, call: dict[str, Any]) -> int:
