@@ -48,8 +48,10 @@ class Tools:
         """Test the isolation before the first request. Raises MissingPartError where it must be there and is not."""
         if self._plan.tools == "recorded":
             return
-        self.grade = probe()
+        self.grade = probe(self._plan.sandbox)
         if self.enabled:
+            if self.grade.grade != "full":
+                warn(f"calls are executed with weaker isolation than usual: grade {self.grade.grade}")
             return
         reason = self.grade.reason or "its self-test failed"
         if self._plan.tools == "sandbox":
@@ -68,7 +70,9 @@ class Tools:
         if kit is None:
             return None
         found = await asyncio.to_thread(self._prepare, trace)
-        sandbox = await Sandbox.start(found.workspace, environment=found.environment)
+        sandbox = await Sandbox.start(
+            found.workspace, environment=found.environment, backend=self._plan.sandbox
+        )
         return Executor(sandbox, kit, _path_map(self._plan, history))
 
     def recorded(self, trace: str, executor: Executor) -> RecordedTools:

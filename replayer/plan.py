@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from replayer.errors import PlanError
 
 Mode = Literal["recorded", "live"]
+SandboxName = Literal["auto", "bubblewrap", "landlock", "container"]
 ToolMode = Literal["recorded", "sandbox", "matched"]
 Order = Literal["parallel", "sequential", "interleaved"]
 
@@ -83,6 +84,8 @@ class Plan(_Strict):
     lane: tuple[LanePlan, ...] = ()
     mode: Mode = "recorded"
     tools: ToolMode = "recorded"
+    sandbox: SandboxName = "auto"
+    """Which isolation executes calls; weaker ones than `auto` are never chosen by themselves."""
     repeat: int = Field(default=1, ge=1)
     concurrency: int = Field(default=1, ge=1)
     """Cells in flight per lane."""

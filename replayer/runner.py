@@ -192,6 +192,7 @@ def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
             "platform": platform.platform(),
             "machine": platform.machine(),
             "cpus": os.cpu_count(),
+            "sandbox": run.tools.grade.grade if run.tools.grade else None,
         },
     )
 

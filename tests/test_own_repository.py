@@ -105,3 +105,19 @@ def test_a_session_of_no_known_agent_is_not_replayed_as_if_its_calls_had_run(
     )  # fmt: skip
     assert done.returncode == 2
     assert "its tools belong to no agent that replayer knows" in done.stderr
+
+
+def test_a_weaker_isolation_is_had_by_name_and_is_said(tmp_path: Path, repository: Path) -> None:
+    source = session(tmp_path / "s.jsonl")
+    replayer("import", source, "-o", tmp_path / "traces")
+    (trace,) = (tmp_path / "traces").iterdir()
+    done = replayer(
+        "run", "--trace", trace, "--engine", "a=simulated", "--tools", "sandbox", "--sandbox", "landlock",
+        "--workspace", f"{repository}@HEAD", "--max-turns", "4", "--out", tmp_path / "run", "--plain",
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    events = list(read(tmp_path / "run"))
+    started = next(event for event in events if event.type == "run_started")
+    assert started.environment["sandbox"] == "landlock"
+    assert any(event.type == "warning" and "weaker isolation" in event.message for event in events)
+    assert [event.outcome for event in events if isinstance(event, ToolRunFinished)] == ["ok"] * 4

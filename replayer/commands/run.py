@@ -81,6 +81,11 @@ def add_plan_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialect", metavar="D", help="how messages are written: openai-verbatim, zed, claude-code, codex"
     )
+    parser.add_argument(
+        "--sandbox",
+        choices=["auto", "bubblewrap", "landlock", "container"],
+        help="which isolation; weaker ones than auto are never chosen by themselves (docs/sandbox.md)",
+    )
     parser.add_argument("--workspace", metavar="DIR[@COMMIT]", help="repository for the sandbox")
     parser.add_argument(
         "--map", action="append", default=None, metavar="A=B", help="recorded path A is B in the sandbox"
@@ -127,7 +132,7 @@ def add_view_flags(parser: argparse.ArgumentParser) -> None:
 
 
 _FLAGS = (
-    "mode", "tools", "repeat", "concurrency", "order", "max_turns", "max_tokens", "timing", "profile",
+    "mode", "tools", "sandbox", "repeat", "concurrency", "order", "max_turns", "max_tokens", "timing", "profile",
     "dialect", "workspace", "transform", "seed", "aa", "stop_when_decided", "fail_if",
     "differential",
 )  # fmt: skip

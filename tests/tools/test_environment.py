@@ -89,3 +89,11 @@ def test_what_cannot_be_built_is_one_sentence_and_leaves_nothing(shelf):
     with pytest.raises(MissingPartError, match=r"needs /usr/bin/python2\.4"):
         prepare(Wanted("e", (), "2.4"))
     assert sorted(shelf.iterdir()) == before
+
+
+@pytest.mark.sandbox
+async def test_a_weaker_isolation_has_the_packages_too(shelf):
+    made = prepare(Wanted("greeting", ("greeter==1.0",)))
+    async with await Sandbox.start(Workspace.empty(), environment=made, backend="landlock") as box:
+        ran = await box.run(["python", "-c", "import greeter; greeter.main()"])
+    assert ran.output == "hello from greeter\n"

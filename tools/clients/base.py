@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from replayer.tools.sandbox.sandbox import Found, Matches, Sandbox, Texts
 from replayer.tools.sandbox.types import FileError, Ran
+from replayer.tools.sandbox.workspace import ROOT
 
 MOST_COMPARED_LINES = 6000
 """difflib takes quadratic time on lines that a model chose badly."""
@@ -73,10 +74,13 @@ class Box:
 
     def __init__(self, sandbox: Sandbox, path_map: Mapping[str, str]) -> None:
         self.sandbox = sandbox
-        self.path_map = path_map
-        alternatives = "|".join(re.escape(old) for old in sorted(path_map, key=len, reverse=True))
-        self._mapped = re.compile(rf"(?<![\w./-])({alternatives})(?=/|[^\w.-]|$)") if path_map else None
-        self._back = next(((new, old) for old, new in path_map.items() if old.startswith("/")), None)
+        self.path_map = {old: rooted(new, sandbox.root) for old, new in path_map.items()}
+        if sandbox.root != ROOT:
+            # A weaker isolation has no place of its own: its workspace lies somewhere on the host.
+            self.path_map.setdefault(ROOT, sandbox.root)
+        alternatives = "|".join(re.escape(old) for old in sorted(self.path_map, key=len, reverse=True))
+        self._mapped = re.compile(rf"(?<![\w./-])({alternatives})(?=/|[^\w.-]|$)") if self.path_map else None
+        self._back = next(((new, old) for old, new in self.path_map.items() if old.startswith("/")), None)
 
     def inward(self, text: str) -> str:
         """Every path of the recording in a text as the sandbox has it."""
@@ -102,6 +106,12 @@ class Box:
 
     async def write(self, path: str, text: str) -> bool:
         return await self.sandbox.write_file(self.path(path), text.encode("utf-8", "surrogatepass"))
+
+
+def rooted(path: str, root: str) -> str:
+    """`/workspace` and what lies below it, as the sandbox at hand has it."""
+    inside = path == ROOT or path.startswith(f"{ROOT}/")
+    return root + path[len(ROOT) :] if inside else path
 
 
 class Client:

@@ -72,11 +72,12 @@ class Room:
     def descriptors(self) -> tuple[int, ...]:
         return self.socket, self.archive, self.base
 
-    def environment(self) -> dict[str, str]:
+    def environment(self, packages: str = GUEST_ENVIRONMENT) -> dict[str, str]:
+        """`packages` is where the guest sees its virtual environment."""
         if self.packages is None:
             return dict(ENVIRONMENT)
-        path = f"{GUEST_ENVIRONMENT}/bin:{ENVIRONMENT['PATH']}"
-        return {**ENVIRONMENT, "PATH": path, "VIRTUAL_ENV": GUEST_ENVIRONMENT}
+        path = f"{packages}/bin:{ENVIRONMENT['PATH']}"
+        return {**ENVIRONMENT, "PATH": path, "VIRTUAL_ENV": packages}
 
     def worker(
         self, python: str, root: str, tmpfs: Sequence[str], more: Mapping[str, Any] | None = None

@@ -63,7 +63,7 @@ class Landlock:
             stderr=subprocess.PIPE,
             pass_fds=room.descriptors,
             cwd=home.root,
-            env={**room.environment(), "HOME": str(home.path), "TMPDIR": str(home.path)},
+            env={**room.environment(str(room.packages)), "HOME": str(home.path), "TMPDIR": str(home.path)},
             start_new_session=True,
             **dropped(),
         )

@@ -30,7 +30,7 @@ class ThrowAway:
             stderr=subprocess.PIPE,
             pass_fds=room.descriptors,
             cwd=home.root,
-            env={**room.environment(), "HOME": str(home.path), "TMPDIR": str(home.path)},
+            env={**room.environment(str(room.packages)), "HOME": str(home.path), "TMPDIR": str(home.path)},
             start_new_session=True,
         )
         return Started(process, str(home.root), home)
