@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from replayer.errors import TraceError
 from replayer.history import RecordedHistory
 from replayer.traces.reader import Trace
 from replayer.traces.schema import TokenShape, Usage
+from replayer.transform import Transform
 
 _HOLDERS = ("request", "body")
 """Keys that a recorder puts around the request's body."""
@@ -32,6 +33,13 @@ class ChatRequest:
     usage: Usage | None = None
     scope: str = ""
     tokens: TokenShape | None = None
+
+
+def transformed(requests: Iterable[ChatRequest], transform: Transform) -> Iterator[ChatRequest]:
+    """Requests as a context manager rewrites them; each sees the original messages, as in a replay."""
+    for request in requests:
+        messages = transform([orjson.loads(message) for message in request.messages])
+        yield replace(request, messages=tuple(orjson.dumps(message) for message in messages))
 
 
 def read_requests(path: Path, dialect: str = "openai-verbatim") -> Iterator[ChatRequest]:

@@ -38,6 +38,11 @@ class PromptTokens:
         self._segments: dict[tuple[str, bytes], bytes] = {}
         self._bytes = 0
 
+    @property
+    def source(self) -> str:
+        """Where the counts come from, as it is shown."""
+        return self._tokenizer.name
+
     def prompt(self, messages: Sequence[bytes], tools: bytes = b"[]") -> list[bytes]:
         roles = [_role(message) for message in messages]
         segments: list[bytes] = []

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from replayer.compare import compare
+from replayer.prefix_figures import prefix_cache
 from replayer.signals.tool_reliability import fold
 from replayer.stats import quantile, wilson
 from replayer.steps import Attempt, StepFacts, bin_ms
@@ -128,25 +129,6 @@ def wasted_tokens(step: StepFacts) -> int:
     if step.collapse is None:
         return 0
     return int(step.collapse.get("wasted_chars", 0)) // 4
-
-
-def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
-    """Shares of prompt tokens: what could have been reused, and what the engine says was."""
-    known = [step for step in steps if step.cached_tokens is not None and step.prompt_tokens]
-    ideal = [step.prefix for step in steps if step.prefix and step.prefix.get("ideal_tokens") is not None]
-    causes = Counter(step.prefix["cause"] for step in steps if step.prefix and step.prefix.get("cause"))
-    return {
-        "ideal": _share(
-            sum(finding["ideal_tokens"] for finding in ideal),
-            sum(finding["prompt_tokens"] for finding in ideal),
-        ),
-        "reported": _share(
-            sum(step.cached_tokens or 0 for step in known), sum(step.prompt_tokens or 0 for step in known)
-        ),
-        "source": "usage" if known else None,
-        "cause": causes.most_common(1)[0][0] if causes else None if known else "not_reported",
-        "causes": dict(causes.most_common()),
-    }
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -18,6 +18,10 @@ from replayer.wire.types import Reply
 
 MAX_CONCURRENCY = 16
 """Above this the signal is off: every session's prompt would be held in its index."""
+_BACKOFF_METHODS = ("eagle", "mtp", "dflash")
+"""Drafters that need the last matched block's hidden states, so that vLLM computes it again (vLLM #52897); n-gram
+drafting takes nothing (captured: vLLM 0.21 and 0.32 reuse the same blocks with and without it)."""
+
 Messages = list[dict[str, Any]]
 
 
@@ -43,7 +47,7 @@ class PrefixWatch:
         self._reuse = PrefixReuse(
             block_size=facts.block_size,
             capacity_tokens=facts.kv_pool_tokens,
-            speculative_backoff=facts.features.get("speculation") == "yes",
+            speculative_backoff=backs_off(facts),
             token_source=source,
         )
 
@@ -118,6 +122,13 @@ class PrefixWatch:
         tokenizer = load_tokenizer(None, lambda _: None)
         self._local = PromptTokens(tokenizer)
         return tokenizer.name
+
+
+def backs_off(facts: EngineFacts) -> bool:
+    """Whether speculation takes one block of every match, by the method that the server names."""
+    speculation = facts.effective.get("speculation")
+    method = str(speculation.get("method", "")) if isinstance(speculation, dict) else ""
+    return facts.kind == "vllm" and any(name in method.lower() for name in _BACKOFF_METHODS)
 
 
 def _said(reply: Reply) -> str:

@@ -68,7 +68,7 @@ def load_tokenizer(spec: str | None, warn: Warn) -> Tokenizer:
     cannot be used and for an unknown name.
     """
     if spec is None:
-        return _at_hand()
+        return default_tokenizer()
     if spec == "characters":
         return Characters()
     if spec.endswith((".gguf", ".json")) or Path(spec).exists():
@@ -81,7 +81,7 @@ def load_tokenizer(spec: str | None, warn: Warn) -> Tokenizer:
         )
     encoding = _downloaded(spec)
     if encoding is None:
-        stand_in = _at_hand()
+        stand_in = default_tokenizer()
         warn(f"the encoding {spec} could not be fetched; counting with {stand_in.name} instead")
         return stand_in
     return Bpe(spec, encoding)
@@ -94,7 +94,7 @@ def _from_file(path: Path) -> Tokenizer:
     return Bpe(path.name, vocabulary.encoding, vocabulary.nfc)
 
 
-def _at_hand() -> Tokenizer:
+def default_tokenizer() -> Tokenizer:
     """The embedded engine's vocabulary where its model is on this machine, else characters."""
     path = local_model()
     return _from_file(path) if path else Characters()

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import orjson
 
-from replayer.chat_requests import read_requests
+from replayer.chat_requests import read_requests, transformed
 from replayer.prefix_report import PrefixReport, Settings, analyse, turn
 from replayer.signals.prefix_reuse.causes import PHRASES
 from replayer.tokenizers import load_tokenizer
 from replayer.traces import library
+from replayer.transform import load_transform
 
 _BAR = 40
 _PARTS = (("reused", "█", "32"), ("recomputed", "▓", "31"), ("new", "░", "90"))
@@ -51,13 +52,21 @@ class Command:
         parser.add_argument(
             "--dialect", default="openai-verbatim", metavar="D", help="which client writes a trace's requests"
         )
+        parser.add_argument(
+            "--transform",
+            metavar="M:F",
+            help="a context manager that rewrites the messages of each request first",
+        )
         parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
 
     def run(self, args: argparse.Namespace) -> int:
         tokenizer = load_tokenizer(args.tokenizer, _warn)
         path = library.find(args.file)
         settings = Settings(block_size=args.block_size, capacity=args.capacity, speculative=args.speculative)
-        report = analyse(read_requests(path, args.dialect), tokenizer, settings)
+        requests = read_requests(path, args.dialect)
+        if args.transform:
+            requests = transformed(requests, load_transform(args.transform))
+        report = analyse(requests, tokenizer, settings)
         if args.json:
             sys.stdout.buffer.write(orjson.dumps(report.as_dict()) + b"\n")
         else:

@@ -79,6 +79,15 @@ def test_a_shipped_trace_is_drawn_turn_by_turn() -> None:
     assert done.stdout.rstrip().splitlines()[-1].startswith("healthy")
 
 
+def test_a_context_manager_is_judged_by_what_it_sends(tmp_path: Path) -> None:
+    manager = "import sys,json; m=json.load(sys.stdin); m[1]['content']+=str(len(m)); json.dump(m,sys.stdout)"
+    report = json.loads(
+        prefix("fix-failing-test", "--json", "--transform", f'{sys.executable} -c "{manager}"').stdout
+    )
+    assert {(e["class"], e["message_index"]) for e in report["divergences"]} == {("message_rewritten", 1)}
+    assert len(report["divergences"]) == report["requests"] - 1
+
+
 def test_what_an_engine_reported_is_set_beside_the_ideal(tmp_path: Path) -> None:
     entries = [
         {

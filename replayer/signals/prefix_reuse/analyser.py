@@ -56,7 +56,7 @@ class PrefixReuse:
     ) -> None:
         self._block = block_size or 1
         self._backoff = speculative_backoff
-        self._source = token_source
+        self.token_source = token_source
         self._caches_last = caches_last
         self._index = RadixIndex()
         self._pool = Pool(self._index, self._block, capacity_tokens) if capacity_tokens else None
@@ -97,7 +97,7 @@ class PrefixReuse:
             previous=before.reuse.key if before else None,
             best=met.node.owner if met.depth else None,
             divergence=divergence,
-            token_source=self._source,
+            token_source=self.token_source,
         )
         self._keep(_Step(reuse, end))
         return reuse

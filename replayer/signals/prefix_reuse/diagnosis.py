@@ -20,6 +20,8 @@ class Report:
     usage: int | None = None
     metrics: int | None = None
     witness: Witness | None = None
+    prompt: int | None = None
+    """Prompt tokens as the engine counted them."""
 
     @property
     def cached(self) -> int | None:
@@ -72,7 +74,7 @@ class Diagnosis:
         most = step.ideal_by_block_size[1]
         own = step.ideal + step.evicted
         lost = most - own
-        if lost < max(_GRANULAR_TOKENS, _GRANULAR_SHARE * most):
+        if not _is_much(lost, most):
             return None
         detail = f"{most} tokens are shared, {own} of them in whole blocks of {self._block}"
         return Loss("block_granularity", lost, detail)
@@ -84,6 +86,8 @@ class Diagnosis:
         gap = step.ideal - cached
         if gap <= self._tolerance(step, cached):
             return None
+        if cached and gap == self._block:
+            return _one_block_less(gap, step)
         cause, detail = self._none_cached(step, report) if not cached else self._some_cached(step, gap)
         return Loss(cause, gap, detail)
 
@@ -109,6 +113,16 @@ class Diagnosis:
         return "eviction", "only a part of the shared prefix was still there"
 
 
+def _one_block_less(gap: int, step: StepReuse) -> Loss | None:
+    """What EAGLE and MTP drafters take in vLLM, also where nobody told of them."""
+    detail = "one block less than the shared prefix fills, as with speculation"
+    return Loss("block_granularity", gap, detail) if _is_much(gap, step.ideal) else None
+
+
+def _is_much(lost: int, whole: int) -> bool:
+    return lost >= max(_GRANULAR_TOKENS, _GRANULAR_SHARE * whole)
+
+
 def _eviction(step: StepReuse) -> Loss | None:
     return Loss("eviction", step.evicted, "the pool holds too few tokens") if step.evicted else None
 
@@ -125,6 +139,8 @@ def _unreported(step: StepReuse, report: Report) -> Loss | None:
 
 def _disagreements(step: StepReuse, report: Report) -> tuple[str, ...]:
     found = []
+    if report.prompt is not None and step.token_source == "engine" and report.prompt != step.prompt_tokens:
+        found.append(f"the engine counted {report.prompt} prompt tokens, {step.prompt_tokens} were rendered")
     if report.usage is not None and report.metrics is not None and report.usage != report.metrics:
         found.append(f"usage says {report.usage} cached tokens, the metrics counted {report.metrics}")
     cached = report.cached

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from replayer.signals.prefix_reuse.causes import Cause
@@ -71,6 +71,13 @@ class PrefixFinding:
     disagreements: tuple[str, ...] = ()
     """Sources that contradict each other; they are shown, never averaged."""
     token_source: str = "engine"
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PrefixFinding:
+        """The inverse of `as_dict`, for findings read from a journal; keys of another version are left out."""
+        known = {field.name for field in fields(cls)}
+        sizes = {int(size): n for size, n in data.get("ideal_by_block_size", {}).items()}
+        return cls(**{key: data[key] for key in data if key in known} | {"ideal_by_block_size": sizes})
 
     def as_dict(self) -> dict[str, Any]:
         data = asdict(self)

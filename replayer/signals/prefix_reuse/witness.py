@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from replayer.signals.prefix_reuse.finding import StepReuse, Witness
 
 _CLEAR = 2.0
 """How many times longer a full prefill must be than the ideal one before a time can tell them apart."""
+
+_MARGIN = 1.2
+"""How far from the middle, on a ratio scale, a time must lie."""
+
+_LEAST_NS = 100_000_000
+"""A shorter cold prefill is mostly fixed cost, which caching does not shorten."""
 
 
 class TtftWitness:
@@ -27,6 +35,7 @@ class TtftWitness:
         pace = self._ns / self._tokens
         cold = pace * step.prompt_tokens
         warm = pace * max(1, step.prompt_tokens - step.ideal)
-        if cold < _CLEAR * warm:
+        middle = math.sqrt(cold * warm)
+        if cold < _CLEAR * warm or cold < _LEAST_NS or middle / _MARGIN < ttft_ns < middle * _MARGIN:
             return None
-        return "cached" if ttft_ns * ttft_ns < cold * warm else "recomputed"
+        return "cached" if ttft_ns < middle else "recomputed"

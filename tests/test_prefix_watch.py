@@ -1,0 +1,77 @@
+"""Prefix reuse in whole runs against simulated engines: per step in the journal, per lane in the report."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from replayer.events import SignalFinding
+from replayer.journal import read
+
+
+def run(folder: Path, *engines: str, mode: str = "recorded", extra: tuple[str, ...] = ()) -> dict[str, Any]:
+    lanes = [word for engine in engines for word in ("--engine", engine)]
+    command = [sys.executable, "-m", "replayer", "run", "--trace", "fix-failing-test", *lanes, "--mode", mode]
+    done = subprocess.run(
+        [*command, *extra, "--out", str(folder), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=folder.parent,
+    )
+    report: dict[str, Any] = json.loads(done.stdout)
+    return {lane["lane"]: lane["prefix_cache"] for lane in report["lanes"]}
+
+
+def findings(folder: Path, lane: str) -> list[dict[str, Any]]:
+    events = [event for event in read(folder) if isinstance(event, SignalFinding)]
+    return [e.finding for e in events if e.signal == "prefix_reuse" and e.cell.startswith(f"{lane}/")]
+
+
+def test_every_step_has_its_ideal_and_what_was_reported(tmp_path: Path) -> None:
+    report = run(tmp_path / "run", "a=simulated", "b=simulated,kind=sglang,block_size=1")
+    for lane in "ab":
+        found = findings(tmp_path / "run", lane)
+        assert len(found) == 8
+        assert [f["gap"] for f in found] == [0] * 8
+        assert {f["cause"] for f in found} == {None}
+        assert {f["token_source"] for f in found} == {"engine"}
+        assert report[lane]["ideal"] == report[lane]["reported"] > 0.8
+        assert report[lane]["verdict"].startswith("healthy")
+    curve = report["a"]["curve"]
+    assert [point["step"] for point in curve] == list(range(8))
+    assert curve[0]["ideal"] == 0
+    assert curve[-1]["ideal"] > 0.9
+
+
+def test_what_is_not_reported_is_named(tmp_path: Path) -> None:
+    report = run(tmp_path / "run", "quiet=simulated,report_cached=false,report_metrics=false")["quiet"]
+    assert (report["reported"], report["source"], report["cause"]) == (None, None, "not_reported")
+    assert report["ideal"] > 0.8
+    assert "not report" in report["verdict"]
+
+
+def test_a_transform_that_rewrites_is_caught(tmp_path: Path) -> None:
+    """A context manager that writes the time into the system prompt of every request."""
+    Path(tmp_path, "manager.py").write_text(
+        "import itertools\n"
+        "minutes = itertools.count()\n"
+        "def stamp(messages):\n"
+        "    first = dict(messages[0], content=f'Now: 09:{next(minutes):02d}. ' + messages[0]['content'])\n"
+        "    return [first, *messages[1:]]\n"
+    )
+    report = run(tmp_path / "run", "a=simulated", extra=("--transform", "manager:stamp"))["a"]
+    assert report["cause"] == "clock_or_date"
+    assert report["verdict"].startswith("every request since turn 2 differs ")
+    assert "at message 0 (messages[0].content), offset " in report["verdict"]
+
+
+def test_live_sessions_reuse_what_was_generated(tmp_path: Path) -> None:
+    report = run(tmp_path / "run", "a=simulated,block_size=1", mode="live")["a"]
+    found = findings(tmp_path / "run", "a")
+    assert {f["gap"] for f in found} <= {0, -1, 1}
+    assert {f["cause"] for f in found} == {None}
+    assert report["ideal"] > 0.8
