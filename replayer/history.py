@@ -104,8 +104,8 @@ class RecordedHistory:
             if key == "messages":
                 pieces += [text, *self._array(turn, marker)]
                 text = b""
-            elif key == "tools":
-                text += tools or b"[]"
+            elif key == "tools" and tools:
+                text += tools
             else:
                 text += write(value)
         pieces.append(text + b"}")
@@ -290,8 +290,8 @@ def _with_mark(item: UserItem) -> UserItem:
     if isinstance(item.content, str):
         return UserItem(id=item.id, content=item.content + _MARK)
     parts = list(item.content)
-    texts = [n for n, part in enumerate(parts) if part.get("type") == "text"]
+    texts = [n for n, p in enumerate(parts) if p.get("type") == "text" and isinstance(p.get("text"), str)]
     if not texts:
         return item
-    parts[texts[-1]] = {**parts[texts[-1]], "text": str(parts[texts[-1]].get("text", "")) + _MARK}
+    parts[texts[-1]] = {**parts[texts[-1]], "text": parts[texts[-1]]["text"] + _MARK}
     return UserItem(id=item.id, content=tuple(parts))

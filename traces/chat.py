@@ -162,7 +162,10 @@ def _system(message: Message, items: list[AnyItem], role: Any) -> Any:
         items.append(SystemItem(id=0, text=value, role=role))
         return f"@{len(items) - 1}.text"
 
-    return {**_escaped(message), "content": _texts(message.get("content"), text)}
+    template: Message = _escaped(message)
+    if "content" in message:
+        template["content"] = _texts(message["content"], text)
+    return template
 
 
 def _result(message: Message, items: list[AnyItem]) -> Any:

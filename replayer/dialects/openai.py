@@ -49,8 +49,8 @@ class OpenAIVerbatim:
 
 def _as_sent(turn: Turn, keys: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
     """Recorded keys in recorded order; a given value wins, and what is only given comes last."""
-    recorded = {**turn.params, "model": turn.model}
-    body = {key: None if key in ("messages", "tools") else given.get(key, recorded.get(key)) for key in keys}
+    recorded = {"model": turn.model, **turn.params}
+    body = {key: None if key == "messages" else given.get(key, recorded.get(key)) for key in keys}
     for key, value in given.items():
         if key not in body and not (key == "stream" and value is False):
             body[key] = value

@@ -197,6 +197,34 @@ def test_token_traces_share_filler_where_they_share_blocks(tmp_path: Path) -> No
         assert one.split()[:1024] == two.split()[:1024] and one.split()[1024:] != two.split()[1024:1100]
 
 
+@pytest.mark.parametrize(
+    ("events", "name"), [(made.openhands_v0(), "{}.json"), (made.openhands_v1(), "event-{:05}-x.json")]
+)
+def test_a_folder_of_events_is_one_session(events: list[dict[str, Any]], name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "session" / "events"
+    folder.mkdir(parents=True)
+    for number, event in enumerate(events):
+        (folder / name.format(number + 98)).write_bytes(orjson.dumps(event))
+    [summary] = convert(folder.parent, tmp_path / "out")
+    assert isinstance(summary, Summary) and (summary.turns, summary.tool_calls) == (2, 2)
+
+
+def test_benchmark_trajectories_are_transcripts(tmp_path: Path) -> None:
+    runs = [
+        {"task_id": n, "trial": 0, "reward": 1.0, "traj": [*made.ASK, made.CALLING, made.ANSWER, made.DONE]}
+        for n in (4, 7)
+    ]
+    path = tmp_path / "runs.json"
+    path.write_bytes(orjson.dumps(runs))
+    found = list(convert(path, tmp_path / "out"))
+    assert [Path(s.trace).name for s in found if isinstance(s, Summary)] == [
+        "runs-4.trace.jsonl",
+        "runs-7.trace.jsonl",
+    ]
+    with Trace.open(found[0].trace) as trace:  # type: ignore[union-attr]
+        assert trace.header.meta["reward"] == 1.0 and len(trace.turns) == 2
+
+
 def test_messages_of_unusual_form_are_kept_exactly(tmp_path: Path) -> None:
     messages: list[dict[str, Any]] = [
         {
@@ -221,6 +249,9 @@ def test_messages_of_unusual_form_are_kept_exactly(tmp_path: Path) -> None:
         {"role": "tool", "content": None, "tool_call_id": "x"},
         {"role": "user"},
         {"role": "function", "name": "f", "content": "1"},
+        {"role": "developer"},
+        {"role": "assistant", "tool_calls": [None, {"id": 1}]},
+        {"role": "user", "content": [{"type": "text"}, {"type": "text", "text": ["odd"]}]},
         {"role": "user", "content": "go"},
     ]
     body = {
@@ -230,10 +261,16 @@ def test_messages_of_unusual_form_are_kept_exactly(tmp_path: Path) -> None:
         "n": 1,
         "tools": [{"type": "web_search"}, *made.TOOLS],
     }
-    with _open(tmp_path, "odd.jsonl", made.jsonl([body, body])) as trace:
-        history = RecordedHistory(trace)
-        for turn in history.turns:
-            assert b"".join(history.request(turn, {}, stream=False).body) == orjson.dumps(body)
+    for odd in (
+        body,
+        {**body, "tools": None},
+        {**body, "tools": []},
+        {**body, "tools": ["x"], "model": None},
+    ):
+        with _open(tmp_path, f"odd-{len(str(odd))}.jsonl", made.jsonl([odd, odd])) as trace:
+            history = RecordedHistory(trace)
+            for turn in history.turns:
+                assert b"".join(history.request(turn, {}, stream=False).body) == orjson.dumps(odd)
 
 
 def test_unknown_files_are_refused_in_one_sentence(tmp_path: Path) -> None:

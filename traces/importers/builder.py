@@ -137,7 +137,7 @@ class Builder:
         """Stores a tool set; None when there are no tools."""
         return (
             self.writer.add_tool_set(ToolSet(id="", tools=tuple(definitions), wire=wire))
-            if definitions
+            if definitions or wire
             else None
         )
 

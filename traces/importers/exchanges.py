@@ -179,7 +179,7 @@ class ExchangeWriter:
             thread=thread,
             tool_set=self._tools(exchange),
             model=as_str(exchange.request.get("model")) or exchange.model,
-            params={k: v for k, v in exchange.request.items() if k not in _NOT_PARAMS},
+            params={k: v for k, v in exchange.request.items() if k not in _NOT_PARAMS or not _is_held(k, v)},
             usage=exchange.usage,
             times=exchange.times,
             finish_reason=exchange.finish_reason,
@@ -207,6 +207,8 @@ class ExchangeWriter:
 
     def _tools(self, exchange: Exchange) -> str | None:
         offered = exchange.request.get("tools")
+        if not _is_held("tools", offered):
+            return None
         schemas = tool_schemas(offered)
         usual = orjson.dumps([definition(tool) for tool in schemas])
         return self.builder.tools(schemas, wire=None if usual == orjson.dumps(offered) else offered)
@@ -235,6 +237,13 @@ class ExchangeWriter:
             self.builder.fidelity(usage="recorded")
         if exchange.times is not None:
             self.builder.fidelity(timing="recorded")
+
+
+def _is_held(key: str, value: Any) -> bool:
+    """Whether a turn has a place of its own for a field; an odd value (`tools` null or empty) is kept as it came."""
+    if key == "tools":
+        return isinstance(value, list) and bool(value)
+    return key == "messages" or isinstance(value, str)
 
 
 def digest(message: Message | None, exact: bool = False) -> bytes:

@@ -155,7 +155,7 @@ def _document(path: Path, key: str) -> dict[str, Any]:
             connection.close()
         raw = data.encode() if isinstance(data, str) else bytes(data)
         if kind == "zstd" or raw.startswith(b"\x28\xb5\x2f\xfd"):
-            raw = zstandard.ZstdDecompressor().decompressobj().decompress(raw)
+            raw = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True).read()
         document = loads(raw)
     except (sqlite3.Error, zstandard.ZstdError, ValueError, TypeError) as error:
         raise TraceError(f"{path}: thread {key} is damaged and cannot be read ({error})") from None
