@@ -78,6 +78,8 @@ class ReplayerApp(App[str]):
             "log": LogScreen(folders),
         }
         self._frame: Frame | None = None
+        self.frames = 0
+        """Frames read so far."""
         self._frozen = False
         self._reading = False
 
@@ -105,6 +107,7 @@ class ReplayerApp(App[str]):
         self._reading = False
         self._frame = message.frame
         self._paint()
+        self.frames += 1
 
     def on_read_failed(self, message: ReadFailed) -> None:
         self.exit("leave", return_code=message.error.exit_code, message=f"replayer: {message.error}")

@@ -18,6 +18,9 @@ from replayer.view import LaneView
 
 LABEL_WIDTH = 18
 _SHORT_LABEL = 9
+_HEAD_LINES = 4
+_STREAM_LINES = 4
+"""What the streaming text keeps for itself on a low screen."""
 _CHANNEL_STYLE = {
     "content": "",
     "reasoning": "dim italic",
@@ -73,7 +76,8 @@ class LaneColumn(Vertical):
         if collapse is not None:
             self._banner.update(_banner(collapse, width - 2))
         figures = frame.figures.get(lane.name)
-        shown = ROWS[: max(5, height - 12)]
+        around = _HEAD_LINES + _STREAM_LINES + (2 if collapse is not None else 0)
+        shown = ROWS[: max(4, self.content_size.height - around)]
         if figures is not None:
             self._rows.update(self._figures(lane, figures, shown, best, width))
         self._stream.update(_stream(frame.streams.get(lane.name), width, self._stream.size.height, lane))

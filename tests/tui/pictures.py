@@ -1,0 +1,165 @@
+"""Run folders in every state, and the text of what the screen shows of them."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+from textual.app import App
+from textual.pilot import Pilot
+
+from replayer.events import (
+    Alarm,
+    CellFinished,
+    CellStarted,
+    LaneReady,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    VerdictGiven,
+)
+from replayer.journal import JournalWriter, create_folder
+from replayer.packing import pack
+from replayer.tui.app import ReplayerApp
+from replayer.tui.source import RunSource, merged
+
+_TEXT = re.compile(r'<text(?![^>]*-title")[^>]*?x="([\d.]+)"[^>]*?y="([\d.]+)"[^>]*>(.*?)</text>', re.S)
+CELL_WIDTH, LINE_HEIGHT = 12.2, 24.4
+
+
+class Folder:
+    """Writes a run folder event by event, with times that never change."""
+
+    def __init__(self, path: Path, lanes: dict[str, dict[str, Any]], steps: int = 6) -> None:
+        create_folder(path)
+        self.path = path
+        self.journal = JournalWriter(path)
+        self.at = 1_000_000_000
+        plan = {
+            "traces": ["session"],
+            "mode": "recorded",
+            "tools": "recorded",
+            "repeat": 1,
+            "lane": [{"name": name, "launch": "simulated"} for name in lanes],
+        }
+        self.add(RunStarted(run_id=path.name, wall=0.0, version="0", plan=plan, steps={"session": steps}))
+        for name, settings in lanes.items():
+            self.add(
+                LaneReady(
+                    lane=name,
+                    kind="vllm",
+                    model="test-model",
+                    base_url="http://127.0.0.1:1/v1",
+                    facts={"kv_pool_tokens": 139_515},
+                    settings={"sampling": settings},
+                )
+            )
+            self.add(
+                CellStarted(
+                    cell=f"{name}/session/0", attempt=1, lane=name, trace="session", repeat=0, steps=steps,
+                    mode="recorded", tools="recorded", cache_reset="yes",
+                )
+            )  # fmt: skip
+
+    def add(self, event: Any) -> None:
+        self.at += 250_000_000
+        self.journal.append(event.model_copy(update={"at": self.at}))
+
+    def where(self, lane: str, step: int) -> dict[str, Any]:
+        return {"cell": f"{lane}/session/0", "attempt": 1, "step": step}
+
+    def step(self, lane: str, step: int, *, faults: tuple[str, ...] = (), **more: Any) -> None:
+        """One finished and judged step; `more` overrides what the engine said."""
+        self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=0.0))
+        arrivals = [50_000_000 + 10_000_000 * n for n in range(20)]
+        said: dict[str, Any] = {
+            "content": "I look at the parser first.",
+            "reasoning": "",
+            "tool_calls": [{"index": 0, "id": "c1", "name": "read_file", "arguments": '{"path":"a.py"}'}],
+            "finish_reason": "tool_calls",
+            "usage": {
+                "prompt_tokens": 1000 + 200 * step,
+                "cached_tokens": 900 + 190 * step,
+                "completion_tokens": 40,
+            },
+            "usage_source": "usage",
+            "done": True,
+            "fault": None,
+            "retries": 0,
+            "headers_ns": 1_000_000,
+            "ttft_ns": 50_000_000 + 1_000_000 * step,
+            "total_ns": 400_000_000,
+            "arrivals": pack(arrivals),
+            "deltas": len(arrivals),
+        } | more
+        self.add(StepFinished(**self.where(lane, step), **said))
+        self.add(
+            VerdictGiven(
+                **self.where(lane, step),
+                usable=not faults,
+                faults=[
+                    {"klass": name, "blame": "model", "message": f"about {name}", "fatal": True, "call_index": 0, "path": "/path"}
+                    for name in faults
+                ],
+            )
+        )  # fmt: skip
+
+    def collapse(self, lane: str, step: int, unit: str = "(Sigh) (Laughter) ") -> None:
+        self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=0.0))
+        finding = {"level": "collapsed", "kind": "cycle", "unit": unit, "onset": 40, "wasted_chars": 420}
+        self.add(
+            Alarm(**self.where(lane, step), signal="repetition", version=1, finding=finding, stopped=True)
+        )
+
+    def stream(self, lane: str, step: int, text: str, channel: str = "content") -> None:
+        """What the live feed would hold."""
+        line = {"cell": f"{lane}/session/0", "step": step, "channel": channel, "call": -1, "text": text}
+        with (self.path / "live" / f"{lane}.jsonl").open("ab") as stream:
+            stream.write(orjson.dumps(line) + b"\n")
+
+    def finish(self, *lanes: str, exit_code: int = 0, reasons: tuple[str, ...] = ()) -> None:
+        for lane in lanes:
+            self.add(CellFinished(cell=f"{lane}/session/0", attempt=1, outcome="done"))
+        self.add(RunFinished(exit_code=exit_code, reasons=list(reasons)))
+        self.journal.close()
+
+
+def app_on(*folders: Path) -> ReplayerApp:
+    sources = [RunSource(folder) for folder in folders]
+    return ReplayerApp(lambda: merged([source.poll() for source in sources]), list(folders))
+
+
+def picture(app: App[Any]) -> str:
+    """The text on the screen, line by line, as the exported picture has it."""
+    lines: dict[int, dict[int, str]] = {}
+    svg = app.export_screenshot(simplify=True)
+    for x, y, text in _TEXT.findall(svg):
+        row = round((float(y) - 18.5) / LINE_HEIGHT)
+        column = round(float(x) / CELL_WIDTH)
+        lines.setdefault(row, {})[column] = html.unescape(text).replace("\xa0", " ")
+    width = app.size.width
+    return "\n".join(_line(lines.get(row, {}), width) for row in range(app.size.height)) + "\n"
+
+
+def _line(runs: dict[int, str], width: int) -> str:
+    line = ""
+    for column, text in sorted(runs.items()):
+        line = line.ljust(column) + text
+    return line[:width].rstrip()
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until the newest frame was read and painted."""
+    app = pilot.app
+    assert isinstance(app, ReplayerApp)
+    before = app.frames
+    for _ in range(600):
+        if app.frames >= before + 2:
+            break
+        assert app.is_running, "the screen ended"
+        await pilot.pause(0.05)
+    await pilot.pause()

@@ -1,0 +1,122 @@
+"""Golden pictures: the text of each screen in its states. UPDATE_GOLDEN=1 draws them anew."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replayer.events import CellFinished, TelemetryRead, Warned
+from tests.tui.pictures import Folder, app_on, picture, settled
+
+GOLDEN = Path(__file__).parent / "golden"
+LANES: dict[str, dict[str, Any]] = {"vllm": {"temperature": 0.9}, "sglang": {"min_p": 0.05}}
+FAULT = {"kind": "server_error", "message": "CUDA out of memory", "status": 500, "body": None}
+
+
+def empty(path: Path) -> None:
+    Folder(path, LANES).journal.close()
+
+
+def running(path: Path) -> None:
+    folder = Folder(path, LANES)
+    for step in range(3):
+        folder.step("vllm", step)
+        folder.step("sglang", step, faults=("unknown_tool",) if step == 1 else ())
+    folder.stream("vllm", 3, "The parser drops the last unit.", "reasoning")
+    folder.stream("vllm", 3, "I will read it.")
+    folder.stream("sglang", 3, "read_file", "tool_name")
+    folder.stream("sglang", 3, '{"path": "parse.py"}', "tool_arguments")
+
+
+def collapse(path: Path) -> None:
+    folder = Folder(path, LANES)
+    folder.step("vllm", 0)
+    folder.step("sglang", 0)
+    folder.collapse("sglang", 1)
+    folder.stream("sglang", 1, "I look.\n" + "(Sigh) (Laughter) " * 30)
+
+
+def engine_failed(path: Path) -> None:
+    folder = Folder(path, LANES)
+    folder.step("vllm", 0)
+    folder.step(
+        "sglang", 0, faults=("engine_error",), fault=FAULT, content="", tool_calls=[], usage=None,
+        usage_source="none", ttft_ns=None, arrivals="", deltas=0, finish_reason=None,
+    )  # fmt: skip
+    folder.add(Warned(message="sglang: 1 of 1 requests failed", lane="sglang"))
+
+
+def unknown(path: Path) -> None:
+    folder = Folder(path, LANES)
+    for lane in LANES:
+        folder.step(lane, 0, usage={"prompt_tokens": 100, "cached_tokens": None, "completion_tokens": None})
+    folder.journal.close()
+
+
+def finished(path: Path) -> None:
+    folder = Folder(path, LANES, steps=4)
+    for step in range(4):
+        folder.step("vllm", step)
+        folder.step("sglang", step, faults=("arguments_not_json",) if step % 2 else ())
+        for lane in LANES:
+            sample = {
+                "at": float(step),
+                "kv_used": 0.1 * step,
+                "running": 1.0,
+                "waiting": 0.0,
+                "generated_tokens": 40.0 * step,
+            }
+            folder.add(TelemetryRead(lane=lane, instance="x", sample=sample))
+    folder.finish("vllm", "sglang", exit_code=1, reasons=("sglang: 4 streams ended without [DONE]",))
+
+
+@pytest.mark.parametrize(
+    ("state", "size", "keys"),
+    [
+        (empty, (120, 40), ()),
+        (running, (120, 40), ()),
+        (collapse, (120, 40), ()),
+        (engine_failed, (120, 40), ()),
+        (unknown, (120, 40), ()),
+        (unknown, (120, 40), ("u",)),
+        (running, (80, 24), ()),
+        (running, (300, 60), ()),
+        (finished, (120, 40), ()),
+        (finished, (120, 30), ("2",)),
+        (finished, (120, 40), ("3",)),
+        (finished, (120, 30), ("4",)),
+        (running, (100, 40), ("question_mark",)),
+        (running, (100, 30), ("q",)),
+    ],
+)
+async def test_picture(
+    tmp_path: Path, state: Callable[[Path], None], size: tuple[int, int], keys: tuple[str, ...]
+) -> None:
+    state(tmp_path / "run")
+    app = app_on(tmp_path / "run")
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press(*keys)
+        await settled(pilot)
+        seen = picture(app)
+    name = f"{state.__name__}-{size[0]}x{size[1]}{''.join(f'-{key}' for key in keys)}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        (GOLDEN / name).write_text(seen, encoding="utf-8")
+    assert seen == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+def test_an_interrupted_run_counts_as_partial_until_it_is_resumed(tmp_path: Path) -> None:
+    """The picture of a live screen counts running cells; a report does not."""
+    from replayer.figures import run_figures
+    from replayer.view import load
+
+    folder = Folder(tmp_path / "run", LANES)
+    folder.step("vllm", 0)
+    assert run_figures(load(folder.path))["lanes"][0]["steps"] == 0
+    assert run_figures(load(folder.path, partial=True))["lanes"][0]["steps"] == 1
+    folder.add(CellFinished(cell="vllm/session/0", attempt=1, outcome="done"))
+    assert run_figures(load(folder.path))["lanes"][0]["steps"] == 1
+    folder.journal.close()
