@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -56,17 +57,14 @@ def perform(job: Job, on_event: Callable[[AnyEvent], None] | None = None) -> int
     """Run the job in this process. Raises Interrupted on Ctrl-C and SIGTERM."""
     from replayer.runner import continue_run, start_run
 
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if job.action == "start":
             return start_run(job.plan, job.traces, job.folder, on_event)
         return continue_run(job.plan, job.folder, on_event, widened=job.action == "widen")
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         raise Interrupted(
             f"interrupted; the journal is complete so far: `replayer resume {job.folder}` goes on"
         ) from None
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
 def follow(job: Job, *, plain: bool) -> int:
@@ -83,7 +81,7 @@ def follow(job: Job, *, plain: bool) -> int:
         from replayer.tui.watch import watch
 
         if watch([job.folder]) == "stop":
-            runner.send_signal(signal.SIGINT)
+            runner.send_signal(signal.SIGTERM)
             runner.wait()
         return _after_screen(job, runner, errors)
 
@@ -112,7 +110,7 @@ def _wait_for_journal(folder: Path, runner: subprocess.Popen[str]) -> bool:
                 return True
             time.sleep(0.05)
     except KeyboardInterrupt:
-        runner.send_signal(signal.SIGINT)
+        runner.send_signal(signal.SIGTERM)
         runner.wait()
         raise Interrupted("interrupted before the first request was sent") from None
     return (folder / JOURNAL).exists() and runner.returncode in (0, 1)
@@ -132,7 +130,7 @@ def _watch_bars(job: Job, runner: subprocess.Popen[str], errors: IO[str]) -> int
                     break
                 time.sleep(0.25)
         except KeyboardInterrupt:
-            runner.send_signal(signal.SIGINT)
+            runner.send_signal(signal.SIGTERM)
             runner.wait()
     return _failed(runner, errors) if runner.returncode not in (0, 1) else runner.returncode
 
@@ -160,7 +158,7 @@ def stop(folder: Path) -> bool:
     pid = writer_pid(folder)
     if pid is None:
         return False
-    os.kill(pid, signal.SIGINT)
+    os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + 30
     while writer_pid(folder) == pid:
         if time.monotonic() > deadline:

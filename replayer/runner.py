@@ -9,6 +9,7 @@ import os
 import platform
 import resource
 import shutil
+import signal
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
@@ -144,6 +145,9 @@ async def _run(
     *,
     resumed: bool,
 ) -> int:
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     todo = [cell for cell in cells(plan, list(histories)) if cell.id not in attempts.done]
     transform = load_transform(plan.transform) if plan.transform else None
     tools = Tools(plan, histories)

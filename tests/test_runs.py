@@ -114,6 +114,9 @@ def test_ctrl_c_leaves_a_complete_journal_and_says_how_to_go_on(tmp_path: Path) 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # a shell's background job ignores it
     )
     wait_for_steps(folder, 1)
     runner.send_signal(signal.SIGINT)

@@ -114,7 +114,7 @@ class ReplayerApp(App[str]):
 
     def _paint(self) -> None:
         """Only the page in front is painted; the others catch up when they are shown."""
-        page = self.screen
+        page = self.screen_stack[-1] if self.screen_stack else None
         if self._frame is not None and isinstance(
             page, MainScreen | TurnsScreen | TelemetryScreen | LogScreen
         ):

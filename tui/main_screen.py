@@ -18,12 +18,15 @@ from replayer.tui.text import Span, content, fit
 from replayer.view import LaneView, RunView
 
 
+_LANE_WIDTH = 36
+
+
 class MainScreen(Screen[None]):
     """One column per lane."""
 
     BINDINGS: ClassVar = [
-        Binding("left,h", "scroll(-1)", "lanes", show=False),
-        Binding("right,l", "scroll(1)", "lanes", show=False),
+        Binding("left,h", "scroll(-1)", "lanes", show=False, priority=True),
+        Binding("right,l", "scroll(1)", "lanes", show=False, priority=True),
         Binding("u", "why", "Why –?"),
     ]
 
@@ -37,6 +40,7 @@ class MainScreen(Screen[None]):
         self._columns: dict[str, LaneColumn] = {}
         self._best: dict[str, str] = {}
         self._compared_steps = -1
+        self._left = 0
 
     def compose(self) -> ComposeResult:
         yield Static(id="run", markup=False)
@@ -81,7 +85,8 @@ class MainScreen(Screen[None]):
 
     def action_scroll(self, by: int) -> None:
         area = self.query_one("#lanes", HorizontalScroll)
-        area.scroll_relative(x=by * 36, animate=False)
+        self._left = max(0, min(area.max_scroll_x, self._left + by * _LANE_WIDTH))
+        area.scroll_to(x=self._left, animate=False)
 
 
 def better_lanes(view: RunView) -> dict[str, str]:
@@ -122,6 +127,6 @@ def header(view: RunView, width: int) -> Any:
     style = {"running": "$success", "finished": "$primary", "interrupted": "$warning"}[view.state]
     seconds = view.last_at // 1_000_000_000
     clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    warnings = f" · {len(view.warnings)} warnings" if view.warnings else ""
+    warnings = f" · {len(view.warnings)} warning{'s' * (len(view.warnings) > 1)}" if view.warnings else ""
     rest = f"  {view.run} · {view.mode} history · tools {view.tools} · {clock}{warnings}"
     return content((state, f"{style} bold"), (fit(rest, max(1, width - len(state))), ""))

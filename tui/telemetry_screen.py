@@ -78,8 +78,8 @@ def _block(lane: LaneView, figures: dict[str, Any], width: int) -> list[Span | s
 
 
 def _bands(figures: dict[str, Any]) -> list[Span | str]:
-    bands = figures.get("bands")
-    if not bands:
+    bands = (figures.get("bands") or {}).get("bands", [])
+    if len(bands) < 2:
         return []
     spans: list[Span | str] = [(fit("bands of decode speed", _LABEL), "$text-muted")]
     for band in bands:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from replayer.display import safe
+from replayer import display
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 DASH = "–"
 
+_ZERO_WIDTH = re.compile("[\u200b-\u200d\u2060\ufe00-\ufe0f]")
+
 Span = tuple[str, str]
 """Text and the style it is shown in."""
+
+
+def safe(text: str) -> str:
+    """`display.safe`, and no joiners: terminals disagree on their width, and columns must stay aligned."""
+    return _ZERO_WIDTH.sub("", display.safe(text))
 
 
 def content(*spans: Span | str) -> Content:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from rich.cells import set_cell_size
 from textual.app import App
 from textual.pilot import Pilot
 
@@ -148,8 +149,8 @@ def picture(app: App[Any]) -> str:
 def _line(runs: dict[int, str], width: int) -> str:
     line = ""
     for column, text in sorted(runs.items()):
-        line = line.ljust(column) + text
-    return line[:width].rstrip()
+        line = set_cell_size(line, column) + text
+    return set_cell_size(line, width).rstrip()
 
 
 async def settled(pilot: Pilot[Any]) -> None:
