@@ -34,7 +34,7 @@ class LaneColumn(Vertical):
 
     DEFAULT_CSS = """
     LaneColumn {
-        width: 1fr; min-width: 36; height: 1fr;
+        height: 1fr;
         border: round $panel-lighten-2; border-title-color: $text; border-title-style: bold;
         padding: 0 1;
     }

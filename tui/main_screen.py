@@ -18,7 +18,7 @@ from replayer.tui.text import Span, content, fit
 from replayer.view import LaneView, RunView
 
 
-_LANE_WIDTH = 36
+_LEAST_WIDTH = 36
 
 
 class MainScreen(Screen[None]):
@@ -41,6 +41,8 @@ class MainScreen(Screen[None]):
         self._best: dict[str, str] = {}
         self._compared_steps = -1
         self._left = 0
+        self._width = 0
+        self._sized = 0
 
     def compose(self) -> ComposeResult:
         yield Static(id="run", markup=False)
@@ -52,6 +54,7 @@ class MainScreen(Screen[None]):
         self.query_one("#run", Static).update(header(frame.view, self.size.width - 2))
         self._ensure_columns(lanes)
         self._compare(frame)
+        self._share_width(len(lanes))
         differing = differing_settings(lanes)
         for lane in lanes:
             column = self._columns[lane.name]
@@ -64,6 +67,15 @@ class MainScreen(Screen[None]):
             self._columns[name] = LaneColumn(name)
         if missing:
             self.query_one("#lanes", HorizontalScroll).mount(*(self._columns[name] for name in missing))
+
+    def _share_width(self, lanes: int) -> None:
+        """As many whole columns as fit; the others are reached by scrolling."""
+        visible = min(lanes, max(1, self.size.width // _LEAST_WIDTH))
+        width = self.size.width // max(1, visible)
+        if (width, lanes) != (self._width, self._sized):
+            self._width, self._sized = width, lanes
+            for column in self._columns.values():
+                column.styles.width = width
 
     def _compare(self, frame: Frame) -> None:
         """Which lane is better, where that is more than noise; looked at again when steps were finished."""
@@ -85,7 +97,7 @@ class MainScreen(Screen[None]):
 
     def action_scroll(self, by: int) -> None:
         area = self.query_one("#lanes", HorizontalScroll)
-        self._left = max(0, min(area.max_scroll_x, self._left + by * _LANE_WIDTH))
+        self._left = max(0, min(area.max_scroll_x, self._left + by * self._width))
         area.scroll_to(x=self._left, animate=False)
 
 
