@@ -17,7 +17,6 @@ from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit
 from replayer.view import LaneView, RunView
 
-
 _LEAST_WIDTH = 36
 
 
