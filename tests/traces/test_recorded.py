@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from replayer.cli import main
 from replayer.errors import TraceError
+from replayer.events import EVENT, CellFinished
 from replayer.signals.call_loops import Called, CallLoops
 from replayer.signals.repetition import scan
 from replayer.tools.toolsets import identify
@@ -176,3 +178,37 @@ async def test_a_session_whose_check_fails_is_not_built(tmp_path: Path) -> None:
     session = replace(build.load("fix-failing-test"), check=("false",))
     with pytest.raises(TraceError, match="the check fails after the last turn"):
         await build.record(session, tmp_path / "trace.jsonl", build.HERE / session.name / "workspace.tar")
+
+
+def played_live(name: str, out: Path) -> CellFinished:
+    """Replay against a simulated engine that plays the recorded assistant, with real tools."""
+    flags = [
+        "--engine",
+        "sim=simulated",
+        "--mode",
+        "live",
+        "--tools",
+        "sandbox",
+        "--plain",
+        "--out",
+        str(out),
+    ]
+    main(["run", "--trace", name, *flags])
+    events = [EVENT.validate_json(line) for line in (out / "journal.jsonl").read_bytes().splitlines()]
+    return next(event for event in events if isinstance(event, CellFinished))
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", NO_PACKAGES)
+def test_live_replay_ends_with_the_work_done(name: str, tmp_path: Path) -> None:
+    end = played_live(name, tmp_path / "run")
+    assert end.outcome == "stopped"
+    assert end.check is not None and end.check["passed"], end.check
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WITH_PACKAGES)
+def test_live_replay_with_packages_ends_with_the_work_done(name: str, tmp_path: Path) -> None:
+    end = played_live(name, tmp_path / "run")
+    assert end.check is not None and end.check["passed"], end.check

@@ -33,6 +33,9 @@ boundaries are `authored`, usage is `derived` by counting, times are authored (a
     python traces/recorded/build.py NAME       # builds a session again from its script and workspace
     python traces/recorded/build.py --check    # the same into a temporary folder, compared with what is shipped
 
+They were recorded with Python 3.11 and, for the front end, Node 24.19. On another Python the tests of a workspace
+still pass, while tracebacks and the like read a little differently.
+
 A session's folder holds `session.py` (what the user and the agent say), `workspace/` or `workspace.py` (the files it
 begins with), `written/` (longer texts that the agent writes), and what is built from them: `workspace.tar` and
 `trace.jsonl`. The trace's header names the packages that the workspace needs, pinned, and the command that passes once

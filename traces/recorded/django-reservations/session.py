@@ -539,7 +539,7 @@ STEPS = (
         run(
             'grep -n "transaction_mode\\|IMMEDIATE" /opt/env/lib/python3*/site-packages/django/db/backends/sqlite3/base.py'
         ),
-        at("trattoria/settings.py", 53, 62),
+        at("trattoria/settings.py", 56, 65),
     ),
     Say(
         "`transaction_mode` makes a transaction take its place as the writer at once, so that the second guest waits "

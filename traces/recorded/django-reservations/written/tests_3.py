@@ -14,7 +14,7 @@ class DayPageTest(Restaurant):
         self.book("18:00", party=2, note="birthday")
         self.book("19:30", party=5, phone="06 555 1001")
         services.cancel(self.book("20:00", phone="06 555 1002"), now=NOW)
-        with self.assertNumQueries(6):
+        with self.assertNumQueries(5):
             page = self.client.get("/staff/2026-03-06/")
         self.assertContains(page, "2 bookings, 7 guests")
         self.assertContains(page, "birthday")
