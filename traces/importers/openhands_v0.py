@@ -55,8 +55,10 @@ class OpenHandsV0:
 
 
 def _is_event(event: Any) -> bool:
+    """V1 has objects where V0 has the name of an action or observation."""
     fields = as_dict(event)
-    return ("action" in fields or "observation" in fields) and "source" in fields and "id" in fields
+    named = isinstance(fields.get("action"), str) or isinstance(fields.get("observation"), str)
+    return named and "source" in fields and "id" in fields
 
 
 def _is_output(record: dict[str, Any]) -> bool:
