@@ -30,6 +30,8 @@ class OpenAIEngine:
     rules: ClassVar[Sequence[Rule]] = ()
     context_flag: ClassVar[str | None] = None
     metrics_path: ClassVar[str | None] = None
+    metric_names: ClassVar[frozenset[str] | None] = None
+    """The samples that the adapter reads from a page; None for all."""
 
     def __init__(self, base_url: str, http: httpx.AsyncClient) -> None:
         self.base_url = base_url
@@ -128,7 +130,7 @@ class OpenAIEngine:
         if self.metrics_path is None:
             return None
         reply = await self.http.get(self.root + self.metrics_path, timeout=METRICS_SECONDS)
-        return parse(reply.text) if reply.status_code == 200 else None
+        return parse(reply.text, self.metric_names) if reply.status_code == 200 else None
 
     def sample(self, page: Page, at: float) -> TelemetrySample | None:
         """One metrics page in common words."""

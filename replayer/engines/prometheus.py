@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -45,14 +46,27 @@ class Page:
         return tuple(sums[position] for position in sorted(sums)) or None
 
 
-def parse(text: str) -> Page:
-    """Raises ValueError for text that is no metrics page."""
-    lines = [line for line in text.splitlines() if not _SKIP.match(line)]
+def parse(text: str, wanted: frozenset[str] | None = None) -> Page:
+    """Raises ValueError for text that is no metrics page.
+
+    Only samples named in `wanted` are parsed: a whole page takes 8 to 12 ms, which the loop that stamps deltas
+    cannot spare; the three dozen that an adapter reads take about 1 ms.
+    """
+    lines = _every(text) if wanted is None else _pattern(wanted).findall(text)
     samples: dict[str, list[tuple[dict[str, str], float]]] = {}
     for family in text_string_to_metric_families("\n".join(lines) + "\n"):
         for sample in family.samples:
             samples.setdefault(sample.name, []).append((dict(sample.labels), float(sample.value)))
     return Page(samples)
+
+
+def _every(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not _SKIP.match(line)]
+
+
+@lru_cache(maxsize=16)
+def _pattern(wanted: frozenset[str]) -> re.Pattern[str]:
+    return re.compile(rf"^(?:{'|'.join(map(re.escape, sorted(wanted)))})[ {{].*$", re.MULTILINE)
 
 
 def known(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:

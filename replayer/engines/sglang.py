@@ -40,10 +40,20 @@ _SPECULATION = {
 }
 
 
+_COUNTERS = ("prompt_tokens_total", "cached_tokens_total", "realtime_tokens_total", "generation_tokens_total")
+_LOAD = ("num_running_reqs", "num_queue_reqs", "token_usage")
+_GAUGES = (
+    *("spec_accept_length", "spec_accept_rate", "cache_hit_rate", "gen_throughput", "num_retracted_reqs"),
+    *("full_token_usage", "swa_token_usage", "kv_used_tokens", "swa_used_tokens", "max_total_num_tokens"),
+)
+"""Kept under their own names: each is of the last batch or interval, not of the run."""
+
+
 class SglangEngine(OpenAIEngine):
     kind: EngineKind = "sglang"
     context_flag = "--context-length"
     metrics_path = "/metrics"
+    metric_names = frozenset(_PREFIX + name for name in (*_COUNTERS, *_LOAD, *_GAUGES))
     rules: ClassVar[Sequence[Rule]] = (
         (re.compile(r"function\.arguments must be valid JSON|expected a string key", re.I), "bad_request"),
         (re.compile(r"\btools? (?:list|choice|\d+ function)|^Tools? ", re.I), "bad_tools"),
@@ -116,20 +126,6 @@ class SglangEngine(OpenAIEngine):
         prompt, cached = total("prompt_tokens_total"), total("cached_tokens_total")
         if cached is None:
             cached = page.total("sglang:realtime_tokens_total", mode="prefill_cache")
-        gauges = (
-            "spec_accept_length",
-            "spec_accept_rate",
-            "cache_hit_rate",
-            "gen_throughput",
-            "num_retracted_reqs",
-        )
-        pools = (
-            "full_token_usage",
-            "swa_token_usage",
-            "kv_used_tokens",
-            "swa_used_tokens",
-            "max_total_num_tokens",
-        )
         return TelemetrySample(
             at=at,
             prompt_tokens=prompt,
@@ -139,7 +135,7 @@ class SglangEngine(OpenAIEngine):
             running=total("num_running_reqs"),
             waiting=total("num_queue_reqs"),
             kv_used=page.mean("sglang:token_usage"),
-            gauges=known((name, page.mean(_PREFIX + name)) for name in gauges + pools),
+            gauges=known((name, page.mean(_PREFIX + name)) for name in _GAUGES),
         )
 
 

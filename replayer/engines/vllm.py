@@ -14,10 +14,20 @@ from replayer.engines.prometheus import Page, known
 _PREFIX = "vllm:"
 
 
+_NAMES = (
+    "prompt_tokens_total prompt_tokens_cached_total prefix_cache_hits_total prefix_cache_queries_total "
+    "generation_tokens_total num_requests_running num_requests_waiting num_preemptions_total kv_cache_usage_perc "
+    "gpu_cache_usage_perc spec_decode_num_drafts_total spec_decode_num_draft_tokens_total "
+    "spec_decode_num_accepted_tokens_total spec_decode_num_accepted_tokens_per_pos_total "
+    "external_prefix_cache_hits_total external_prefix_cache_queries_total request_success_total cache_config_info"
+)
+
+
 class VllmEngine(OpenAIEngine):
     kind: EngineKind = "vllm"
     context_flag = "--max-model-len"
     metrics_path = "/metrics"
+    metric_names = frozenset(_PREFIX + name for name in _NAMES.split())
     rules: ClassVar[Sequence[Rule]] = (
         (re.compile(r"tool_choice|^Grammar error", re.I), "bad_tools"),
         (re.compile(r"^Expecting property name|Expecting value: line", re.I), "bad_request"),

@@ -75,7 +75,7 @@ PAGES = [
 @pytest.mark.parametrize(("file", "prompt", "cached", "generated", "drafts", "drafted", "accepted"), PAGES)
 async def test_metrics_pages(file, prompt, cached, generated, drafts, drafted, accepted):
     engine = await adapter(file)
-    sample = engine.sample(parse((CAPTURES / file).read_text()), 1.0)
+    sample = engine.sample(parse((CAPTURES / file).read_text(), engine.metric_names), 1.0)
     assert (sample.prompt_tokens, sample.cached_tokens, sample.generated_tokens) == (
         prompt,
         cached,
