@@ -110,9 +110,8 @@ class Sandbox:
         except BaseException as error:
             reason = await self._stop()
             if isinstance(error, SandboxLost):
-                raise MissingPartError(
-                    f"{self._isolation.name} does not start here: {reason or error}"
-                ) from error
+                text = f"{self._isolation.name} does not start here: {reason or error}{remedy(reason)}"
+                raise MissingPartError(text) from error
             if isinstance(error, FileError):
                 raise TraceError(f"the workspace cannot be made in the sandbox: {error}") from error
             raise
@@ -282,6 +281,19 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+REMEDIES = {
+    "uid map": "; on Ubuntu, install the system's bubblewrap: its AppArmor profile allows it user namespaces",
+    "RTM_NEWADDR": "; on Ubuntu, install the system's bubblewrap: its AppArmor profile allows it user namespaces",
+    "new namespace": "; in a container, allow user namespaces (docker: --security-opt seccomp=unconfined), or say "
+    "--sandbox container if this is a throw-away one",
+}
+"""What to do about bubblewrap's own words (as reported for it by users of other tools)."""
+
+
+def remedy(said: str) -> str:
+    return next((advice for sign, advice in REMEDIES.items() if sign in said), "")
 
 
 SPAWNER = ThreadPoolExecutor(1, thread_name_prefix="replayer-sandbox")

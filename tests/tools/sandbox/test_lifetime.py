@@ -16,8 +16,9 @@ ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.sandbox
 
 PROGRAM = """
-import asyncio, sys
+import asyncio, signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where this suite runs in the background
 from replayer.tools.sandbox import Sandbox, Workspace
 async def main(backend, busy, end):
     async with await Sandbox.start(Workspace.from_files({"a": "a"}), backend=backend) as box:
@@ -72,9 +73,13 @@ def begin(backend: str, end: str, mark: str) -> tuple[subprocess.Popen[str], int
 
 
 def ended(process: subprocess.Popen[str]) -> None:
-    process.wait(30)
-    assert process.stdout
-    process.stdout.close()
+    try:
+        process.wait(30)
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout
+        process.stdout.close()
 
 
 @pytest.mark.parametrize("end", ["success", "error", "SIGINT", "SIGTERM", "SIGKILL"])

@@ -160,3 +160,22 @@ def test_a_bubblewrap_in_the_current_folder_or_with_setuid_is_left_alone(tmp_pat
     assert search() == fake
     fake.chmod(0o4755)
     assert search() != fake
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        ("bwrap: setting up uid map: Permission denied", "AppArmor profile"),
+        ("bwrap: No permissions to create new namespace, likely because …", "--sandbox container"),
+        ("bwrap: something else", "something else"),
+    ],
+)
+async def test_a_bubblewrap_that_may_not_comes_with_a_remedy(monkeypatch, open_folder, said, advice):
+    fake = open_folder / "bwrap"
+    fake.write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 1\n')
+    fake.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "binary", lambda: fake)
+    graded = await grade_of(Bubblewrap())
+    assert graded.grade == "none"
+    assert said.split("likely")[0].strip() in graded.reason
+    assert advice in graded.reason
