@@ -106,7 +106,7 @@ def lane_step(folder: Path, view: RunView, lane: str, trace: str, repeat: int, s
     chosen = attempts[0]
     found = LaneStep(lane=lane, attempt=chosen.number)
     for event in _events(folder, chosen.cell, chosen.number, step):
-        _take(found, event)
+        take(found, event)
     return found
 
 
@@ -121,7 +121,8 @@ def _events(folder: Path, cell: str, attempt: int, step: int) -> Iterator[dict[s
                 yield values
 
 
-def _take(found: LaneStep, event: dict[str, Any]) -> None:
+def take(found: LaneStep, event: dict[str, Any]) -> None:
+    """File one event of the step's journal lines."""
     match event["type"]:
         case "step_finished":
             found.reply = event

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 
 from replayer.journal import find_run
-from replayer.report.output import show
+from replayer.report.evidence import gather
+from replayer.report.html import html_report
+from replayer.report.output import show, write
+
+_FORMATS = {"html": (html_report, "one HTML page that needs nothing else")}
 
 
 class Command:
-    """The summary of a run: a table, or JSON. Example:
+    """The summary of a run: a table, JSON, or files. Several runs are set side by side in one file. Examples:
 
     replayer report last --json
+    replayer report tonight last-night --html report.html
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
         parser.add_argument("--json", action="store_true", help="print one JSON document per run")
+        for name, (_, words) in _FORMATS.items():
+            parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=words)
 
     def run(self, args: argparse.Namespace) -> int:
-        for name in args.runs:
-            show(find_run(name), as_json=args.json)
+        folders = [find_run(name) for name in args.runs]
+        asked = {name: getattr(args, name) for name in _FORMATS if getattr(args, name) is not None}
+        if asked:
+            evidence = gather(folders)
+            for name, path in asked.items():
+                write(path, _FORMATS[name][0](evidence))
+                print(f"wrote {path}", file=sys.stderr)
+        if args.json or not asked:
+            for folder in folders:
+                show(folder, as_json=args.json)
         return 0

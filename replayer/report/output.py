@@ -1,12 +1,14 @@
-"""A run's report on standard output."""
+"""A run's report on standard output, and reports as files."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import orjson
 from rich.console import Console
 
+from replayer.errors import ReplayerError
 from replayer.figures import run_figures
 from replayer.journal import writer_pid
 from replayer.report.table import print_report
@@ -20,3 +22,14 @@ def show(folder: Path, *, as_json: bool) -> None:
         print(orjson.dumps(document).decode())
     else:
         print_report(document, Console())
+
+
+def write(path: Path, words: str) -> None:
+    """The whole file or nothing. Raises ReplayerError naming the file."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(words, "utf-8", newline="")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ReplayerError(f"cannot write {path}: {error.strerror or error}") from None

@@ -18,22 +18,23 @@ DASH = "–"
 def print_report(document: Figures, console: Console) -> None:
     """Print the document of `run_figures`."""
     lanes = document["lanes"]
-    table = Table(title=_title(document), title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(title=title(document), title_justify="left", title_style="bold", pad_edge=False)
     table.add_column("", style="dim", no_wrap=True)
     for lane in lanes:
         table.add_column(Text(safe(lane["lane"])), justify="right")
-    for label, cells in _rows(lanes):
+    for label, cells in table_rows(lanes):
         table.add_row(label, *map(Text, cells))
     console.print(table)
-    for line in _notes(document):
+    for line in notes(document):
         console.print(Text(line))
 
 
-def _title(document: Figures) -> str:
+def title(document: Figures) -> str:
     return f"{safe(document['run'])} · {document['mode']} history · tools {document['tools']}"
 
 
-def _rows(lanes: list[Figures]) -> list[tuple[str, list[str]]]:
+def table_rows(lanes: list[Figures]) -> list[tuple[str, list[str]]]:
+    """(label, one cell per lane)."""
     rows = [
         ("engine", [safe(f"{lane['kind']} · {lane['model'] or DASH}") for lane in lanes]),
         ("cells · steps", [f"{lane['cells']} · {lane['steps']}" for lane in lanes]),
@@ -63,18 +64,19 @@ def _rows(lanes: list[Figures]) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def _notes(document: Figures) -> list[str]:
-    notes = []
+def notes(document: Figures) -> list[str]:
+    """What a reader of the figures must know besides."""
+    found = []
     if document["state"] == "interrupted":
-        notes.append(f"interrupted: `replayer resume {document['run']}` finishes the missing cells")
+        found.append(f"interrupted: `replayer resume {document['run']}` finishes the missing cells")
     if document["incomplete_cells"] and document["state"] != "running":
-        notes.append(f"{document['incomplete_cells']} cells have no complete attempt and are not counted")
+        found.append(f"{document['incomplete_cells']} cells have no complete attempt and are not counted")
     if any(lane["substituted_steps"] for lane in document["lanes"]):
-        notes.append("some turns were replaced by the recorded ones: see substituted_steps in --json")
-    notes += server_notes(document["lanes"])
-    notes += [f"broken: {safe(reason)}" for reason in document["reasons"]]
-    notes += [f"note: {safe(warning['message'])}" for warning in document["warnings"]]
-    return notes
+        found.append("some turns were replaced by the recorded ones: see substituted_steps in --json")
+    found += server_notes(document["lanes"])
+    found += [f"broken: {safe(reason)}" for reason in document["reasons"]]
+    found += [f"note: {safe(warning['message'])}" for warning in document["warnings"]]
+    return found
 
 
 def _rate(rate: Figures | None) -> str:

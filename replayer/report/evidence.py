@@ -1,0 +1,130 @@
+"""What a report quotes of a run: the answers of chosen steps, read in one pass over each journal."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from replayer.errors import ReplayerError
+from replayer.history import RecordedHistory
+from replayer.journal import JOURNAL
+from replayer.step_detail import LaneStep, open_history, take
+from replayer.steps import StepFacts
+from replayer.traces.schema import AnyItem
+from replayer.view import LaneView, RunView, load, side_by_side
+
+MOST_STEPS = 300
+"""Positions quoted; those that a lane failed come first."""
+
+
+class Position(NamedTuple):
+    trace: str
+    repeat: int
+    step: int
+
+
+@dataclass(slots=True)
+class Evidence:
+    """`view` sets the runs side by side; `answers` are by lane and position."""
+
+    view: RunView
+    answers: dict[tuple[str, Position], LaneStep] = field(default_factory=dict)
+    recorded: dict[Position, tuple[AnyItem, ...]] = field(default_factory=dict)
+    traces: dict[str, str] = field(default_factory=dict)
+    """sha256 of each trace as replayed."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Version of replayer by run."""
+    left_out: int = 0
+
+    @property
+    def positions(self) -> list[Position]:
+        return sorted(self.recorded)
+
+
+def gather(folders: Sequence[Path]) -> Evidence:
+    """Raises RunFolderError, and PlanError where the runs cannot be set side by side."""
+    views = [load(folder) for folder in folders]
+    evidence = Evidence(side_by_side(views))
+    chosen, evidence.left_out = _chosen(evidence.view)
+    evidence.recorded = {position: () for position in chosen}
+    names = iter(lane.name for lane in evidence.view.lanes)
+    for folder, view in zip(folders, views, strict=True):
+        lanes = [(lane, next(names)) for lane in view.lanes]
+        _read(folder, lanes, evidence)
+        _recordings(folder, view, evidence)
+    return evidence
+
+
+def _chosen(view: RunView) -> tuple[set[Position], int]:
+    usable: dict[Position, bool] = {}
+    for lane in view.lanes:
+        for attempt in lane.attempts:
+            for step in attempt.steps.values():
+                key = Position(attempt.trace, attempt.repeat, step.step)
+                usable[key] = usable.get(key, True) and not troubled(step)
+    ordered = sorted(usable, key=lambda key: (usable[key], key))
+    return set(ordered[:MOST_STEPS]), max(0, len(ordered) - MOST_STEPS)
+
+
+def troubled(step: StepFacts) -> bool:
+    return step.usable is False or step.error is not None or step.collapse is not None
+
+
+def _read(folder: Path, lanes: list[tuple[LaneView, str]], evidence: Evidence) -> None:
+    cells = {
+        (attempt.cell, attempt.number): (name, attempt.trace, attempt.repeat)
+        for lane, name in lanes
+        for attempt in lane.attempts
+    }
+    with (folder / JOURNAL).open("rb") as stream:
+        for line in stream:
+            event = _event(line)
+            if event.get("type") == "run_started":
+                evidence.versions[folder.name] = event["version"]
+            cell = cells.get((event.get("cell", ""), event.get("attempt", 0)))
+            if cell is None or "step" not in event:
+                continue
+            name, trace, repeat = cell
+            position = Position(trace, repeat, event["step"])
+            if position in evidence.recorded:
+                key = name, position
+                take(evidence.answers.setdefault(key, LaneStep(name, event["attempt"])), event)
+
+
+def _event(line: bytes) -> dict[str, Any]:
+    """A torn last line says nothing."""
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _recordings(folder: Path, view: RunView, evidence: Evidence) -> None:
+    turns = {
+        Position(attempt.trace, attempt.repeat, number): step.turn
+        for lane in view.lanes
+        for attempt in lane.attempts
+        for number, step in attempt.steps.items()
+    }
+    for trace in sorted({position.trace for position in turns}):
+        history = _history(folder, view, trace, evidence)
+        for position in evidence.recorded:
+            if history is not None and position.trace == trace and position in turns:
+                evidence.recorded[position] = history.recorded(turns[position])
+
+
+def _history(folder: Path, view: RunView, trace: str, evidence: Evidence) -> RecordedHistory | None:
+    """None where the run folder has lost its copy of the trace: the report then shows the lanes alone."""
+    for path in sorted((folder / "traces" / trace).glob("trace.jsonl*")):
+        with path.open("rb") as stream:
+            evidence.traces[trace] = hashlib.file_digest(stream, "sha256").hexdigest()
+    try:
+        return open_history(folder, view, trace)
+    except ReplayerError:
+        return None

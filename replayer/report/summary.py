@@ -1,0 +1,112 @@
+"""The sentences at the top of a report, made to be read aloud."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from replayer.compare import METRICS, PRIMARY
+from replayer.stats import MIN_SESSIONS, holm
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusions:
+    """`lanes`: one sentence per lane. The comparisons that show a difference (`found`) and those that do not."""
+
+    lanes: list[str]
+    found: list[tuple[str, str]]
+    """(`better` or `worse`, sentence)."""
+    open: list[str]
+
+
+def conclude(document: dict[str, Any]) -> Conclusions:
+    """A difference counts in the primary metric after Holm over lane pairs, in the others after Holm over all of
+    them and all pairs: many figures are looked at, and one in twenty would differ by chance."""
+    pairs = document["comparisons"]
+    decided = _decided(pairs)
+    found = [
+        (_direction(pair), pair["conclusion"]) for pair, sure in zip(pairs, decided, strict=True) if sure
+    ]
+    undecided = [pair for pair, sure in zip(pairs, decided, strict=True) if not sure]
+    return Conclusions([lane_sentence(lane) for lane in document["lanes"]], found, _open(undecided))
+
+
+def _decided(pairs: list[dict[str, Any]]) -> list[bool]:
+    """By index; below six sessions the interval of these sessions decides."""
+    tested = {number: pair for number, pair in enumerate(pairs) if pair["p_value"] is not None}
+    adjusted: dict[str, float] = {}
+    for primary in (True, False):
+        family = {
+            str(number): pair["p_value"]
+            for number, pair in tested.items()
+            if (pair["metric"] == PRIMARY) == primary
+        }
+        adjusted |= holm(family)
+    return [
+        adjusted[str(number)] < ALPHA if number in tested else pair["low"] > 0 or pair["high"] < 0
+        for number, pair in enumerate(pairs)
+    ]
+
+
+def _direction(pair: dict[str, Any]) -> str:
+    return "better" if (pair["difference"] > 0) == (pair["better"] == "higher") else "worse"
+
+
+def _open(pairs: list[dict[str, Any]]) -> list[str]:
+    sentences = []
+    for a, b in dict.fromkeys((pair["a"], pair["b"]) for pair in pairs):
+        mine = [pair for pair in pairs if (pair["a"], pair["b"]) == (a, b)]
+        primary = next((pair["conclusion"] for pair in mine if pair["metric"] == PRIMARY), None)
+        words = [METRICS[pair["metric"]].words for pair in mine if pair["metric"] != PRIMARY]
+        if primary:
+            sentences.append(f"{a} and {b}: {primary}.")
+        if words:
+            sentences.append(f"{a} and {b}: no evidence of a difference in {', '.join(words)}.")
+    return sentences
+
+
+def lane_sentence(lane: dict[str, Any]) -> str:
+    """What one lane did, in words."""
+    rate = lane["usable_turn_rate"]
+    name = lane["lane"]
+    if not rate["n"]:
+        return f"{name} gave no answer that could be judged ({lane['steps']} steps)."
+    good = round(rate["value"] * rate["n"])
+    words = (
+        f"{name} answered {lane['steps']} steps; {good} of {rate['n']} turns were usable: {rate['value']:.1%} "
+        f"(95 % interval {rate['low']:.0%} to {rate['high']:.0%})."
+    )
+    return words + _troubles(lane) + _prefix(lane["prefix_cache"]) + _bands(lane["bands"])
+
+
+def _troubles(lane: dict[str, Any]) -> str:
+    collapsed = lane["repetition"]["collapsed_steps"]
+    faults = [f"{name} in {n}" for name, n in lane["faults"].items() if name != "collapsed"]
+    errors = [f"{kind} in {n}" for kind, n in lane["errors"].items()]
+    words = f" {collapsed} fell into repetition." if collapsed else ""
+    words += f" Faults found: {', '.join(faults)}." if faults else ""
+    words += f" Engine errors: {', '.join(errors)}." if errors else ""
+    return words or " No fault was found."
+
+
+def _prefix(prefix: dict[str, Any]) -> str:
+    ideal, reported = prefix["ideal"], prefix["reported"]
+    if ideal is None or reported is None:
+        return ""
+    cause = f" (chief cause: {prefix['cause']})" if prefix["cause"] and ideal - reported > 0.01 else ""
+    return f" Its prefix cache served {reported:.1%} of the prompts, of {ideal:.1%} possible{cause}."
+
+
+def _bands(bands: dict[str, Any] | None) -> str:
+    if not bands or len(bands["bands"]) < 2:
+        return ""
+    speeds = " and ".join(f"{band['median']:.0f}" for band in bands["bands"])
+    share = bands["explained_by_acceptance"]
+    why = f"; draft acceptance explains {share:.0%} of it" if share is not None else ""
+    return f" Its decode speed falls into separate bands around {speeds} tok/s{why}."
+
+
+def few_sessions(document: dict[str, Any]) -> bool:
+    return any(pair["n_sessions"] < MIN_SESSIONS for pair in document["comparisons"])
