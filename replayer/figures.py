@@ -39,7 +39,10 @@ def lane_figures(lane: LaneView) -> dict[str, Any]:
     attempts = lane.attempts
     steps = [step for step in all_steps(attempts) if step.total_ns is not None]
     counted = tokens(steps)
-    server = server_figures(lane.telemetry, counted["completion"], counted["prompt"])
+    whole = not counted["computed_steps"] and not counted["unknown_steps"]
+    server = server_figures(
+        lane.telemetry, counted["completion"] if whole else None, counted["prompt"] if whole else None
+    )
     fit = speed_bands(steps, lane.telemetry)
     return {
         "lane": lane.name,

@@ -14,7 +14,8 @@ def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
     """Shares of prompt tokens: what could have been reused, and what the engine says was.
 
     `curve` has the same two shares for each turn, pooled over sessions: an average hides that reuse grows with a
-    session (68.7 to 91.2 % within one). `verdict` is of the session that lost most.
+    session (68.7 to 91.2 % within one). Both shares are over the steps whose reuse was reported, where any was: a
+    stream that was stopped has no usage. `verdict` is of the session that lost most.
     """
     known = [step for step in steps if step.cached_tokens is not None and step.prompt_tokens]
     findings = [step.prefix for step in steps if step.prefix and step.prefix.get("ideal_tokens") is not None]
@@ -25,8 +26,9 @@ def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
         counted = [f for f in findings if f.get("reported_tokens") is not None]
         reported = _share((f["reported_tokens"], f["prompt_tokens"]) for f in counted)
         source = "metrics" if counted else None
+    comparable = [f for f in findings if f.get("reported_tokens") is not None] or findings
     return {
-        "ideal": _share((finding["ideal_tokens"], finding["prompt_tokens"]) for finding in findings),
+        "ideal": _share((finding["ideal_tokens"], finding["prompt_tokens"]) for finding in comparable),
         "reported": reported,
         "source": source,
         "cause": causes.most_common(1)[0][0] if causes else None if source else "not_reported",
