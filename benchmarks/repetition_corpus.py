@@ -117,7 +117,7 @@ def _foreign(path: Path, root: Path) -> bool:
 
 def _split_of(relative: Path) -> Split:
     key = "/".join(relative.parts[:2])
-    return "tuning" if hashlib.sha256(key.encode()).digest()[0] < 77 else "validation"
+    return "tuning" if hashlib.sha256(key.encode()).digest()[0] < 166 else "validation"
 
 
 def _read(path: Path) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from replayer.signals.repetition_templates import DROP_DIGITS, QUOTED
+from replayer.signals.repetition_templates import template_of
 
 
 class Evidence:
@@ -34,11 +34,6 @@ class Evidence:
         if self._recorded is None or length < 2 * len(self._recorded):
             return False
         return template_of(self._recorded).count(unit.strip()) < 3
-
-
-def template_of(text: str) -> str:
-    """Text without digits and without what stands in quotes."""
-    return QUOTED.sub('""', text.translate(DROP_DIGITS))
 
 
 def _spellings(text: str, channel: str) -> list[str]:

@@ -11,12 +11,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-FILL = re.compile(r"\b(?:none|null|true|false|nan|nil|undefined|inf|void|na)\b", re.IGNORECASE)
+FILL = re.compile(
+    r"\b(?:none|null|true|false|nan|nil|undefined|inf|void|na|0x[0-9a-f]+|([a-z])\1{7,})\b", re.IGNORECASE
+)
+"""What fills tables: constants, hexadecimal numbers, one letter many times."""
+STATEMENT = re.compile(r"\n(?:\t|  )\s*\S")
 WORD = re.compile(r"[^\W\d_]{2,}")
 BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{40,}\Z")
 
 FLOOD = 400
-PUNCTUATION = 300
+PUNCTUATION = 320
 DIGIT_RUN = 1000
 NUMBERS = 6000
 NEVER = 1 << 60
@@ -43,7 +47,11 @@ def needed(unit: str, before: str) -> Needed:
     length = _length(len(unit))
     if len(unit) < 250:
         length = int(length * min(2.0, max(1.0, 0.5 / worded)))
-    if unit.isascii() and not any(map(str.isspace, unit)):
+    if (
+        len(unit) < 64
+        and unit.isascii()
+        and (not any(map(str.isspace, unit)) or STATEMENT.search(unit + unit))
+    ):
         length = length * 8 // 5
     return Needed(length * 3 // 4, length)
 
@@ -81,7 +89,7 @@ def _wordless(unit: str) -> Needed:
         length = PUNCTUATION
     else:
         length = FLOOD if len(unit) <= 24 and any(map(str.isalpha, FILL.sub("", unit + unit))) else NUMBERS
-    return Needed(length // 2, max(length, 8 * len(unit)))
+    return Needed(length // 2, max(length, 16 * len(unit)))
 
 
 def _worded(unit: str) -> float:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from replayer.signals.repetition_cycles import CycleTracker, Run
 
 DROP_DIGITS = str.maketrans(dict.fromkeys("0123456789"))
-QUOTED = re.compile(r'"[^"\n]{1,80}"|(?<!\w)\'[^\'\n]{1,80}\'')
+DOUBLE = re.compile(r'"[^"\n]{1,80}"')
+SINGLE = re.compile(r"'(?<!\w')[^'\n]{1,80}'")
 LINE = 512
 """A line without an end is taken in pieces of about this many characters."""
 
@@ -49,7 +50,7 @@ class TemplateSignal:
         if last or len(text) - cut > LINE:
             cut = len(text)
         self._rest = text[cut:]
-        bare = QUOTED.sub('""', text[:cut].translate(DROP_DIGITS))
+        bare = template_of(text[:cut])
         if not bare:
             return None
         self._end += cut
@@ -85,14 +86,29 @@ class TemplateSignal:
         return self._marks[0][1]
 
 
+def template_of(text: str) -> str:
+    """Text without digits and without what stands in quotes."""
+    text = text.translate(DROP_DIGITS)
+    if '"' in text:
+        text = DOUBLE.sub('""', text)
+    return SINGLE.sub("''", text) if "'" in text else text
+
+
 def _is_prose(unit: str) -> bool:
-    """Words, blanks and light punctuation; Markdown's marks are free."""
+    """Words, blanks and light punctuation, nothing quoted; Markdown's marks are free."""
     size = len(unit)
     letters = sum(map(str.isalpha, unit))
-    blanks = sum(map(str.isspace, unit))
+    blanks = unit.count(" ") + unit.count("\n")
     markdown = sum(map(unit.count, "`*#"))
     symbols = size - letters - blanks - markdown
-    return size >= 12 and blanks >= 0.13 * size and letters >= 0.5 * size and symbols <= 0.1 * size
+    quoted = '""' in unit or "''" in unit
+    return (
+        size >= 12
+        and not quoted
+        and blanks >= 0.13 * size
+        and letters >= 0.5 * size
+        and symbols <= 0.1 * size
+    )
 
 
 def _is_code(unit: str) -> bool:

@@ -14,7 +14,9 @@ from replayer.signals.repetition_words import WordSignal
 
 STEP = 32
 """Verdicts fall at multiples of this many characters only, however the text was cut into deltas."""
-FAR_EVERY = 8
+WORDS_EVERY = 8
+FAR_EVERY = 16
+"""Steps after which words, and long cycles and templates, are looked at."""
 
 
 class CycleSignal:
@@ -47,7 +49,7 @@ class CycleSignal:
         length = run.end - run.start
         covered = self._tracker.tail(length + 64)
         text = covered[-length:]
-        self._unit = primitive(text[: run.period])
+        self._unit = tidy(primitive(text[: run.period]))
         self._needed = needed(self._unit, covered[: -len(text)])
 
 
@@ -60,7 +62,7 @@ class TextDetector:
         self.pending: list[str] = []
         self.size = 0
         self._evidence = evidence or Evidence()
-        self._near = CycleSignal(window=640, probe=24)
+        self._near = CycleSignal(window=1300, probe=24)
         self._far = CycleSignal(window=16_384, probe=64)
         self._templates = TemplateSignal()
         self._words = WordSignal()
@@ -101,23 +103,32 @@ class TextDetector:
         self._block.append(piece)
         hit = self._near.push(piece)
         found: Sequence[Finding] = self._cycle(*hit) if hit else ()
-        if len(self._block) == FAR_EVERY or last:
+        count = len(self._block)
+        if count % WORDS_EVERY == 0 or last:
+            new = self._block[-(count % WORDS_EVERY or WORDS_EVERY) :]
+            found = [*found, *self._look_at_words("".join(new), last)]
+        if count == FAR_EVERY or last:
             found = [*found, *self._look_far(last)]
         return found
+
+    def _look_at_words(self, block: str, last: bool) -> list[Finding]:
+        if self.channel == "tool_arguments":
+            block = block.replace("\\n", " \n")
+        if not (loop := self._words.push(block, last)):
+            return []
+        return self._state(loop.kind, "collapsed", loop.onset, None, self._recent(200), loop.share, 400)
 
     def _look_far(self, last: bool) -> list[Finding]:
         block = "".join(self._block)
         self._block = []
         found: list[Finding] = []
-        if self.channel == "tool_arguments":
-            self._checksum = crc32(block.encode("utf-8", "replace"), self._checksum)
         if hit := self._far.push(block):
             found += self._cycle(*hit)
-        words = block.replace("\\n", " \n") if self.channel == "tool_arguments" else block
-        if template := self._templates.push(words, last):
+        if self.channel == "tool_arguments":
+            self._checksum = crc32(block.encode("utf-8", "replace"), self._checksum)
+            block = block.replace("\\n", " \n")
+        if template := self._templates.push(block, last):
             found += self._template(template)
-        if loop := self._words.push(words, last):
-            found += self._state(loop.kind, "collapsed", loop.onset, None, self._recent(200), loop.share, 400)
         return found
 
     def _template(self, found: Template) -> list[Finding]:
@@ -130,9 +141,7 @@ class TextDetector:
 
     def _cycle(self, level: Level, run: Run, unit: str) -> list[Finding]:
         kind: Kind = "character" if len(unit) == 1 else "cycle"
-        return self._state(
-            kind, level, run.start + run.period, run.period, tidy(unit), 1.0, run.end - run.start
-        )
+        return self._state(kind, level, run.start + run.period, run.period, unit, 1.0, run.end - run.start)
 
     def _state(
         self,

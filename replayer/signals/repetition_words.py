@@ -159,15 +159,16 @@ class RecycledPhrases:
 
 
 def _is_prose(text: str) -> bool:
-    """Words and light punctuation: few symbols and digits, blanks between words, not all capitals, no deep indent."""
+    """Words and light punctuation: few symbols and digits, blanks between words, not mostly capitals, no deep indent."""
     symbols, digits = _symbols(text)
     bare = len(text) - text.count("  ") * 2
     return (
         len(symbols) <= 0.15 * bare
-        and digits <= 0.15 * bare
+        and len(symbols.translate(DROP_LIGHT)) <= 0.03 * bare
+        and digits <= 0.12 * bare
         and text.count(" ") >= 0.08 * bare
-        and not text.isupper()
         and text.count("\n    ") <= 1
+        and sum(map(str.isupper, text)) <= 0.3 * bare
     )
 
 
