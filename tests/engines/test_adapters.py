@@ -22,9 +22,9 @@ async def chat(engine, **more):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_server_is_recognised_and_tells_its_facts(start, kind):
-    server = await start(kind=kind, context_length=32768, pool_tokens=64000, block_size=16, draft_tokens=3)
-    engine = await connect(server.base_url)
+async def test_a_server_is_recognised_and_tells_its_facts(serve, kind):
+    url = await serve(kind=kind, context_length=32768, pool_tokens=64000, block_size=16, draft_tokens=3)
+    engine = await connect(url)
     await chat(engine)
     facts = await engine.facts()
     await engine.aclose()
@@ -37,9 +37,9 @@ async def test_a_server_is_recognised_and_tells_its_facts(start, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_usage_and_counters_agree_to_the_token(start, kind):
-    server = await start(kind=kind, draft_tokens=3, block_size=16)
-    engine = await connect(server.base_url)
+async def test_usage_and_counters_agree_to_the_token(serve, kind):
+    url = await serve(kind=kind, draft_tokens=3, block_size=16)
+    engine = await connect(url)
     first = await chat(engine)
     second = await chat(engine)
     sample = await engine.telemetry()
@@ -66,9 +66,9 @@ async def test_usage_and_counters_agree_to_the_token(start, kind):
 @pytest.mark.parametrize(
     ("kind", "answer"), [("vllm", "yes"), ("sglang", "yes"), ("llamacpp", "yes"), ("trtllm", "unknown")]
 )
-async def test_the_cache_is_reset_where_it_can_be(start, kind, answer):
-    server = await start(kind=kind)
-    engine = await connect(server.base_url)
+async def test_the_cache_is_reset_where_it_can_be(serve, kind, answer):
+    url = await serve(kind=kind)
+    engine = await connect(url)
     await chat(engine)
     assert await engine.reset_cache() == answer
     usage = await chat(engine)
@@ -77,8 +77,8 @@ async def test_the_cache_is_reset_where_it_can_be(start, kind, answer):
 
 
 @pytest.mark.parametrize("kind", ["vllm", "sglang"])
-async def test_a_salt_isolates_and_tokens_are_the_prompts(start, kind):
-    engine = await connect((await start(kind=kind)).base_url)
+async def test_a_salt_isolates_and_tokens_are_the_prompts(serve, kind):
+    engine = await connect(await serve(kind=kind))
     first = await chat(engine)
     salted = await chat(engine, **engine.isolation("cell-2"))
     tokens = await engine.tokenize(ASK["messages"], None)
@@ -87,17 +87,17 @@ async def test_a_salt_isolates_and_tokens_are_the_prompts(start, kind):
     assert len(tokens) == first.prompt_tokens
 
 
-async def test_not_reported_is_not_zero(start):
+async def test_not_reported_is_not_zero(serve):
     """Streamed usage of a vLLM without --enable-prompt-tokens-details has no details at all."""
-    engine = await connect((await start(kind="vllm", report_cached=False)).base_url)
+    engine = await connect(await serve(kind="vllm", report_cached=False))
     usage = await chat(engine)
     await engine.aclose()
     assert usage.prompt_tokens > 0 and usage.cached_tokens is None
 
 
-async def test_a_vllm_that_reports_means_zero_by_silence(start):
+async def test_a_vllm_that_reports_means_zero_by_silence(serve):
     """0.21 leaves `prompt_tokens_details` out of a stream without a hit (vllm-0.21.0-h200)."""
-    engine = await connect((await start(kind="vllm")).base_url)
+    engine = await connect(await serve(kind="vllm"))
     silent = {"prompt_tokens": 10, "completion_tokens": 1}
     assert engine.usage(silent, {}).cached_tokens is None
     assert engine.usage(silent | {"prompt_tokens_details": {"cached_tokens": 8}}, {}).cached_tokens == 8
@@ -117,26 +117,26 @@ async def test_a_vllm_that_reports_means_zero_by_silence(start):
         ("ik_llama.cpp", "ik_llama", None, 4096, 8192, 1),
     ],
 )
-async def test_captured_servers_are_read_as_if_they_ran(start, folder, kind, version, context, pool, block):
-    server = await start(kind=kind, captures=str(CAPTURES / folder))
-    engine = await connect(server.base_url)
+async def test_captured_servers_are_read_as_if_they_ran(serve, folder, kind, version, context, pool, block):
+    url = await serve(kind=kind, captures=str(CAPTURES / folder))
+    engine = await connect(url)
     facts = await engine.facts()
     await engine.aclose()
     assert (facts.kind, facts.version, facts.context_length) == (kind, version, context)
     assert (facts.kv_pool_tokens, facts.block_size) == (pool, block)
 
 
-async def test_unreachable_wrong_key_and_unknown_kind_are_one_sentence_each(start):
-    server = await start(api_key="secret")
+async def test_unreachable_wrong_key_and_unknown_kind_are_one_sentence_each(serve):
+    url = await serve(api_key="secret")
     with pytest.raises(EngineUnavailable, match="wants an API key"):
-        await connect(server.base_url)
+        await connect(url)
     with pytest.raises(EngineUnavailable, match="refuses this API key"):
-        await connect(server.base_url, api_key="wrong")
+        await connect(url, api_key="wrong")
     with pytest.raises(EngineUnavailable, match="cannot be reached"):
         await connect("http://127.0.0.1:9/v1")
     with pytest.raises(PlanError, match="did you mean 'vllm'"):
-        await connect(server.base_url, kind="vlm")
-    engine = await connect(server.base_url, api_key="secret")
+        await connect(url, kind="vlm")
+    engine = await connect(url, api_key="secret")
     assert (await engine.facts()).model == "simulated"
     await engine.aclose()
 
@@ -173,8 +173,8 @@ def test_urls_are_normalised(given, used):
     assert base_url_of(given) == used
 
 
-async def test_sampling_fields_are_refused_with_the_nearest(start):
-    engine = await connect((await start(kind="llamacpp")).base_url)
+async def test_sampling_fields_are_refused_with_the_nearest(serve):
+    engine = await connect(await serve(kind="llamacpp"))
     unknown = unknown_fields(
         {"temperature": 1, "repetition_penalty": 1.1, "mim_p": 0.1}, engine.sampling_fields
     )

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TRACE = "fix-failing-test"
 CAPTURES = Path(__file__).parents[1] / "captures"
 
@@ -133,7 +135,6 @@ async def test_metrics_that_are_off_mark_the_figures_and_the_run_goes_on(start, 
     assert lane["prefix_cache"]["reported"] is None and lane["tokens"]["cached"] is None
 
 
-@pytest.mark.slow
 async def test_a_metrics_page_that_times_out_marks_the_figures(start, tmp_path):
     server = await start(kind="vllm", metrics_delay=30)
     report = await replay(f'[[lane]]\nname = "a"\nurl = "{server.base_url}"\n', tmp_path)
@@ -164,7 +165,6 @@ def pid_on(port):
     raise AssertionError("the command does not run")
 
 
-@pytest.mark.slow
 async def test_a_command_that_is_killed_is_reported_with_its_last_words(tmp_path):
     port = free_port()
     lane = f'name = "mine"\ncommand = {json.dumps(simulate(port, "--tok-s", "100"))}\nurl = "http://127.0.0.1:{port}/v1"'
@@ -179,7 +179,6 @@ async def test_a_command_that_is_killed_is_reported_with_its_last_words(tmp_path
     assert len(told) == 1 and "simulated vllm at" in told[0]
 
 
-@pytest.mark.slow
 async def test_an_engine_that_restarts_in_the_middle_is_flagged_and_the_run_goes_on(tmp_path):
     port = free_port()
     command = simulate(port, "--tok-s", "150")
