@@ -69,6 +69,8 @@ class CellContext:
     transform: Transform | None = None
     marker: str | None = None
     salt: dict[str, Any] = dataclasses.field(default_factory=dict)
+    call_ids: set[str] = dataclasses.field(default_factory=set)
+    """Ids that the engine gave to earlier calls of this cell."""
 
     @property
     def turns(self) -> Sequence[int]:
@@ -196,6 +198,7 @@ async def exchange(
         else None
     )
     verdict = _judge(context, turn, reply, request, watch, recorded, pair)
+    context.call_ids.update(call.id for call in reply.tool_calls if call.id)
     context.emit(
         VerdictGiven(
             **key.where(),
@@ -255,6 +258,7 @@ def _judge(
         max_tokens=lane.max_tokens or context.plan.max_tokens,
         usage=context.instance.engine.usage(reply.usage, reply.extra),
         context_length=context.facts.context_length,
+        seen_call_ids=context.call_ids,
         prompt_contains=_searcher(request),
         collapsed=_unit(watch.collapse),
         recorded=recorded,

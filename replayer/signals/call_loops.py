@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from replayer.tools.strict_json import NotJson, parse
-from replayer.traces.schema import AnyItem, ToolCallItem
-from replayer.wire.types import Reply
 
 SUSPECT_AFTER = 3
 LOOP_AFTER = 5
@@ -49,20 +47,6 @@ class Called:
         if isinstance(value, dict):
             value = {key: inner for key, inner in value.items() if key not in COSMETIC}
         return f"{self.name}:{json.dumps(value, sort_keys=True)}"
-
-
-def calls_of(reply: Reply, results: Mapping[int, tuple[str, bool]] | None = None) -> list[Called]:
-    """The calls of a reply; `results` gives (text, is it an error) by position, where they were executed."""
-    results = results or {}
-    return [
-        Called(call.name or "", call.arguments, *results.get(index, (None, False)))
-        for index, call in enumerate(reply.tool_calls)
-    ]
-
-
-def recorded_calls(items: Iterable[AnyItem]) -> list[Called]:
-    """The calls among the items that a recorded turn produced."""
-    return [Called(item.name, item.arguments) for item in items if isinstance(item, ToolCallItem)]
 
 
 def _plain(value: Any) -> Any:
