@@ -96,8 +96,9 @@ def pruned(request: Request) -> None:
 
 
 def reserialised(request: Request) -> None:
+    """Another key order; other spacing costs nothing here, for llama.cpp parses the arguments and writes them anew."""
     function = request["messages"][2]["tool_calls"][0]["function"]
-    function["arguments"] = json.dumps(json.loads(function["arguments"]), separators=(",", ":"))
+    function["arguments"] = json.dumps(json.loads(function["arguments"]), sort_keys=True)
 
 
 def dropped(request: Request) -> None:

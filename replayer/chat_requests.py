@@ -23,7 +23,8 @@ _HOLDERS = ("request", "body")
 class ChatRequest:
     """One request as it was sent, and what is known of its answer. Messages and tools are JSON bytes.
 
-    `scope` names what separates caches: another model or cache salt shares nothing.
+    `scope` names what separates caches: another model or cache salt shares nothing. `salt` is that part of it which
+    clients choose (vLLM's `cache_salt`).
     """
 
     key: str
@@ -32,6 +33,7 @@ class ChatRequest:
     reply: bytes | None = None
     usage: Usage | None = None
     scope: str = ""
+    salt: str = ""
     tokens: TokenShape | None = None
 
 
@@ -119,6 +121,7 @@ def _request(entry: Any, key: str, where: str) -> ChatRequest:
         reply=_reply(answer),
         usage=_usage(answer.get("usage") or entry.get("usage")),
         scope=str(body.get("model") or ""),
+        salt=str(body.get("cache_salt") or ""),
     )
 
 

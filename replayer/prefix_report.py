@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from replayer.chat_requests import ChatRequest
 from replayer.chatml import NAME as TEMPLATE
 from replayer.chatml import PromptTokens
 from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, StepReuse, session_verdict
+from replayer.signals.prefix_reuse.divergence import Divergence
+from replayer.signals.prefix_reuse.messages import first_difference
 from replayer.signals.prefix_reuse.tokens import pack
 from replayer.tokenizers import Tokenizer
 from replayer.traces.schema import TokenShape
@@ -92,14 +94,20 @@ def turn(step: StepReuse) -> dict[str, int]:
 
 
 def analyse(requests: Iterable[ChatRequest], tokenizer: Tokenizer, settings: Settings) -> PrefixReport:
-    """Each scope (model) has its own cache; a recorded reply counts as generated."""
+    """Each scope (model and cache salt) has its own cache; a recorded reply counts as generated."""
     report = PrefixReport(tokenizer.name, settings)
-    scopes: dict[str, PrefixReuse] = {}
+    scopes: dict[tuple[str, str], PrefixReuse] = {}
     prompts = PromptTokens(tokenizer)
+    before: ChatRequest | None = None
     for request in requests:
-        if request.scope not in scopes:
-            scopes[request.scope] = _analyser(tokenizer, settings)
-        step, found = _judge(request, scopes[request.scope], prompts)
+        scope = request.scope, request.salt
+        fresh = scope not in scopes
+        if fresh:
+            scopes[scope] = _analyser(tokenizer, settings)
+        step, found = _judge(request, scopes[scope], prompts)
+        if fresh and before is not None and _continues(request, before):
+            step, found = _salted(step, found, report.steps[-1], before.salt, request.salt)
+        before = request
         report.steps.append(step)
         report.findings.append(found)
     return report
@@ -112,6 +120,34 @@ def _analyser(tokenizer: Tokenizer, settings: Settings) -> PrefixReuse:
         speculative_backoff=settings.speculative,
         token_source=tokenizer.name,
     )
+
+
+def _continues(request: ChatRequest, before: ChatRequest) -> bool:
+    """The same conversation under another salt, which is a mistake; another conversation may have another one."""
+    kept = request.messages[: len(before.messages)]
+    return request.salt != before.salt and request.scope == before.scope and kept == before.messages
+
+
+def _salted(
+    step: StepReuse, found: PrefixFinding, last: StepReuse, old: str, new: str
+) -> tuple[StepReuse, PrefixFinding]:
+    offset, lost = first_difference(old, new), min(last.prompt_tokens, step.prompt_tokens)
+    place = Divergence(
+        "random_id_or_hash", None, "cache_salt", offset, old, new, "a salt parts the caches of requests"
+    )
+    step = replace(step, divergence=place, expected=lost, previous=last.key)
+    found = replace(
+        found,
+        cause=place.cause,
+        lost_tokens=lost,
+        path=place.path,
+        offset=offset,
+        excerpt_before=old[:60],
+        excerpt_after=new[:60],
+        detail=place.detail,
+        expected=lost,
+    )
+    return step, found
 
 
 def _judge(

@@ -88,6 +88,15 @@ def test_a_context_manager_is_judged_by_what_it_sends(tmp_path: Path) -> None:
     assert len(report["divergences"]) == report["requests"] - 1
 
 
+def test_a_new_salt_for_every_request_shares_nothing(tmp_path: Path) -> None:
+    entries = [{**request, "cache_salt": f"salt-{n}"} for n, request in enumerate(requests(clock=False))]
+    report = json.loads(prefix(write(tmp_path / "r.jsonl", entries), "--json").stdout)
+    assert report["ideal_hit_rate"] == 0
+    assert [(e["class"], e["path"], e["offset"]) for e in report["divergences"]] == [
+        ("random_id_or_hash", "cache_salt", 5)
+    ] * 3
+
+
 def test_what_an_engine_reported_is_set_beside_the_ideal(tmp_path: Path) -> None:
     entries = [
         {

@@ -27,7 +27,10 @@ _CLOCKS = [
 ]
 _REACH = 48
 
-_WORD = re.compile(r"[0-9A-Za-z]+(?:[-+/=][0-9A-Za-z]+)*=*")
+_WORD = re.compile(r"[0-9A-Za-z]+(?:[-+/][0-9A-Za-z]+)*=*")
+_SECRET = re.compile(r"[0-9A-Za-z+/_-]{16,}={0,2}")
+"""Base64 may hold signs that end a word; it is believed behind a label only."""
+
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _HEX = re.compile(r"[0-9a-fA-F]{7,}")
 _LABEL = re.compile(
@@ -53,18 +56,25 @@ def _clock_at(text: str, offset: int) -> bool:
 
 
 def _random_at(before: str, after: str, offset: int) -> bool:
-    old, new = _word_at(before, offset), _word_at(after, offset)
+    return _same_place(_WORD, before, after, offset) or _same_place(_SECRET, before, after, offset)
+
+
+def _same_place(pattern: re.Pattern[str], before: str, after: str, offset: int) -> bool:
+    """Whether both texts have a random word about `offset` and go on alike behind it."""
+    old, new = _word_at(pattern, before, offset), _word_at(pattern, after, offset)
     if old is None or new is None or before[old.end() : old.end() + 8] != after[new.end() : new.end() + 8]:
         return False
     one, other = old.group(), new.group()
-    if _looks_random(one) and _looks_random(other) and abs(len(one) - len(other)) <= max(2, len(one) // 8):
+    alike = abs(len(one) - len(other)) <= max(2, len(one) // 8)
+    if pattern is _WORD and alike and _looks_random(one) and _looks_random(other):
         return True
-    return min(len(one), len(other)) >= 4 and bool(_LABEL.search(before[: old.start()][-40:]))
+    labelled = bool(_LABEL.search(before[: old.start()][-40:]))
+    return labelled and min(len(one), len(other)) >= 4
 
 
-def _word_at(text: str, offset: int) -> re.Match[str] | None:
+def _word_at(pattern: re.Pattern[str], text: str, offset: int) -> re.Match[str] | None:
     begin = max(0, offset - 80)
-    for match in _WORD.finditer(text, begin, offset + 200):
+    for match in pattern.finditer(text, begin, offset + 200):
         if match.start() <= offset < match.end():
             return match
     return None
