@@ -55,19 +55,31 @@ class Command:
 
 
 async def _serve(recording: Recording, args: argparse.Namespace) -> None:
+    """Until a signal, or until nothing can be written any more. Raises the TraceError of the latter."""
     to = upstream(args.upstream)
-    server = await serve(to, recording.add, args.host, args.port)
+    stop = asyncio.Event()
+    failures: list[TraceError] = []
+
+    def take(passed: Passed) -> None:
+        try:
+            recording.add(passed)
+        except TraceError as error:
+            failures.append(error)
+            stop.set()
+
+    server = await serve(to, take, args.host, args.port)
     host, port = server.sockets[0].getsockname()[:2]
     print(
         f"recording http://{host}:{port}{to.path} -> {args.upstream} into {args.out}; Ctrl-C ends it",
         flush=True,
     )
-    stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await stop.wait()
     server.close()
+    if failures:
+        raise failures[0]
 
 
 def _told(path: Path, turn: int, passed: Passed) -> None:

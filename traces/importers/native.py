@@ -9,7 +9,7 @@ from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict
-from replayer.traces.reader import records
+from replayer.traces.reader import Trace, records
 from replayer.traces.records import End
 from replayer.traces.schema import Fidelity, Header, Item, Thread, ToolRun, ToolSet, Turn
 
@@ -29,6 +29,9 @@ class Native:
 
 def _copy(builder: Builder, probe: Probe) -> None:
     writer = builder.writer
+    with Trace.open(probe.path) as trace:
+        if not trace.complete:
+            builder.warn("the source has no end record: it was cut, or it is still being recorded")
     for located in records(probe.path):
         record = located.record
         if isinstance(record, Header):
