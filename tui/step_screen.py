@@ -189,7 +189,7 @@ def _timing(reply: dict[str, Any]) -> list[Span | str]:
     return [
         ("timing\n", "bold $primary"),
         f"first token {first} · whole {reply['total_ns'] / 1e6:.0f} ms · {len(gaps)} deltas\n",
-        (fit(sparkline(_squeezed(gaps[1:], 48), 48), 48) + "\n", "$secondary"),
+        (fit(sparkline(_squeezed(gaps[1:], 40), 40), 40) + "\n", "$secondary"),
         f"tokens: {counts} ({reply.get('usage_source')})\n\n",
     ]
 
