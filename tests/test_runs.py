@@ -30,7 +30,7 @@ def report(*arguments: str | Path) -> dict[str, Any]:
     return document
 
 
-CLOCK = ("run", "kv", "bands", "speed", "gpu", "telemetry", "energy", "server")
+CLOCK = ("run", "kv", "bands", "band_fit", "speed", "gpu", "telemetry", "energy", "server")
 
 
 def without_clock(value: Any) -> Any:
