@@ -62,6 +62,26 @@ def list_sessions(path: Path, format_name: str | None = None) -> list[Session]:
         probe.close()
 
 
+def is_known(path: Path) -> bool:
+    """Whether a file has a format that replayer knows."""
+    try:
+        probe = Probe(path)
+    except TraceError:
+        return False
+    try:
+        find_importer(probe)
+    except TraceError:
+        return False
+    finally:
+        probe.close()
+    return True
+
+
+def is_event_folder(path: Path) -> bool:
+    """Whether a folder is one session: an event a file."""
+    return path.is_dir() and is_known(path)
+
+
 def find_importer(probe: Probe, format_name: str | None = None) -> Importer:
     """The importer whose format the input has, by content. Raises TraceError."""
     if format_name is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 from replayer.errors import TraceError
-from replayer.traces.convert import convert, list_sessions
+from replayer.traces.convert import convert, is_event_folder, is_known, list_sessions
 from replayer.traces.importers import IMPORTERS
 from replayer.traces.importers.zed_store import default_store
 from replayer.traces.show import clean
@@ -28,9 +28,7 @@ class Command:
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "files", nargs="*", metavar="FILE", help="recordings, folders of events, or `zed`"
-        )
+        parser.add_argument("files", nargs="*", metavar="FILE", help="recordings, folders of them, or `zed`")
         parser.add_argument(
             "-o", "--out", metavar="DIR", default=".", help="folder for the traces (default: here)"
         )
@@ -51,15 +49,29 @@ class Command:
             return 0
         if not args.files:
             raise TraceError("name at least one FILE to import, or `zed` for the editor's own store")
-        errors = [error for name in args.files for error in _one(name, args)]
+        errors = [error for name in args.files for path in _inputs(name) for error in _one(path, args)]
         for error in errors:
             print(f"replayer: {error}", file=sys.stderr)
         return TraceError.exit_code if errors else 0
 
 
-def _one(name: str, args: argparse.Namespace) -> list[TraceError]:
-    """Handles one input; its errors do not keep the other inputs from being imported."""
+def _inputs(name: str) -> list[Path]:
+    """The files that a word stands for. Of a folder that is no event log: every file that has a known format."""
     path = default_store() if name == "zed" and not Path(name).exists() else Path(name)
+    if not path.is_dir() or is_event_folder(path):
+        return [path]
+    # Transcripts of subagents come with the session that started them.
+    files = [p for p in sorted(path.rglob("*")) if p.is_file() and not p.name.startswith("agent-")]
+    known = [p for p in files if is_known(p)]
+    if len(known) < len(files):
+        print(f"replayer: {path}: {len(files) - len(known)} files are of no known format", file=sys.stderr)
+    if not known:
+        raise TraceError(f"{path}: the folder holds no recording of a known format")
+    return known
+
+
+def _one(path: Path, args: argparse.Namespace) -> list[TraceError]:
+    """Handles one input; its errors do not keep the other inputs from being imported."""
     errors = []
     try:
         if args.list:

@@ -54,6 +54,20 @@ def test_import_lists_and_picks(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "claude-code\n" in capsys.readouterr().out
 
 
+def test_a_folder_stands_for_the_recordings_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = tmp_path / "project" / "s1" / "subagents"
+    project.mkdir(parents=True)
+    lines = made.claude_session()
+    sub = [line for line in lines if line.get("isSidechain")]
+    (tmp_path / "project" / "s1.jsonl").write_bytes(made.jsonl([line for line in lines if line not in sub]))
+    (project / "agent-ag1.jsonl").write_bytes(made.jsonl(sub))
+    (tmp_path / "project" / "notes.txt").write_text("mine\n")
+    assert main(["import", str(tmp_path / "project"), "-o", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr()
+    assert "2 threads, 5 turns" in printed.out and "1 files are of no known format" in printed.err
+    assert main(["import", str(project.parent.parent / "s1" / "nowhere")]) == 2
+
+
 def test_trace_check_show_and_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = long_session(tmp_path / "long.jsonl", turns=6, tokens=3000)
     assert main(["trace", "check", str(path)]) == 0
