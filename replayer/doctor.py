@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from replayer.engines.base import Engine, EngineFacts, Tristate
+from replayer.engines.capabilities import CAPABILITIES
 from replayer.probe import Message, ProbeReply, probe_prefix_cache
 from replayer.telemetry import read
 from replayer.wire.client import WireClient
@@ -116,7 +117,12 @@ async def examine(
     `longest_prompt` is what a trace needs, in tokens.
     """
     facts = await engine.facts()
-    found = Diagnosis(facts, dict(facts.features))
+    able = CAPABILITIES[facts.kind]
+    known: dict[str, Tristate] = {
+        "parallel_tool_calls": able.parallel_tool_calls,
+        "repetition_detection": able.repetition_detection,
+    }
+    found = Diagnosis(facts, known | facts.features)
     if probe and facts.model is not None:
         await _ask(found, engine, client, facts.model)
     said = found.features.get("metrics", "unknown")

@@ -48,6 +48,9 @@ class LlamaCppEngine(OpenAIEngine):
                 "metrics": _yes(props.get("endpoint_metrics")),
                 "cached_tokens": "yes",
                 "tools": _yes(_dict(props, "chat_template_caps").get("supports_tools")),
+                "parallel_tool_calls": _yes(
+                    _dict(props, "chat_template_caps").get("supports_parallel_tool_calls")
+                ),
                 "speculation": _yes(slots[0].get("speculative")) if slots else "unknown",
                 "tokenize": "yes",
                 "cache_reset": "unknown",

@@ -10,6 +10,7 @@ import httpx
 import orjson
 
 from replayer.engines.base import EngineFacts, EngineKind, TelemetrySample, Tristate
+from replayer.engines.capabilities import CAPABILITIES
 from replayer.engines.faults import Rule, engine_fault
 from replayer.engines.prometheus import Page, parse
 from replayer.engines.sampling import sampling_fields
@@ -38,6 +39,7 @@ class OpenAIEngine:
         self.root = base_url.removesuffix("/v1")
         self.http = http
         self.sampling_fields = sampling_fields(self.kind)
+        self.capabilities = CAPABILITIES[self.kind]
         self.reports_cached: bool | None = None
         """The server tells cached tokens: known from its settings, or because it has."""
 
