@@ -7,18 +7,26 @@ import sys
 from pathlib import Path
 
 from replayer.journal import find_run
+from replayer.report.csv import csv_report
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
+from replayer.report.junit import junit_report
+from replayer.report.markdown import markdown_report
 from replayer.report.output import show, write
 
-_FORMATS = {"html": (html_report, "one HTML page that needs nothing else")}
+_FORMATS = {
+    "html": (html_report, "one HTML page that needs nothing else"),
+    "markdown": (markdown_report, "Markdown for a pull request"),
+    "csv": (csv_report, "one row per step and lane"),
+    "junit": (junit_report, "JUnit XML for CI: a suite per lane, a case per session"),
+}
 
 
 class Command:
     """The summary of a run: a table, JSON, or files. Several runs are set side by side in one file. Examples:
 
     replayer report last --json
-    replayer report tonight last-night --html report.html
+    replayer report tonight last-night --html report.html --junit junit.xml
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

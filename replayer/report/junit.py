@@ -1,0 +1,74 @@
+"""JUnit XML for CI: a suite per lane with one case per session, and a suite for the run's own conditions."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from replayer.display import safe
+from replayer.report.evidence import Evidence
+from replayer.steps import Attempt, StepFacts
+from replayer.view import LaneView, RunView
+
+_XML_UNFIT = str.maketrans(dict.fromkeys("\ufffe\uffff", "\ufffd"))
+
+
+def junit_report(evidence: Evidence) -> str:
+    """A session fails when a turn was unusable, is in error when the engine was; a broken --fail-if fails the run."""
+    root = Element("testsuites", name=_text(evidence.view.run))
+    suites = [_conditions(root, evidence.view), *(_lane(root, lane) for lane in evidence.view.lanes)]
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
+    indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, "unicode") + "\n"
+
+
+def _conditions(root: Element, view: RunView) -> Element:
+    suite = SubElement(root, "testsuite", name="conditions")
+    case = SubElement(suite, "testcase", classname="conditions", name="run")
+    if view.reasons:
+        _outcome(case, "failure", f"{len(view.reasons)} broken", list(view.reasons))
+    elif view.incomplete:
+        said = [f"state {view.state}, {view.incomplete} cells without a complete attempt"]
+        _outcome(case, "error", "the run is not complete", said)
+    return _counted(suite)
+
+
+def _lane(root: Element, lane: LaneView) -> Element:
+    suite = SubElement(root, "testsuite", name=_text(lane.name))
+    for attempt in sorted(lane.attempts, key=lambda attempt: (attempt.trace, attempt.repeat)):
+        _session(suite, lane.name, attempt)
+    return _counted(suite)
+
+
+def _session(suite: Element, lane: str, attempt: Attempt) -> None:
+    seconds = sum(step.total_ns or 0 for step in attempt.steps.values()) / 1e9
+    name = f"{attempt.trace} repeat {attempt.repeat + 1}" if attempt.repeat else attempt.trace
+    case = SubElement(suite, "testcase", classname=_text(lane), name=_text(name), time=f"{seconds:.3f}")
+    steps = [attempt.steps[number] for number in sorted(attempt.steps)]
+    errors = [f"step {step.step + 1}: {step.error}" for step in steps if step.error]
+    unusable = [_unusable(step) for step in steps if step.usable is False and not step.error]
+    if errors:
+        _outcome(
+            case, "error", f"{len(errors)} of {len(steps)} steps ended in an engine error", errors + unusable
+        )
+    elif unusable:
+        _outcome(case, "failure", f"{len(unusable)} of {len(steps)} turns unusable", unusable)
+
+
+def _unusable(step: StepFacts) -> str:
+    return f"step {step.step + 1}: {', '.join(step.fatal) or 'not usable'}"
+
+
+def _outcome(case: Element, kind: str, message: str, lines: list[str]) -> None:
+    SubElement(case, kind, message=_text(message), type=kind).text = _text("\n".join(lines))
+
+
+def _counted(suite: Element) -> Element:
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", str(len(suite.findall("testcase/error"))))
+    return suite
+
+
+def _text(words: str) -> str:
+    return safe(words).translate(_XML_UNFIT)

@@ -1,0 +1,63 @@
+"""The report as Markdown, short enough for a pull request's comment."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from replayer.display import safe
+from replayer.figures import run_figures
+from replayer.report.evidence import Evidence
+from replayer.report.summary import conclude, few_sessions
+from replayer.report.table import notes, table_rows, title
+
+_MARKUP = re.compile(r"[\\`*_\[\]<>|~&$]")
+_LINKED = re.compile(r"@|#|:(?=//)|www(?=\.)", re.IGNORECASE)
+"""What GitHub makes a mention, a reference or a link of even where it is escaped; a zero-width space stops it."""
+
+
+def markdown_report(evidence: Evidence) -> str:
+    """Conclusions first, the side-by-side table, then the comparisons folded away."""
+    document = run_figures(evidence.view)
+    said = conclude(document)
+    lines = [f"### {words(title(document))}", ""]
+    lines += [f"- **{tone}**: {words(sentence)}" for tone, sentence in said.found]
+    lines += [f"- {words(sentence)}" for sentence in [*said.open, *said.lanes]]
+    if few_sessions(document):
+        lines.append("- Fewer than six sessions: differences hold for these sessions only.")
+    lines += ["", *_table(["", *(lane["lane"] for lane in document["lanes"])], table_rows(document["lanes"]))]
+    lines += ["", *(f"> {words(note)}" for note in notes(document))]
+    lines += _comparisons(document["comparisons"])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def words(text: str) -> str:
+    """One line of plain text: nothing in it is markup, a mention or a link."""
+    line = _LINKED.sub(lambda match: f"{match[0]}\u200b", " ".join(safe(text).split()))
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", line)
+
+
+def _table(head: list[str], rows: list[tuple[str, list[str]]]) -> list[str]:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *([label, *cells] for label, cells in rows)]
+    return [
+        "| " + " | ".join(cell if number == 1 else words(cell) for cell in line) + " |"
+        for number, line in enumerate(lines)
+    ]
+
+
+def _comparisons(pairs: list[dict[str, Any]]) -> list[str]:
+    if not pairs:
+        return []
+    rows = [
+        (
+            f"{pair['a']} → {pair['b']}: {pair['metric']}",
+            [
+                f"{pair['value_a']:.4g}",
+                f"{pair['value_b']:.4g}",
+                f"{pair['difference']:+.3g} [{pair['low']:+.3g}, {pair['high']:+.3g}]",
+            ],
+        )
+        for pair in pairs
+    ]
+    table = _table(["", "first", "second", "difference, 95 %"], rows)
+    return ["", "<details><summary>Comparisons</summary>", "", *table, "", "</details>"]

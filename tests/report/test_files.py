@@ -1,0 +1,68 @@
+"""Markdown, CSV and JUnit XML of a run: right, and harmless with hostile output in it."""
+
+import csv
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from replayer.report.csv import csv_report
+from replayer.report.evidence import Evidence, gather
+from replayer.report.junit import junit_report
+from replayer.report.markdown import markdown_report, words
+from tests.report.runs import hostile_run
+
+
+@pytest.fixture
+def evidence(tmp_path: Path) -> Evidence:
+    return gather([hostile_run(tmp_path / "run", "http://127.0.0.1:9", steps=6)])
+
+
+def test_csv_has_one_row_per_step(evidence: Evidence) -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_report(evidence))))
+    assert [(row["lane"], row["step"], row["usable"]) for row in rows] == [
+        (lane, str(step), usable) for lane, usable in (("good", "1"), ("bad", "0")) for step in range(1, 7)
+    ]
+    assert rows[6]["collapse_kind"] == "cycle"
+    assert rows[6]["error"] == rows[6]["drafted"] == ""
+    assert (rows[7]["cached_tokens"], rows[7]["ideal_cached_tokens"]) == ("10", "12")
+
+
+def test_junit_fails_the_sessions_with_unusable_turns_and_the_broken_conditions(evidence: Evidence) -> None:
+    root = ElementTree.fromstring(junit_report(evidence).encode())
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "2", "0")
+    failure = root.find("testsuite[@name='bad']/testcase/failure")
+    assert failure is not None and failure.get("message") == "6 of 6 turns unusable"
+    assert root.find("testsuite[@name='good']/testcase/failure") is None
+    assert root.find("testsuite[@name='conditions']/testcase/failure") is not None
+
+
+def test_markdown_holds_no_markup_of_a_model(evidence: Evidence) -> None:
+    page = markdown_report(evidence)
+    assert "**worse**: bad is worse in usable turns: -100.0 points" in page
+    assert not re.search(r"<(?!/?(details|summary)>)|://|\x1b", page)
+    widths = {line.count("|") for line in page.splitlines() if line.startswith("|")}
+    assert widths == {4, 5}  # two lanes; the comparisons have a column more
+
+
+def test_markdown_neither_mentions_nor_links() -> None:
+    assert words("@team #1 https://x www.x [a](b)\n# b") == (
+        "@\u200bteam #\u200b1 https:\u200b//x www\u200b.x &#91;a&#93;(b) #\u200b b"
+    )
+
+
+def test_the_command_writes_files_and_names_one_it_cannot_write(tmp_path: Path) -> None:
+    run = hostile_run(tmp_path / "run", "", steps=1)
+    command = [sys.executable, "-m", "replayer", "report", str(run)]
+    good = subprocess.run([*command, "--html", tmp_path / "a.html", "--csv", tmp_path / "a.csv"], timeout=60)
+    assert good.returncode == 0
+    assert (tmp_path / "a.html").stat().st_size > (tmp_path / "a.csv").stat().st_size > 100
+    bad = subprocess.run(
+        [*command, "--junit", tmp_path / "no" / "a.xml"], capture_output=True, text=True, timeout=60
+    )
+    assert bad.returncode == 2
+    assert bad.stderr.endswith("a.xml: No such file or directory\n")
