@@ -68,7 +68,9 @@ def notes(document: Figures) -> list[str]:
     """What a reader of the figures must know besides."""
     found = []
     if document["state"] == "interrupted":
-        found.append(f"interrupted: `replayer resume {document['run']}` finishes the missing cells")
+        found.append(
+            f"interrupted: `replayer resume {document.get('folder', document['run'])}` finishes the missing cells"
+        )
     if document["incomplete_cells"] and document["state"] != "running":
         found.append(f"{document['incomplete_cells']} cells have no complete attempt and are not counted")
     if any(lane["substituted_steps"] for lane in document["lanes"]):
