@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -88,7 +89,7 @@ def _parse(argv: Sequence[str], chosen: str | None) -> argparse.Namespace:
         sub = commands.add_parser(
             name,
             help=summary,
-            description=type(command).__doc__,
+            description=inspect.getdoc(type(command)),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(sub)

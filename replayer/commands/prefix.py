@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import orjson
 
@@ -70,13 +69,13 @@ class Command:
         if args.json:
             sys.stdout.buffer.write(orjson.dumps(report.as_dict()) + b"\n")
         else:
-            print("\n".join(_picture(path, report, sys.stdout.isatty())))
+            print("\n".join(_picture(args.file, report, sys.stdout.isatty())))
         return 0
 
 
-def _picture(path: Path, report: PrefixReport, colour: bool) -> Iterator[str]:
+def _picture(name: str, report: PrefixReport, colour: bool) -> Iterator[str]:
     facts = report.as_dict()
-    yield f"{path}: {facts['requests']} requests, {facts['prompt_tokens']:,} prompt tokens ({facts['token_source']})"
+    yield f"{name}: {facts['requests']} requests, {facts['prompt_tokens']:,} prompt tokens ({facts['token_source']})"
     sizes = ", ".join(
         f"{rate:.1%} in blocks of {size}" for size, rate in facts["ideal_by_block_size"].items()
     )
