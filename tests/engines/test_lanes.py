@@ -209,3 +209,26 @@ async def test_asked_and_effective_settings_are_lane_facts(start, tmp_path):
     assert facts["log"]["asked"]["speculative_config"]["method"] == "ngram"
     assert facts["log"]["effective"]["attention_backend"] == "FLASH_ATTN"
     assert any("min_p" in note for note in facts["log"]["notes"])
+
+
+async def test_two_speed_bands_come_out_by_themselves_and_only_where_they_are(tmp_path):
+    """A lane whose acceptance changes every two seconds beside one whose acceptance stays: as in the article."""
+    options = "tok_s = 150, draft_tokens = 4, band_seconds = 2.0"
+    plan = f"""
+    repeat = 6
+    [[lane]]
+    name = "banded"
+    launch = "simulated"
+    options = {{ kind = "vllm", acceptance = [0.78, 0.99], {options} }}
+    [[lane]]
+    name = "steady"
+    launch = "simulated"
+    options = {{ kind = "vllm", acceptance = [0.78], {options} }}
+    """
+    report = await replay(plan, tmp_path)
+    banded, steady = report["lanes"]
+    assert len(banded["bands"]) == 2 and steady["bands"] == []
+    slow, fast = banded["bands"]
+    assert slow["median"] < 0.92 * fast["median"] and slow["acceptance"] < 0.85 < 0.9 < fast["acceptance"]
+    assert banded["band_fit"]["explained_by_acceptance"] > 0.8
+    assert banded["acceptance"]["length"] > steady["acceptance"]["length"]
