@@ -266,7 +266,7 @@ def main() -> None:
     )
     parser.add_argument("--picture", type=Path, help="write the picture of one collapse (SVG)")
     parser.add_argument(
-        "--root", type=Path, action="append", default=[], help="one more folder of sound files"
+        "--root", type=Path, action="append", default=[], help="sound files from here instead"
     )
     args = parser.parse_args()
     every = list(sound(args.split, args.root))

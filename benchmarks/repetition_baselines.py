@@ -1,6 +1,7 @@
 """Rules of others, re-implemented from their description (no code taken), on pseudo-tokens where they count tokens.
 
-A pseudo-token is up to six letters with the blank before them, up to three digits, or another character: about four
+A pseudo-token is up to six letters with the blank before them, up to three digits, up to sixteen times
+one symbol, a stretch of blanks, or another character: about four
 characters of English, as a BPE tokeniser gives.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-PSEUDO_TOKEN = re.compile(r" ?[^\W\d_]{1,6}|\d{1,3}|\s+|.", re.DOTALL)
+PSEUDO_TOKEN = re.compile(r" ?[^\W\d_]{1,6}|\d{1,3}|\s+|([^\w\s])\1{0,15}|.", re.DOTALL)
 
 
 def token_cycle(text: str, smallest: int, largest: int, count: int) -> int | None:

@@ -81,11 +81,11 @@ def roots() -> list[Path]:
 
 
 def sound(split: Split, extra: list[Path] | None = None) -> Iterator[Sound]:
-    """Yield every distinct UTF-8 text file of 200 bytes or more of one split, in a stable order."""
+    """Yield every distinct UTF-8 text file of 200 bytes or more of one split, or of all `extra` folders, in a stable order."""
     seen: set[bytes] = set()
-    for root in [*roots(), *(extra or [])]:
+    for root in extra or roots():
         for path in sorted(root.rglob("*")):
-            if _foreign(path, root) or _split_of(path.relative_to(root)) != split:
+            if _foreign(path, root) or (not extra and _split_of(path.relative_to(root)) != split):
                 continue
             text = _read(path)
             if text is None:

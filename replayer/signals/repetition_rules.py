@@ -1,9 +1,8 @@
 """How long a cycle must be before it counts: what repeats decides, not how often.
 
 Sound files repeat too: rulers and indentation (units without words), tables and fill values (`None, None, …`),
-stack dumps. Measured on 7,290 files of the tuning part (98 MB): cycles of worded units stay under 4.5 copies or 340
-characters but for a handful of files, rulers and blank stretches under 300 characters, fill values under 3,100.
-The thresholds stand just above; `docs/repetition.md` has the table.
+stack dumps. Measured on 7,290 files (98 MB): cycles of worded units stay under 4.5 copies or 340 characters but for a handful of
+files, rulers and blank stretches under 300 characters, short cycles of numbers under 250. The thresholds stand above.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ import re
 from typing import NamedTuple
 
 FILL = re.compile(
-    r"\b(?:none|null|true|false|nan|nil|undefined|inf|void|na|0x[0-9a-f]+|([a-z])\1{7,})\b", re.IGNORECASE
+    r"\b(?:none|null|true|false|nan|nil|undefined|inf|void|na|0x[0-9a-f]+|([a-z])\1{7,})\b|'\\\\u[0-9a-f]{4}'",
+    re.IGNORECASE,
 )
 """What fills tables: constants, hexadecimal numbers, one letter many times."""
 STATEMENT = re.compile(r"\n(?:\t|  )\s*\S")
@@ -22,7 +22,8 @@ BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{40,}\Z")
 FLOOD = 400
 PUNCTUATION = 320
 DIGIT_RUN = 1000
-NUMBERS = 6000
+NUMBERS = 2000
+SHORT = 24
 NEVER = 1 << 60
 LEAST_COPIES = 1.7
 """No rule is content with less, so that shorter runs need not be judged."""
@@ -85,11 +86,13 @@ def _one_character(character: str, before: str) -> Needed:
 
 
 def _wordless(unit: str) -> Needed:
+    """Punctuation, single letters, numbers and fill values; long units of them are tables and never a collapse."""
+    if len(unit) > SHORT:
+        return Needed(NUMBERS, NEVER)
     if not any(map(str.isalnum, unit)):
-        length = PUNCTUATION
-    else:
-        length = FLOOD if len(unit) <= 24 and any(map(str.isalpha, FILL.sub("", unit + unit))) else NUMBERS
-    return Needed(length // 2, max(length, 16 * len(unit)))
+        return Needed(PUNCTUATION // 2, PUNCTUATION)
+    letters = any(map(str.isalpha, FILL.sub("", unit + unit)))
+    return Needed(FLOOD // 2, FLOOD) if letters else Needed(NUMBERS // 2, NUMBERS)
 
 
 def _worded(unit: str) -> float:

@@ -20,6 +20,8 @@ LINE = 512
 """A line without an end is taken in pieces of about this many characters."""
 
 COUNTER = (6, 500)
+MOST_DIGITS = 0.14
+"""Digits per other character of a counter; a table of numbers has more."""
 STRUCTURE = (30, 1500)
 """(copies, characters without digits and quotes) at least. Sound units of prose stay under 6 copies in 500."""
 
@@ -74,7 +76,8 @@ class TemplateSignal:
         if (run.start, run.period) != self._run:
             self._run = (run.start, run.period)
             self._start = self._original(run.start)
-        if self._end - self._start <= length:
+        digits = self._end - self._start - length
+        if digits <= 0 or (prose and digits > MOST_DIGITS * length):
             return None
         period = round((self._end - self._start) * run.period / length)
         return Template(Run(self._start, self._end, period), unit, prose)

@@ -15,6 +15,7 @@ TO_SPACES = str.maketrans(dict.fromkeys((c for c in _ASCII if not c.isalpha()), 
 DROP_PLAIN = str.maketrans(dict.fromkeys(c for c in _ASCII if c.isalpha() or c.isspace()))
 DROP_DIGITS = str.maketrans(dict.fromkeys("0123456789"))
 DROP_LIGHT = str.maketrans(dict.fromkeys(".,;:!?'\"()*[]-_`"))
+DROP_BABBLE = str.maketrans(dict.fromkeys("()*[]-_,!?"))
 LEGAL = re.compile(
     r"copyright|licen[cs]e[ds]?|licensee|permission|warrant(?:y|ies)|redistribution|liability|notice|damages"
 )
@@ -177,8 +178,8 @@ def _is_wordy(block: Block) -> bool:
     symbols, digits = _symbols(block.text)
     size = len(block.text)
     return (
-        digits <= 0.1 * size
-        and len(symbols.translate(DROP_LIGHT)) <= 0.04 * size
+        digits <= 0.03 * size
+        and len(symbols.translate(DROP_BABBLE)) <= 0.04 * size
         and block.text.count("\n    ") <= 1
         and FILL.isdisjoint(block.words)
     )
