@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import tempfile
 from copy import deepcopy
 from pathlib import Path
@@ -93,6 +94,26 @@ def test_a_damaged_row_does_not_keep_the_others(tmp_path: Path) -> None:
         assert isinstance(call, ToolCallItem) and call.name == "spawn_agent"
     with pytest.raises(TraceError, match="--list"):
         list(convert(tmp_path / "threads.db", tmp_path / "picked", pick=["nothing"]))
+
+
+def test_a_cut_database_gives_the_threads_that_are_left(tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "CREATE TABLE threads (id TEXT, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB)"
+    )
+    for number in range(40):
+        thread = {**made.zed_thread(), "detailed_summary": str(number) * 3000}
+        connection.execute(
+            "INSERT INTO threads VALUES (?, '', '', 'json', ?)", (f"t{number}", orjson.dumps(thread))
+        )
+    connection.commit()
+    connection.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) * 2 // 3])
+    found = [outcome for outcome in convert(path, tmp_path / "out") if isinstance(outcome, Summary)]
+    assert 10 < len(found) < 40
+    assert all(any("cut off" in warning for warning in summary.warnings) for summary in found)
 
 
 def test_zed_contexts_keep_completion_order_and_drop_cancelled_calls(tmp_path: Path) -> None:

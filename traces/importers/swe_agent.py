@@ -158,8 +158,7 @@ def _step_times(step: dict[str, Any]) -> Times | None:
 
 def _plain(message: Message) -> Message:
     """The keys that a client sends; SWE-agent lists the answered calls, of which a tool message has one."""
-    kept = {key: message[key] for key in _KEPT if message.get(key) is not None or key == "content"}
-    kept["content"] = message.get("content")
+    kept = {key: message.get(key) for key in _KEPT if message.get(key) is not None or key == "content"}
     ids = [value for value in as_list(message.get("tool_call_ids")) if isinstance(value, str)]
     if ids and "tool_call_id" not in kept:
         kept["tool_call_id"] = ids[0]

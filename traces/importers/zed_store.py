@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from replayer.traces.importers.zed_thread import FIDELITY, is_thread, write_thre
 from replayer.traces.schema import Fidelity, Thread
 
 _COLUMNS = ("id", "summary", "updated_at", "data_type", "data", "parent_id", "folder_paths", "created_at")
+_MOST_MISSING = 1 << 30
 Row = dict[str, Any]
 
 
@@ -103,12 +105,36 @@ def _folders(row: Row) -> list[str] | None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     """Read-only; where even the side files of a write-ahead log cannot be made, the database as it lies there."""
+    missing = _missing_bytes(path)
+    if missing > 0:
+        return _filled_up(path, missing)
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
     try:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except sqlite3.OperationalError:
         connection.close()
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    return connection
+
+
+def _missing_bytes(path: Path) -> int:
+    """How much of the size that the header states (pages at byte 28, page size at byte 16) a cut file lacks."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    if len(head) < 100:
+        return 0
+    page, pages = struct.unpack(">H", head[16:18])[0], struct.unpack(">I", head[28:32])[0]
+    return int(pages * (65536 if page == 1 else page) - path.stat().st_size)
+
+
+def _filled_up(path: Path, missing: int) -> sqlite3.Connection:
+    """A cut database with empty pages in place of the missing ones, in memory, so that the rest can be read."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(path.read_bytes() + bytes(min(missing, _MOST_MISSING)))
+    except (sqlite3.Error, OverflowError) as error:
+        connection.close()
+        raise sqlite3.DatabaseError(str(error)) from None
     return connection
 
 
@@ -126,21 +152,34 @@ def _columns(path: Path) -> list[str]:
 def _rows(probe: Probe) -> list[Row]:
     """Every row without its data. Rows behind damage are named in a warning."""
     names = [name for name in _COLUMNS if name in _columns(probe.path) and name != "data"]
-    rows: list[Row] = []
+    rows: dict[Any, Row] = {}
+    failure: sqlite3.Error | None = None
+    for order in ("updated_at DESC", "rowid", "rowid DESC"):
+        failure = _collect(
+            probe.path, f"SELECT {', '.join(names)} FROM threads ORDER BY {order}", names, rows
+        )
+        if failure is None:
+            break
+    if failure is not None and not rows:
+        raise TraceError(f"{probe.path}: the database cannot be read ({failure})")
+    if failure is not None:
+        probe.warn(f"the database is damaged or cut off; {len(rows)} threads were found ({failure})")
+    return [row for key, row in rows.items() if isinstance(key, str)]
+
+
+def _collect(path: Path, query: str, names: list[str], rows: dict[Any, Row]) -> sqlite3.Error | None:
+    """Adds the rows of a query by id; returns the error that ended it early."""
     try:
-        connection = _connect(probe.path)
+        connection = _connect(path)
         try:
-            for values in connection.execute(
-                f"SELECT {', '.join(names)} FROM threads ORDER BY updated_at DESC"
-            ):
-                rows.append(dict(zip(names, values, strict=True)))
+            for values in connection.execute(query):
+                row = dict(zip(names, values, strict=True))
+                rows.setdefault(row.get("id"), row)
         finally:
             connection.close()
     except sqlite3.Error as error:
-        if not rows:
-            raise TraceError(f"{probe.path}: the database cannot be read ({error})") from None
-        probe.warn(f"the database is damaged behind row {len(rows)} ({error})")
-    return [row for row in rows if isinstance(row.get("id"), str)]
+        return error
+    return None
 
 
 def _document(path: Path, key: str) -> dict[str, Any]:
