@@ -40,20 +40,20 @@ class ZedStore:
     def sessions(self, probe: Probe) -> Iterator[Session]:
         """Top-level threads, newest first; a subagent whose parent is gone stands for itself."""
         rows = {row["id"]: row for row in _rows(probe)}
-        children: dict[str, list[str]] = {}
-        for key, row in rows.items():
+        children: dict[str, list[Row]] = {}
+        for row in rows.values():
             if row.get("parent_id") in rows:
-                children.setdefault(row["parent_id"], []).append(key)
+                children.setdefault(row["parent_id"], []).append(row)
         for row in rows.values():
             if row.get("parent_id") not in rows:
                 yield self._session(probe.path, row, children)
 
-    def _session(self, path: Path, row: Row, children: dict[str, list[str]]) -> Session:
+    def _session(self, path: Path, row: Row, children: dict[str, list[Row]]) -> Session:
         def write(builder: Builder) -> None:
-            document = _document(path, row["id"])
+            document = _document(path, row)
             _write(builder, document, "main")
             builder.remember(thread_id=row["id"], created_at=row.get("created_at"), folders=_folders(row))
-            _write_children(builder, path, row["id"], "main", children)
+            _write_children(builder, path, row, "main", children)
 
         title = opt_str(row.get("summary"))
         return Session(write, name=str(row["id"])[:8], key=str(row["id"]), title=title)
@@ -77,21 +77,17 @@ def default_store() -> Path:
 
 
 def _write_children(
-    builder: Builder, path: Path, key: str, thread: str, children: dict[str, list[str]], depth: int = 0
+    builder: Builder, path: Path, row: Row, thread: str, children: dict[str, list[Row]], depth: int = 0
 ) -> None:
-    for child in children.get(key, ()):
+    """Subagents; each is tied to the `spawn_agent` call whose result names its session."""
+    for child in children.get(row["id"], ()):
         document = _document(path, child)
-        name = f"sub-{child[:8]}"
-        call = _spawning_call(builder, child)
+        name = f"sub-{child['id'][:8]}"
+        call = builder.call_whose_result_holds(child["id"])
         builder.thread(Thread(id=name, parent=thread, parent_call=call, title=opt_str(document.get("title"))))
         _write(builder, document, name)
         if depth < 8:
             _write_children(builder, path, child, name, children, depth + 1)
-
-
-def _spawning_call(builder: Builder, child: str) -> int | None:
-    """The `spawn_agent` call whose result names the child's session."""
-    return builder.call_whose_result_holds(child)
 
 
 def _write(builder: Builder, document: dict[str, Any], thread: str) -> None:
@@ -156,7 +152,7 @@ def _rows(probe: Probe) -> list[Row]:
     failure: sqlite3.Error | None = None
     for order in ("updated_at DESC", "rowid", "rowid DESC"):
         failure = _collect(
-            probe.path, f"SELECT {', '.join(names)} FROM threads ORDER BY {order}", names, rows
+            probe.path, f"SELECT rowid, {', '.join(names)} FROM threads ORDER BY {order}", names, rows
         )
         if failure is None:
             break
@@ -173,7 +169,7 @@ def _collect(path: Path, query: str, names: list[str], rows: dict[Any, Row]) -> 
         connection = _connect(path)
         try:
             for values in connection.execute(query):
-                row = dict(zip(names, values, strict=True))
+                row = dict(zip(("rowid", *names), values, strict=True))
                 rows.setdefault(row.get("id"), row)
         finally:
             connection.close()
@@ -182,13 +178,14 @@ def _collect(path: Path, query: str, names: list[str], rows: dict[Any, Row]) -> 
     return None
 
 
-def _document(path: Path, key: str) -> dict[str, Any]:
+def _document(path: Path, row: Row) -> dict[str, Any]:
     """The thread of a row. Raises TraceError that names it."""
+    key = row["id"]
     try:
         connection = _connect(path)
         try:
             kind, data = connection.execute(
-                "SELECT data_type, data FROM threads WHERE id = ?", (key,)
+                "SELECT data_type, data FROM threads WHERE rowid = ?", (row["rowid"],)
             ).fetchone()
         finally:
             connection.close()
