@@ -128,10 +128,10 @@ def _strip(lane: LaneView, width: int) -> list[Span]:
     if not lane.attempts:
         return [(fit("waiting for its first session", width), "$text-muted")]
     newest = max(lane.attempts, key=lambda attempt: attempt.started)
-    signs = [glyphs.of(newest.steps.get(number)) for number in range(newest.planned)]
     last = max(newest.steps, default=0)
     first = max(0, min(last - width + 2, newest.planned - width))
-    return [(glyph.sign, glyph.style) for glyph in signs[first : first + width]]
+    shown = range(first, min(first + width, max(newest.planned, last + 1)))
+    return [(glyph.sign, glyph.style) for glyph in (glyphs.of(newest.steps.get(n)) for n in shown)]
 
 
 def _newest_collapse(lane: LaneView) -> dict[str, Any] | None:

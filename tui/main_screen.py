@@ -10,7 +10,6 @@ from textual.containers import HorizontalScroll
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from replayer.compare import compare
 from replayer.tui.column import LaneColumn
 from replayer.tui.dialogs import TextDialog
 from replayer.tui.source import Frame
@@ -37,8 +36,6 @@ class MainScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._columns: dict[str, LaneColumn] = {}
-        self._best: dict[str, str] = {}
-        self._compared_steps = -1
         self._left = 0
         self._width = 0
         self._sized = 0
@@ -52,13 +49,12 @@ class MainScreen(Screen[None]):
         lanes = [lane for view in frame.views for lane in view.lanes]
         self.query_one("#run", Static).update(header(frame.view, self.size.width - 2))
         self._ensure_columns(lanes)
-        self._compare(frame)
         self._share_width(len(lanes))
         differing = differing_settings(lanes)
         for lane in lanes:
             column = self._columns[lane.name]
             if column.is_mounted:
-                column.show(lane, frame, self._best, differing[lane.name])
+                column.show(lane, frame, frame.best, differing[lane.name])
 
     def _ensure_columns(self, lanes: list[LaneView]) -> None:
         missing = [lane.name for lane in lanes if lane.name not in self._columns]
@@ -76,14 +72,6 @@ class MainScreen(Screen[None]):
             for column in self._columns.values():
                 column.styles.width = width
 
-    def _compare(self, frame: Frame) -> None:
-        """Which lane is better, where that is more than noise; looked at again when steps were finished."""
-        steps = sum(figures["steps"] for figures in frame.figures.values())
-        if steps == self._compared_steps:
-            return
-        self._compared_steps = steps
-        self._best = better_lanes(frame.view)
-
     def action_why(self) -> None:
         """Explain every dash of every column."""
         spans: list[Span | str] = [("figures that are unknown\n", "bold $primary")]
@@ -98,21 +86,6 @@ class MainScreen(Screen[None]):
         area = self.query_one("#lanes", HorizontalScroll)
         self._left = max(0, min(area.max_scroll_x, self._left + by * self._width))
         area.scroll_to(x=self._left, animate=False)
-
-
-def better_lanes(view: RunView) -> dict[str, str]:
-    """Per metric the one lane that is better than every other beyond noise."""
-    wins: dict[str, dict[str, int]] = {}
-    for pair in compare(view):
-        p = pair.get("p_value_adjusted")
-        decided = p < 0.05 if p is not None else pair["low"] > 0 or pair["high"] < 0
-        if decided:
-            b_better = (pair["difference"] > 0) == (pair["better"] == "higher")
-            winner = pair["b"] if b_better else pair["a"]
-            counts = wins.setdefault(pair["metric"], {})
-            counts[winner] = counts.get(winner, 0) + 1
-    others = len(view.lanes) - 1
-    return {metric: lane for metric, counts in wins.items() for lane, n in counts.items() if n == others}
 
 
 def differing_settings(lanes: list[LaneView]) -> dict[str, dict[str, Any]]:

@@ -11,9 +11,10 @@ from typing import Any
 
 import orjson
 
+from replayer.compare import compare
 from replayer.figures import lane_figures
 from replayer.journal import read_from, writer_pid
-from replayer.view import Fold, RunView
+from replayer.view import Fold, RunView, side_by_side
 
 STREAM_KEPT = 8_000
 """Characters of a streaming reply that a column can show."""
@@ -45,6 +46,8 @@ class Frame:
     figures: dict[str, dict[str, Any]]
     """Figures by lane, as in `report --json`."""
     streams: dict[str, Stream]
+    best: dict[str, str]
+    """Per metric the lane that is better than every other by more than noise."""
     lag: float
     """Seconds that making this frame took."""
 
@@ -113,6 +116,7 @@ class RunSource:
         self._offset = 0
         self._live: dict[str, _Live] = {}
         self._figures: dict[str, dict[str, Any]] = {}
+        self._best: dict[str, str] = {}
         self._figures_at = 0.0
         self._figures_cost = 0.0
 
@@ -125,7 +129,7 @@ class RunSource:
         if changed or not self._figures:
             self._refresh(view, force=not running)
         streams = self._streams(view)
-        return Frame((view,), self._figures, streams, time.monotonic() - began)
+        return Frame((view,), self._figures, streams, self._best, time.monotonic() - began)
 
     def _read(self) -> bool:
         before = self._offset
@@ -140,6 +144,7 @@ class RunSource:
         if not force and now - self._figures_at < 10 * self._figures_cost:
             return
         self._figures = {lane.name: lane_figures(lane) for lane in view.lanes}
+        self._best = better_lanes(view)
         self._figures_at = time.monotonic()
         self._figures_cost = self._figures_at - now
 
@@ -160,5 +165,21 @@ def merged(frames: Sequence[Frame]) -> Frame:
         views=tuple(view for frame in frames for view in frame.views),
         figures={name: figures for frame in frames for name, figures in frame.figures.items()},
         streams={name: stream for frame in frames for name, stream in frame.streams.items()},
+        best=frames[0].best if len(frames) == 1 else better_lanes(side_by_side([f.view for f in frames])),
         lag=sum(frame.lag for frame in frames),
     )
+
+
+def better_lanes(view: RunView) -> dict[str, str]:
+    """Per metric the one lane that is better than every other beyond noise."""
+    wins: dict[str, dict[str, int]] = {}
+    for pair in compare(view):
+        p = pair.get("p_value_adjusted")
+        decided = p < 0.05 if p is not None else pair["low"] > 0 or pair["high"] < 0
+        if decided:
+            b_better = (pair["difference"] > 0) == (pair["better"] == "higher")
+            winner = pair["b"] if b_better else pair["a"]
+            counts = wins.setdefault(pair["metric"], {})
+            counts[winner] = counts.get(winner, 0) + 1
+    others = len(view.lanes) - 1
+    return {metric: lane for metric, counts in wins.items() for lane, n in counts.items() if n == others}
