@@ -8,10 +8,11 @@ from typing import Any
 
 import orjson
 
-from replayer.engines.simulated import chat
 from replayer.engines.simulated.cache import PrefixCache
+from replayer.engines.simulated.chat import run_job
 from replayer.engines.simulated.faults import STATUS_FAULTS, FaultSpec, parse_fault
 from replayer.engines.simulated.http import Exchange, listen
+from replayer.engines.simulated.job import Job, decide_faults, make_job
 from replayer.engines.simulated.kinds import KINDS
 from replayer.engines.simulated.kinds.base import JSON, Answer
 from replayer.engines.simulated.playback import Playback
@@ -81,14 +82,14 @@ class Simulator:
             return
         job = self._accept(body)
         del body
-        if not isinstance(job, chat.Job):
+        if not isinstance(job, Job):
             self._send(exchange, job)
             return
         await self._run(job, exchange)
 
-    async def _run(self, job: chat.Job, exchange: Exchange) -> None:
+    async def _run(self, job: Job, exchange: Exchange) -> None:
         if self._slots is None:
-            await chat.run_job(job, exchange)
+            await run_job(job, exchange)
             return
         self.state.waiting += 1
         try:
@@ -96,11 +97,11 @@ class Simulator:
         finally:
             self.state.waiting -= 1
         try:
-            await chat.run_job(job, exchange)
+            await run_job(job, exchange)
         finally:
             self._slots.release()
 
-    def _accept(self, body: dict[str, Any]) -> chat.Job | Answer:
+    def _accept(self, body: dict[str, Any]) -> Job | Answer:
         problem = self._problem(body)
         if problem is not None:
             return problem
@@ -112,7 +113,7 @@ class Simulator:
         if not self.spec.tool_parser and reply.calls:
             unparsed(reply)
         rng = Random(f"{self.spec.seed}/{match.key}/{body.get('seed')}")
-        struck = chat.decide_faults(self._faults, match, reply, body, rng)
+        struck = decide_faults(self._faults, match, reply, body, rng)
         for fault in struck:
             self.state.injected.append({"class": fault.klass, "key": match.key, "turn": match.turn})
         refusal = next((fault for fault in struck if fault.klass in STATUS_FAULTS), None)
@@ -122,7 +123,7 @@ class Simulator:
         size = len(prompt) // WIDTH
         if size >= self.spec.context_length:
             return self.kind.error("too_long", "", size=size, limit=self.spec.context_length)
-        job = chat.make_job(self.kind, match, reply, body, prompt, rng)
+        job = make_job(self.kind, match, reply, body, prompt, rng)
         job.wire = {fault.klass: fault for fault in struck}
         adapter = str(body.get("model")) if body.get("model") in self.spec.lora else ""
         job.salt = f"{adapter}/{body.get('cache_salt') or ''}"
