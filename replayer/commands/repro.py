@@ -1,0 +1,93 @@
+"""`replayer repro`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer.errors import PlanError
+from replayer.journal import find_run
+from replayer.lanes import open_lane
+from replayer.repro import Case, find_case, write_case
+from replayer.shrink import OutOfBudget, Probe, shrink
+
+
+class Command:
+    """Write a folder that reproduces one step of one lane: the exact request, a curl line, a script with the openai
+    client, the answer and the verdict. STEP is N, TRACE/N or TRACE/REPEAT/N, counted from 1. With --shrink the history
+    is cut down, against the lane's engine, as far as the fault stays. Example:
+
+    replayer repro last fix-failing-test/7 vllm -o bug --shrink
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
+        parser.add_argument("step", metavar="STEP")
+        parser.add_argument("lane", metavar="LANE")
+        parser.add_argument(
+            "-o", "--out", type=Path, metavar="DIR", help="new folder (default: repro-LANE-STEP)"
+        )
+        parser.add_argument(
+            "--shrink", action="store_true", help="cut the history down while the fault stays"
+        )
+        parser.add_argument(
+            "--budget", type=int, default=60, metavar="N", help="most requests for --shrink (60)"
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        out = args.out or Path(f"repro-{args.lane}-{args.step.replace('/', '-')}")
+        if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+            raise PlanError(f"{out} exists already; name another folder with -o")
+        asyncio.run(_reproduce(args, out))
+        print(out)
+        return 0
+
+
+async def _reproduce(args: argparse.Namespace, out: Path) -> None:
+    case = await find_case(find_run(args.run), args.step, args.lane)
+    if not args.shrink:
+        write_case(case, out)
+        return
+    body, told = await _shrunk(case, args.budget)
+    print(told, file=sys.stderr)
+    write_case(case, out, body, told)
+
+
+async def _shrunk(case: Case, budget: int) -> tuple[bytes | None, str]:
+    """The shorter body, None where the fault did not show again; and a sentence on it."""
+    wanted = frozenset(fault["klass"] for fault in case.faults)
+    if not wanted:
+        raise PlanError("--shrink keeps a fault, and this turn has none that made it unusable")
+    body: dict[str, Any] = orjson.loads(case.body)
+    with tempfile.TemporaryDirectory() as logs:
+        traces = sorted((case.folder / "traces").glob("*/trace.jsonl*"))
+        lane = await open_lane(case.lane_plan, Path(logs), trace_paths=traces)
+        try:
+            probe = Probe(lane.instances[0].client, body, wanted, budget)
+            return await _search(probe, body, sorted(wanted))
+        finally:
+            await lane.close()
+
+
+async def _search(probe: Probe, body: dict[str, Any], names: list[str]) -> tuple[bytes | None, str]:
+    before = len(body["messages"])
+    try:
+        again = await probe.shows(body["messages"]) or await probe.shows(body["messages"])
+    except OutOfBudget:
+        again = False
+    if not again:
+        return (
+            None,
+            f"Not shrunk: {', '.join(names)} did not show again in {probe.sent} tries of the whole request.",
+        )
+    messages = await shrink(body["messages"], probe.shows)
+    if len(messages) == before:
+        return None, f"Not shrunk: no shorter history showed {', '.join(names)} in {probe.sent} requests."
+    told = f"Shrunk from {before} to {len(messages)} messages with {probe.sent} requests while {', '.join(names)} stayed."
+    return orjson.dumps(body | {"messages": messages}), told
