@@ -36,9 +36,10 @@ class _Sent:
 class PrefixWatch:
     """One engine instance within one isolation scope. `analyse` is called after each reply, before the next request."""
 
-    def __init__(self, engine: Engine, facts: EngineFacts, *, alone: bool) -> None:
+    def __init__(self, engine: Engine, facts: EngineFacts, *, alone: bool, live: bool = False) -> None:
         self._engine = engine
         self._alone = alone
+        self._live = live
         self._lock = asyncio.Lock()
         self._by_engine = facts.features.get("tokenize") == "yes"
         self._local: PromptTokens | None = None
@@ -62,9 +63,33 @@ class PrefixWatch:
             prompt = await self._told_tokens(messages, tools, reply)
             if prompt is None and self._by_engine:
                 return None
-            return await asyncio.to_thread(
-                self._analyse, f"{cell}/{step}", cell, prompt, messages, tools, reply, usage
-            )
+            key = f"{cell}/{step}"
+            found = await asyncio.to_thread(self._analyse, key, cell, prompt, messages, tools, reply, usage)
+            if self._live and prompt is not None:
+                await self._learn_reply(key, prompt, messages, tools, reply, usage)
+            return found
+
+    async def _learn_reply(
+        self,
+        key: str,
+        prompt: list[int],
+        messages: Messages,
+        tools: Messages,
+        reply: Reply,
+        usage: Usage | None,
+    ) -> None:
+        """Live, the reply should come back: its tokens are what the template adds for it, as many as usage counts."""
+        message, ids = assistant_message(reply), reply.extra.get("token_ids")
+        if isinstance(ids, list) and ids:
+            self._reuse.generated(key, ids, message)
+            return
+        try:
+            grown = await self._engine.tokenize([*messages, message], tools or None)
+        except ReplayerError:
+            return
+        if grown and usage and usage.completion_tokens and grown[: len(prompt)] == prompt:
+            end = len(prompt) + usage.completion_tokens
+            self._reuse.generated(key, grown[len(prompt) : end], message)
 
     def _analyse(
         self,
@@ -101,13 +126,16 @@ class PrefixWatch:
 
     def _remember(self, cell: str, key: str, prompt: Any, reply: Reply, usage: Usage | None) -> None:
         ids = reply.extra.get("token_ids")
+        if self._by_engine and self._live:
+            return
         if self._by_engine and isinstance(ids, list) and ids:
             self._reuse.generated(key, ids)
         elif self._by_engine and usage is not None and usage.completion_tokens:
             self._last[cell] = _Sent(key, prompt, usage.completion_tokens, _said(reply))
         elif self._local is not None:
-            message = {"role": "assistant", "content": reply.content}
-            self._reuse.generated(key, self._local.reply(orjson.dumps(message)))
+            message = assistant_message(reply)
+            output = self._local.reply(orjson.dumps(message))
+            self._reuse.generated(key, output, message if self._live else None)
 
     def _learn_generated(self, cell: str, prompt: list[int], messages: Messages) -> None:
         """Where the history holds exactly what the engine said before, the next prompt shows its tokens."""
@@ -129,6 +157,19 @@ def backs_off(facts: EngineFacts) -> bool:
     speculation = facts.effective.get("speculation")
     method = str(speculation.get("method", "")) if isinstance(speculation, dict) else ""
     return facts.kind == "vllm" and any(name in method.lower() for name in _BACKOFF_METHODS)
+
+
+def assistant_message(reply: Reply) -> dict[str, Any]:
+    """The message that a client would send back for a reply."""
+    message: dict[str, Any] = {"role": "assistant", "content": reply.content or None}
+    if reply.reasoning:
+        message["reasoning_content"] = reply.reasoning
+    if reply.tool_calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in reply.tool_calls
+        ]
+    return message
 
 
 def _said(reply: Reply) -> str:

@@ -311,7 +311,8 @@ def _prefix_watch(run: Run, instance: Instance, *, fresh: bool) -> PrefixWatch |
         return None
     if fresh or instance.prefix is None:
         alone = run.plan.concurrency == 1
-        instance.prefix = PrefixWatch(instance.engine, instance.facts, alone=alone)
+        live = run.plan.mode == "live"
+        instance.prefix = PrefixWatch(instance.engine, instance.facts, alone=alone, live=live)
     return instance.prefix
 
 

@@ -10,11 +10,18 @@ from typing import Any
 
 from replayer.events import SignalFinding
 from replayer.journal import read
+from replayer.traces import library
 
 
-def run(folder: Path, *engines: str, mode: str = "recorded", extra: tuple[str, ...] = ()) -> dict[str, Any]:
+def run(
+    folder: Path,
+    *engines: str,
+    mode: str = "recorded",
+    trace: str = "fix-failing-test",
+    extra: tuple[str, ...] = (),
+) -> dict[str, Any]:
     lanes = [word for engine in engines for word in ("--engine", engine)]
-    command = [sys.executable, "-m", "replayer", "run", "--trace", "fix-failing-test", *lanes, "--mode", mode]
+    command = [sys.executable, "-m", "replayer", "run", "--trace", trace, *lanes, "--mode", mode]
     done = subprocess.run(
         [*command, *extra, "--out", str(folder), "--json"],
         capture_output=True,
@@ -75,3 +82,27 @@ def test_live_sessions_reuse_what_was_generated(tmp_path: Path) -> None:
     assert {f["gap"] for f in found} <= {0, -1, 1}
     assert {f["cause"] for f in found} == {None}
     assert report["ideal"] > 0.8
+
+
+def spaced_arguments(path: Path) -> Path:
+    """The shipped session, had its model written JSON with line breaks."""
+    lines = []
+    for line in library.shipped()["fix-failing-test"].read_text("utf-8").splitlines():
+        record = json.loads(line)
+        if record.get("kind") == "tool_call":
+            record["arguments"] = json.dumps(json.loads(record["arguments"]), indent=2, ensure_ascii=False)
+            record.pop("hash", None)
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    path.write_text("".join(lines), "utf-8")
+    return path
+
+
+def test_a_client_that_writes_arguments_anew_is_caught_live(tmp_path: Path) -> None:
+    trace = spaced_arguments(tmp_path / "spaced.trace.jsonl")
+    lane = "a=simulated,block_size=1"
+    honest = run(tmp_path / "verbatim", lane, mode="live", trace=str(trace))["a"]
+    zed = run(tmp_path / "zed", lane, mode="live", trace=str(trace), extra=("--dialect", "zed"))["a"]
+    assert honest["cause"] is None
+    assert zed["cause"] == "arguments_reserialised"
+    assert {f["gap"] for f in findings(tmp_path / "zed", "a")} == {0}
+    assert ".function.arguments), offset 1: " in zed["verdict"]
