@@ -91,8 +91,9 @@ def _wordless(unit: str) -> Needed:
         return Needed(NUMBERS, NEVER)
     if not any(map(str.isalnum, unit)):
         return Needed(PUNCTUATION // 2, PUNCTUATION)
-    letters = any(map(str.isalpha, FILL.sub("", unit + unit)))
-    return Needed(FLOOD // 2, FLOOD) if letters else Needed(NUMBERS // 2, NUMBERS)
+    if any(map(str.isalpha, FILL.sub("", unit + unit))):
+        return Needed(FLOOD // 2, FLOOD)
+    return Needed(NUMBERS // 2, NUMBERS if len(unit) <= SHORT // 2 else NEVER)
 
 
 def _worded(unit: str) -> float:
