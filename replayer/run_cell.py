@@ -1,0 +1,126 @@
+"""One attempt at one cell of a run: isolation, sandbox, replay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replayer.cell import CellContext, replay_recorded
+from replayer.cell_signals import CellSignals
+from replayer.engines.starting import death
+from replayer.events import (
+    CellFinished,
+    CellStarted,
+)
+from replayer.lanes import Instance, reset
+from replayer.live_cell import replay_live
+from replayer.plan import Cell
+from replayer.prefix_watch import MAX_CONCURRENCY, PrefixWatch
+from replayer.run_state import Run
+
+
+async def run_cell(run: Run, cell: Cell) -> None:
+    lane = run.lanes[cell.lane]
+    instance = lane.pin()
+    attempt = run.attempts.next(cell.id)
+    instance.cells_in_flight += 1
+    was_reset = await reset(instance)
+    salt, marker = _isolation(run, instance, cell, attempt, was_reset)
+    instance.used = True
+    context = CellContext(
+        plan=run.plan,
+        cell=cell,
+        attempt=attempt,
+        lane=lane,
+        instance=instance,
+        history=run.histories[cell.trace],
+        validator=lambda turn: run.validator(cell.trace, turn),
+        emit=run.journal.append,
+        feed=run.feed,
+        lag=run.lag,
+        signals=CellSignals(
+            _prefix_watch(run, instance, fresh=was_reset == "yes" or bool(salt)),
+            recorded_mode=run.plan.mode == "recorded",
+        ),
+        results=run.results(cell.trace),
+        transform=run.transform,
+        marker=marker,
+        salt=salt,
+    )
+    run.journal.append(
+        CellStarted(
+            cell=cell.id,
+            attempt=attempt,
+            lane=cell.lane,
+            trace=cell.trace,
+            repeat=cell.repeat,
+            steps=len(context.turns),
+            mode=run.plan.mode,
+            tools=run.plan.tools,
+            cache_reset=was_reset,
+            isolation="salt" if salt else "marker" if marker else None,
+        )
+    )
+    try:
+        outcome, check = await _replay(run, context)
+    finally:
+        instance.cells_in_flight -= 1
+    _tell_death(run, lane.name, instance)
+    run.journal.append(
+        CellFinished(
+            cell=cell.id,
+            attempt=attempt,
+            outcome=outcome,
+            check=check,
+            verdicts=context.signals.verdicts(),
+        )
+    )
+
+
+def _prefix_watch(run: Run, instance: Instance, *, fresh: bool) -> PrefixWatch | None:
+    """The instance's analyser; a cache that was emptied, or a scope of its own, starts a new one."""
+    if run.plan.concurrency > MAX_CONCURRENCY:
+        return None
+    if fresh or instance.prefix is None:
+        alone = run.plan.concurrency == 1
+        live = run.plan.mode == "live"
+        instance.prefix = PrefixWatch(instance.engine, instance.facts, alone=alone, live=live)
+    return instance.prefix
+
+
+def _tell_death(run: Run, lane: str, instance: Instance) -> None:
+    """A server of ours that died is reported once, with the last lines of its log."""
+    if instance.launched is None or instance.dead:
+        return
+    told = death(instance.launched)
+    if told is not None:
+        instance.dead = True
+        run.warn(f"{lane}: {told}", lane=lane, code="engine_died")
+
+
+async def _replay(run: Run, context: CellContext) -> tuple[str, dict[str, Any] | None]:
+    """One attempt at a cell, with a sandbox of its own where calls are executed."""
+    trace = context.cell.trace
+    executor = await run.tools.open(trace)
+    try:
+        if run.plan.mode == "live":
+            return await replay_live(context, executor)
+        tools = run.tools.recorded(trace, executor) if executor else None
+        return await replay_recorded(context, tools), None
+    finally:
+        if executor is not None:
+            await executor.sandbox.aclose()
+
+
+def _isolation(
+    run: Run, instance: Instance, cell: Cell, attempt: int, was_reset: str
+) -> tuple[dict[str, Any], str | None]:
+    """Keep a cell's prompts out of what earlier cells left in the cache: the engine's salt, else a marker.
+
+    The marker is the same on every lane, so that lanes still see the same prompts. A cache that was just
+    emptied, or that nothing has used yet, needs neither.
+    """
+    if was_reset == "yes" or (instance.launched is not None and not instance.used):
+        return {}, None
+    name = f"{run.folder.name}/{cell.trace}/{cell.repeat}/{attempt}"
+    salt = instance.engine.isolation(name)
+    return (salt, None) if salt else ({}, f"\n\n[session {name}]")

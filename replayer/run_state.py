@@ -1,0 +1,54 @@
+"""What is open while a run goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from replayer.cell_tools import Tools
+from replayer.events import Warned
+from replayer.history import RecordedHistory
+from replayer.journal import JournalWriter
+from replayer.lag import LagMeter
+from replayer.lanes import Lane
+from replayer.live_feed import LiveFeed
+from replayer.plan import Plan
+from replayer.progress import Attempts
+from replayer.tool_runs import results
+from replayer.tools.validation import Validator
+from replayer.traces.schema import ToolResultItem
+from replayer.transform import Transform
+
+
+@dataclass(slots=True)
+class Run:
+    """What is open while a run goes on."""
+
+    plan: Plan
+    folder: Path
+    journal: JournalWriter
+    histories: dict[str, RecordedHistory]
+    attempts: Attempts
+    feed: LiveFeed
+    tools: Tools
+    transform: Transform | None = None
+    lag: LagMeter = field(default_factory=LagMeter)
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    validators: dict[str, Validator] = field(default_factory=dict)
+    recorded_results: dict[str, dict[str, ToolResultItem]] = field(default_factory=dict)
+
+    def results(self, trace: str) -> dict[str, ToolResultItem]:
+        """The recorded tool results of a trace by call id, gathered once."""
+        if trace not in self.recorded_results:
+            self.recorded_results[trace] = results(self.histories[trace])
+        return self.recorded_results[trace]
+
+    def warn(self, message: str, *, lane: str | None = None, code: str | None = None) -> None:
+        self.journal.append(Warned(message=message, lane=lane, code=code))
+
+    def validator(self, trace: str, turn: int) -> Validator:
+        tool_set = self.histories[trace].tool_set(turn)
+        key = f"{trace}/{tool_set.id if tool_set else ''}"
+        if key not in self.validators:
+            self.validators[key] = Validator(tool_set.tools if tool_set else ())
+        return self.validators[key]
