@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from replayer.tools.clients import client_for
-from replayer.tools.clients.base import Box, Given, OutcomeKind, ToolFailed, ToolOutcome
+from replayer.tools.clients.base import Box, Given, OutcomeKind, ToolFailed, ToolOutcome, speakable
 from replayer.tools.sandbox.sandbox import Sandbox
 from replayer.tools.sandbox.types import FileError, FileFault
 from replayer.tools.toolsets import Action, ToolKit
@@ -73,8 +73,3 @@ def parsed(call: ToolCall | ToolCallItem) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("expected an object")
     return value
-
-
-def speakable(text: str) -> str:
-    """Text that can be sent as JSON: names in a workspace may hold bytes that are no UTF-8."""
-    return text.encode("utf-8", "replace").decode()

@@ -216,3 +216,14 @@ async def test_a_search_that_never_ends_is_ended(zed):
     done = await zed("grep", regex="(a+)+$")
     assert done.kind == "timeout"
     assert (await zed("read_file", path="README.md")).kind == "ok"
+
+
+async def test_an_edit_keeps_what_it_does_not_touch_byte_for_byte(zed):
+    await zed.box.write_file("old.txt", b"caf\xe9\r\nsecond\r\nthird\r\n")
+    done = await zed(
+        "edit_file", path="old.txt", edits=[{"old_text": "second\nthird", "new_text": "2nd\n3rd"}]
+    )
+    read = await zed("read_file", path="old.txt")
+    assert done.kind == "ok"
+    assert await zed.box.read_file("old.txt") == b"caf\xe9\r\n2nd\r\n3rd\r\n"
+    assert "caf\ufffd" in read.output

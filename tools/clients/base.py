@@ -102,10 +102,27 @@ class Box:
         return path.removeprefix(self.sandbox.root).lstrip("/")
 
     async def read(self, path: str) -> str:
-        return (await self.sandbox.read_file(self.path(path))).decode("utf-8", "replace")
+        return decoded(await self.sandbox.read_file(self.path(path)))
 
     async def write(self, path: str, text: str) -> bool:
-        return await self.sandbox.write_file(self.path(path), text.encode("utf-8", "surrogatepass"))
+        return await self.sandbox.write_file(self.path(path), encoded(text))
+
+
+def decoded(data: bytes) -> str:
+    """Text in which bytes that are no UTF-8 survive an edit (see `encoded`); `speakable` shows them."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encoded(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def speakable(text: str) -> str:
+    """Text that can be sent as JSON."""
+    return encoded(text).decode("utf-8", "replace")
 
 
 def rooted(path: str, root: str) -> str:

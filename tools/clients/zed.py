@@ -51,7 +51,7 @@ class Zed(Client):
         path = given.text("path")
         where = resolve(box, path)
         try:
-            text = (await box.sandbox.read_file(where)).decode("utf-8", "replace")
+            text = await box.read(where)
         except FileError as error:
             if error.kind == "is_a_directory":
                 raise ToolFailed(
@@ -59,7 +59,7 @@ class Zed(Client):
                 ) from error
             raise
         ranged = given.number("first_line") is not None or given.number("last_line") is not None
-        if len(text.encode()) > OUTPUT_BYTES and not ranged:
+        if len(text) > OUTPUT_BYTES and not ranged:
             return await outline(box, where, path, text)
         lines = text.splitlines(keepends=True)
         first, last = line_range(given, len(lines)) if ranged else (1, len(lines))
@@ -71,24 +71,26 @@ class Zed(Client):
         where = resolve(box, path)
         before = ""
         if await box.sandbox.kind(where) is not None:
-            before = (await box.sandbox.read_file(where)).decode("utf-8", "replace")
+            before = await box.read(where)
         after = given.text("content", "")
-        await box.sandbox.write_file(where, after.encode("utf-8", "surrogatepass"))
+        await box.write(where, after)
         return self.edited(path, before, after)
 
     async def edit(self, box: Box, given: Given) -> str:
         path = given.text("path")
         where = resolve(box, path)
-        before = text = (await box.sandbox.read_file(where)).decode("utf-8", "replace")
+        raw = await box.read(where)
+        # Zed's buffers know only one end of a line; a file gets its own back when it is saved.
+        before = text = raw.replace("\r\n", "\n")
         problem = None
         for index, (old, new, _) in enumerate(edits(given)):
             try:
-                text = apply(text, old, new, index)
+                text = apply(text, old.replace("\r\n", "\n"), new.replace("\r\n", "\n"), index)
             except ToolFailed as failed:
                 problem = failed
                 break
         if text != before:
-            await box.sandbox.write_file(where, text.encode("utf-8", "surrogatepass"))
+            await box.write(where, text.replace("\n", "\r\n") if raw != before else text)
         if problem:
             done = diff_block(path, before, text) if text != before else "No edits were made."
             raise ToolFailed(f"{problem}\n{done}")

@@ -68,7 +68,7 @@ class Limits:
     """Of a command's output, this much is kept: half from its start, half from its end."""
     output_drained: int = 16 * MiB
     """A command that prints more is killed."""
-    read: int = MiB
+    read: int = 8 * MiB
     snapshot: int = 256 * MiB
 
 

@@ -59,7 +59,7 @@ def untouched(ran: Ran, host: object) -> bool:
 
 
 def limited(kind: str) -> Callable[..., bool]:
-    return lambda ran, host: ran.limit == kind and ran.duration < 9
+    return lambda ran, host: ran.limit == kind
 
 
 def python(name: str, body: str, held: Callable[..., bool], **more: float) -> Attack:
@@ -314,7 +314,7 @@ def resources() -> list[Attack]:
         Attack(
             "background holder of the output",
             "sleep 300 & echo done",
-            lambda ran, host: ran.output == "done\n" and ran.duration < 5,
+            lambda ran, host: ran.output == "done\n",
         ),
         Attack("1 TiB sparse file", "truncate -s 1T big && echo MADE", silent_about("MADE")),
         python(
