@@ -22,7 +22,7 @@ def replayer(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess
     command = [sys.executable, "-m", "replayer", *map(str, arguments)]
     if arguments[0] == "run":
         command += ["--max-lag", "60000"]  # how busy the machine is, is not what these tests are about
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **more)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **more)
 
 
 def report(*arguments: str | Path) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def test_a_killed_run_is_resumed_to_the_same_report(tmp_path: Path, traces: list
 
 
 def wait_for_steps(folder: Path, steps: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         path = folder / "journal.jsonl"
         if path.exists() and path.read_bytes().count(b'"type":"step_finished"') >= steps:
@@ -120,7 +120,7 @@ def test_ctrl_c_leaves_a_complete_journal_and_says_how_to_go_on(tmp_path: Path) 
     )
     wait_for_steps(folder, 1)
     runner.send_signal(signal.SIGINT)
-    _, errors = runner.communicate(timeout=20)
+    _, errors = runner.communicate(timeout=60)
     assert runner.returncode == 130
     assert f"replayer resume {folder}" in errors
     assert "Traceback" not in errors
@@ -137,7 +137,7 @@ def test_stop_ends_a_run_in_the_background(tmp_path: Path) -> None:
     )
     wait_for_steps(folder, 1)
     assert "stopped; `replayer resume" in replayer("stop", folder).stderr
-    assert runner.wait(10) == 130
+    assert runner.wait(60) == 130
     assert "nothing is writing this run" in replayer("stop", folder).stderr
 
 
@@ -263,7 +263,7 @@ def test_a_full_disk_ends_the_run_in_one_sentence(tmp_path: Path) -> None:
         str(tmp_path / "run"),
     ]
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 2, done.stderr
     assert "journal.jsonl cannot be written: File too large; free some space" in done.stderr
