@@ -15,6 +15,7 @@ from replayer.engines.base import Engine, EngineFacts, Tristate
 from replayer.engines.detect import connect
 from replayer.engines.launch import Launched
 from replayer.engines.sampling import unknown_fields, wrong_types
+from replayer.engines.spec import launch_options
 from replayer.engines.starting import start
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.plan import LanePlan
@@ -179,6 +180,8 @@ def _check_sampling(lane: Lane) -> None:
             )
         return
     for name, nearest in unknown_fields(lane.plan.sampling, engine.sampling_fields):
+        option = get_close_matches(name, launch_options(lane.plan.launch), n=1)
+        nearest = option[0] if option else nearest
         hint = f"; the nearest known one is {nearest!r}" if nearest else ""
         raise PlanError(
             f"lane {lane.name!r}: {engine.kind} has no sampling field {name!r}{hint} "
