@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import lru_cache
 from statistics import NormalDist
 
 Z95 = NormalDist().inv_cdf(0.975)
@@ -75,17 +75,30 @@ def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
     moved = [value for value in differences if value != 0]
     if not moved:
         return 1.0
-    seen = abs(math.fsum(moved)) - 1e-12
+    seen = abs(math.fsum(moved)) * (1 - 1e-9)
+    eights = [_signed_sums(moved[low : low + 8]) for low in range(0, len(moved), 8)]
     if len(moved) <= _EXACT_SESSIONS:
-        patterns = list(product((1, -1), repeat=len(moved)))
-        sums = [abs(math.fsum(s * v for s, v in zip(signs, moved, strict=True))) for signs in patterns]
-        return sum(total >= seen for total in sums) / len(patterns)
+        every = range(1 << len(moved))
+        return sum(abs(_flipped(eights, signs)) >= seen for signs in every) / len(every)
     draw = random.Random(seed)
-    hits = sum(
-        abs(math.fsum(value if draw.random() < 0.5 else -value for value in moved)) >= seen
-        for _ in range(_FLIPS)
-    )
-    return (hits + 1) / (_FLIPS + 1)
+    drawn = (draw.getrandbits(len(moved)) for _ in range(_FLIPS))
+    return (sum(abs(_flipped(eights, signs)) >= seen for signs in drawn) + 1) / (_FLIPS + 1)
+
+
+def _signed_sums(values: Sequence[float]) -> list[float]:
+    """The sum for every pattern of signs, a set bit being a minus: looked up instead of added anew per pattern."""
+    sums = [0.0]
+    for value in values:
+        sums = [total + value for total in sums] + [total - value for total in sums]
+    return sums
+
+
+def _flipped(eights: Sequence[Sequence[float]], signs: int) -> float:
+    total = 0.0
+    for sums in eights:
+        total += sums[signs & 255 if len(sums) == 256 else signs]
+        signs >>= 8
+    return total
 
 
 def clustered_difference(sums: Sequence[float], sizes: Sequence[int]) -> Interval:
@@ -158,6 +171,7 @@ def bootstrap(
     return Interval(seen, low, high)
 
 
+@lru_cache(maxsize=256)
 def student_t(share: float, freedom: float) -> float:
     """Quantile of Student's t, by bisection on its distribution function."""
     low, high = 0.0, 1e6
