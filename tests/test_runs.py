@@ -242,6 +242,7 @@ def test_a_wrong_key_and_an_unknown_model_are_told_before_anything_runs(tmp_path
         server.terminate()
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_in_one_sentence(tmp_path: Path) -> None:
     """A file size limit stands for the full disk."""
     code = (
