@@ -18,11 +18,10 @@ from replayer.view import load
 def show(folder: Path, *, as_json: bool) -> None:
     """Print the report of a run folder. Raises RunFolderError."""
     document = run_figures(load(folder, running=writer_pid(folder) is not None))
-    document["folder"] = str(folder)
     if as_json:
         print(orjson.dumps(document).decode())
     else:
-        print_report(document, Console())
+        print_report({**document, "folder": str(folder)}, Console())
 
 
 def write(path: Path, words: str) -> None:
