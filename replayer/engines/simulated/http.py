@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
@@ -23,6 +24,8 @@ class Exchange:
         self.body = bytearray()
         self.chunked = False
         self.started = False
+        self.received = 0.0
+        """When the whole request was here, seconds of the monotonic clock."""
 
     def send(
         self, status: int, body: bytes, content_type: str, headers: dict[str, str] | None = None
@@ -119,6 +122,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         assert self._exchange is not None
+        self._exchange.received = time.monotonic()
         self._waiting.append(self._exchange)
         self._exchange = None
         if self._task is None:
