@@ -1,4 +1,4 @@
-"""Type I error and power of every test that `compare` and `--stop-when-decided` offer, on clustered sessions.
+"""Type I error and power of every test that `stats.py` offers, on clustered sessions.
 
 The tests are those of `replayer.stats`, on differences formed as `replayer.compare` forms them. Each session has its
 own rate of usable turns (beta-distributed, intraclass correlation RHO) and its own length; both lanes replay the same

@@ -106,9 +106,6 @@ class Plan(_Strict):
     warm_up: bool = True
     aa: bool = False
     cool_down: float = Field(default=0.0, ge=0)
-    stop_when_decided: str | None = None
-    goodput: dict[str, float] = Field(default_factory=dict)
-    """Limits that a good step keeps: `ttft_ms`, `tpot_ms`."""
     malformed: Literal["answer", "substitute"] = "answer"
     """Live mode: an unusable reply is answered as its client would, or the recorded turn stands for it."""
     differential: bool = False

@@ -44,4 +44,7 @@ def plan_of(folder: Path) -> Plan:
             plan = event.plan
     if plan is None:
         raise RunFolderError(f"{folder} has no plan in its journal; start the run again")
-    return make_plan(plan, f"the plan of {folder}")
+    known = {
+        key: value for key, value in plan.items() if key in Plan.model_fields
+    }  # an older version had others
+    return make_plan(known, f"the plan of {folder}")

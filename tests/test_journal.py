@@ -13,6 +13,7 @@ from replayer.errors import RunFolderError
 from replayer.events import CellFinished, StepFinished, Warned
 from replayer.journal import JOURNAL, JournalWriter, create_folder, find_run, read, writer_pid
 from replayer.packing import gaps_us, pack
+from replayer.progress import plan_of
 
 
 @pytest.fixture
@@ -119,6 +120,7 @@ def test_a_journal_of_the_first_schema_stays_readable() -> None:
     events = list(read(old))
     assert sum(isinstance(event, StepFinished) for event in events) > 5
     assert any(isinstance(event, CellFinished) for event in events)
+    assert [lane.name for lane in plan_of(old).lane] == ["a", "b"]
 
 
 @given(st.lists(st.integers(0, 10**12)).map(sorted))

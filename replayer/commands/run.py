@@ -109,9 +109,6 @@ def add_plan_flags(parser: argparse.ArgumentParser) -> None:
         help="ask everything again in the other mode (streamed or not), to see what the engine repairs or drops",
     )
     parser.add_argument(
-        "--stop-when-decided", metavar="METRIC", help="end as soon as the metric tells the lanes apart"
-    )
-    parser.add_argument(
         "--max-lag",
         type=float,
         metavar="MS",
@@ -133,7 +130,7 @@ def add_view_flags(parser: argparse.ArgumentParser) -> None:
 
 _FLAGS = (
     "mode", "tools", "sandbox", "repeat", "concurrency", "order", "max_turns", "max_tokens", "timing", "profile",
-    "dialect", "workspace", "transform", "seed", "aa", "stop_when_decided", "fail_if",
+    "dialect", "workspace", "transform", "seed", "aa", "fail_if",
     "differential",
 )  # fmt: skip
 
