@@ -211,6 +211,7 @@ async def test_asked_and_effective_settings_are_lane_facts(start, tmp_path):
     assert any("min_p" in note for note in facts["log"]["notes"])
 
 
+@pytest.mark.real  # speeds by the clock: not for a machine that does other work beside
 async def test_two_speed_bands_come_out_by_themselves_and_only_where_they_are(tmp_path):
     """A lane whose acceptance changes every two seconds beside one whose acceptance stays: as in the article."""
     options = "tok_s = 150, draft_tokens = 4, band_seconds = 2.0"
