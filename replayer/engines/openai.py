@@ -154,6 +154,14 @@ class OpenAIEngine:
     ) -> list[int] | None:
         return None
 
+    async def _tokenize_chat(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None
+    ) -> list[int] | None:
+        """For servers whose `/tokenize` renders a chat."""
+        return await self._tokenize_by(
+            "/tokenize", {"messages": messages} | ({"tools": tools} if tools else {})
+        )
+
     async def _tokenize_by(self, path: str, body: dict[str, Any]) -> list[int] | None:
         answer = await self.post_json(path, body)
         tokens = answer.get("tokens") if isinstance(answer, dict) else None

@@ -122,9 +122,7 @@ class VllmEngine(OpenAIEngine):
     async def tokenize(
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None
     ) -> list[int] | None:
-        return await self._tokenize_by(
-            "/tokenize", {"messages": messages} | ({"tools": tools} if tools else {})
-        )
+        return await self._tokenize_chat(messages, tools)
 
     def sample(self, page: Page, at: float) -> TelemetrySample | None:
         def total(name: str) -> float | None:
