@@ -18,7 +18,7 @@ def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
     stream that was stopped has no usage. `verdict` is of the session that lost most.
     """
     known = [step for step in steps if step.cached_tokens is not None and step.prompt_tokens]
-    findings = [step.prefix for step in steps if step.prefix and step.prefix.get("ideal_tokens") is not None]
+    findings = [step.prefix for step in steps if step.prefix and _known(step.prefix)]
     causes = Counter(str(finding["cause"]) for finding in findings if finding.get("cause"))
     reported = _share((step.cached_tokens, step.prompt_tokens) for step in known)
     source = "usage" if known else None
@@ -38,6 +38,10 @@ def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
     }
 
 
+def _known(finding: dict[str, Any]) -> bool:
+    return finding.get("ideal_tokens") is not None and finding.get("prompt_tokens") is not None
+
+
 def _curve(steps: Sequence[StepFacts]) -> list[dict[str, Any]]:
     turns: dict[int, list[StepFacts]] = defaultdict(list)
     for step in steps:
@@ -46,7 +50,9 @@ def _curve(steps: Sequence[StepFacts]) -> list[dict[str, Any]]:
         {
             "step": number,
             "ideal": _share(
-                (s.prefix["ideal_tokens"], s.prefix["prompt_tokens"]) for s in turns[number] if s.prefix
+                (s.prefix["ideal_tokens"], s.prefix["prompt_tokens"])
+                for s in turns[number]
+                if s.prefix and _known(s.prefix)
             ),
             "reported": _share(
                 (s.cached_tokens, s.prompt_tokens) for s in turns[number] if s.cached_tokens is not None

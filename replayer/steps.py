@@ -219,5 +219,5 @@ def ran(attempt: Attempt, event: ToolRunFinished) -> None:
 def signal(attempt: Attempt, event: SignalFinding) -> None:
     if event.signal == "prefix_reuse":
         attempt.steps[event.step].prefix = event.finding
-    elif event.signal == "call_loops" and event.finding["level"] == "loop":
+    elif event.signal == "call_loops" and event.finding.get("level") == "loop":
         attempt.steps[event.step].loops += 1

@@ -138,8 +138,16 @@ def collapse_examples(evidence: Evidence) -> Html | None:
     return el("div", *shown, class_="answers") if shown else None
 
 
+_SHOWN = {"kind", "channel", "onset", "detected_at", "period", "unit"}
+
+
 def _collapse(answer: LaneStep) -> dict[str, Any] | None:
-    found = [alarm["finding"] for alarm in answer.alarms if alarm["finding"].get("level") == "collapsed"]
+    """None also for a finding of a later version that lacks what is shown of one."""
+    found = [
+        alarm["finding"]
+        for alarm in answer.alarms
+        if alarm["finding"].get("level") == "collapsed" and alarm["finding"].keys() >= _SHOWN
+    ]
     return found[0] if found and answer.reply is not None else None
 
 

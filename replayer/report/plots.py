@@ -129,14 +129,13 @@ def decode_speeds(view: RunView, lanes: list[dict[str, Any]]) -> list[Html]:
 
 
 def _decode(
-    name: str, number: int, steps: list[StepFacts], speeds: list[Point], bands: dict[str, Any] | None
+    name: str, number: int, steps: list[StepFacts], speeds: list[Point], bands: list[dict[str, Any]]
 ) -> Html:
     top = max(speed for _, speed in speeds) * 1.08
     plot = Plot(1, max(len(steps), 2), 0, top)
     plot.axes("reply, in the order sent", _turns(len(steps)), [(mark, short(mark)) for mark in ticks(0, top)])
     legend = [(colour(number), "tok/s of one reply")]
-    separate = bands["bands"] if bands and len(bands["bands"]) > 1 else []
-    for band in separate:
+    for band in bands:
         plot.band(band["low"], band["high"], "shade")
     plot.dots(_thin(speeds), colour(number))
     accepted = [
@@ -145,8 +144,8 @@ def _decode(
     if accepted:
         plot.line(_thin(accepted), "accepted")
         legend.append(("accepted", "draft acceptance, top = 100 %"))
-    if separate:
-        legend.append(("shade", f"{len(separate)} speed bands"))
+    if bands:
+        legend.append(("shade", f"{len(bands)} speed bands"))
     return figure(plot.draw(f"Decode speed of {name}"), f"Decode speed over turns: {name}", legend)
 
 

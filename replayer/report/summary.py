@@ -78,7 +78,7 @@ def lane_sentence(lane: dict[str, Any]) -> str:
         f"{name} answered {lane['steps']} steps; {good} of {rate['n']} turns were usable: {rate['value']:.1%} "
         f"(95 % interval {rate['low']:.0%} to {rate['high']:.0%})."
     )
-    return words + _troubles(lane) + _prefix(lane["prefix_cache"]) + _bands(lane["bands"])
+    return words + _troubles(lane) + _prefix(lane["prefix_cache"]) + _bands(lane)
 
 
 def _troubles(lane: dict[str, Any]) -> str:
@@ -99,11 +99,11 @@ def _prefix(prefix: dict[str, Any]) -> str:
     return f" Its prefix cache served {reported:.1%} of the prompts, of {ideal:.1%} possible{cause}."
 
 
-def _bands(bands: dict[str, Any] | None) -> str:
-    if not bands or len(bands["bands"]) < 2:
+def _bands(lane: dict[str, Any]) -> str:
+    if not lane["bands"]:
         return ""
-    speeds = " and ".join(f"{band['median']:.0f}" for band in bands["bands"])
-    share = bands["explained_by_acceptance"]
+    speeds = " and ".join(f"{band['median']:.0f}" for band in lane["bands"])
+    share = lane["band_fit"]["explained_by_acceptance"]
     why = f"; draft acceptance explains {share:.0%} of it" if share is not None else ""
     return f" Its decode speed falls into separate bands around {speeds} tok/s{why}."
 

@@ -22,7 +22,7 @@ Cause = Literal[
     "unexplained",
 ]
 
-PHRASES: dict[Cause, str] = {
+PHRASES: dict[str, str] = {
     "clock_or_date": "a date or time",
     "random_id_or_hash": "a random id or hash",
     "tool_list": "the tool list changed",
@@ -40,7 +40,7 @@ PHRASES: dict[Cause, str] = {
     "unexplained": "no known cause",
 }
 
-FIXES: dict[Cause, str] = {
+FIXES: dict[str, str] = {
     "clock_or_date": "move it behind the conversation, or drop the part that changes",
     "random_id_or_hash": "keep it stable for the session, or move it behind the conversation",
     "tool_list": "send the same tools in the same order with every request",

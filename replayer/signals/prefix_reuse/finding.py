@@ -42,6 +42,12 @@ class StepReuse:
         return max(0, self.expected - self.shared)
 
 
+_ABSENT: dict[str, Any] = {
+    "key": "", "prompt_tokens": 0, "ideal_tokens": 0, "shared": 0, "expected": 0, "reported_tokens": None,
+    "source": None, "gap": None, "cause": None, "lost_tokens": 0,
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixFinding:
     """The serialisable finding of one step. None is unknown, never 0."""
@@ -74,10 +80,12 @@ class PrefixFinding:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PrefixFinding:
-        """The inverse of `as_dict`, for findings read from a journal; keys of another version are left out."""
+        """The inverse of `as_dict`, for findings read from a journal. Of another version's, keys that are not known
+        here are left out, missing ones are unknown, and a cause stays as it is written."""
         known = {field.name for field in fields(cls)}
         sizes = {int(size): n for size, n in data.get("ideal_by_block_size", {}).items()}
-        return cls(**{key: data[key] for key in data if key in known} | {"ideal_by_block_size": sizes})
+        kept = {key: data[key] for key in data if key in known}
+        return cls(**_ABSENT | kept | {"ideal_by_block_size": sizes})
 
     def as_dict(self) -> dict[str, Any]:
         data = asdict(self)

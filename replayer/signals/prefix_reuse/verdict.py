@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from replayer.signals.prefix_reuse.causes import FIXES, PHRASES, Cause
+from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 
 
 def session_verdict(findings: Sequence[PrefixFinding]) -> str:
     """One sentence: since when, where, why, at what price, and the fix where there is one."""
-    weights: Counter[Cause] = Counter()
+    weights: Counter[str] = Counter()
     for found in findings:
         if found.cause:
             weights[found.cause] += max(1, found.lost_tokens)
@@ -35,21 +35,21 @@ def _when(hit: Sequence[int], total: int) -> tuple[str, bool]:
     return f"{len(hit)} of {total} requests, from turn {hit[0] + 1} on,", True
 
 
-def _what(cause: Cause, hit: Sequence[PrefixFinding], many: bool) -> str:
+def _what(cause: str, hit: Sequence[PrefixFinding], many: bool) -> str:
     place, often = Counter((found.message_index, found.path, found.offset) for found in hit).most_common(1)[0]
     index, path, offset = place
     if not path:
-        return f"{'fall' if many else 'falls'} short: {PHRASES[cause]}{_detail(hit)}"
+        return f"{'fall' if many else 'falls'} short: {PHRASES.get(cause, cause)}{_detail(hit)}"
     mostly = "" if often == len(hit) else "mostly " if 2 * often > len(hit) else "at changing places, first "
     verb = "differ" if many else "differs"
-    return f"{verb} {mostly}at {_where(index, path)}, offset {offset}: {PHRASES[cause]}{_owner(cause, path)}"
+    return f"{verb} {mostly}at {_where(index, path)}, offset {offset}: {PHRASES.get(cause, cause)}{_owner(cause, path)}"
 
 
 def _where(index: int | None, path: str) -> str:
     return f"message {index} ({path})" if index is not None else path or "the tokens"
 
 
-def _owner(cause: Cause, path: str) -> str:
+def _owner(cause: str, path: str) -> str:
     return (
         " in the system prompt"
         if cause in ("clock_or_date", "random_id_or_hash") and path.startswith("messages[0]")
