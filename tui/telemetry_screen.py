@@ -78,7 +78,7 @@ def _block(lane: LaneView, figures: dict[str, Any], width: int) -> list[Span | s
 
 
 def _bands(figures: dict[str, Any]) -> list[Span | str]:
-    bands = (figures.get("bands") or {}).get("bands", [])
+    bands = figures.get("bands") or []
     if len(bands) < 2:
         return []
     spans: list[Span | str] = [(fit("bands of decode speed", _LABEL), "$text-muted")]
