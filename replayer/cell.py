@@ -22,9 +22,11 @@ from replayer.events import AnyEvent, SignalFinding, StepStarted, VerdictGiven
 from replayer.history import RecordedHistory
 from replayer.lag import LagMeter
 from replayer.lanes import Instance, Lane
+from replayer.lengths import Length, fit
 from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan
 from replayer.recorded_tools import RecordedTools
+from replayer.request_fields import asked_fields, asked_lengths, only_lengths
 from replayer.signals.base import Signal
 from replayer.signals.repetition import RepetitionDetector
 from replayer.step import StepKey, Watch, finished, observes
@@ -72,17 +74,25 @@ class CellContext:
     salt: dict[str, Any] = dataclasses.field(default_factory=dict)
     call_ids: set[str] = dataclasses.field(default_factory=set)
     """Ids that the engine gave to earlier calls of this cell."""
+    length: Length | None = None
+    """Filler with which the prompt at hand has its exact length."""
 
     @property
     def turns(self) -> Sequence[int]:
         return self.history.turns[: self.plan.max_turns]
 
+    def is_filler(self, turn: int) -> bool:
+        """The prompt is words without meaning: nothing is asked of the answer but its length."""
+        return self.history.trace.turns[turn].tokens is not None
+
     @property
     def facts(self) -> EngineFacts:
         return self.instance.facts
 
-    def fields(self) -> dict[str, Any]:
-        return self.lane.fields(self.instance.engine, self.plan.max_tokens) | self.salt
+    def fields(self, turn: int) -> dict[str, Any]:
+        """What the recording asked for where it matters to the answer, and what the lane and the plan ask for."""
+        own = asked_fields(self.history.trace.turns[turn], self.instance.engine.sampling_fields)
+        return own | self.lane.fields(self.instance.engine, self.plan.max_tokens) | self.salt
 
     def key(self, step: int) -> StepKey:
         return StepKey(self.cell.lane, self.cell.id, self.attempt, step)
@@ -93,6 +103,7 @@ async def replay_recorded(context: CellContext, tools: RecordedTools | None) -> 
     unreachable = 0
     for step, turn in enumerate(context.turns):
         await _pace(context, step)
+        await fit_prompt(context, turn)
         request = recorded_request(context, turn)
         recorded = context.history.recorded(turn)
         other = recorded_request(context, turn, other_mode=True) if context.plan.differential else None
@@ -128,8 +139,23 @@ async def after_step(
         context.emit(finding)
 
 
+async def fit_prompt(context: CellContext, turn: int) -> None:
+    """Cut a prompt of filler so that the engine counts its tokens exactly, where it counts before it is asked."""
+    shape, tokenizes = context.history.trace.turns[turn].tokens, context.facts.features.get("tokenize")
+    if shape is None or tokenizes != "yes" or context.transform is not None:
+        context.length = None
+        return
+
+    async def count(length: Length) -> int | None:
+        messages = context.history.messages(turn, marker=context.marker, length=length)
+        ids = await context.instance.engine.tokenize(messages, None)
+        return None if ids is None else len(ids)
+
+    context.length = await fit(count, shape.input_tokens, context.length or Length(shape.input_tokens))
+
+
 def recorded_messages(context: CellContext, turn: int) -> Messages:
-    messages = context.history.messages(turn, marker=context.marker)
+    messages = context.history.messages(turn, marker=context.marker, length=context.length)
     return messages if context.transform is None else context.transform(messages)
 
 
@@ -140,8 +166,9 @@ def recorded_request(context: CellContext, turn: int, *, other_mode: bool = Fals
     """
     history, stream = context.history, context.lane.plan.stream is not other_mode
     if context.transform is None:
-        return history.request(turn, context.fields(), marker=context.marker, stream=stream)
-    return build_request(history, turn, recorded_messages(context, turn), context.fields(), stream)
+        marker, length = context.marker, context.length
+        return history.request(turn, context.fields(turn), marker=marker, stream=stream, length=length)
+    return build_request(history, turn, recorded_messages(context, turn), context.fields(turn), stream)
 
 
 def build_request(
@@ -181,9 +208,10 @@ async def exchange(
             turn=turn,
             body_bytes=request.content_length,
             wall=time.time(),
+            asked=asked_lengths(context.history.trace.turns[turn]),
         )
     )
-    reply, watch = await _watched(context, key, request, recorded)
+    reply, watch = await _watched(context, key, turn, request, recorded)
     context.emit(
         finished(
             key,
@@ -206,6 +234,7 @@ async def exchange(
             usable=verdict.usable,
             faults=[dataclasses.asdict(fault) for fault in verdict.faults],
             against_recording=[dataclasses.asdict(finding) for finding in verdict.against_recording],
+            schema_valid=verdict.schema_valid,
         )
     )
     return Exchange(reply, verdict, watch.collapse)
@@ -228,13 +257,15 @@ async def _other_answer(context: CellContext, key: StepKey, request: Request) ->
 
 
 async def _watched(
-    context: CellContext, key: StepKey, request: Request, recorded: tuple[AnyItem, ...] | None
+    context: CellContext, key: StepKey, turn: int, request: Request, recorded: tuple[AnyItem, ...] | None
 ) -> tuple[Reply, Watch]:
     observe = context.lane.plan.on_collapse == "observe" or observes(
         context.plan.seed, key, context.plan.observe_share
     )
     evidence = recorded_text(recorded) if recorded else None
-    signals: list[Signal] = [RepetitionDetector(_searcher(request), evidence)]
+    signals: list[Signal] = (
+        [] if context.is_filler(turn) else [RepetitionDetector(_searcher(request), evidence)]
+    )
     watch = Watch(key, signals, context.feed, context.emit, observe=observe)
     reply = await context.instance.client.chat(request, watch.on_delta)
     watch.finish(reply)
@@ -250,13 +281,12 @@ def _judge(
     recorded: tuple[AnyItem, ...] | None,
     pair: Reply | None,
 ) -> Verdict:
-    lane = context.lane.plan
-    fields = lane.sampling | lane.extra
-    return judge(
+    fields = context.fields(turn)
+    verdict = judge(
         reply,
         context.validator(turn),
         tool_choice=fields.get("tool_choice"),
-        max_tokens=lane.max_tokens or context.plan.max_tokens,
+        max_tokens=fields.get("max_tokens"),
         usage=context.instance.engine.usage(reply.usage, reply.extra),
         context_length=context.facts.context_length,
         seen_call_ids=context.call_ids,
@@ -266,7 +296,9 @@ def _judge(
         pair=pair,
         token_text=token_text_of(reply),
         temperature=fields.get("temperature"),
+        response_format=fields.get("response_format"),
     )
+    return only_lengths(verdict) if context.is_filler(turn) else verdict
 
 
 def _unit(collapse: dict[str, Any] | None) -> str | None:

@@ -79,6 +79,8 @@ class StepStarted(StepEvent):
     turn: int
     body_bytes: int
     wall: float
+    asked: dict[str, int] | None = None
+    """Tokens in and out that the turn is to have, where it is made of lengths: {"input", "output"}."""
 
 
 class Alarm(StepEvent):
@@ -124,6 +126,7 @@ class VerdictGiven(StepEvent):
     usable: bool
     faults: list[dict[str, Any]]
     against_recording: list[dict[str, Any]] = []
+    schema_valid: bool | None = None
 
 
 class SignalFinding(StepEvent):

@@ -12,6 +12,7 @@ from replayer.dialects import Dialect, DialectName, dialect
 from replayer.dialects.grouping import by_reply, by_role
 from replayer.errors import TraceError
 from replayer.filler import filler
+from replayer.lengths import PAD, Length
 from replayer.profiles import Profile, profile
 from replayer.sent import Sent, SentMessages
 from replayer.spool import Span, Spool
@@ -61,7 +62,7 @@ class RecordedHistory:
         self._pieces: dict[Key, Span | None] = {}
         self._marked: dict[Key, int] = {}
         self._blocks: dict[tuple[int, int], Span] = {}
-        self._layouts: OrderedDict[int, list[memoryview | None]] = OrderedDict()
+        self._layouts: OrderedDict[tuple[int, Length | None], list[memoryview | None]] = OrderedDict()
         self._tools: dict[str, bytes] = {}
         self._sent = SentMessages(trace)
 
@@ -69,9 +70,11 @@ class RecordedHistory:
         """What the recording produced at this turn."""
         return tuple(self.trace.item(number) for number in self.trace.turns[turn].produced)
 
-    def messages(self, turn: int, *, marker: str | None = None) -> list[dict[str, Any]]:
+    def messages(
+        self, turn: int, *, marker: str | None = None, length: Length | None = None
+    ) -> list[dict[str, Any]]:
         """The messages of the request as parsed OpenAI messages; the caller may change them."""
-        parsed: list[dict[str, Any]] = orjson.loads(b"".join(self._array(turn, marker)))
+        parsed: list[dict[str, Any]] = orjson.loads(b"".join(self._array(turn, marker, length)))
         return parsed
 
     def tools(self, turn: int) -> list[dict[str, Any]]:
@@ -90,9 +93,16 @@ class RecordedHistory:
         return (*self.trace.tool_sets.values(), *((filled,) if filled else ()))
 
     def request(
-        self, turn: int, fields: Mapping[str, Any], *, marker: str | None = None, stream: bool = True
+        self,
+        turn: int,
+        fields: Mapping[str, Any],
+        *,
+        marker: str | None = None,
+        stream: bool = True,
+        length: Length | None = None,
     ) -> Request:
-        """The request of a turn. `fields` are model, sampling and the like; `marker` ends the first user message."""
+        """The request of a turn. `fields` are model, sampling and the like; `marker` ends the first user message;
+        `length` stands in for the turn's own where its prompt is filler."""
         record = self.trace.turns[turn]
         tools = self._tools_json(record)
         write, spaced = STYLES[_style(record)], _style(record).startswith("spaced")
@@ -102,7 +112,7 @@ class RecordedHistory:
         for key, value in self.dialect.fields(record, {**fields, "stream": stream}, bool(tools)).items():
             text += (b"" if text == b"{" else comma) + write(key) + colon
             if key == "messages":
-                pieces += [text, *self._array(turn, marker)]
+                pieces += [text, *self._array(turn, marker, length)]
                 text = b""
             elif key == "tools" and tools:
                 text += tools
@@ -125,22 +135,26 @@ class RecordedHistory:
             )
         self.turns = tuple(found)
 
-    def _array(self, turn: int, marker: str | None) -> list[bytes | memoryview]:
+    def _array(self, turn: int, marker: str | None, length: Length | None) -> list[bytes | memoryview]:
         """The JSON array of messages in pieces."""
-        layout = self._layouts.get(turn)
+        key = turn, length
+        layout = self._layouts.get(key)
         if layout is None:
-            layout = self._layouts[turn] = self._layout(turn)
+            layout = self._layouts[key] = self._layout(turn, length)
             if len(self._layouts) > _LAYOUTS_KEPT:
                 self._layouts.popitem(last=False)
         else:
-            self._layouts.move_to_end(turn)
+            self._layouts.move_to_end(key)
         mark = orjson.dumps(marker)[1:-1] if marker is not None else b""
         return [b"[", *(mark if piece is None else piece for piece in layout), b"]"]
 
-    def _layout(self, turn: int) -> list[memoryview | None]:
+    def _layout(self, turn: int, length: Length | None) -> list[memoryview | None]:
         """Views of the messages, neighbours joined into one; None is the place of the marker."""
         shape = self.trace.turns[turn].tokens
-        spans = list(self._token_spans(shape) if shape is not None else self._message_spans(turn))
+        if shape is not None:
+            spans = list(self._token_spans(shape, length or Length(shape.input_tokens)))
+        else:
+            spans = list(self._message_spans(turn))
         joined: list[Span | None] = []
         for span in spans:
             _join(joined, span)
@@ -176,13 +190,14 @@ class RecordedHistory:
         groups = by_role(items) if self.dialect.merges_neighbours else by_reply(items, self._outputs)
         yield from (Key(tuple(item.id for item in group), style=style) for group in groups)
 
-    def _token_spans(self, shape: TokenShape) -> Iterator[Span | None]:
+    def _token_spans(self, shape: TokenShape, length: Length) -> Iterator[Span | None]:
         """One user message of filler, equal where block hashes are equal; the marker stands behind the first block."""
         yield self._block((-1, 0), '{"role":"user","content":"')
-        left = shape.input_tokens
+        left = length.words
         for number, block in enumerate(shape.block_hashes):
             size = min(left, shape.block_size)
-            yield self._block((block, size))
+            if size:
+                yield self._block((block, size))
             left -= size
             if number == 0:
                 yield None
@@ -191,6 +206,8 @@ class RecordedHistory:
             yield self._block((-2 - last, left))
         if not shape.block_hashes:
             yield None
+        if length.pads:
+            yield self._block((-1, -length.pads), PAD * length.pads)
         yield self._block((-1, 1), '"}')
 
     def _block(self, key: tuple[int, int], text: str | None = None) -> Span:

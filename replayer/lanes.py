@@ -18,7 +18,7 @@ from replayer.engines.sampling import unknown_fields, wrong_types
 from replayer.engines.spec import launch_options
 from replayer.engines.starting import start
 from replayer.errors import EngineUnavailable, PlanError
-from replayer.plan import LanePlan
+from replayer.plan import LanePlan, Plan
 from replayer.prefix_watch import PrefixWatch
 from replayer.wire.client import WireClient
 from replayer.wire.types import Request
@@ -66,6 +66,10 @@ class Lane:
         """The instance with the fewest cells in flight."""
         return min(self.instances, key=lambda instance: instance.cells_in_flight)
 
+    def concurrency(self, plan: Plan) -> int:
+        """Cells in flight on this lane."""
+        return self.plan.concurrency or plan.concurrency
+
     def fields(self, engine: Engine, max_tokens: int | None) -> dict[str, Any]:
         """The request fields that are the same for every step of this lane."""
         fields: dict[str, Any] = {"model": self.model}
@@ -86,6 +90,7 @@ class Lane:
             "facts": plan.facts,
             "stream": plan.stream,
             "max_tokens": plan.max_tokens,
+            "concurrency": plan.concurrency,
             "on_collapse": plan.on_collapse,
             "exclusive": plan.exclusive,
             "urls": [instance.engine.base_url for instance in self.instances],

@@ -27,7 +27,7 @@ async def replay_live(context: CellContext, executor: Executor | None) -> tuple[
         if context.transform is not None:
             messages = context.transform(messages)
         requests = [
-            build_request(context.history, turn, messages, context.fields(), stream)
+            build_request(context.history, turn, messages, context.fields(turn), stream)
             for stream in _modes(context)
         ]
         recorded = context.history.recorded(turn)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from replayer.errors import PlanError
+from replayer.workload import Workload
 
 Mode = Literal["recorded", "live"]
 SandboxName = Literal["auto", "bubblewrap", "landlock", "container"]
@@ -50,6 +51,11 @@ class LanePlan(_Strict):
     stream: bool = True
     on_collapse: Literal["stop", "observe"] = "stop"
     max_tokens: int | None = Field(default=None, gt=0)
+    concurrency: int | None = Field(default=None, ge=1)
+    """Cells in flight on this lane; None is the plan's."""
+    base: str | None = None
+    """The lane that a matrix made this one from, and `setting` the values it took of each axis."""
+    setting: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("name")
     @classmethod
@@ -77,10 +83,20 @@ class Limits(_Strict):
     """Largest p99 of the receiving loop's scheduling lag, in milliseconds."""
 
 
+class Slo(_Strict):
+    """What a request must keep to count towards goodput; a limit that is left out always holds."""
+
+    ttft_ms: float | None = Field(default=None, gt=0)
+    tpot_ms: float | None = Field(default=None, gt=0)
+    e2e_ms: float | None = Field(default=None, gt=0)
+
+
 class Plan(_Strict):
     """A whole run. The same keys stand in a plan file."""
 
-    traces: tuple[str, ...]
+    traces: tuple[str, ...] = ()
+    workload: tuple[Workload, ...] = ()
+    """Sessions to generate beside the recorded ones."""
     lane: tuple[LanePlan, ...] = ()
     mode: Mode = "recorded"
     tools: ToolMode = "recorded"
@@ -106,11 +122,13 @@ class Plan(_Strict):
     warm_up: bool = True
     aa: bool = False
     cool_down: float = Field(default=0.0, ge=0)
+    """Seconds of rest between blocks of cells: lanes that take turns, and repeats."""
     malformed: Literal["answer", "substitute"] = "answer"
     """Live mode: an unusable reply is answered as its client would, or the recorded turn stands for it."""
     differential: bool = False
     """Send every request again in the other mode, streamed or not, so that silent repairs and drops show. Best at
     temperature 0; the second request warms the prefix cache and doubles the load."""
+    slo: Slo | None = None
     limits: Limits = Limits()
     fail_if: tuple[str, ...] = ()
 
@@ -189,7 +207,12 @@ def make_plan(values: dict[str, Any], origin: str = "the plan") -> Plan:
 
 
 def make_plan_unexpanded(plan: Plan, lanes: Sequence[LanePlan], origin: str) -> Plan:
-    values = plan.model_dump() | {"lane": [lane.model_dump() for lane in lanes]}
+    """`plan` with these lanes, and with the generated traces after the named ones."""
+    generated = [name for workload in plan.workload for name in workload.traces]
+    values = plan.model_dump() | {
+        "lane": [lane.model_dump() for lane in lanes],
+        "traces": tuple(dict.fromkeys([*plan.traces, *generated])),
+    }
     try:
         return Plan.model_validate(values | {"matrix": {}, "aa": False})
     except ValidationError as error:
@@ -198,22 +221,41 @@ def make_plan_unexpanded(plan: Plan, lanes: Sequence[LanePlan], origin: str) -> 
 
 def _twice(lane: LanePlan) -> Iterator[LanePlan]:
     yield lane
-    yield lane.model_copy(update={"name": f"{lane.name}.again"})
+    base = f"{lane.base}.again" if lane.base else None
+    yield lane.model_copy(update={"name": f"{lane.name}.again", "base": base})
 
 
 def _expand(lane: LanePlan, matrix: dict[str, tuple[Any, ...]], origin: str) -> Iterator[LanePlan]:
-    """Every combination of the matrix becomes a lane; a key is a dotted path such as `sampling.temperature`."""
+    """Every combination of the matrix becomes a lane; a key is a dotted path such as `sampling.temperature`.
+
+    Paths joined with `+` take the same value. A lane that varies its load takes turns with itself.
+    """
+    if not matrix:
+        yield lane
+        return
     for values in itertools.product(*matrix.values()):
-        setting = dict(zip(matrix, values, strict=True))
+        setting = {_axis(key): value for key, value in zip(matrix, values, strict=True)}
         changed = lane.model_dump()
-        for key, value in setting.items():
-            _set(changed, key.removeprefix("lane."), value, origin)
-        suffix = "".join(f"+{key.rpartition('.')[2]}={value}" for key, value in setting.items())
-        changed["name"] = lane.name + re.sub(r"[^\w.+@=-]", "-", suffix)
+        for key, value in zip(matrix, values, strict=True):
+            for path in key.split("+"):
+                _set(changed, path.removeprefix("lane."), value, origin)
+        suffix = "".join(f"+{name}={value}" for name, value in setting.items())
+        changed |= {
+            "name": lane.name + re.sub(r"[^\w.+@=-]", "-", suffix),
+            "base": lane.name,
+            "setting": setting,
+        }
+        if "concurrency" in setting:
+            changed["exclusive"] = lane.exclusive or lane.name
         try:
             yield LanePlan.model_validate(changed)
         except ValidationError as error:
             raise PlanError(f"{origin}: matrix: {_first_problem(error)}") from None
+
+
+def _axis(key: str) -> str:
+    """The short name of a matrix key: the last word of its path, or of the first of several."""
+    return key.partition("+")[0].rpartition(".")[2]
 
 
 def _set(values: dict[str, Any], dotted: str, value: Any, origin: str) -> None:
@@ -240,12 +282,15 @@ def _first_problem(error: ValidationError) -> str:
     return f"{where}: {problem['msg'].lower()}"
 
 
+_TABLES: dict[str, type[BaseModel]] = {"limits": Limits, "slo": Slo, "workload": Workload}
+
+
 def _known_keys(loc: tuple[int | str, ...]) -> list[str]:
     model: type[BaseModel] = Plan
     if loc[0] == "lane" and len(loc) > 2:
         model = LanePlan
-    elif loc[0] == "limits" and len(loc) > 1:
-        model = Limits
+    elif len(loc) > 1 and loc[0] in _TABLES:
+        model = _TABLES[str(loc[0])]
     return list(model.model_fields)
 
 
@@ -267,15 +312,28 @@ def cells(plan: Plan, traces: Sequence[str]) -> list[Cell]:
 def batches(plan: Plan, todo: Sequence[Cell]) -> list[list[list[Cell]]]:
     """The order of work: phases one after another, each a set of queues that run at the same time.
 
-    `parallel`: one queue per lane, lanes of one `exclusive` group in blocks. `sequential`: lane after lane.
-    `interleaved`: one cell at a time, A B B A, so that drift hits both lanes alike.
+    `parallel`: one queue per lane, lanes of one `exclusive` group in blocks. `sequential`: lane after lane, repeat
+    after repeat. `interleaved`: one cell at a time, A B B A, so that drift hits both lanes alike.
     """
-    by_lane = {lane.name: [cell for cell in todo if cell.lane == lane.name] for lane in plan.lane}
-    if plan.order == "sequential":
-        return [[queue] for queue in by_lane.values() if queue]
     if plan.order == "interleaved":
         return _interleaved(plan, todo)
-    return _parallel(plan, by_lane)
+    if plan.order == "sequential":
+        return [[queue] for lane in plan.lane for queue in _by_repeat(lane, todo)]
+    by_lane = {lane.name: [cell for cell in todo if cell.lane == lane.name] for lane in plan.lane}
+    phases = _parallel(plan, by_lane)
+    return [part for phase in phases for part in _rested(phase)] if plan.cool_down else phases
+
+
+def _by_repeat(lane: LanePlan, todo: Sequence[Cell]) -> list[list[Cell]]:
+    mine = [cell for cell in todo if cell.lane == lane.name]
+    return [[cell for cell in mine if cell.repeat == n] for n in sorted({cell.repeat for cell in mine})]
+
+
+def _rested(phase: list[list[Cell]]) -> Iterator[list[list[Cell]]]:
+    """A phase repeat by repeat, so that there is a moment to rest in."""
+    for repeat in sorted({cell.repeat for queue in phase for cell in queue}):
+        parts = [[cell for cell in queue if cell.repeat == repeat] for queue in phase]
+        yield [part for part in parts if part]
 
 
 def _interleaved(plan: Plan, todo: Sequence[Cell]) -> list[list[list[Cell]]]:

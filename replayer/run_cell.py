@@ -11,9 +11,9 @@ from replayer.events import (
     CellFinished,
     CellStarted,
 )
-from replayer.lanes import Instance, reset
+from replayer.lanes import Instance, Lane, reset
 from replayer.live_cell import replay_live
-from replayer.plan import Cell
+from replayer.plan import Cell, Plan
 from replayer.prefix_watch import MAX_CONCURRENCY, PrefixWatch
 from replayer.run_state import Run
 
@@ -38,7 +38,7 @@ async def run_cell(run: Run, cell: Cell) -> None:
         feed=run.feed,
         lag=run.lag,
         signals=CellSignals(
-            _prefix_watch(run, instance, fresh=was_reset == "yes" or bool(salt)),
+            _prefix_watch(run, cell.trace, lane, instance, fresh=was_reset == "yes" or bool(salt)),
             recorded_mode=run.plan.mode == "recorded",
         ),
         results=run.results(cell.trace),
@@ -76,12 +76,18 @@ async def run_cell(run: Run, cell: Cell) -> None:
     )
 
 
-def _prefix_watch(run: Run, instance: Instance, *, fresh: bool) -> PrefixWatch | None:
+def _may_reuse(plan: Plan, trace: str) -> bool:
+    """Generated sessions share no prefix unless they are told to, and looking for one would cost them time."""
+    return all(workload.shared_prefix or trace not in workload.traces for workload in plan.workload)
+
+
+def _prefix_watch(run: Run, trace: str, lane: Lane, instance: Instance, *, fresh: bool) -> PrefixWatch | None:
     """The instance's analyser; a cache that was emptied, or a scope of its own, starts a new one."""
-    if run.plan.concurrency > MAX_CONCURRENCY:
+    concurrency = lane.concurrency(run.plan)
+    if concurrency > MAX_CONCURRENCY or not _may_reuse(run.plan, trace):
         return None
     if fresh or instance.prefix is None:
-        alone = run.plan.concurrency == 1
+        alone = concurrency == 1
         live = run.plan.mode == "live"
         instance.prefix = PrefixWatch(instance.engine, instance.facts, alone=alone, live=live)
     return instance.prefix

@@ -34,6 +34,7 @@ from replayer.run_state import Run
 from replayer.traces.reader import Trace
 from replayer.transform import load_transform
 from replayer.wire.loop import run_receiving, steady_memory
+from replayer.workload import generated
 
 OnEvent = Callable[[AnyEvent], None]
 """Told of every event that was journalled, in order."""
@@ -41,16 +42,18 @@ OnEvent = Callable[[AnyEvent], None]
 
 def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEvent | None = None) -> int:
     """Run a plan into a new folder; returns the exit code. Nothing is left behind if it cannot start."""
-    histories = _histories(plan, traces)
-    fresh = not folder.exists()
-    create_folder(folder)
-    try:
-        copies = _copy_traces(traces, folder)
-        return run_receiving(_run(plan, histories, copies, folder, Attempts(), on_event, resumed=False))
-    except (ReplayerError, OSError):
-        if fresh and not (folder / "journal.jsonl").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with generated(plan.workload, plan.seed) as made:
+        traces = traces | made
+        histories = _histories(plan, traces)
+        fresh = not folder.exists()
+        create_folder(folder)
+        try:
+            copies = _copy_traces(traces, folder)
+            return run_receiving(_run(plan, histories, copies, folder, Attempts(), on_event, resumed=False))
+        except (ReplayerError, OSError):
+            if fresh and not (folder / "journal.jsonl").exists():
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, widened: bool = False) -> int:
@@ -101,7 +104,7 @@ async def _run(
     tools = Tools(plan, histories)
     early: list[str] = []
     await asyncio.to_thread(tools.check, early.append)
-    _raise_file_limit(plan.concurrency * len(plan.lane))
+    _raise_file_limit(sum(lane.concurrency or plan.concurrency for lane in plan.lane))
     phases = batches(plan, todo)
     first = await open_lanes(plan, lanes_of(phases[:1]), folder, traces)
     try:
@@ -166,6 +169,8 @@ async def _run_phases(run: Run, phases: list[list[list[Cell]]], traces: dict[str
     for lane in run.lanes.values():
         await lane_ready(run, lane)
     for number, phase in enumerate(phases):
+        if number and run.plan.cool_down:
+            await asyncio.sleep(run.plan.cool_down)
         missing = lanes_of([phase]) - run.lanes.keys()
         opened = await open_lanes(run.plan, missing, run.folder, traces)
         run.lanes.update(opened)
@@ -182,7 +187,7 @@ async def _run_queues(run: Run, queues: list[list[Cell]]) -> None:
         async with asyncio.TaskGroup() as group:
             for queue in queues:
                 todo = list(reversed(queue))
-                for _ in range(min(run.plan.concurrency, len(queue))):
+                for _ in range(min(run.lanes[queue[0].lane].concurrency(run.plan), len(queue))):
                     group.create_task(_work(run, todo))
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
@@ -191,8 +196,6 @@ async def _run_queues(run: Run, queues: list[list[Cell]]) -> None:
 async def _work(run: Run, todo: list[Cell]) -> None:
     while todo:
         await run_cell(run, todo.pop())
-        if run.plan.cool_down:
-            await asyncio.sleep(run.plan.cool_down)
 
 
 def _raise_file_limit(streams: int) -> None:

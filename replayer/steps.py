@@ -62,6 +62,10 @@ class StepFacts:
     calls: int = 0
     invalid_calls: int = 0
     usable: bool | None = None
+    schema_valid: bool | None = None
+    asked_input: int | None = None
+    """Tokens that the prompt, and the answer, of a turn of lengths are to have."""
+    asked_output: int | None = None
     marks: tuple[FaultMark, ...] = ()
     collapse: dict[str, Any] | None = None
     tool_outcomes: tuple[str, ...] = ()
@@ -99,6 +103,14 @@ class StepFacts:
         if not self.completion_tokens or self.completion_tokens < 2 or self.deltas < 2:
             return None
         return self.completion_tokens - max(1.0, self.completion_tokens / self.deltas)
+
+    @property
+    def tpot_ns(self) -> float | None:
+        """Time per output token after the first: (whole time - TTFT) / (tokens - 1), as vLLM's `bench serve` has it."""
+        tokens = self.completion_tokens
+        if self.ttft_ns is None or self.total_ns is None or tokens is None or tokens < 2:
+            return None
+        return (self.total_ns - self.ttft_ns) / (tokens - 1)
 
     @property
     def decode_tok_s(self) -> float | None:
@@ -158,6 +170,8 @@ def start(attempt: Attempt, event: StepStarted) -> None:
         turn=event.turn,
         wall=event.wall,
         body_bytes=event.body_bytes,
+        asked_input=event.asked["input"] if event.asked else None,
+        asked_output=(event.asked["output"] or None) if event.asked else None,
     )
 
 
@@ -195,6 +209,7 @@ def _drafts(extra: dict[str, Any]) -> tuple[int | None, int | None]:
 def judge(attempt: Attempt, event: VerdictGiven) -> None:
     step = attempt.steps[event.step]
     step.usable = event.usable
+    step.schema_valid = event.schema_valid
     step.marks = marks(event.faults)
     step.invalid_calls = len(
         {fault["call_index"] for fault in event.faults if fault["fatal"] and fault["call_index"] is not None}

@@ -50,6 +50,8 @@ class LaneView:
     cells_planned: int
     cells_done: int
     steps_planned: int
+    plan: dict[str, Any] = field(default_factory=dict)
+    """The lane as the plan has it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,6 +186,7 @@ class Fold:
             cells_planned=len(plan.get("traces", ())) * plan.get("repeat", 1),
             steps_planned=sum(self.opening.steps.values()) * plan.get("repeat", 1) if self.opening else 0,
             cells_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
+            plan=next((lane for lane in plan.get("lane", ()) if lane["name"] == name), {}),
         )
 
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from replayer.errors import PlanError
 from replayer.plan import Plan, batches, cells, load_plan, make_plan
+from replayer.plan_values import assign
+from replayer.widen import widen
 
 LANES: list[dict[str, Any]] = [{"name": "a", "url": "http://x/v1"}, {"name": "b", "url": "http://y/v1"}]
 
@@ -55,6 +57,35 @@ def test_a_matrix_makes_every_combination_a_lane() -> None:
     assert lanes[1].sampling == {"temperature": 0.7, "top_p": 0.9}
 
 
+def test_a_lane_of_a_matrix_knows_where_it_comes_from() -> None:
+    made = plan(matrix={"options.k+options.v": ["f16", "q8_0"], "concurrency": [2]}, lane=LANES[:1])
+    assert [(lane.name, lane.base, lane.setting) for lane in made.lane] == [
+        ("a+k=f16+concurrency=2", "a", {"k": "f16", "concurrency": 2}),
+        ("a+k=q8_0+concurrency=2", "a", {"k": "q8_0", "concurrency": 2}),
+    ]
+    assert made.lane[1].options == {"k": "q8_0", "v": "q8_0"}
+
+
+def test_a_lane_that_varies_its_load_takes_turns_with_itself() -> None:
+    made = plan(matrix={"concurrency": [1, 2]})
+    phases = batches(made, cells(made, ["t"]))
+    assert [sorted(cell.lane for queue in phase for cell in queue) for phase in phases] == [
+        ["a+concurrency=1", "b+concurrency=1"],
+        ["a+concurrency=2", "b+concurrency=2"],
+    ]
+
+
+def test_repeats_are_blocks_where_lanes_take_turns_or_rest() -> None:
+    for values in (
+        {"order": "sequential"},
+        {"cool_down": 1.0, "lane": [lane | {"exclusive": "g"} for lane in LANES]},
+    ):
+        made = plan(repeat=2, **values)
+        phases = batches(made, cells(made, ["t", "u"]))
+        blocks = [{(cell.lane, cell.repeat) for queue in phase for cell in queue} for phase in phases]
+        assert blocks == [{("a", 0)}, {("a", 1)}, {("b", 0)}, {("b", 1)}]
+
+
 def test_aa_runs_every_lane_twice() -> None:
     assert [lane.name for lane in plan(aa=True).lane] == ["a", "a.again", "b", "b.again"]
 
@@ -76,13 +107,51 @@ def test_exclusive_lanes_never_share_a_phase() -> None:
     st.sampled_from(["parallel", "sequential", "interleaved"]),
     st.integers(1, 3),
     st.lists(st.sampled_from(["gpu0", "gpu1", None]), min_size=1, max_size=4),
+    st.sampled_from([0.0, 1.0]),
 )
-def test_every_cell_is_run_exactly_once(order: str, repeat: int, groups: list[str | None]) -> None:
+def test_every_cell_is_run_exactly_once(
+    order: str, repeat: int, groups: list[str | None], rest: float
+) -> None:
     lanes = [
         {"name": f"l{n}", "url": "http://x/v1"} | ({"exclusive": group} if group else {})
         for n, group in enumerate(groups)
     ]
-    made = make_plan({"traces": ["t", "u"], "lane": lanes, "repeat": repeat, "order": order})
+    made = make_plan(
+        {"traces": ["t", "u"], "lane": lanes, "repeat": repeat, "order": order, "cool_down": rest}
+    )
     todo = cells(made, ["t", "u"])
     done = [cell for phase in batches(made, todo) for queue in phase for cell in queue]
     assert sorted(done) == sorted(todo)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("repeat=3", {"repeat": 3}),
+        ("workload.sessions=4", {"workload": [{"name": "x", "sessions": 4}, {"name": "y", "sessions": 4}]}),
+        ("matrix.sampling.temperature=[0.0, 1]", {"matrix": {"sampling.temperature": [0.0, 1]}}),
+        ("slo.ttft_ms=200", {"slo": {"ttft_ms": 200, "tpot_ms": 40}}),
+        ("order=sequential", {"order": "sequential"}),
+    ],
+)
+def test_set_changes_one_value_of_a_plan(text: str, wanted: dict[str, Any]) -> None:
+    values: dict[str, Any] = {
+        "workload": [{"name": "x"}, {"name": "y", "sessions": 2}],
+        "slo": {"tpot_ms": 40},
+    }
+    assign(values, text)
+    assert {key: values[key] for key in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"mode": "live"}, "keeps the mode of that run (recorded)"),
+        ({"repeat": 1}, "has 2 repeats already; it cannot have 1"),
+        ({"lane": [LANES[0] | {"sampling": {"seed": 1}}]}, "its lane 'a' has another sampling"),
+    ],
+)
+def test_a_run_is_not_widened_to_another_run(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        widen(plan(repeat=2), plan(**values), given=values.keys(), run="last")
+    assert message in str(caught.value)

@@ -46,14 +46,14 @@ class _Tool:
         self.closed: jsonschema_rs.Validator | None = None
         self.broken: str | None = None
         try:
-            self.schema = _compile(plain_form(parameters))
+            self.schema = compile_schema(plain_form(parameters))
             closed = closed_form(parameters)
-            self.closed = _compile(closed) if closed is not None else None
+            self.closed = compile_schema(closed) if closed is not None else None
         except (ValueError, RecursionError) as error:
             self.broken = str(error).partition("\n")[0]
 
 
-def _compile(schema: Any) -> jsonschema_rs.Validator:
+def compile_schema(schema: Any) -> jsonschema_rs.Validator:
     """Compiled under the draft it names, else the newest; OpenAPI 3.0 means draft 4 and does not say so."""
     # `offline`: a schema from a trace must not make this process fetch anything. `mask`: messages are for people,
     # and a rejected value may be a whole file.

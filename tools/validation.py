@@ -19,6 +19,7 @@ from replayer.tools.markup import end_tag_in, ends_in_calls, find_leaks, strip_c
 from replayer.tools.prose import split_thinking
 from replayer.tools.protocol import id_faults, note_faults
 from replayer.tools.schema_check import CallCheck, Validator, pointer
+from replayer.tools.structured import problem, schema_of
 from replayer.tools.tool_choice import demanded
 from replayer.tools.verdict import Blame, Fault, Verdict
 from replayer.traces.schema import AnyItem, Usage
@@ -47,10 +48,11 @@ def judge(
     pair: Reply | None = None,
     token_text: str | None = None,
     temperature: float | None = None,
+    response_format: Any = None,
 ) -> Verdict:
     """The verdict on one reply. Raises nothing, whatever the engine sent.
 
-    `tool_choice`, `max_tokens` and `temperature` are the request's own; `usage` defaults to the reply's.
+    `tool_choice`, `max_tokens`, `temperature` and `response_format` are the request's own; `usage` defaults to the reply's.
     `seen_call_ids` are the ids of earlier calls in the prompt; `prompt_contains` says whether a text stands in the
     prompt word for word. `collapsed` is the repetition signal's finding. `recorded` are the items that the recorded
     turn produced. `pair` is the other mode's reply (streamed or not) to the same request, `token_text` the raw text
@@ -93,8 +95,10 @@ def judge(
             evidence.faults,
         )
     )
+    schema_valid, broken = _structured(case, response_format)
+    faults = (*faults, *broken)
     findings = against_recording.compare(reply, case.checks, recorded) if recorded is not None else ()
-    return Verdict(not any(fault.fatal for fault in faults), faults, findings)
+    return Verdict(not any(fault.fatal for fault in faults), faults, findings, schema_valid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +272,18 @@ def _emptiness(case: _Case) -> Iterator[Fault]:
         return
     thought = " (reasoning only)" if reply.reasoning.strip() or reply.content.strip() else ""
     yield Fault("empty_turn", "unknown", f"no content and no call{thought}", True)
+
+
+def _structured(case: _Case, response_format: Any) -> tuple[bool | None, tuple[Fault, ...]]:
+    """Whether the answer holds to its schema. One that was cut cannot, but that is the budget's doing; a call, a
+    refusal and silence are no answers."""
+    schema = schema_of(response_format)
+    if schema is None or case.reply.tool_calls or not case.answer or case.reply.extra.get("refusal"):
+        return None, ()
+    told = problem(case.answer, schema)
+    if told is None or case.cut:
+        return told is None, ()
+    return False, (Fault("breaks_schema", "engine", told, True),)
 
 
 def _finish(case: _Case) -> Iterator[Fault]:

@@ -17,6 +17,7 @@ FaultClass = Literal[
     "call_in_reasoning",
     "truncated",
     "empty_turn",
+    "breaks_schema",
     "bad_call_id",
     "bad_call_index",
     "finish_contradicts",
@@ -61,3 +62,5 @@ class Verdict:
     usable: bool
     faults: tuple[Fault, ...] = ()
     against_recording: tuple[RecordingFinding, ...] = ()
+    schema_valid: bool | None = None
+    """Whether the answer holds to the schema of `response_format`; None where there was none, or no answer to hold."""

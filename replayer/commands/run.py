@@ -12,9 +12,11 @@ from replayer.errors import PlanError
 from replayer.front import Job, follow
 from replayer.journal import JOURNAL, find_run, new_run_folder
 from replayer.plan import Plan, load_plan, make_plan
+from replayer.plan_values import assign
 from replayer.progress import plan_of
 from replayer.report.output import show
 from replayer.traces.library import find
+from replayer.widen import widen
 
 
 class Command:
@@ -42,9 +44,18 @@ class Command:
             "--engine", action="append", default=[], metavar="SPEC", help="a lane (repeatable)"
         )
         add_plan_flags(parser)
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help="any key of a plan, e.g. workload.sessions=4 or matrix.concurrency=[1,2,4] (repeatable)",
+        )
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--out", type=Path, metavar="DIR", help="run folder (default: runs/TIME)")
-        where.add_argument("--into", metavar="RUN", help="add these lanes to an earlier run")
+        where.add_argument(
+            "--into", metavar="RUN", help="run only what this earlier run lacks: lanes, repeats"
+        )
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -53,7 +64,7 @@ class Command:
         values = _merged(values, args)
         if args.into:
             return _into(values, origin, args)
-        values["traces"], paths = resolve_traces(values.get("traces", []), args.plan)
+        paths = _resolve(values, args.plan)
         plan = make_plan(values, origin)
         _complete(plan)
         folder = args.out or new_run_folder("run")
@@ -142,6 +153,8 @@ def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
     values |= {name: given for name in _FLAGS if (given := getattr(args, name)) is not None}
     if args.max_lag is not None:
         values["limits"] = {**values.get("limits", {}), "lag_ms": args.max_lag}
+    for text in args.set:
+        assign(values, text)
     if args.map:
         values["map"] = dict(_pair(text) for text in args.map)
     if args.trace:
@@ -165,6 +178,14 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not left or not right:
         raise PlanError(f"--map {text!r} is not OLD=NEW, for example --map /home/me/project=/workspace")
     return left, right
+
+
+def _resolve(values: dict[str, Any], plan_file: Path | None) -> dict[str, Path]:
+    """Give the plan's values the labels of its recorded traces; returns their files."""
+    if not values.get("traces") and values.get("workload"):
+        return {}
+    values["traces"], paths = resolve_traces(values.get("traces", []), plan_file)
+    return paths
 
 
 def resolve_traces(wanted: Any, plan_file: Path | None) -> tuple[list[str], dict[str, Path]]:
@@ -204,22 +225,16 @@ def _complete(plan: Plan) -> None:
 
 
 def _into(values: dict[str, Any], origin: str, args: argparse.Namespace) -> int:
-    """Add lanes to an earlier run: its traces and mode stay."""
+    """Add to an earlier run: what is done there stays, and only cells that are new are run."""
     folder = find_run(args.into)
     old = plan_of(folder)
-    for key in ("traces", "mode", "repeat"):
-        if key in values and values[key] not in (
-            getattr(old, key),
-            list(getattr(old, key)) if key == "traces" else None,
-        ):
-            raise PlanError(
-                f"--into {args.into} keeps the {key} of that run ({getattr(old, key)}); leave --{key} away"
-            )
-    added = make_plan(values | {"traces": list(old.traces)}, origin)
-    _complete(added)
-    widened = old.model_dump(mode="json")
-    widened["lane"] += [lane.model_dump(mode="json") for lane in added.lane]
-    return finish(Job(make_plan(widened, origin), folder, {}, "widen"), args)
+    if values.get("traces") or values.get("workload"):
+        _resolve(values, args.plan)
+    else:
+        values["traces"] = list(old.traces)
+    widened = widen(old, make_plan(values, origin), given=values.keys(), run=args.into)
+    _complete(widened)
+    return finish(Job(widened, folder, {}, "widen"), args)
 
 
 def finish(job: Job, args: argparse.Namespace) -> int:

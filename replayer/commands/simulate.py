@@ -60,6 +60,7 @@ class Command:
 def _speed(group: Any) -> None:
     add = group.add_argument
     add("--tok-s", type=float, help="decode tokens/s of one request (default: as fast as possible)")
+    add("--total-tok-s", type=float, help="decode tokens/s of all requests together, shared evenly")
     add("--ttft-ms", type=float, default=0.0, help="time to the first token without prefill")
     add("--prefill-tok-s", type=float, help="prompt tokens/s that are not cached")
     add("--chunk-tokens", type=int, default=1, help="tokens per streamed event")

@@ -152,7 +152,7 @@ async def _stream(job: Job, exchange: Exchange) -> None:
         buffer += events.of(pieces)
         if await _breaks(job, exchange, at, len(pieces), buffer):
             return
-        if job.kind.spec.tok_s or len(buffer) > FLUSH_BYTES:
+        if job.kind.spec.paced or len(buffer) > FLUSH_BYTES:
             exchange.write(bytes(buffer))
             buffer.clear()
             await exchange.drain()

@@ -276,6 +276,14 @@ def _differs(reply: Reply, scene: Scene) -> bool:
     return True
 
 
+def _unconstrained(reply: Reply, scene: Scene) -> bool:
+    """A server that ignores `response_format`: the model talks before it answers."""
+    if not scene.body.get("response_format") or reply.calls:
+        return False
+    reply.content = "Sure, here it is: " + reply.content
+    return True
+
+
 def _flagged(reply: Reply, scene: Scene) -> bool:
     """`protocol` is a matter of events, not of the reply; the server reads its form."""
     return bool(reply.calls)
@@ -301,5 +309,6 @@ FAULTS: dict[str, Callable[[Reply, Scene], bool]] = {
     "choice_ignored": _ignored,
     "collapse": _collapse,
     "stream_differs": _differs,
+    "breaks_schema": _unconstrained,
     "protocol": _flagged,
 }

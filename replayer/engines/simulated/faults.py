@@ -38,6 +38,7 @@ REPLY_FAULTS = frozenset(
         "protocol",
         "choice_ignored",
         "stream_differs",
+        "breaks_schema",
         "collapse",
     }
 )

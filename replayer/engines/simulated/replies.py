@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from replayer.engines.simulated.tokens import call_markup, content_text
+from replayer.engines.simulated.tokens import WIDTH, call_markup, content_text
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
     AssistantItem,
@@ -155,12 +155,14 @@ class Script:
             said = [number for number in context if number in digests]
             last, opening = (digests[said[-1]], openings[said[0]]) if said else ("", "")
             rounds = _rounds([roles[number] for number in context])
-            self._add(_Entry(trace, turn.id, opening), last, rounds)
             position, first = starts.get(turn.thread, (0, opening))
+            starts[turn.thread] = (position + 1, first)
+            if not turn.produced:  # lengths, or a request that failed: nothing to play
+                continue
+            self._add(_Entry(trace, turn.id, opening), last, rounds)
             if (position, first) != (rounds, opening):
                 # a client that did not drop what the recording's compaction dropped is known by its whole length
                 self._add(_Entry(trace, turn.id, first), last, position)
-            starts[turn.thread] = (position + 1, first)
 
     def _add(self, entry: _Entry, last: str, rounds: int) -> None:
         self._by_last[(last, rounds)].append(entry)
@@ -238,6 +240,26 @@ def stand_in(key: str, messages: Sequence[dict[str, Any]], tools: Any) -> Reply:
         return Reply(calls=[Call(str(function.get("name")), orjson.dumps(sample(schema)).decode())])
     words = [rng.choice(_WORDS) for _ in range(rng.randint(24, 48))]
     return Reply(content=" ".join(words).capitalize() + ".")
+
+
+def shaped(reply: Reply, body: dict[str, Any], rng: Random) -> Reply:
+    """The reply under `response_format`, whose schema a stand-in holds to, and under `ignore_eos`, which makes
+    generation go on to `max_tokens` (both are what the engines' documentation says; no capture shows them)."""
+    form = body.get("response_format") or {}
+    schema = (form.get("json_schema") or {}).get("schema") or (
+        {"type": "object"} if form.get("type") == "json_object" else None
+    )
+    if schema is not None and not reply.calls:
+        return Reply(content=orjson.dumps(sample(schema)).decode())
+    limit = body.get("max_completion_tokens") or body.get("max_tokens")
+    if not body.get("ignore_eos") or not limit or reply.calls:
+        return reply
+    words = [reply.content]
+    missing = int(limit) * WIDTH - len(reply.content)
+    while missing > 0:
+        words.append(rng.choice(_WORDS))
+        missing -= len(words[-1]) + 1
+    return replace(reply, content=" ".join(words))
 
 
 def sample(schema: Any) -> Any:

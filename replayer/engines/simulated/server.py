@@ -16,7 +16,7 @@ from replayer.engines.simulated.job import Job, decide_faults, make_job
 from replayer.engines.simulated.kinds import KINDS
 from replayer.engines.simulated.kinds.base import JSON, Answer
 from replayer.engines.simulated.playback import Playback
-from replayer.engines.simulated.replies import Script, forced, unparsed
+from replayer.engines.simulated.replies import Script, forced, shaped, unparsed
 from replayer.engines.simulated.spec import SimulatedSpec
 from replayer.engines.simulated.state import State
 from replayer.engines.simulated.tokens import WIDTH, render
@@ -113,6 +113,7 @@ class Simulator:
         if not self.spec.tool_parser and reply.calls:
             unparsed(reply)
         rng = Random(f"{self.spec.seed}/{match.key}/{body.get('seed')}")
+        reply = shaped(reply, body, rng)
         struck = decide_faults(self._faults, match, reply, body, rng)
         for fault in struck:
             self.state.injected.append({"class": fault.klass, "key": match.key, "turn": match.turn})
