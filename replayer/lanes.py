@@ -38,6 +38,12 @@ class Instance:
     dead: bool = False
     """It was started by us, has ended by itself, and that has been said."""
 
+    async def close(self) -> None:
+        await self.client.aclose()
+        await self.engine.aclose()
+        if self.launched is not None:
+            await self.launched.stop()
+
     def log(self, plan: LanePlan) -> Path | None:
         """The server's own log: of one that we started, else the one that `facts = { log = FILE }` names."""
         if self.launched is not None:
@@ -98,10 +104,7 @@ class Lane:
 
     async def close(self) -> None:
         for instance in self.instances:
-            await instance.client.aclose()
-            await instance.engine.aclose()
-            if instance.launched is not None:
-                await instance.launched.stop()
+            await instance.close()
 
 
 def _faults(plan: LanePlan) -> dict[str, Any]:
@@ -122,9 +125,7 @@ async def open_lane(plan: LanePlan, log_folder: Path, *, trace_paths: Sequence[P
         _check_sampling(lane)
     except BaseException:
         for instance in instances:
-            await instance.client.aclose()
-            if instance.launched is not None:
-                await instance.launched.stop()
+            await instance.close()
         raise
     return lane
 
@@ -139,15 +140,18 @@ async def _servers(
 
 
 async def _open_instance(plan: LanePlan, url: str, launched: Launched | None) -> Instance:
-    api_key = _api_key(plan)
+    engine = None
     try:
+        api_key = _api_key(plan)
         engine = await connect(url, kind=plan.kind, api_key=api_key)
         facts = await engine.facts()
+        client = WireClient(engine.base_url, api_key=api_key, classify=engine.fault)
     except BaseException:
+        if engine is not None:
+            await engine.aclose()
         if launched is not None:
             await launched.stop()
         raise
-    client = WireClient(engine.base_url, api_key=api_key, classify=engine.fault)
     return Instance(engine=engine, client=client, facts=facts, launched=launched)
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from replayer.engines.http import http_client
 from replayer.engines.prometheus import Page, parse
 from replayer.errors import MissingPartError
 from replayer.telemetry import GpuReader
@@ -32,7 +33,7 @@ class DcgmReader:
 
     def __init__(self, url: str, http: httpx.AsyncClient | None = None) -> None:
         self._url = url
-        self._http = http or httpx.AsyncClient(timeout=3)
+        self._http = http or http_client(url, timeout=3)
 
     async def read(self) -> list[dict[str, Any]]:
         try:

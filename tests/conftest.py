@@ -1,8 +1,33 @@
-"""Shared fixtures, and the rule that nothing is skipped in CI."""
+"""Shared fixtures, and the rules that keep a run of the tests from depending on where and when it happens."""
 
 import os
+import time
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+HERE = "localhost,127.0.0.1,::1"
+FIXED = {"TZ": "UTC", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
+LEFT_OUT = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "REPLAYER_RUNS")
+
+
+def _settle_environment() -> None:
+    """What a shell, a desktop or a gateway sets must not decide a test. Tests that want a variable set it themselves."""
+    for name in (*LEFT_OUT, *(name for name in os.environ if name.startswith("GIT_"))):
+        os.environ.pop(name, None)
+    without = ",".join(filter(None, (os.environ.get("NO_PROXY") or os.environ.get("no_proxy"), HERE)))
+    os.environ.update(FIXED, NO_PROXY=without, no_proxy=without)
+    time.tzset()
+    os.umask(0o022)
+
+
+_settle_environment()
+
+# How fast examples come is the machine's business. In CI the examples are the same each time: new ones are tried on
+# a developer's machine, where a failure is found by somebody who can look at it.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fixed", settings.get_profile("any machine"), derandomize=True, print_blob=True)
+settings.load_profile("fixed" if os.environ.get("CI") else "any machine")
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def run(
         [*command, *extra, "--out", str(folder), "--json"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         cwd=folder.parent,
     )
     report: dict[str, Any] = json.loads(done.stdout)

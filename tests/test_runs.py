@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from replayer.cli import main
 from replayer.events import CellFinished, CellStarted, StepFinished
 from replayer.journal import read
 from tests.generate import long_session
@@ -68,6 +69,7 @@ ENGINES = [
 ]
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed_to_the_same_report(tmp_path: Path, traces: list[str]) -> None:
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     assert replayer("run", *traces, *ENGINES, "--out", undisturbed).returncode == 0
@@ -84,7 +86,7 @@ def test_a_killed_run_is_resumed_to_the_same_report(tmp_path: Path, traces: list
 
 
 def wait_for_steps(folder: Path, steps: int) -> None:
-    deadline = time.monotonic() + 180
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
         path = folder / "journal.jsonl"
         if path.exists() and path.read_bytes().count(b'"type":"step_finished"') >= steps:
@@ -120,7 +122,7 @@ def test_ctrl_c_leaves_a_complete_journal_and_says_how_to_go_on(tmp_path: Path) 
     )
     wait_for_steps(folder, 1)
     runner.send_signal(signal.SIGINT)
-    _, errors = runner.communicate(timeout=60)
+    _, errors = runner.communicate(timeout=300)
     assert runner.returncode == 130
     assert f"replayer resume {folder}" in errors
     assert "Traceback" not in errors
@@ -137,7 +139,7 @@ def test_stop_ends_a_run_in_the_background(tmp_path: Path) -> None:
     )
     wait_for_steps(folder, 1)
     assert "stopped; `replayer resume" in replayer("stop", folder).stderr
-    assert runner.wait(60) == 130
+    assert runner.wait(300) == 130
     assert "nothing is writing this run" in replayer("stop", folder).stderr
 
 
@@ -199,12 +201,13 @@ def test_runs_lists_what_there_is(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(
-    tmp_path: Path, arguments: list[str], code: int, words: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
 ) -> None:
-    done = replayer("run", *arguments, "--out", tmp_path / "run")
-    assert (done.returncode, done.stdout) == (code, "")
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
+    assert main(["run", *arguments, "--out", str(tmp_path / "run")]) == code
+    out, errors = capsys.readouterr()
+    assert out == ""
+    assert words in errors
+    assert errors.count("\n") == 1, errors
     assert not (tmp_path / "run").exists()
 
 

@@ -57,7 +57,7 @@ def test_check_says_what_was_tried_and_the_grade():
 def test_run_takes_over_output_and_exit_code(tmp_path):
     (tmp_path / "a").write_text("from the folder\n")
     done = replayer("run", "--workspace", str(tmp_path), "--", "sh", "-c", "cat a; exit 5")
-    slow = replayer("run", "--timeout", "0.3", "--", "sleep", "9")
+    slow = replayer("run", "--timeout", "0.3", "--", "sleep", "99")
     assert (done.returncode, done.stdout) == (5, "from the folder\n")
     assert slow.returncode == 124
     assert "stopped by the limit of time" in slow.stderr

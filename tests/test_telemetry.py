@@ -53,10 +53,17 @@ async def ask(engine):
     return reply.json()["usage"]
 
 
-async def collect(engine, seconds=0.25, work=None, **more):
+async def collect(engine, work=None, **more):
+    """What is read before some work, and at its end."""
     seen = []
-    task = asyncio.ensure_future(sample_loop(engine, 0.1, seen.append, **more))
-    await asyncio.sleep(seconds)
+    first = asyncio.Event()
+
+    def take(sample):
+        seen.append(sample)
+        first.set()
+
+    task = asyncio.ensure_future(sample_loop(engine, 0.1, take, **more))
+    await first.wait()
     if work:
         await work
     task.cancel()

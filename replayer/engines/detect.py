@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from replayer.engines.base import Engine, EngineKind
+from replayer.engines.http import http_client
 from replayer.engines.llamacpp import IkLlamaEngine, LlamaCppEngine
 from replayer.engines.openai import PROBE_SECONDS, OpenAIEngine
 from replayer.engines.sglang import SglangEngine
@@ -56,7 +57,7 @@ async def connect(
     if kind is not None and kind not in get_args(EngineKind):
         raise PlanError(f"no engine kind {kind!r}{nearest(kind, get_args(EngineKind))}")
     url = base_url_of(base_url)
-    client = http or httpx.AsyncClient(follow_redirects=True)
+    client = http or http_client(url, follow_redirects=True)
     if api_key is not None:
         client.headers["Authorization"] = f"Bearer {api_key}"
     try:

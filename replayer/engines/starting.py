@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 
 from replayer.engines import embedded
+from replayer.engines.http import http_client
 from replayer.engines.launch import Launched
 from replayer.engines.simulated import launch as launch_simulated
 from replayer.engines.simulated.spec import SimulatedSpec
@@ -86,7 +87,7 @@ async def _start_command(plan: LanePlan, log: Path) -> CommandServer:
 async def _until_ready(plan: LanePlan, server: CommandServer) -> None:
     """Ready is when the models are listed: cheap on every engine, and never a generation."""
     url = server.base_url.rstrip("/") + "/models"
-    async with httpx.AsyncClient(timeout=5) as client, asyncio.timeout(READY_SECONDS):
+    async with http_client(url, timeout=5) as client, asyncio.timeout(READY_SECONDS):
         while server.process.returncode is None:
             try:
                 if (await client.get(url)).status_code in (200, 401):

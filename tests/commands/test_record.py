@@ -37,7 +37,7 @@ async def test_record_ends_on_ctrl_c_with_whole_traces(tmp_path: Path) -> None:
             )
         assert answer.status_code == 200
         process.send_signal(signal.SIGINT)
-        printed, _ = process.communicate(timeout=20)
+        printed, _ = process.communicate(timeout=300)
     finally:
         process.kill()
         await engine.stop()

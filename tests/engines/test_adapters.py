@@ -141,6 +141,24 @@ async def test_unreachable_wrong_key_and_unknown_kind_are_one_sentence_each(serv
     await engine.aclose()
 
 
+async def test_a_proxy_of_the_environment_is_never_asked_for_this_machine(serve, monkeypatch):
+    """Neither by the timed streams (tests/wire) nor by what reads facts and metrics."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name)
+    engine = await connect(await serve(kind="vllm"))
+    facts, sample = await engine.facts(), await engine.telemetry()
+    await engine.aclose()
+    assert (facts.kind, facts.model, sample.running) == ("vllm", "simulated", 0)
+    with pytest.raises(EngineUnavailable, match="cannot be reached"):
+        await connect("http://engine.example/v1")
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    monkeypatch.delenv("HTTP_PROXY")
+    with pytest.raises(PlanError, match="SOCKS proxy, which is not supported"):
+        await connect("http://engine.example/v1")
+
+
 async def test_an_unknown_server_is_openai_and_promises_nothing():
     def answer(request):
         return httpx.Response(

@@ -8,8 +8,12 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+
+from replayer.traces.library import shipped
+from tests.engines.relay import relay
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +40,7 @@ async def replay(plan, folder, *more):
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
-    out, errors = await asyncio.wait_for(process.communicate(), 120)
+    out, errors = await asyncio.wait_for(process.communicate(), 600)
     assert process.returncode in (0, 1), errors.decode()
     return json.loads(out)
 
@@ -47,9 +51,12 @@ def events(folder, kind):
 
 
 def free_port():
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below the ports that the system gives to connections, so that none takes it before the server does."""
+    for port in range(20_000 + os.getpid() % 5000, 32_000):
+        with contextlib.closing(socket.socket()) as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no free port")
 
 
 async def test_a_lora_adapter_is_a_lane_of_its_own_with_its_own_cache(start, tmp_path):
@@ -147,12 +154,19 @@ def simulate(port, *more):
     return [sys.executable, "-m", "replayer", "simulate", "--port", str(port), "--trace", TRACE, *more]
 
 
-async def until_steps(folder, count):
-    for _ in range(400):
+async def until_steps(run, folder, count):
+    while not ((folder / "run" / "journal.jsonl").exists() and len(steps(folder)) >= count):
+        assert not run.done(), "the run ended too soon"
         await asyncio.sleep(0.05)
-        if (folder / "run" / "journal.jsonl").exists() and len(events(folder, "step_finished")) >= count:
-            return
-    raise AssertionError("the run does not get on")
+
+
+def steps(folder):
+    return [line for line in journal(folder) if '"step_finished"' in line]
+
+
+def journal(folder):
+    """Whole lines: the last one may still be in the writing."""
+    return (folder / "run" / "journal.jsonl").read_text().splitlines(keepends=True)
 
 
 def pid_on(port):
@@ -169,7 +183,7 @@ async def test_a_command_that_is_killed_is_reported_with_its_last_words(tmp_path
     port = free_port()
     lane = f'name = "mine"\ncommand = {json.dumps(simulate(port, "--tok-s", "100"))}\nurl = "http://127.0.0.1:{port}/v1"'
     task = asyncio.ensure_future(replay(f"repeat = 2\n[[lane]]\n{lane}\n", tmp_path))
-    await until_steps(tmp_path, 3)
+    await until_steps(task, tmp_path, 3)
     os.kill(pid_on(port), signal.SIGKILL)
     report = await task
     assert report["lanes"][0]["errors"]["unreachable"] >= 1
@@ -179,24 +193,30 @@ async def test_a_command_that_is_killed_is_reported_with_its_last_words(tmp_path
     assert len(told) == 1 and "simulated vllm at" in told[0]
 
 
-async def test_an_engine_that_restarts_in_the_middle_is_flagged_and_the_run_goes_on(tmp_path):
-    port = free_port()
-    command = simulate(port, "--tok-s", "150")
-    server = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
-    await asyncio.sleep(1.5)
-    plan = f'repeat = 3\ntelemetry_interval = 0.2\n[[lane]]\nname = "a"\nurl = "http://127.0.0.1:{port}/v1"\n'
-    task = asyncio.ensure_future(replay(plan, tmp_path))
-    await until_steps(tmp_path, 5)
-    server.kill()
-    await server.wait()
-    server = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
-    report = await task
-    server.terminate()
-    await server.wait()
+async def test_an_engine_that_restarts_in_the_middle_is_flagged_and_the_run_goes_on(start, tmp_path):
+    """It ends late, so that its counters, begun anew, can never come to where they were."""
+    first = await start(tok_s=150, trace=[str(shipped()[TRACE])])
+    async with relay() as port:
+        port.up(urlsplit(first.base_url).port)
+        plan = f'repeat = 3\ntelemetry_interval = 0.2\n[[lane]]\nname = "a"\nurl = "{port.url}"\n'
+        task = asyncio.ensure_future(replay(plan, tmp_path))
+        await until_steps(task, tmp_path, 16)
+        while not any('"telemetry"' in line for line in after(journal(tmp_path), "step_finished", 15)):
+            await asyncio.sleep(0.05)  # its counters were read
+        port.down()
+        await first.stop()
+        port.up(urlsplit((await start(tok_s=150, trace=[str(shipped()[TRACE])])).base_url).port)
+        report = await task
     figures = report["lanes"][0]["server"]
     assert figures["resets"] == 1 and figures["complete"] is False
     assert figures["tokens"]["generated"] > 0
-    assert report["lanes"][0]["steps"] > 10
+    assert report["lanes"][0]["steps"] == 24 and report["lanes"][0]["usable_turn_rate"]["value"] > 0.7
+
+
+def after(lines, kind, count):
+    """The lines behind the one that is number `count` of its kind."""
+    places = [at for at, line in enumerate(lines) if f'"{kind}"' in line]
+    return lines[places[count - 1] + 1 :]
 
 
 async def test_asked_and_effective_settings_are_lane_facts(start, tmp_path):

@@ -58,11 +58,11 @@ def test_markdown_neither_mentions_nor_links() -> None:
 def test_the_command_writes_files_and_names_one_it_cannot_write(tmp_path: Path) -> None:
     run = hostile_run(tmp_path / "run", "", steps=1)
     command = [sys.executable, "-m", "replayer", "report", str(run)]
-    good = subprocess.run([*command, "--html", tmp_path / "a.html", "--csv", tmp_path / "a.csv"], timeout=60)
+    good = subprocess.run([*command, "--html", tmp_path / "a.html", "--csv", tmp_path / "a.csv"], timeout=300)
     assert good.returncode == 0
     assert (tmp_path / "a.html").stat().st_size > (tmp_path / "a.csv").stat().st_size > 100
     bad = subprocess.run(
-        [*command, "--junit", tmp_path / "no" / "a.xml"], capture_output=True, text=True, timeout=60
+        [*command, "--junit", tmp_path / "no" / "a.xml"], capture_output=True, text=True, timeout=300
     )
     assert bad.returncode == 2
     assert bad.stderr.endswith("a.xml: No such file or directory\n")

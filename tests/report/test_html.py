@@ -68,7 +68,7 @@ def test_hostile_output_neither_runs_nor_loads_nor_overflows(tmp_path: Path) -> 
         (tmp_path / "look.html").write_text(WRAPPER, "utf-8")
         command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
                    "--virtual-time-budget=10000", "--dump-dom", f"{address}/look.html"]  # fmt: skip
-        page = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+        page = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
     found = json.loads(re.search(r"<body>(.*)</body>", page, re.DOTALL)[1])  # type: ignore[index]
     assert found["ran"] == 0
     for seen in found["seen"]:

@@ -96,7 +96,7 @@ async def test_claude_code_bash_keeps_its_folder_and_says_exit_codes(box):
     failed = await claude("Bash", command="pwd; echo $X; cat no 2>&1; exit 3")
     assert (failed.kind, failed.is_error, failed.exit_code) == ("exit_code", True, 3)
     assert failed.output == "Exit code 3\n/workspace/src\n\ncat: no: No such file or directory"
-    slow = await claude("Bash", command="sleep 9", timeout=300)
+    slow = await claude("Bash", command="sleep 99", timeout=300)
     assert (slow.kind, slow.is_error) == ("timeout", True)
     assert (await claude("Bash", command="sleep 9", run_in_background=True)).kind == "not_executable_here"
     assert (

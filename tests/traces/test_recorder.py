@@ -160,7 +160,8 @@ async def test_errors_and_broken_streams_are_recorded_as_such(
             assert response.status_code == status
         except httpx.RemoteProtocolError:
             assert kind == "stream_broken"
-        await asyncio.sleep(0.05)
+        while not recording.paths:
+            await asyncio.sleep(0.01)
     with Trace.open(recording.paths[0]) as trace:
         assert trace.turns[0].finish_reason == "error"
         [failure] = [item.record["failure"] for item in trace.items() if item.kind == "opaque"]

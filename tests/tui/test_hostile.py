@@ -8,6 +8,7 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from fcntl import ioctl
 from pathlib import Path
 
@@ -71,45 +72,48 @@ async def test_no_screen_crashes_and_columns_stay_aligned(tmp_path: Path, keys: 
         assert len({cell_len(line) for line in borders}) == 1, "a wide character moved a border"
 
 
-@pytest.mark.parametrize("screen", ["1", "2", "4"])
-def test_nothing_reaches_the_terminal_raw(tmp_path: Path, screen: str) -> None:
+@pytest.mark.parametrize(
+    ("screen", "there"), [("1", b"usable turns"), ("2", b"not usable"), ("4", b"warnings")]
+)
+def test_nothing_reaches_the_terminal_raw(tmp_path: Path, screen: str, there: bytes) -> None:
     """The program under a real pseudo-terminal, every byte that it writes looked at."""
     hostile_folder(tmp_path / "run")
     written = screen_bytes(
-        [sys.executable, "-m", "replayer", "watch", str(tmp_path / "run")], screen.encode()
+        [sys.executable, "-m", "replayer", "watch", str(tmp_path / "run")], screen.encode(), there
     )
     assert b"Quit" in written
     for sequence in FORBIDDEN:
         assert sequence not in written, sequence
 
 
-def screen_bytes(command: list[str], keys: bytes) -> bytes:
-    """Run under a pty of 110 × 36, press keys, quit, and give back all that was written."""
+def screen_bytes(command: list[str], keys: bytes, there: bytes) -> bytes:
+    """Run under a pty of 110 × 36, press keys until something is there, quit; returns all that was written."""
     master, slave = pty.openpty()
     ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 110, 0, 0))
     environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
     with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment) as program:
         os.close(slave)
-        written = read_until(master, lambda seen: b"Quit" in seen, 40)
+        written = read_until(master, lambda seen: b"Quit" in seen)
         os.write(master, keys)
-        written += read_until(master, lambda seen: False, 2)
+        written += read_until(master, lambda seen: there in written + seen)
         os.write(master, b"q")
-        written += read_until(master, lambda seen: False, 1)
+        written += read_until(master, lambda seen: b"still going on" in seen)
         os.write(master, b"l")
-        written += read_until(master, lambda seen: program.poll() is not None, 15)
+        written += read_until(master, lambda seen: program.poll() is not None)
         program.kill()
     os.close(master)
     return written
 
 
-def read_until(master: int, done: object, seconds: float) -> bytes:
+def read_until(master: int, done: Callable[[bytes], bool], seconds: float = 120) -> bytes:
     seen = b""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and not done(seen):  # type: ignore[operator]
+    while not done(seen):
+        assert time.monotonic() < deadline, seen
         if select.select([master], [], [], 0.1)[0]:
             try:
                 seen += os.read(master, 65536)
-            except OSError:
+            except OSError:  # the program has closed its side
                 break
     return seen
 

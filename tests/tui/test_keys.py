@@ -58,7 +58,8 @@ async def test_space_freezes_the_picture(folder: Folder) -> None:
     async with app.run_test(size=(110, 36)) as pilot:
         await settled(pilot)
         await pilot.press("space")
-        await pilot.pause(0.5)
+        await app.workers.wait_for_complete()  # what was being read when it froze
+        await pilot.pause()
         before = app.frames
         await pilot.pause(1)
         assert app.frames == before

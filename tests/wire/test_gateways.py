@@ -215,8 +215,10 @@ def test_a_password_is_never_shown() -> None:
 async def test_ipv6() -> None:
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
-    except OSError:
-        pytest.skip("this machine has no IPv6")
+    except OSError:  # a machine without IPv6 shows what its users are told
+        reply = await ask("http://[::1]:9/v1", retries=0)
+        assert reply.fault is not None and reply.fault.message.startswith("cannot connect to http://[::1]:9")
+        return
     async with serving(ordinary, host="::1") as server:
         assert is_ordinary(await ask(server.url))
     assert server.requests[0].headers["host"] == f"[::1]:{server.port}"
@@ -287,16 +289,22 @@ async def test_compressed_bodies(name: str, encode: Callable[[bytes], bytes], si
 
 
 async def test_deltas_of_a_compressed_stream_arrive_one_by_one() -> None:
+    arrived = asyncio.Event()
+
     async def answer(request: Received) -> None:
         packer = zlib.compressobj(wbits=31)
         await request.send(stream_head("Content-Encoding: gzip\r\n"))
         for event in chat():
+            arrived.clear()
             await request.send(chunk(packer.compress(event) + packer.flush(zlib.Z_SYNC_FLUSH)))
-            await asyncio.sleep(0.01)
+            if b'"content":"' in event and b'"content":""' not in event:
+                await arrived.wait()  # the next one is not sent before this one was seen
         await request.send(chunk(packer.flush()), b"0\r\n\r\n")
 
     async with serving(answer) as server:
-        reply = await ask(server.url)
+        client = WireClient(server.url)
+        reply = await client.chat(Request([b"{}"]), lambda piece: arrived.set())
+        await client.aclose()
     assert is_ordinary(reply) and len(set(reply.timing.arrivals)) == 2
 
 
@@ -336,7 +344,8 @@ async def test_a_server_that_closes_an_idle_connection_between_requests() -> Non
     async with serving_raw(connected) as server:
         client = WireClient(server.url, retries=0)
         assert is_ordinary(await client.chat(Request([b"{}"])))
-        await asyncio.sleep(0.05)
+        while any(connection.reusable for connection in client._idle):
+            await asyncio.sleep(0)  # until the client has seen it
         reply = await client.chat(Request([b"{}"]))
         await client.aclose()
     assert is_ordinary(reply) and reply.timing.retries == 0
@@ -430,11 +439,9 @@ async def test_a_body_that_ends_with_the_connection() -> None:
 
 async def test_a_response_that_goes_on_after_done() -> None:
     async with serving(lambda r: r.send(stream_head(), *map(chunk, chat()))) as server:
-        reply = await ask(server.url, timeouts=Timeouts(read=30))
+        reply = await ask(server.url, timeouts=Timeouts(read=300))
     assert is_ordinary(reply)
-    assert (
-        reply.timing.ended - reply.timing.sent < 1e9
-    )  # the end is the last byte, not when the patience ended
+    assert reply.timing.ended - reply.timing.sent < 150e9  # the last byte, not when the patience ended
 
 
 async def test_a_stream_that_breaks_off_keeps_its_text() -> None:

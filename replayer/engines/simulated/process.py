@@ -11,7 +11,7 @@ from pathlib import Path
 from replayer.engines.simulated.spec import SimulatedSpec
 from replayer.errors import EngineUnavailable, ReplayerError
 
-START_SECONDS = 30
+START_SECONDS = 120
 
 
 @dataclass(kw_only=True)

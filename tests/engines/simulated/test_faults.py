@@ -36,7 +36,7 @@ BODY = {
 }
 
 
-async def send(url, more=None, *, stream=True):
+async def send(url, more=None, *, stream=True, silence=60.0):
     """The request as it was read, the reply, and the collapse that was seen while it came."""
     body = BODY | (more or {}) | {"stream": stream}
     if stream:
@@ -44,7 +44,7 @@ async def send(url, more=None, *, stream=True):
     request = read_request(body)
     detector = RepetitionDetector(request.prompt_contains)
     found = []
-    client = WireClient(url, timeouts=Timeouts(read=0.5), retries=0)
+    client = WireClient(url, timeouts=Timeouts(read=silence), retries=0)
     reply = await client.chat(
         Request(body=[orjson.dumps(body)], stream=stream), lambda delta: found.extend(detector.feed(delta))
     )
@@ -116,7 +116,7 @@ async def test_a_planted_fault_is_found(serve, fault, klass, stream):
 
 @pytest.mark.parametrize(("fault", "klass"), STREAMED)
 async def test_a_planted_fault_of_a_stream_is_found(serve, fault, klass):
-    request, reply, _ = await send(await serve(fault=fault))
+    request, reply, _ = await send(await serve(fault=fault), silence=0.5 if fault.startswith("stall") else 60)
     assert klass in classes(request, reply)[0]
 
 

@@ -42,7 +42,7 @@ class Attack:
     program: str
     held: Callable[..., bool]
     python: bool = False
-    timeout: float = 10.0
+    timeout: float = 100.0
 
 
 def only(*words: str) -> Callable[..., bool]:
@@ -285,7 +285,7 @@ def resources() -> list[Attack]:
         ),
         python(
             "thread bomb",
-            "import threading, time\nn = 0\ntry:\n  while n < 2000: threading.Thread(target=time.sleep, args=(3,), daemon=True).start(); n += 1\nexcept RuntimeError: pass\nprint(n < 300, flush=True); os._exit(0)",
+            "import threading, time\nn = 0\ntry:\n  while n < 2000: threading.Thread(target=time.sleep, args=(99,), daemon=True).start(); n += 1\nexcept RuntimeError: pass\nprint(n < 300, flush=True); os._exit(0)",
             only("True"),
         ),
         python(
@@ -295,9 +295,8 @@ def resources() -> list[Attack]:
         ),
         python(
             "8 processes of 120 MB, each under its own limit",
-            "import time\nfor _ in range(7):\n  if os.fork() == 0: break\nb = bytearray(120 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1\ntime.sleep(8)",
+            "import time\nfor _ in range(7):\n  if os.fork() == 0: break\nb = bytearray(120 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1\ntime.sleep(99)",
             limited("memory"),
-            timeout=30,
         ),
         Attack(
             "fill every place that can be written",
@@ -322,13 +321,11 @@ def resources() -> list[Attack]:
             "a million empty files",
             "n = 0\ntry:\n  while n < 1_000_000: os.close(os.open(f'f{n}', os.O_CREAT)); n += 1\nexcept OSError: pass\nprint('MADE')",
             limited("inodes"),
-            timeout=60,
         ),
         python(
             "20,000 folders deep",
             "for _ in range(20000): os.mkdir('d'); os.chdir('d')\nprint('done')",
             only("done"),
-            timeout=30,
         ),
         python(
             "descriptors",

@@ -53,7 +53,13 @@ def running(mark: str) -> list[int]:
     return found
 
 
-def gone(condition, seconds=10.0):
+def children(parent: int) -> list[int]:
+    tasks = Path(f"/proc/{parent}/task").glob("*/children")
+    direct = [int(pid) for task in tasks for pid in task.read_text().split()]
+    return [*direct, *(deeper for pid in direct for deeper in children(pid))]
+
+
+def gone(condition, seconds=120.0):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if condition():
@@ -74,7 +80,7 @@ def begin(backend: str, end: str, mark: str) -> tuple[subprocess.Popen[str], int
 
 def ended(process: subprocess.Popen[str]) -> None:
     try:
-        process.wait(30)
+        process.wait(120)
     finally:
         process.kill()
         process.wait()
@@ -111,11 +117,12 @@ def test_a_sandbox_that_is_stopped_dies_with_its_runner():
     mark = f"55{os.getpid()}"
     process, isolation = begin("bubblewrap", "SIGKILL", mark)
     assert gone(lambda: len(running(f"7654.{mark}")) >= 2)
-    inside = running("replayer.tools.sandbox.guest.worker")
-    workers = [pid for pid in inside if f"/proc/{pid}" and pid not in (process.pid, isolation)]
+    workers = [
+        pid for pid in children(isolation) if b"sleep" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    assert workers
     for pid in workers:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGSTOP)
+        os.kill(pid, signal.SIGSTOP)
     process.kill()
     ended(process)
     assert gone(lambda: not running(f"7654.{mark}"))

@@ -29,7 +29,7 @@ async def answered(data, most=1000, quick=False):
     link = Link(ours, most)
     loop = asyncio.get_running_loop()
     try:
-        asked = asyncio.ensure_future(link.request({"op": "ping"}, timeout=5, quick=quick))
+        asked = asyncio.ensure_future(link.request({"op": "ping"}, timeout=60, quick=quick))
         await loop.sock_recv(theirs, 1000)
         await loop.sock_sendall(theirs, data)
         theirs.close()

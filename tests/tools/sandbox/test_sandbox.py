@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 
 import pytest
 
@@ -178,18 +177,21 @@ def test_a_sandbox_outlives_the_thread_that_asked_for_it():
 
 async def test_a_start_that_is_cancelled_leaves_nothing(monkeypatch):
     started = []
+    asked, go_on = threading.Event(), threading.Event()
 
     class Slow(Bubblewrap):
         def start(self, room):
-            time.sleep(0.2)
+            asked.set()
+            go_on.wait()
             started.append(super().start(room))
             return started[0]
 
     task = asyncio.create_task(Sandbox.open(Workspace.empty(), Slow()))
-    await asyncio.sleep(0.05)
+    await asyncio.to_thread(asked.wait)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    go_on.set()
     while not started or started[0].process.returncode is None:
         await asyncio.sleep(0.01)
 
