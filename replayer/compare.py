@@ -7,133 +7,77 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
-from typing import Any, Literal
+from statistics import NormalDist
 
+from replayer.compare_times import compare_quantiles
+from replayer.conclusions import decide
+from replayer.metrics import ALL, METRICS, PRIMARY, QUANTILES, Count, Metric, Quantile
+from replayer.pairs import AGAIN, SEQUENTIAL, Pair, ended, figures, head, is_aa
 from replayer.stats import (
     MIN_SESSIONS,
     Interval,
     clustered_difference,
     difference,
-    holm,
     sample_size,
+    score_test,
+    sequential,
     sign_flip,
     student_t,
 )
 from replayer.steps import StepFacts
 from replayer.view import LaneView, RunView
 
-Count = tuple[float, float]
-"""What one step adds to a metric: (numerator, denominator)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A figure per step. `rate` metrics count events, the others average a measurement."""
-
-    name: str
-    words: str
-    better: Literal["higher", "lower"]
-    unit: str
-    rate: bool
-    of: Callable[[StepFacts], Count | None]
-    """None where the step says nothing about it."""
-
-    def format(self, value: float) -> str:
-        return f"{value * 100:+.1f} points" if self.rate else f"{value:+.3g} {self.unit}"
-
-
-def _usable(step: StepFacts) -> Count | None:
-    return None if step.usable is None else (float(step.usable), 1)
-
-
-def _invalid_calls(step: StepFacts) -> Count | None:
-    return None if step.usable is None or not step.calls else (step.invalid_calls, step.calls)
-
-
-def _failed_calls(step: StepFacts) -> Count | None:
-    ran = [outcome for outcome in step.tool_outcomes if outcome not in ("recorded", "not_executable_here")]
-    return (sum(outcome != "ok" for outcome in ran), len(ran)) if ran else None
-
-
-def _collapsed(step: StepFacts) -> Count | None:
-    return None if step.total_ns is None else (float(step.collapse is not None), 1)
-
-
-def _errors(step: StepFacts) -> Count | None:
-    return None if step.total_ns is None else (float(step.error is not None), 1)
-
-
-def _cached(step: StepFacts) -> Count | None:
-    if step.cached_tokens is None or not step.prompt_tokens:
-        return None
-    return step.cached_tokens / step.prompt_tokens, 1
-
-
-def _ttft(step: StepFacts) -> Count | None:
-    return None if step.ttft_ns is None else (step.ttft_ns / 1e6, 1)
-
-
-def _decode(step: StepFacts) -> Count | None:
-    return None if step.decode_tok_s is None else (step.decode_tok_s, 1)
-
-
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric("usable_turn_rate", "usable turns", "higher", "", True, _usable),
-        Metric("invalid_call_rate", "invalid tool calls", "lower", "", True, _invalid_calls),
-        Metric("failed_call_rate", "failed executions", "lower", "", True, _failed_calls),
-        Metric("collapsed_rate", "collapsed steps", "lower", "", True, _collapsed),
-        Metric("error_rate", "engine errors", "lower", "", True, _errors),
-        Metric("prefix_hit_rate", "reported prefix-cache hits", "higher", "of the prompt", False, _cached),
-        Metric("ttft_ms", "time to first token", "lower", "ms", False, _ttft),
-        Metric("decode_tok_s", "decode speed", "higher", "tok/s", False, _decode),
-    )
-}
-PRIMARY = "usable_turn_rate"
-_PER_STEP = {
-    "usable_turn_rate",
-    "collapsed_rate",
-    "error_rate",
-    "prefix_hit_rate",
-    "ttft_ms",
-    "decode_tok_s",
-}
-"""Metrics with one value per step, which pair step by step; the others pair by session."""
+__all__ = ["ALL", "METRICS", "PRIMARY", "QUANTILES", "compare"]
 
 Steps = dict[tuple[str, int, int], StepFacts]
 """Steps by (trace, repeat, step)."""
+Counts = dict[tuple[str, int, int], Count]
+_POWER = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
 
 
 def compare(
-    view: RunView, *, baseline: str | None = None, metrics: Sequence[str] = tuple(METRICS)
-) -> list[dict[str, Any]]:
-    """Every pair of lanes (or each lane against `baseline`) on every metric; p values Holm-adjusted per metric."""
-    results = []
-    for name in metrics:
-        pairs = [
-            result
-            for a, b in lane_pairs(view.lanes, baseline)
-            if (result := compare_lanes(a, b, METRICS[name], paired=view.mode == "recorded")) is not None
-        ]
-        results += _adjusted(pairs)
-    return results
+    view: RunView,
+    *,
+    metrics: Sequence[str] = tuple(METRICS),
+    pairs: Iterable[tuple[LaneView, LaneView]] | None = None,
+) -> list[Pair]:
+    """Every pair of lanes (or the given ones) on every metric, ordered by metric.
+
+    All of them are one family (`conclusions.decide`).
+    """
+    lanes = list(lane_pairs(view.lanes) if pairs is None else pairs)
+    compared = [
+        result
+        for name in metrics
+        for a, b in lanes
+        if (result := _compare(view, a, b, ALL[name])) is not None
+    ]
+    return decide(compared, view.plan.get("stop_when_decided") or PRIMARY)
 
 
-def lane_pairs(lanes: Sequence[LaneView], baseline: str | None) -> Iterator[tuple[LaneView, LaneView]]:
-    if baseline is None:
-        yield from combinations(lanes, 2)
-        return
-    base = next(lane for lane in lanes if lane.name == baseline)
-    yield from ((base, lane) for lane in lanes if lane.name != baseline)
-
-
-def compare_lanes(a: LaneView, b: LaneView, metric: Metric, *, paired: bool) -> dict[str, Any] | None:
-    """b minus a on one metric; None where one of them says nothing about it."""
+def _compare(view: RunView, a: LaneView, b: LaneView, metric: Metric | Quantile) -> Pair | None:
+    stops = view.plan.get("stop_when_decided")
+    if isinstance(metric, Quantile):
+        return compare_quantiles(a, b, metric, ended(a, b) if stops else None)
+    paired = view.mode == "recorded"
+    if stops:
+        return compare_sequentially(a, b, metric, paired=paired)
     return compare_steps(a.name, by_key(a), b.name, by_key(b), metric, paired=paired)
+
+
+def lane_pairs(lanes: Sequence[LaneView], baseline: str | None = None) -> Iterator[tuple[LaneView, LaneView]]:
+    """A lane's second run is compared with that lane alone: it is there to show how much a lane differs from itself."""
+    names = [lane.name for lane in lanes]
+    if baseline is not None:
+        base = lanes[names.index(baseline)]
+        yield from ((base, lane) for lane in lanes if lane is not base)
+        return
+    for a, b in combinations(lanes, 2):
+        again = any(lane.name.removesuffix(AGAIN) in names and lane.name.endswith(AGAIN) for lane in (a, b))
+        if not again or is_aa(a.name, b.name):
+            yield a, b
 
 
 def by_key(lane: LaneView) -> Steps:
@@ -144,120 +88,103 @@ def by_key(lane: LaneView) -> Steps:
     }
 
 
-def compare_steps(
-    a: str, left: Steps, b: str, right: Steps, metric: Metric, *, paired: bool
-) -> dict[str, Any] | None:
-    counts_a, counts_b = _counts(left, metric), _counts(right, metric)
-    if paired and metric.name in _PER_STEP:
-        common = counts_a.keys() & counts_b.keys()
-        counts_a = {key: counts_a[key] for key in counts_a if key in common}
-        counts_b = {key: counts_b[key] for key in counts_b if key in common}
+def compare_steps(a: str, left: Steps, b: str, right: Steps, metric: Metric, *, paired: bool) -> Pair | None:
+    """b minus a on one metric; None where one of them says nothing about it."""
+    counts_a, counts_b = _common(left, right, metric, paired=paired)
     sessions = sorted({key[0] for key in counts_a} & {key[0] for key in counts_b})
     if not sessions:
         return None
-    result = {
-        "a": a,
-        "b": b,
-        "metric": metric.name,
-        "better": metric.better,
-        "n_steps": min(len(counts_a), len(counts_b)),
-        "n_sessions": len(sessions),
-        "value_a": _mean(counts_a.values()),
-        "value_b": _mean(counts_b.values()),
-    }
+    values = _mean(counts_a.values()), _mean(counts_b.values())
+    result = head(a, b, metric, values, len(sessions), min(len(counts_a), len(counts_b)))
+    if metric.name == PRIMARY and paired:
+        result["flips"] = sum(counts_a[key] != counts_b[key] for key in counts_a) / len(counts_a)
     if len(sessions) < MIN_SESSIONS:
-        return result | _these_sessions_only(metric, counts_a, counts_b, b, len(sessions))
-    return result | _over_sessions(metric, counts_a, counts_b, sessions, b, paired=paired)
+        return result | _these_sessions_only(metric, counts_a, counts_b, len(sessions))
+    return result | _over_sessions(metric, counts_a, counts_b, sessions, paired=paired)
 
 
-def _counts(steps: Steps, metric: Metric) -> dict[tuple[str, int, int], Count]:
+def _common(left: Steps, right: Steps, metric: Metric, *, paired: bool) -> tuple[Counts, Counts]:
+    a, b = _counts(left, metric), _counts(right, metric)
+    if not (paired and metric.per_step):
+        return a, b
+    return {key: a[key] for key in a if key in b}, {key: b[key] for key in b if key in a}
+
+
+def _counts(steps: Steps, metric: Metric) -> Counts:
     found = ((key, metric.of(step)) for key, step in steps.items())
     return {key: count for key, count in found if count is not None}
 
 
-def _mean(counts: Any) -> float:
+def _mean(counts: Iterable[Count]) -> float:
     pairs = list(counts)
     return math.fsum(top for top, _ in pairs) / math.fsum(bottom for _, bottom in pairs)
 
 
 def _over_sessions(
-    metric: Metric,
-    counts_a: dict[tuple[str, int, int], Count],
-    counts_b: dict[tuple[str, int, int], Count],
-    sessions: Sequence[str],
-    b: str,
-    *,
-    paired: bool,
-) -> dict[str, Any]:
-    if paired and metric.name in _PER_STEP:
+    metric: Metric, counts_a: Counts, counts_b: Counts, sessions: Sequence[str], *, paired: bool
+) -> Pair:
+    if paired and metric.per_step:
         sums: dict[str, float] = defaultdict(float)
         sizes: dict[str, int] = defaultdict(int)
         for key in counts_a:
             sums[key[0]] += counts_b[key][0] - counts_a[key][0]
             sizes[key[0]] += 1
-        moved = [sums[name] for name in sessions]
-        interval = clustered_difference(moved, [sizes[name] for name in sessions])
+        moved, weights = [sums[name] for name in sessions], [sizes[name] for name in sessions]
         method = "paired steps, sign-flip by session, cluster-robust interval"
     else:
-        moved = [_session_mean(counts_b, name) - _session_mean(counts_a, name) for name in sessions]
-        interval = _t_interval(moved)
+        moved = session_differences(counts_a, counts_b, sessions)
+        weights = [1] * len(moved)
         method = "session means, sign-flip, t interval"
+    interval = clustered_difference(moved, weights)
+    if (
+        metric.rate and interval.low == interval.high
+    ):  # the same on every session: not known to the last digit
+        interval, method = _newcombe(counts_a, counts_b), f"{method} (no variation: unpaired interval)"
     p = sign_flip(moved)
-    return {
-        "difference": interval.value,
-        "low": interval.low,
-        "high": interval.high,
-        "p_value": p,
-        "method": method,
-        "conclusion": _sentence(metric, interval, b, decided=p < 0.05, sessions=len(sessions)),
-    }
+    return figures(interval, p, p, method) | _sessions_needed(interval, len(sessions))
 
 
-def _session_mean(counts: dict[tuple[str, int, int], Count], session: str) -> float:
-    return _mean(count for key, count in counts.items() if key[0] == session)
+def session_differences(counts_a: Counts, counts_b: Counts, sessions: Iterable[str]) -> list[float]:
+    """Mean of b minus mean of a in each session."""
+    groups: list[dict[str, list[Count]]] = []
+    for counts in (counts_a, counts_b):
+        found: dict[str, list[Count]] = defaultdict(list)
+        for key, count in counts.items():
+            found[key[0]].append(count)
+        groups.append(found)
+    return [_mean(groups[1][name]) - _mean(groups[0][name]) for name in sessions]
 
 
-def _t_interval(values: Sequence[float]) -> Interval:
-    n = len(values)
-    mean = math.fsum(values) / n
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    reach = student_t(0.975, n - 1) * deviation
-    return Interval(mean, mean - reach, mean + reach)
+def _sessions_needed(interval: Interval, sessions: int) -> Pair:
+    """For 80 % power at the difference and the spread between sessions that were seen."""
+    if not interval.value:
+        return {}
+    error = (interval.high - interval.low) / 2 / student_t(0.975, sessions - 1)
+    needed = math.ceil(sessions * (_POWER * error / interval.value) ** 2)
+    return {"needed": needed, "needed_unit": "such sessions"} if needed > sessions else {}
 
 
-def _these_sessions_only(
-    metric: Metric,
-    counts_a: dict[tuple[str, int, int], Count],
-    counts_b: dict[tuple[str, int, int], Count],
-    b: str,
-    sessions: int,
-) -> dict[str, Any]:
-    """Too few sessions to speak of others: an unpaired interval and no p value."""
-    interval, needed = _unpaired(metric, list(counts_a.values()), list(counts_b.values()))
-    return {
-        "difference": interval.value,
-        "low": interval.low,
-        "high": interval.high,
-        "p_value": None,
-        "method": f"unpaired, these sessions only: {sessions} of at least {MIN_SESSIONS} needed for a test",
-        "needed": needed,
-        "conclusion": _sentence(
-            metric,
-            interval,
-            b,
-            decided=interval.low > 0 or interval.high < 0,
-            sessions=sessions,
-            needed=needed,
-        ),
-    }
+def _these_sessions_only(metric: Metric, counts_a: Counts, counts_b: Counts, sessions: int) -> Pair:
+    """Too few sessions to speak of others: an unpaired interval and no p value. Times are never decided so: those of one
+    session go up and down together."""
+    method = f"unpaired, these sessions only: {sessions} of at least {MIN_SESSIONS} needed for a test"
+    if not metric.rate:
+        means = [[top for top, _ in counts.values()] for counts in (counts_a, counts_b)]
+        return figures(_welch(*means), None, None, method)
+    ka, na, kb, nb = _totals(counts_a, counts_b)
+    needed = sample_size(ka / na, kb / nb)
+    more = {"needed": needed, "needed_unit": f"{metric.counted} per engine"}
+    return figures(difference(ka, na, kb, nb), None, score_test(ka, na, kb, nb), method) | more
 
 
-def _unpaired(metric: Metric, a: list[Count], b: list[Count]) -> tuple[Interval, int | None]:
-    if metric.rate:
-        ka, na = (round(math.fsum(column)) for column in zip(*a, strict=True))
-        kb, nb = (round(math.fsum(column)) for column in zip(*b, strict=True))
-        return difference(ka, na, kb, nb), sample_size(ka / na, kb / nb)
-    return _welch([top for top, _ in a], [top for top, _ in b]), None
+def _totals(counts_a: Counts, counts_b: Counts) -> tuple[int, int, int, int]:
+    ka, na = (round(math.fsum(column)) for column in zip(*counts_a.values(), strict=True))
+    kb, nb = (round(math.fsum(column)) for column in zip(*counts_b.values(), strict=True))
+    return ka, na, kb, nb
+
+
+def _newcombe(counts_a: Counts, counts_b: Counts) -> Interval:
+    return difference(*_totals(counts_a, counts_b))
 
 
 def _welch(a: Sequence[float], b: Sequence[float]) -> Interval:
@@ -279,36 +206,21 @@ def _variance_of_mean(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n
 
 
-def _adjusted(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Holm over the pairs of one metric; a difference that does not survive is no longer called one."""
-    tested = {f"{pair['a']}/{pair['b']}": pair["p_value"] for pair in pairs if pair["p_value"] is not None}
-    adjusted = holm(tested)
-    for pair in pairs:
-        p = adjusted.get(f"{pair['a']}/{pair['b']}")
-        if p is None:
-            continue
-        pair["p_value_adjusted"] = p
-        if pair["p_value"] < 0.05 <= p:
-            pair["conclusion"] = f"no evidence of a difference once {len(tested)} pairs are looked at"
-    return pairs
+def compare_sequentially(a: LaneView, b: LaneView, metric: Metric, *, paired: bool) -> Pair | None:
+    """Valid wherever the run stopped: signs of session differences in the order in which sessions ended.
 
-
-def _sentence(
-    metric: Metric,
-    interval: Interval,
-    b: str,
-    *,
-    decided: bool,
-    sessions: int,
-    needed: int | None = None,
-) -> str:
-    seen = (
-        f"{metric.format(interval.value)} for {b} "
-        f"[{metric.format(interval.low)}, {metric.format(interval.high)}]"
-    )
-    scope = "" if sessions >= MIN_SESSIONS else ", these sessions only"
-    if not decided:
-        more = f"; you would need about {needed:,} per engine if they were independent" if needed else ""
-        return f"no evidence of a difference in {metric.words}: {seen}{scope}{more}"
-    good = (interval.value > 0) == (metric.better == "higher")
-    return f"{b} is {'better' if good else 'worse'} in {metric.words}: {seen}{scope}"
+    Only the first repeat of a session counts: what came later may depend on it.
+    """
+    left, right = ({key: step for key, step in by_key(lane).items() if key[1] == 0} for lane in (a, b))
+    counts_a, counts_b = _common(left, right, metric, paired=paired)
+    ends = ended(a, b)
+    known = {key[0] for key in counts_a} & {key[0] for key in counts_b} & ends.keys()
+    sessions = sorted(known, key=lambda name: (ends[name], name))
+    if not sessions:
+        return None
+    p, interval = sequential(session_differences(counts_a, counts_b, sessions))
+    if metric.rate:
+        interval = Interval(interval.value, max(interval.low, -1.0), min(interval.high, 1.0))
+    values = _mean(counts_a.values()), _mean(counts_b.values())
+    result = head(a.name, b.name, metric, values, len(sessions), min(len(counts_a), len(counts_b)))
+    return result | {"sequential": True} | figures(interval, p, p, SEQUENTIAL)

@@ -183,6 +183,15 @@ class Warned(Event):
     code: str | None = None
 
 
+class StoppedEarly(Event):
+    """The plan's `stop_when_decided` ended the run: no cell was started after this."""
+
+    type: Literal["stopped_early"] = "stopped_early"
+    metric: str
+    reason: str
+    cells_left: int
+
+
 class RunFinished(Event):
     type: Literal["run_finished"] = "run_finished"
     exit_code: int
@@ -204,6 +213,7 @@ AnyEvent = Annotated[
     | TelemetryRead
     | CellFinished
     | Warned
+    | StoppedEarly
     | RunFinished,
     Field(discriminator="type"),
 ]

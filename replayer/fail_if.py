@@ -3,7 +3,7 @@
 usable_turn_rate < 0.95              a figure of any lane
 collapsed_steps > 0
 ttft_ms.p95 > 500                    a figure within a figure
-usable_turn_rate drops by > 0.02     against the first lane; only where it is more than noise
+usable_turn_rate drops by > 0.02     against the baseline run, else the first lane; only where it is more than noise
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from replayer.compare import METRICS, compare
+from replayer.compare import ALL, compare, lane_pairs
 from replayer.errors import PlanError
+from replayer.several_runs import against
 from replayer.view import RunView
 
 _PATTERN = re.compile(r"\s*([\w.]+)\s*(drops by|rises by)?\s*(<=|>=|<|>|==)\s*(-?\d+(?:\.\d+)?)\s*\Z")
@@ -66,7 +67,7 @@ def parse(text: str) -> Condition:
             'or "usable_turn_rate drops by > 0.02"'
         )
     figure, change, sign, bound = match.groups()
-    known = list(METRICS) if change else list(_PATHS)
+    known = list(ALL) if change else list(_PATHS)
     if figure.partition(".")[0] not in known and "." not in figure:
         near = get_close_matches(figure, known, n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
@@ -74,12 +75,14 @@ def parse(text: str) -> Condition:
     return Condition(text, figure, change, sign, float(bound))
 
 
-def broken(conditions: tuple[str, ...], document: dict[str, Any], view: RunView) -> list[str]:
-    """One sentence per condition and lane that holds."""
+def broken(
+    conditions: tuple[str, ...], document: dict[str, Any], view: RunView, base: RunView | None = None
+) -> list[str]:
+    """One sentence per condition and lane that holds. `base`: the run that changes are measured against."""
     reasons = []
     for condition in map(parse, conditions):
         if condition.change:
-            reasons += _changes(condition, view)
+            reasons += _changes(condition, view, base)
         else:
             reasons += _figures(condition, document)
     return reasons
@@ -103,15 +106,15 @@ def _look_up(lane: dict[str, Any], path: str) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _changes(condition: Condition, view: RunView) -> list[str]:
-    """Against the first lane; a change that could be noise breaks nothing."""
-    if len(view.lanes) < 2:
-        return []
+def _changes(condition: Condition, view: RunView, base: RunView | None) -> list[str]:
+    """A change that could be noise breaks nothing."""
+    if base is not None:
+        view, pairs = against(view, base)
+    else:
+        pairs = list(lane_pairs(view.lanes, view.lanes[0].name))
     direction = -1 if condition.change == "drops by" else 1
-    reasons = []
-    for pair in compare(view, baseline=view.lanes[0].name, metrics=[condition.figure]):
-        p = pair.get("p_value_adjusted", pair["p_value"])
-        decided = p < 0.05 if p is not None else pair["low"] > 0 or pair["high"] < 0
-        if decided and condition.holds(direction * pair["difference"]):
-            reasons.append(f"{pair['conclusion']} (--fail-if {condition.text!r})")
-    return reasons
+    return [
+        f"{pair['conclusion']} (--fail-if {condition.text!r})"
+        for pair in compare(view, pairs=pairs, metrics=[condition.figure])
+        if pair["decided"] and condition.holds(direction * pair["difference"])
+    ]

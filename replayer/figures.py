@@ -26,6 +26,7 @@ def run_figures(view: RunView) -> dict[str, Any]:
         "mode": view.mode,
         "tools": view.tools,
         "incomplete_cells": view.incomplete,
+        "stopped_early": view.stopped_early,
         "exit_code": view.exit_code,
         "reasons": list(view.reasons),
         "lanes": [lane_figures(lane) for lane in view.lanes],

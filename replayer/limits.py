@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from replayer.errors import PlanError
 from replayer.fail_if import broken
 from replayer.figures import all_steps, run_figures
+from replayer.journal import find_run
 from replayer.plan import Plan
+from replayer.several_runs import check_same_traces
 from replayer.view import LaneView, load
 
 
@@ -19,7 +22,26 @@ def broken_limits(folder: Path, plan: Plan, lag_p99_ns: int) -> list[str]:
             f"the receiving loop was {lag_p99_ns / 1e6:.0f} ms late at the 99th percentile "
             f"(limit {plan.limits.lag_ms:.0f} ms): this machine is too busy for the times to be trusted"
         )
-    return reasons + broken(plan.fail_if, run_figures(view), view)
+    base = load(find_run(plan.baseline)) if plan.baseline else None
+    return reasons + broken(plan.fail_if, run_figures(view), view, base)
+
+
+def check_baseline(plan: Plan, folder: Path) -> None:
+    """Raises PlanError, before anything is sent, where the plan's baseline cannot be compared with this run."""
+    if plan.baseline is None:
+        return
+    where = find_run(plan.baseline)
+    base = load(where)
+    if base.mode != plan.mode:
+        raise PlanError(
+            f"--baseline {where.name} is a run with {base.mode} history, this one has {plan.mode}"
+        )
+    check_same_traces([where, folder])
+    lanes = {lane.name for lane in base.lanes}
+    if len(lanes) > 1 and not lanes & {lane.name for lane in plan.lane}:
+        raise PlanError(
+            f"--baseline {where.name} has no lane named as one of this run (it has {', '.join(sorted(lanes))})"
+        )
 
 
 def _lane_reasons(lane: LaneView, plan: Plan) -> list[str]:

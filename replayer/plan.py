@@ -131,6 +131,10 @@ class Plan(_Strict):
     slo: Slo | None = None
     limits: Limits = Limits()
     fail_if: tuple[str, ...] = ()
+    baseline: str | None = None
+    """The run that conditions on changes are measured against; None is the first lane."""
+    stop_when_decided: str | None = None
+    """End the run as soon as this metric is decided between all lanes."""
 
     @field_validator("timing")
     @classmethod
@@ -158,6 +162,15 @@ class Plan(_Strict):
             except PlanError as error:
                 raise ValueError(str(error)) from None
         return conditions
+
+    @field_validator("stop_when_decided")
+    @classmethod
+    def _stops_for_a_metric(cls, name: str | None) -> str | None:
+        from replayer.metrics import METRICS  # as above
+
+        if name is not None and name not in METRICS:
+            raise ValueError(f"stop_when_decided {name!r} is no metric{_hint(name, list(METRICS))}")
+        return name
 
     @property
     def pace(self) -> float | None:
@@ -203,6 +216,8 @@ def make_plan(values: dict[str, Any], origin: str = "the plan") -> Plan:
     lanes = tuple(itertools.chain.from_iterable(_expand(lane, plan.matrix, origin) for lane in plan.lane))
     if plan.aa:
         lanes = tuple(itertools.chain.from_iterable(_twice(lane) for lane in lanes))
+    if plan.stop_when_decided and len(lanes) < 2:
+        raise PlanError(f"{origin}: stop_when_decided compares lanes, and there is only one")
     return make_plan_unexpanded(plan, lanes, origin)
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from replayer.cell_tools import Tools
-from replayer.events import Warned
+from replayer.early_stop import EarlyStop
+from replayer.events import StoppedEarly, Warned
 from replayer.history import RecordedHistory
 from replayer.journal import JournalWriter
 from replayer.lag import LagMeter
@@ -36,6 +37,11 @@ class Run:
     lanes: dict[str, Lane] = field(default_factory=dict)
     validators: dict[str, Validator] = field(default_factory=dict)
     recorded_results: dict[str, dict[str, ToolResultItem]] = field(default_factory=dict)
+    left: int = 0
+    """Cells that have not ended."""
+    early_stop: EarlyStop | None = None
+    stopped: str | None = None
+    """Why no further cell is started."""
 
     def results(self, trace: str) -> dict[str, ToolResultItem]:
         """The recorded tool results of a trace by call id, gathered once."""
@@ -45,6 +51,14 @@ class Run:
 
     def warn(self, message: str, *, lane: str | None = None, code: str | None = None) -> None:
         self.journal.append(Warned(message=message, lane=lane, code=code))
+
+    def stop_if_decided(self) -> None:
+        if self.early_stop is None or self.stopped is not None:
+            return
+        self.stopped = self.early_stop.reason()
+        if self.stopped is not None and self.left:
+            metric = self.early_stop.metric
+            self.journal.append(StoppedEarly(metric=metric, reason=self.stopped, cells_left=self.left))
 
     def validator(self, trace: str, turn: int) -> Validator:
         tool_set = self.histories[trace].tool_set(turn)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from replayer import __version__
 from replayer.cell_tools import Tools
+from replayer.early_stop import EarlyStop
 from replayer.errors import PlanError, ReplayerError
 from replayer.events import (
     AnyEvent,
@@ -23,8 +24,8 @@ from replayer.events import (
     RunStarted,
 )
 from replayer.history import RecordedHistory
-from replayer.journal import JournalWriter, create_folder
-from replayer.limits import broken_limits
+from replayer.journal import JOURNAL, JournalWriter, create_folder, read
+from replayer.limits import broken_limits, check_baseline
 from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan, batches, cells
 from replayer.progress import Attempts, attempts_so_far
@@ -49,6 +50,7 @@ def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEve
         create_folder(folder)
         try:
             copies = _copy_traces(traces, folder)
+            check_baseline(plan, folder)
             return run_receiving(_run(plan, histories, copies, folder, Attempts(), on_event, resumed=False))
         except (ReplayerError, OSError):
             if fresh and not (folder / "journal.jsonl").exists():
@@ -107,14 +109,16 @@ async def _run(
     _raise_file_limit(sum(lane.concurrency or plan.concurrency for lane in plan.lane))
     phases = batches(plan, todo)
     first = await open_lanes(plan, lanes_of(phases[:1]), folder, traces)
+    early_stop = _early_stop(plan, folder)
     try:
-        journal = JournalWriter(folder, on_event)
+        journal = JournalWriter(folder, _told(early_stop, on_event))
     except ReplayerError:
         await close_lanes(first)
         raise
     run = Run(
-        plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), tools, transform, lanes=first
-    )
+        plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), tools, transform, lanes=first,
+        early_stop=early_stop, left=len(todo),
+    )  # fmt: skip
     journal.go_on_after(attempts.last_at)
     journal.append(_opening(run, resumed=resumed))
     for message in early:
@@ -130,6 +134,28 @@ async def _run(
         run.feed.flush()
         await close_lanes(run.lanes)
         journal.close()
+
+
+def _early_stop(plan: Plan, folder: Path) -> EarlyStop | None:
+    """With what earlier processes of this run have journalled."""
+    if plan.stop_when_decided is None:
+        return None
+    found = EarlyStop(plan.stop_when_decided)
+    for event in read(folder) if (folder / JOURNAL).exists() else ():
+        found.apply(event)
+    return found
+
+
+def _told(early_stop: EarlyStop | None, on_event: OnEvent | None) -> OnEvent | None:
+    if early_stop is None:
+        return on_event
+
+    def tell(event: AnyEvent) -> None:
+        early_stop.apply(event)
+        if on_event is not None:
+            on_event(event)
+
+    return tell
 
 
 def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
@@ -168,7 +194,10 @@ async def _background(run: Run) -> AsyncIterator[None]:
 async def _run_phases(run: Run, phases: list[list[list[Cell]]], traces: dict[str, Path]) -> None:
     for lane in run.lanes.values():
         await lane_ready(run, lane)
+    run.stop_if_decided()
     for number, phase in enumerate(phases):
+        if run.stopped is not None:
+            return
         if number and run.plan.cool_down:
             await asyncio.sleep(run.plan.cool_down)
         missing = lanes_of([phase]) - run.lanes.keys()
@@ -194,8 +223,10 @@ async def _run_queues(run: Run, queues: list[list[Cell]]) -> None:
 
 
 async def _work(run: Run, todo: list[Cell]) -> None:
-    while todo:
+    while todo and run.stopped is None:
         await run_cell(run, todo.pop())
+        run.left -= 1
+        run.stop_if_decided()
 
 
 def _raise_file_limit(streams: int) -> None:

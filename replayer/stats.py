@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -116,13 +116,15 @@ def clustered_difference(sums: Sequence[float], sizes: Sequence[int]) -> Interva
     return Interval(mean, mean - reach, mean + reach)
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Adjusted p values that keep the family-wise error (Holm 1979)."""
+def holm(p_values: Mapping[str, float], weights: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Adjusted p values that keep the family-wise error (Holm 1979, with his weights where some are given more of it)."""
+    share = weights or dict.fromkeys(p_values, 1.0)
     adjusted: dict[str, float] = {}
-    running = 0.0
-    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda pair: pair[1])):
-        running = max(running, min(1.0, (len(p_values) - rank) * p))
+    running, left = 0.0, math.fsum(share[name] for name in p_values)
+    for name, p in sorted(p_values.items(), key=lambda pair: pair[1] / share[pair[0]]):
+        running = max(running, min(1.0, left / share[name] * p))
         adjusted[name] = running
+        left -= share[name]
     return adjusted
 
 
@@ -138,6 +140,31 @@ def e_value(wins: int, losses: int) -> float:
     )
 
 
+def sequential(differences: Sequence[float]) -> tuple[float, Interval]:
+    """(p, the median with its 95 % interval) of session differences in the order they came, valid at any stop.
+
+    p is one over the largest e value of the signs so far (Ville 1939). The interval holds every median that the same
+    test does not exclude: order statistics, intersected over all looks. It leaves zero out where p is 0.05 or less.
+    """
+    evidence = 1.0
+    low, high = -math.inf, math.inf
+    for seen in range(1, len(differences) + 1):
+        past = sorted(differences[:seen])
+        evidence = max(evidence, e_value(sum(d > 0 for d in past), sum(d < 0 for d in past)))
+        reach = _inside(seen)
+        if reach is not None:
+            low, high = max(low, past[reach]), min(high, past[-1 - reach])
+    middle = quantile(sorted(differences), 0.5) or 0.0
+    return 1 / evidence, Interval(middle, low, high)
+
+
+@lru_cache(maxsize=1024)
+def _inside(n: int) -> int | None:
+    """How many values at each end lie outside the interval of a median of `n`, less one; None where it is unbounded."""
+    out = [k for k in range(n // 2 + 1) if e_value(k, n - k) >= 20]
+    return max(out) if out else None
+
+
 def quantile(ordered: Sequence[float], share: float) -> float | None:
     """Linear interpolation between order statistics (type 7 of Hyndman and Fan 1996); None when empty."""
     if not ordered:
@@ -148,27 +175,72 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
-def bootstrap(
-    sessions: Sequence[Sequence[float]],
-    statistic: Callable[[Sequence[float]], float | None],
+Counts = Mapping[float, float]
+"""How often each value was seen."""
+
+
+def weighted_quantile(ordered: Sequence[tuple[float, float]], share: float) -> float:
+    """The least value that `share` of the weight does not exceed (type 1 of Hyndman and Fan 1996).
+
+    `ordered`: (value, weight), not empty.
+    """
+    wanted = share * math.fsum(weight for _, weight in ordered) * (1 - 1e-12)
+    reached = 0.0
+    for value, weight in ordered:
+        reached += weight
+        if reached >= wanted and weight:
+            return value
+    return ordered[-1][0]
+
+
+def quantile_difference(
+    a: Sequence[Counts],
+    b: Sequence[Counts],
+    share: float,
+    *,
+    paired: bool = True,
     draws: int = 1_000,
     seed: int = 0,
-) -> Interval | None:
-    """Percentile bootstrap over whole sessions (Davison and Hinkley 1997, 3.8); None when nothing was seen."""
-    seen = statistic(sorted(value for session in sessions for value in session))
-    if seen is None:
-        return None
+) -> Interval:
+    """Quantile of b minus quantile of a over all their sessions, with a bootstrap interval over whole sessions.
+
+    `paired`: a session is drawn for both. The percentiles are widened as for few sessions Student's t widens the normal
+    (the expanded percentile interval, Hesterberg 2015); without that it errs 10 % over 8 sessions.
+    """
+    pools = [_pool(sessions) for sessions in (a, b)]
+    seen = [weighted_quantile([(value, n) for value, n, _ in pool], share) for pool in pools]
     draw = random.Random(seed)
-    values = []
+    gaps = []
     for _ in range(draws):
-        chosen = draw.choices(sessions, k=len(sessions))
-        value = statistic(sorted(value for session in chosen for value in session))
-        if value is not None:
-            values.append(value)
-    values.sort()
-    low, high = quantile(values, 0.025), quantile(values, 0.975)
-    assert low is not None and high is not None
-    return Interval(seen, low, high)
+        first = _times_drawn(draw, len(a))
+        times = (first, first if paired else _times_drawn(draw, len(b)))
+        low, high = (
+            weighted_quantile([(value, n * chosen[at]) for value, n, at in pool], share)
+            for pool, chosen in zip(pools, times, strict=True)
+        )
+        gaps.append(high - low)
+    gaps.sort()
+    tail = expanded_tail(min(len(a), len(b)))
+    return Interval(
+        seen[1] - seen[0], gaps[math.floor(tail * (draws - 1))], gaps[math.ceil((1 - tail) * (draws - 1))]
+    )
+
+
+def _pool(sessions: Sequence[Counts]) -> list[tuple[float, float, int]]:
+    """(value, how often, session), by value."""
+    return sorted((value, n, at) for at, counts in enumerate(sessions) for value, n in counts.items())
+
+
+def _times_drawn(draw: random.Random, sessions: int) -> list[int]:
+    times = [0] * sessions
+    for at in draw.choices(range(sessions), k=sessions):
+        times[at] += 1
+    return times
+
+
+def expanded_tail(n: int) -> float:
+    """The share to cut off at each end of a bootstrap over `n` sessions for 95 % (Hesterberg 2015, 5.3)."""
+    return NormalDist().cdf(-math.sqrt(n / (n - 1)) * student_t(0.975, n - 1)) if n > 1 else 0.0
 
 
 @lru_cache(maxsize=256)

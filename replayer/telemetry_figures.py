@@ -12,7 +12,8 @@ from replayer.telemetry_deltas import Deltas, deltas, foreign_tokens, merge
 from replayer.telemetry_gpu import energy_j
 
 LEAST_TOKENS = 32
-"""Steps with fewer tokens say nothing about a speed."""
+LEAST_SECONDS = 0.02
+"""Steps with fewer tokens, or that arrived in one go, say nothing about a speed."""
 
 
 class Reading(Protocol):
@@ -150,7 +151,8 @@ def step_windows(steps: Sequence[Step]) -> list[Window]:
     windows = []
     for step in steps:
         speed = step.server_tok_s or step.decode_tok_s
-        if speed is not None and (step.completion_tokens or 0) >= LEAST_TOKENS:
+        tokens = step.completion_tokens or 0
+        if speed and tokens >= LEAST_TOKENS and tokens / speed >= LEAST_SECONDS:
             rate = (step.accepted or 0) / step.drafted if step.drafted else None
             windows.append(Window(speed, rate))
     return windows

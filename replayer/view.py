@@ -21,6 +21,7 @@ from replayer.events import (
     SignalFinding,
     StepFinished,
     StepStarted,
+    StoppedEarly,
     Substituted,
     TelemetryRead,
     ToolRunFinished,
@@ -72,6 +73,8 @@ class RunView:
     reasons: tuple[str, ...]
     incomplete: int
     """Cells without a complete attempt."""
+    stopped_early: str | None = None
+    """Why the plan's `stop_when_decided` ended the run before all cells were done."""
 
 
 def _thinned(samples: list[TelemetryRead]) -> list[TelemetryRead]:
@@ -89,6 +92,7 @@ class Fold:
     opening: RunStarted | None = None
     resumed: int = 0
     finished: RunFinished | None = None
+    stopped_early: StoppedEarly | None = None
     lanes: dict[str, LaneReady] = field(default_factory=dict)
     attempts: dict[str, dict[int, Attempt]] = field(default_factory=dict)
     telemetry: dict[str, list[TelemetryRead]] = field(default_factory=dict)
@@ -121,9 +125,12 @@ class Fold:
     def _milestone(self, event: AnyEvent) -> None:
         match event:
             case RunStarted():
-                self.opening, self.finished = event, None
+                self.opening, self.finished, self.stopped_early = event, None, None
             case RunResumed():
-                self.resumed, self.finished = self.resumed + 1, None
+                self.resumed += 1
+                self.finished = self.stopped_early = None
+            case StoppedEarly():
+                self.stopped_early = event
             case LaneReady():
                 self.lanes[event.lane] = event
             case CellStarted():
@@ -165,6 +172,7 @@ class Fold:
             exit_code=self.finished.exit_code if self.finished else None,
             reasons=tuple(self.finished.reasons) if self.finished else (),
             incomplete=sum(lane.cells_planned - lane.cells_done for lane in lanes),
+            stopped_early=self.stopped_early.reason if self.stopped_early else None,
         )
 
     def _lane(self, name: str, plan: dict[str, Any], partial: bool) -> LaneView:
@@ -231,8 +239,10 @@ def side_by_side(views: Sequence[RunView]) -> RunView:
         for view in views
         for lane in view.lanes
     ]
+    stops = [view.plan["stop_when_decided"] for view in views if view.plan.get("stop_when_decided")]
     return replace(
         views[0],
+        plan=views[0].plan | {"stop_when_decided": stops[0] if stops else None},
         run=" + ".join(view.run for view in views),
         lanes=tuple(lanes),
         warnings=tuple(warning for view in views for warning in view.warnings),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from replayer.compare import METRICS, compare_steps
+from replayer.conclusions import decide
 from replayer.errors import PlanError
 from replayer.fail_if import parse
 from replayer.steps import StepFacts
@@ -26,7 +27,7 @@ def steps(usable: list[list[bool]], calls: int = 1) -> Steps:
 def compared(a: Steps, b: Steps, metric: str = "usable_turn_rate", *, paired: bool = True) -> dict[str, Any]:
     found = compare_steps("a", a, "b", b, METRICS[metric], paired=paired)
     assert found is not None
-    return found
+    return decide([found])[0]
 
 
 def test_one_session_each_is_no_evidence() -> None:
@@ -35,12 +36,19 @@ def test_one_session_each_is_no_evidence() -> None:
     b = steps([[False] * 38 + [True] * 183])
     found = compared(a, b, "invalid_call_rate")
     assert found["p_value"] is None
-    assert found["conclusion"].startswith(
-        "no evidence of a difference in invalid tool calls: +2.2 points for b"
+    assert found["conclusion"] == (
+        "invalid tool calls: no evidence of a difference; you would need about 4,400 tool calls per engine "
+        "(+2.2 points for b, 95 % interval −5.9 to +9.6, these sessions only)"
     )
-    assert "[-5.9 points, +9.6 points], these sessions only" in found["conclusion"]
     assert 4_300 < found["needed"] < 4_700
     assert "1 of at least 6 needed" in found["method"]
+
+
+def test_the_background_counted_in_turns() -> None:
+    a = steps([[False] * 21 + [True] * 119])
+    b = steps([[False] * 38 + [True] * 183])
+    words = "no evidence of a difference; you would need about 4,400 turns per engine"
+    assert words in compared(a, b, paired=False)["conclusion"]
 
 
 def test_a_planted_difference_over_sessions_is_found() -> None:
@@ -49,7 +57,9 @@ def test_a_planted_difference_over_sessions_is_found() -> None:
     found = compared(a, b)
     assert found["difference"] == pytest.approx(-0.2)
     assert found["p_value"] == 2 / 2**12
-    assert found["conclusion"].startswith("b is worse in usable turns: -20.0 points for b")
+    assert found["conclusion"].startswith(
+        "b is worse than a in usable turns: −20.0 points for b, 95 % interval "
+    )
 
 
 def test_the_same_replies_differ_by_nothing() -> None:

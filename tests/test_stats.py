@@ -9,17 +9,19 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from replayer.stats import (
-    bootstrap,
     clustered_difference,
     difference,
     e_value,
     holm,
     quantile,
+    quantile_difference,
     sample_size,
     score_test,
+    sequential,
     sign_flip,
     student_cdf,
     student_t,
+    weighted_quantile,
     wilson,
 )
 
@@ -93,7 +95,32 @@ def test_quantile_equals_type_seven_of_numpy() -> None:
     assert quantile([], 0.5) is None
 
 
-def test_bootstrap_draws_whole_sessions() -> None:
-    interval = bootstrap([[1.0] * 50, [3.0] * 50], lambda ordered: quantile(ordered, 0.5))
-    assert interval is not None
-    assert (interval.low, interval.high) == (1.0, 3.0)
+def test_weighted_holm_equals_plain_holm_with_equal_weights_and_favours_the_heavy() -> None:
+    p_values = {"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.5}
+    assert holm(p_values, dict.fromkeys(p_values, 0.25)) == pytest.approx(holm(p_values))
+    heavy = holm({"first": 0.03, "second": 0.001}, {"first": 0.64, "second": 0.36})
+    assert heavy == pytest.approx({"second": 0.001 / 0.36, "first": 0.03})
+
+
+def test_quantile_differences_are_drawn_by_whole_sessions() -> None:
+    a, b = [{1.0: 50}, {3.0: 50}] * 4, [{2.0: 50}, {4.0: 50}] * 4
+    assert weighted_quantile([(1.0, 2), (2.0, 1), (3.0, 1)], 0.5) == 1.0
+    interval = quantile_difference(a, b, 0.5)
+    assert (interval.value, interval.low, interval.high) == (1.0, 1.0, 1.0)
+    apart = quantile_difference(a, b, 0.5, paired=False)
+    assert apart.low < 1 < apart.high
+
+
+def test_a_sequential_interval_leaves_zero_out_exactly_when_its_test_decides() -> None:
+    draw = random.Random(2)
+    for effect in (0.0, 0.5, 1.5):
+        values = [draw.gauss(effect, 1) for _ in range(40)]
+        for seen in range(1, 41):
+            p, interval = sequential(values[:seen])
+            assert (p <= 0.05) == (interval.low > 0 or interval.high < 0)
+
+
+def test_eight_sessions_that_agree_are_enough_to_stop() -> None:
+    assert sequential([-1.0] * 7)[0] > 0.05
+    assert sequential([-1.0] * 8)[0] < 0.05
+    assert sequential([])[0] == 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -10,78 +11,145 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from replayer.compare import METRICS, PRIMARY, compare
+from replayer.compare import ALL, METRICS, PRIMARY, compare, lane_pairs
+from replayer.conclusions import plain, signed
 from replayer.display import safe
-from replayer.errors import PlanError
+from replayer.errors import PlanError, RunFolderError
 from replayer.journal import find_run
+from replayer.pairs import is_aa
+from replayer.report.summary import and_list
+from replayer.several_runs import against, check_same_traces, load_several, prompt_differences
 from replayer.suggest import nearest
-from replayer.view import RunView, load, side_by_side
+from replayer.view import LaneView, RunView, load
+
+Lanes = Iterable[tuple[LaneView, LaneView]]
 
 
 class Command:
     """Is the difference between lanes real? Paired by step where the prompts were the same.
 
-    With several runs, their lanes are set side by side. Examples:
+    With several runs, their lanes are set side by side; with a run as --baseline, each lane is compared with the lane
+    of the same name in it. Examples:
 
       replayer compare last
-      replayer compare tonight last-night --baseline last-night:vllm --metric usable_turn_rate
+      replayer compare tonight --baseline last-night --metric usable_turn_rate
+      replayer compare last --baseline vllm --metric ttft_ms.p95 --metric itl_ms.p99
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
-        parser.add_argument("--baseline", metavar="LANE", help="compare every lane with this one")
-        parser.add_argument("--metric", action="append", metavar="M", help=f"one of {', '.join(METRICS)}")
+        parser.add_argument(
+            "--baseline", metavar="LANE|RUN", help="compare every lane with this one, or with this run's"
+        )
+        parser.add_argument(
+            "--metric", action="append", metavar="M", help=f"one of {', '.join(ALL)} (default: all)"
+        )
+        parser.add_argument(
+            "--aa",
+            action="store_true",
+            help="only how much each lane differs from itself (of a run with --aa)",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def run(self, args: argparse.Namespace) -> int:
-        view = side_by_side([load(find_run(name)) for name in args.runs])
-        metrics = args.metric or list(METRICS)
+        view = load_several([find_run(name) for name in args.runs])
+        metrics = args.metric or list(ALL)
         for metric in metrics:
-            if metric not in METRICS:
-                raise PlanError(f"--metric {metric!r} is no metric{nearest(metric, METRICS)}")
-        names = [lane.name for lane in view.lanes]
-        if args.baseline is not None and args.baseline not in names:
-            raise PlanError(
-                f"--baseline {args.baseline!r} is no lane of this run{nearest(args.baseline, names)}"
-            )
-        pairs = compare(view, baseline=args.baseline, metrics=metrics)
+            if metric not in ALL:
+                raise PlanError(f"--metric {metric!r} is no metric{nearest(metric, ALL)}")
+        view, lanes, differing = _lanes(view, args)
+        pairs = compare(view, pairs=lanes, metrics=metrics)
         if args.json:
-            print(orjson.dumps({"mode": view.mode, "pairs": pairs}).decode())
+            print(orjson.dumps({"mode": view.mode, "prompts_differ": differing, "pairs": pairs}).decode())
         else:
-            _print(view, pairs)
+            _print(view, pairs, differing)
         return 0
 
 
-def _print(view: RunView, pairs: list[dict[str, Any]]) -> None:
+def _lanes(view: RunView, args: argparse.Namespace) -> tuple[RunView, Lanes, list[str]]:
+    """The view and the pairs to compare, and what made their prompts differ."""
+    names = [lane.name for lane in view.lanes]
+    differing = prompt_differences([load(find_run(name)) for name in args.runs])
+    if args.aa:
+        pairs = [(a, b) for a, b in lane_pairs(view.lanes) if is_aa(a.name, b.name)]
+        if not pairs:
+            raise PlanError("--aa: no lane of this run was replayed twice; `replayer run --aa` does that")
+        return view, pairs, differing
+    if args.baseline is None or args.baseline in names:
+        return view, lane_pairs(view.lanes, args.baseline), differing
+    try:
+        folder = find_run(args.baseline)
+    except RunFolderError:
+        raise PlanError(
+            f"--baseline {args.baseline!r} is no lane of this run and no other run{nearest(args.baseline, names)}"
+        ) from None
+    check_same_traces([folder, *map(find_run, args.runs)])
+    base = load(folder)
+    differing = prompt_differences([base, view]) or differing
+    return *against(view, base), differing
+
+
+def _print(view: RunView, pairs: list[dict[str, Any]], differing: list[str]) -> None:
     console = Console()
     if not pairs:
         console.print("nothing to compare: fewer than two lanes with steps of the same traces")
         return
     identical = "identical prompts" if view.mode == "recorded" else "prompts diverge, compared by session"
+    if differing:
+        identical = f"prompts differ in {and_list(differing)}"
     console.print(
         Text(f"{safe(view.run)} · {view.mode} history · {identical} · primary metric: {PRIMARY}", "bold")
     )
-    table = Table(pad_edge=False)
-    for column in ("a → b", "metric", "a", "b", "difference", "95 %", "p", "sessions"):
-        table.add_column(column)
+    for a, b in dict.fromkeys((pair["a"], pair["b"]) for pair in pairs):
+        console.print()
+        _print_pair(console, [pair for pair in pairs if (pair["a"], pair["b"]) == (a, b)])
+    console.print()
+    for method in sorted({pair["method"] for pair in pairs}):
+        console.print(Text(f"method: {method}", "dim"))
+    if len(pairs) > 1:
+        words = f"p: adjusted, so that of twenty such comparisons one errs anywhere in its {len(pairs)} rows (weighted Holm)"
+        console.print(Text(words, "dim"))
+
+
+def _print_pair(console: Console, pairs: list[dict[str, Any]]) -> None:
+    a, b, sessions = safe(pairs[0]["a"]), safe(pairs[0]["b"]), max(pair["n_sessions"] for pair in pairs)
+    steps = max((pair["n_steps"] for pair in pairs if pair["metric"] in METRICS), default=pairs[0]["n_steps"])
+    title = f"{a} → {b} · {sessions} {'session' if sessions == 1 else 'sessions'} · {steps:,} turns"
+    table = Table(title=Text(title, "bold"), title_justify="left", pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for column in (a, b, "difference", "95 % interval", "p"):
+        table.add_column(Text(column), justify="right")
     for pair in pairs:
         table.add_row(*map(Text, _row(pair)))
     console.print(table)
-    for pair in pairs:
-        console.print(Text(f"{safe(pair['a'])} → {safe(pair['b'])}: {safe(pair['conclusion'])}"))
-    for method in sorted({pair["method"] for pair in pairs}):
-        console.print(Text(f"method: {method}", "dim"))
+    for sentence in told(pairs):
+        console.print(Text(safe(sentence)))
+
+
+def told(pairs: list[dict[str, Any]]) -> list[str]:
+    """What the figures of two lanes say: each difference, the primary metric, and the rest in one sentence."""
+    own = [pair for pair in pairs if pair["decided"] or pair["metric"] == PRIMARY or len(pairs) < 4]
+    sentences = [said(pair) + "." for pair in own]
+    rest = len(pairs) - len(own)
+    return sentences + ([f"No evidence of a difference in the other {rest} figures."] if rest else [])
+
+
+def said(pair: dict[str, Any]) -> str:
+    """The conclusion with its lanes, and for the primary metric how often the two lanes' verdicts differed."""
+    words = str(pair["conclusion"])
+    if pair["aa"] or not pair["decided"]:
+        words = f"{pair['a']} and {pair['b']}, {words}"
+    flips = pair.get("flips")
+    return f"{words}. {flips:.1%} of the turns were usable on one of the two only" if flips else words
 
 
 def _row(pair: dict[str, Any]) -> list[str]:
     p = pair.get("p_value_adjusted", pair["p_value"])
     return [
-        f"{safe(pair['a'])} → {safe(pair['b'])}",
         pair["metric"],
-        f"{pair['value_a']:.4g}",
-        f"{pair['value_b']:.4g}",
-        f"{pair['difference']:+.4g}",
-        f"[{pair['low']:+.4g}, {pair['high']:+.4g}]",
-        "–" if p is None else f"{p:.3f}",
-        str(pair["n_sessions"]),
+        plain(pair, "value_a"),
+        plain(pair, "value_b"),
+        signed(pair, "difference"),
+        f"{signed(pair, 'low')} to {signed(pair, 'high')}",
+        "–" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001",
     ]

@@ -130,7 +130,17 @@ def add_plan_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=None,
         metavar="EXPR",
-        help='exit 1 when it holds, e.g. "collapsed_steps > 0"',
+        help='exit 1 when it holds, e.g. "collapsed_steps > 0" or "usable_turn_rate drops by > 0.02"',
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="RUN",
+        help="the run that --fail-if measures changes against (default: the first lane)",
+    )
+    parser.add_argument(
+        "--stop-when-decided",
+        metavar="METRIC",
+        help="end the run early once this metric, e.g. usable_turn_rate, is decided between all lanes",
     )
 
 
@@ -142,7 +152,7 @@ def add_view_flags(parser: argparse.ArgumentParser) -> None:
 _FLAGS = (
     "mode", "tools", "sandbox", "repeat", "concurrency", "order", "max_turns", "max_tokens", "timing", "profile",
     "dialect", "workspace", "transform", "seed", "aa", "fail_if",
-    "differential",
+    "differential", "stop_when_decided",
 )  # fmt: skip
 
 
@@ -151,6 +161,8 @@ def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
 
     values = dict(values)
     values |= {name: given for name in _FLAGS if (given := getattr(args, name)) is not None}
+    if args.baseline is not None:
+        values["baseline"] = str(find_run(args.baseline).resolve())
     if args.max_lag is not None:
         values["limits"] = {**values.get("limits", {}), "lag_ms": args.max_lag}
     for text in args.set:

@@ -13,6 +13,7 @@ import orjson
 from replayer.errors import ReplayerError
 from replayer.history import RecordedHistory
 from replayer.journal import JOURNAL
+from replayer.several_runs import check_same_traces
 from replayer.step_detail import LaneStep, open_history, take
 from replayer.steps import StepFacts
 from replayer.traces.schema import AnyItem
@@ -48,6 +49,7 @@ class Evidence:
 
 def gather(folders: Sequence[Path]) -> Evidence:
     """Raises RunFolderError, and PlanError where the runs cannot be set side by side."""
+    check_same_traces(folders)
     views = [load(folder) for folder in folders]
     evidence = Evidence(side_by_side(views))
     chosen, evidence.left_out = _chosen(evidence.view)

@@ -27,7 +27,7 @@ def _conditions(root: Element, view: RunView) -> Element:
     case = SubElement(suite, "testcase", classname="conditions", name="run")
     if view.reasons:
         _outcome(case, "failure", f"{len(view.reasons)} broken", list(view.reasons))
-    elif view.incomplete:
+    elif view.incomplete and view.stopped_early is None:
         said = [f"state {view.state}, {view.incomplete} cells without a complete attempt"]
         _outcome(case, "error", "the run is not complete", said)
     return _counted(suite)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from replayer.compare import METRICS, PRIMARY
-from replayer.stats import MIN_SESSIONS, holm
-
-ALPHA = 0.05
+from replayer.metrics import ALL, PRIMARY
+from replayer.stats import MIN_SESSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,40 +15,21 @@ class Conclusions:
 
     lanes: list[str]
     found: list[tuple[str, str]]
-    """(`better` or `worse`, sentence)."""
+    """(`better`, `worse` or `differs`, sentence)."""
     open: list[str]
 
 
 def conclude(document: dict[str, Any]) -> Conclusions:
-    """A difference counts in the primary metric after Holm over lane pairs, in the others after Holm over all of
-    them and all pairs: many figures are looked at, and one in twenty would differ by chance."""
+    """The comparisons were decided as one family: of all that stands here, one in twenty reports says something false."""
     pairs = document["comparisons"]
-    decided = _decided(pairs)
-    found = [
-        (_direction(pair), pair["conclusion"]) for pair, sure in zip(pairs, decided, strict=True) if sure
-    ]
-    undecided = [pair for pair, sure in zip(pairs, decided, strict=True) if not sure]
+    found = [(_direction(pair), pair["conclusion"]) for pair in pairs if pair["decided"]]
+    undecided = [pair for pair in pairs if not pair["decided"]]
     return Conclusions([lane_sentence(lane) for lane in document["lanes"]], found, _open(undecided))
 
 
-def _decided(pairs: list[dict[str, Any]]) -> list[bool]:
-    """By index; below six sessions the interval of these sessions decides."""
-    tested = {number: pair for number, pair in enumerate(pairs) if pair["p_value"] is not None}
-    adjusted: dict[str, float] = {}
-    for primary in (True, False):
-        family = {
-            str(number): pair["p_value"]
-            for number, pair in tested.items()
-            if (pair["metric"] == PRIMARY) == primary
-        }
-        adjusted |= holm(family)
-    return [
-        adjusted[str(number)] < ALPHA if number in tested else pair["low"] > 0 or pair["high"] < 0
-        for number, pair in enumerate(pairs)
-    ]
-
-
 def _direction(pair: dict[str, Any]) -> str:
+    if pair["aa"]:
+        return "differs"
     return "better" if (pair["difference"] > 0) == (pair["better"] == "higher") else "worse"
 
 
@@ -59,12 +38,16 @@ def _open(pairs: list[dict[str, Any]]) -> list[str]:
     for a, b in dict.fromkeys((pair["a"], pair["b"]) for pair in pairs):
         mine = [pair for pair in pairs if (pair["a"], pair["b"]) == (a, b)]
         primary = next((pair["conclusion"] for pair in mine if pair["metric"] == PRIMARY), None)
-        words = [METRICS[pair["metric"]].words for pair in mine if pair["metric"] != PRIMARY]
+        words = [ALL[pair["metric"]].words for pair in mine if pair["metric"] != PRIMARY]
         if primary:
-            sentences.append(f"{a} and {b}: {primary}.")
+            sentences.append(f"{a} and {b}, {primary}.")
         if words:
-            sentences.append(f"{a} and {b}: no evidence of a difference in {', '.join(words)}.")
+            sentences.append(f"{a} and {b}: no evidence of a difference in {and_list(words, 'or')}.")
     return sentences
+
+
+def and_list(words: list[str], last: str = "and") -> str:
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
 def lane_sentence(lane: dict[str, Any]) -> str:

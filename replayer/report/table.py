@@ -71,7 +71,12 @@ def notes(document: Figures) -> list[str]:
         found.append(
             f"interrupted: `replayer resume {document.get('folder', document['run'])}` finishes the missing cells"
         )
-    if document["incomplete_cells"] and document["state"] != "running":
+    if document["stopped_early"]:
+        found.append(
+            f"stopped early, {document['incomplete_cells']} cells were not needed: {safe(document['stopped_early'])}; "
+            "all tests and intervals of this run allow for that"
+        )
+    elif document["incomplete_cells"] and document["state"] != "running":
         found.append(f"{document['incomplete_cells']} cells have no complete attempt and are not counted")
     if any(lane["substituted_steps"] for lane in document["lanes"]):
         found.append("some turns were replaced by the recorded ones: see substituted_steps in --json")

@@ -43,7 +43,7 @@ def test_junit_fails_the_sessions_with_unusable_turns_and_the_broken_conditions(
 
 def test_markdown_holds_no_markup_of_a_model(evidence: Evidence) -> None:
     page = markdown_report(evidence)
-    assert "**worse**: bad is worse in usable turns: -100.0 points" in page
+    assert "**worse**: bad is worse than good in usable turns: −100.0 points" in page
     assert not re.search(r"<(?!/?(details|summary)>)|://|\x1b", page)
     widths = {line.count("|") for line in page.splitlines() if line.startswith("|")}
     assert widths == {4, 5}  # two lanes; the comparisons have a column more

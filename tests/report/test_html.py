@@ -92,7 +92,7 @@ def test_a_summary_names_what_was_planted(tmp_path: Path) -> None:
     assert "bad answered 6 steps; 0 of 6 turns were usable: 0.0%" in page
     assert "1 fell into repetition" in page
     assert "unknown_tool in 6" in page
-    assert "bad is worse in usable turns: -100.0 points" in page
+    assert "bad is worse than good in usable turns: −100.0 points" in page
 
 
 def test_a_collapse_is_marked_copy_by_copy() -> None:
