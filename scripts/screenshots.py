@@ -13,14 +13,13 @@ from pathlib import Path
 
 from replayer.journal import find_run
 from replayer.tui.app import ReplayerApp
-from replayer.tui.source import RunSource
+from replayer.tui.source import Sources
 
 SIZE = (150, 44)
 
 
 async def draw(run: Path, target: Path, keys: list[str]) -> None:
-    source = RunSource(run)
-    app = ReplayerApp(source.poll, [run])
+    app = ReplayerApp(Sources([run]).poll, [run])
     async with app.run_test(size=SIZE) as pilot:
         while app.frames < 2:
             await pilot.pause(0.1)

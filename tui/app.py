@@ -19,7 +19,7 @@ from replayer.figures import run_figures
 from replayer.step_detail import StepDetail, open_history, step_detail
 from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
 from replayer.tui.log_screen import LogScreen
-from replayer.tui.main_screen import MainScreen
+from replayer.tui.main_screen import MainScreen, PinStream
 from replayer.tui.source import Frame
 from replayer.tui.step_screen import StepScreen
 from replayer.tui.telemetry_screen import TelemetryScreen
@@ -59,7 +59,7 @@ class ReplayerApp(App[str]):
         Binding("2", "show('turns')", "Turns"),
         Binding("3", "show('telemetry')", "Telemetry"),
         Binding("4", "show('log')", "Log"),
-        Binding("space", "freeze", "Freeze", priority=False),
+        Binding("space", "freeze", "Freeze", show=False, priority=False),
         Binding("question_mark", "keys", "Help"),
         Binding("t", "next_theme", "Theme", show=False),
         Binding("e", "export", "Export SVG", show=False),
@@ -67,9 +67,13 @@ class ReplayerApp(App[str]):
         Binding("q", "leave", "Quit"),
     ]
 
-    def __init__(self, poll: Callable[[], Frame], folders: list[Path]) -> None:
+    def __init__(
+        self, poll: Callable[[], Frame], folders: list[Path], pins: dict[str, str] | None = None
+    ) -> None:
+        """`pins`: lane -> cell whose stream its column keeps to, shared with the source behind `poll`."""
         super().__init__()
         self._poll = poll
+        self._pins = {} if pins is None else pins
         self._folders = folders
         self._pages: dict[str, MainScreen | TurnsScreen | TelemetryScreen | LogScreen] = {
             "lanes": MainScreen(),
@@ -169,6 +173,12 @@ class ReplayerApp(App[str]):
     def _left(self, choice: str | None) -> None:
         if choice is not None:
             self.exit(choice)
+
+    def on_pin_stream(self, message: PinStream) -> None:
+        if message.cell is None:
+            self._pins.pop(message.lane, None)
+        else:
+            self._pins[message.lane] = message.cell
 
     def on_open_step(self, message: OpenStep) -> None:
         if self._frame is None:

@@ -4,58 +4,74 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import MouseMove
 from textual.widgets import Static
 
-from replayer.progress_bars import turns_done
-from replayer.tui import glyphs
+from replayer.tui.better import Better
+from replayer.tui.cards import talk_lines
+from replayer.tui.head import LINES, banner, collapses, head, health, is_newest, settings_words
+from replayer.tui.lane_replies import Talk, newest_attempt
 from replayer.tui.rows import ROWS, Row
-from replayer.tui.source import Frame, Stream
-from replayer.tui.text import DASH, Span, bar, content, fit, tail
+from replayer.tui.source import Frame
+from replayer.tui.text import Span, content, fit, safe
 from replayer.view import LaneView
 
 LABEL_WIDTH = 18
 _SHORT_LABEL = 9
-_HEAD_LINES = 4
+_WIDE = 44
+"""Cells from which on rows have their long labels."""
 _STREAM_LINES = 4
 """What the streaming text keeps for itself on a low screen."""
-_CHANNEL_STYLE = {
-    "content": "",
-    "reasoning": "dim italic",
-    "tool_name": "bold $accent",
-    "tool_arguments": "$accent",
-}
+_LOW = 34
 
 
-class LaneColumn(Vertical):
+class Figures(Static):
+    """The rows; a dash or a mark under the mouse explains itself."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, classes="rows")
+        self.hints: list[str] = []
+        """What to say of each line; empty for nothing."""
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        hint = self.hints[event.y] if 0 <= event.y < len(self.hints) else ""
+        self.tooltip = content(hint) if hint else None
+
+
+class LaneColumn(Vertical, can_focus=True):
     """A column of the main screen; `show` paints one frame into it."""
 
     DEFAULT_CSS = """
     LaneColumn {
         height: 1fr;
         border: round $panel-lighten-2; border-title-color: $text; border-title-style: bold;
+        border-subtitle-color: $text-muted;
         padding: 0 1;
     }
-    LaneColumn:focus-within { border: round $accent; }
-    LaneColumn.collapsed { border: round $error; }
+    LaneColumn:focus { border: round $accent; }
+    LaneColumn.alarm { border: round $error; }
     LaneColumn > Static { height: auto; width: 100%; }
     LaneColumn > .stream { height: 1fr; min-height: 1; margin: 1 0; }
     LaneColumn.tight > .stream { margin: 0; }
-    LaneColumn > .banner { background: $error; color: $text; text-style: bold; padding: 0 1; display: none; }
-    LaneColumn.collapsed > .banner { display: block; }
+    LaneColumn > .banner { color: $error; padding: 0 1; display: none; border-left: outer $error; }
+    LaneColumn.collapsed > .banner { display: block; margin: 1 0 0 0; }
+    LaneColumn.tight > .banner { margin: 0; }
+    LaneColumn.alarm > .banner { background: $error; color: $background; }
     """
 
     def __init__(self, lane: str) -> None:
         super().__init__()
         self.lane = lane
-        self.border_title = content(lane)
         self._head = Static(markup=False, classes="head")
         self._banner = Static(markup=False, classes="banner")
         self._stream = Static(markup=False, classes="stream")
-        self._rows = Static(markup=False, classes="rows")
+        self._rows = Figures()
         self.reasons: list[tuple[str, str]] = []
+        self.talk: Talk | None = None
 
     def compose(self) -> ComposeResult:
         yield self._head
@@ -63,110 +79,89 @@ class LaneColumn(Vertical):
         yield self._stream
         yield self._rows
 
-    def show(self, lane: LaneView, frame: Frame, best: dict[str, str], differing: dict[str, Any]) -> None:
-        """`best` names the better lane per metric, where the difference is more than noise."""
+    def show(self, lane: LaneView, frame: Frame, differing: dict[str, Any], *, unfolded: bool) -> None:
+        """`differing` are the settings in which the lanes are not all alike."""
         width = self.content_size.width
-        height = self.container_size.height
         if width < 10:
             return
-        self.set_class(height < 34, "tight")
-        collapse = _newest_collapse(lane)
-        self.set_class(collapse is not None, "collapsed")
-        self._head.update(_head(lane, differing, width))
-        if collapse is not None:
-            self._banner.update(_banner(collapse, width - 2))
+        self.talk = frame.talks.get(lane.name)
+        self.set_class(self.container_size.height < _LOW, "tight")
+        attempt = self.talk.attempt if self.talk is not None else newest_attempt(lane)
+        self._head.update(head(lane, differing, attempt, width))
+        self._head.tooltip = content(settings_words(differing)) if differing else None
+        lines = self._alarm(lane, width)
+        self._title(lane, width)
         figures = frame.figures.get(lane.name)
-        around = _HEAD_LINES + _STREAM_LINES + (2 if collapse is not None else 0)
-        shown = ROWS[: max(4, self.content_size.height - around)]
         if figures is not None:
-            self._rows.update(self._figures(lane, figures, shown, best, width))
-        self._stream.update(_stream(frame.streams.get(lane.name), width, self._stream.size.height, lane))
+            rows = fitting(self.content_size.height - LINES - _STREAM_LINES - lines)
+            self._rows.update(self._figures(lane, figures, rows, frame.best, width))
+        self._stream.update(self._said(width, self._stream.size.height, unfolded=unfolded))
+
+    def _title(self, lane: LaneView, width: int) -> None:
+        phrase = health(lane, alarm=self.has_class("alarm"))
+        name = fit(lane.name, min(width - 2, len(safe(lane.name)))).rstrip()
+        spans: list[Span | str] = [(name, "bold")]
+        if phrase is not None and len(name) + len(phrase[0]) + 4 <= width:
+            spans += [("  ", ""), phrase]
+        self.border_title = content(*spans)
+        self.border_subtitle = content(_stream_words(self.talk))
+
+    def _alarm(self, lane: LaneView, width: int) -> int:
+        """The banner, loud while the collapse is the newest thing that happened; lines that it takes."""
+        found = collapses(lane)
+        self.set_class(bool(found), "collapsed")
+        self.set_class(bool(found) and is_newest(lane, found[-1][1]), "alarm")
+        if not found:
+            return 0
+        self._banner.update(banner(found, width - 3))
+        return 3
+
+    def _said(self, width: int, height: int, *, unfolded: bool) -> Content:
+        if self.talk is None:
+            return content(("nothing has been asked yet", "$foreground-muted"))
+        lines = talk_lines(self.talk, width, height, unfolded=unfolded)
+        return Content("\n").join(content(*line) for line in lines)
 
     def _figures(
-        self, lane: LaneView, figures: dict[str, Any], rows: tuple[Row, ...], best: dict[str, str], width: int
+        self,
+        lane: LaneView,
+        figures: dict[str, Any],
+        rows: list[Row],
+        best: dict[str, Better],
+        width: int,
     ) -> Content:
+        wide = width >= _WIDE
+        label_width = LABEL_WIDTH if wide else _SHORT_LABEL
         spans: list[Span | str] = []
-        self.reasons = []
-        label_width = LABEL_WIDTH if width >= 44 else _SHORT_LABEL
+        self.reasons, self._rows.hints = [], []
         for row in rows:
-            label = row.label if width >= 44 else row.short
             cell = row.cell(lane, figures, width - label_width - 2)
-            better = row.metric is not None and best.get(row.metric) == lane.name
+            better = best.get(row.metric) if row.metric is not None else None
+            won = better if better is not None and better.lane == lane.name else None
+            mark = " ▲" if won and won.sure else " △" if won else ""
+            text = fit(cell.text, min(cell_len(safe(cell.text)), width - label_width - len(mark)))
             spans += [
-                (fit(label, label_width), "$text-muted"),
-                (fit(cell.text, width - label_width - 2), cell.style),
-                (" ▲" if better else "  ", "$success bold"),
+                (fit(row.label if wide else row.short, label_width), "$foreground-muted"),
+                (text, cell.style),
+                (mark, "$success bold"),
                 "\n",
             ]
+            self._rows.hints.append(cell.reason or (won.words if won else "") or cell.more)
             if cell.reason:
                 self.reasons.append((row.label, cell.reason))
         return content(*spans[:-1])
 
 
-def _head(lane: LaneView, differing: dict[str, Any], width: int) -> Content:
-    settings = (
-        "  ".join(f"{name}={value}" for name, value in differing.items()) or "same settings as the others"
-    )
-    done, total = turns_done(lane)
-    share = done / total if total else 0.0
-    count = f" {done}/{total or '?'} turns · {lane.cells_done}/{lane.cells_planned} cells"
-    room = max(4, width - len(count))
-    return content(
-        (fit(f"{lane.kind} · {lane.model or DASH}", width), ""),
-        "\n",
-        (fit(settings, width), "$text-muted"),
-        "\n",
-        (bar(share, room), "$primary"),
-        (fit(count, width - room), "$text-muted"),
-        "\n",
-        *_strip(lane, width),
-    )
+def fitting(height: int) -> list[Row]:
+    """All rows, or where they do not fit those without curves, or the first of them; never fewer than four."""
+    rows = list(ROWS) if len(ROWS) <= height else [row for row in ROWS if not row.curve]
+    return rows[: max(4, height)]
 
 
-def _strip(lane: LaneView, width: int) -> list[Span]:
-    """One sign per turn of the newest session, so that the eye finds where it went wrong."""
-    if not lane.attempts:
-        return [(fit("waiting for its first session", width), "$text-muted")]
-    newest = max(lane.attempts, key=lambda attempt: attempt.started)
-    last = max(newest.steps, default=0)
-    first = max(0, min(last - width + 2, newest.planned - width))
-    shown = range(first, min(first + width, max(newest.planned, last + 1)))
-    return [(glyph.sign, glyph.style) for glyph in (glyphs.of(newest.steps.get(n)) for n in shown)]
-
-
-def _newest_collapse(lane: LaneView) -> dict[str, Any] | None:
-    """The collapse of the step that is newest in its lane; an older one no longer needs a banner."""
-    if not lane.attempts:
-        return None
-    newest = max(lane.attempts, key=lambda attempt: attempt.started)
-    step = newest.steps.get(max(newest.steps, default=-1))
-    return step.collapse if step is not None else None
-
-
-def _banner(collapse: dict[str, Any], width: int) -> Content:
-    unit = str(collapse.get("unit", ""))
-    wasted = int(collapse.get("wasted_chars", 0)) // 4
-    return content(
-        fit(f"≋ COLLAPSE  {collapse.get('kind', '')}  about {wasted} tokens wasted", width),
-        "\n",
-        (fit(f"“{unit}” again and again", width), "italic"),
-    )
-
-
-def _stream(stream: Stream | None, width: int, height: int, lane: LaneView) -> Content:
-    if stream is None or height < 1:
-        return content(
-            ("nothing is streaming", "$text-muted")
-            if not lane.running
-            else ("waiting for the first token …", "$text-muted")
-        )
-    spans: list[Span | str] = []
-    room = height - 1
-    for piece in reversed(stream.pieces):
-        if room <= 0:
-            break
-        sign = "⚒ " if piece.channel == "tool_name" else ""
-        lines = tail(sign + piece.text, width, room)
-        room -= len(lines)
-        spans[:0] = [("\n".join(lines), _CHANNEL_STYLE.get(piece.channel, "")), "\n"]
-    return content((fit(f"{stream.cell} · turn {stream.step + 1}", width), "$text-muted"), "\n", *spans[:-1])
+def _stream_words(talk: Talk | None) -> str:
+    """Which of several streams the column shows."""
+    if talk is None or (len(talk.streams) < 2 and not talk.pinned):
+        return ""
+    number = talk.streams.index(talk.attempt.cell) + 1 if talk.attempt.cell in talk.streams else 0
+    which = f"stream {number} of {len(talk.streams)}" if number else "a session that has ended"
+    return f"{which} · {'pinned' if talk.pinned else 'the newest'} · p pins the next"

@@ -20,8 +20,8 @@ FAILED = Glyph("!", "$error reverse", "engine error")
 CUT = Glyph("✂", "$warning", "cut by the token budget")
 TOOL_FAILED = Glyph("◐", "$warning", "usable, but a tool failed")
 STREAMING = Glyph("▸", "$accent bold", "streaming")
-UNJUDGED = Glyph("○", "$text-muted", "not judged")
-PENDING = Glyph("·", "$text-muted", "not yet sent")
+UNJUDGED = Glyph("○", "$foreground-muted", "not judged")
+PENDING = Glyph("·", "$foreground-muted", "not yet sent")
 ALL = (USABLE, TOOL_FAILED, UNUSABLE, CUT, COLLAPSED, FAILED, STREAMING, UNJUDGED, PENDING)
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
+from replayer.tui.keys import Keys
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content
 
@@ -31,7 +32,7 @@ class LogScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll():
             yield Static(id="lines", markup=False)
-        yield Footer()
+        yield Keys()
 
     def show(self, frame: Frame) -> None:
         spans: list[Span | str] = [("warnings\n", "bold $primary")]

@@ -7,16 +7,36 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import HorizontalScroll
+from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from replayer.tui.column import LaneColumn
 from replayer.tui.dialogs import TextDialog
+from replayer.tui.keys import Keys
+from replayer.tui.lane_replies import Talk
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit
 from replayer.view import LaneView, RunView
 
 _LEAST_WIDTH = 36
+
+
+class PinStream(Message):
+    """Keep a lane's column to one cell; None follows the newest."""
+
+    def __init__(self, lane: str, cell: str | None) -> None:
+        super().__init__()
+        self.lane = lane
+        self.cell = cell
+
+
+def next_stream(talk: Talk) -> str:
+    """The stream that is shown, or the one after it where that is pinned already."""
+    if not talk.pinned:
+        return talk.attempt.cell
+    here = talk.streams.index(talk.attempt.cell) if talk.attempt.cell in talk.streams else -1
+    return talk.streams[(here + 1) % len(talk.streams)]
 
 
 class MainScreen(Screen[None]):
@@ -25,6 +45,9 @@ class MainScreen(Screen[None]):
     BINDINGS: ClassVar = [
         Binding("left,h", "scroll(-1)", "lanes", show=False, priority=True),
         Binding("right,l", "scroll(1)", "lanes", show=False, priority=True),
+        Binding("o", "unfold", "Output"),
+        Binding("p", "pin", "Pin"),
+        Binding("f", "follow", "Follow the newest stream", show=False),
         Binding("u", "why", "Why –?"),
     ]
 
@@ -39,13 +62,16 @@ class MainScreen(Screen[None]):
         self._left = 0
         self._width = 0
         self._sized = 0
+        self._unfolded = False
+        self._frame: Frame | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="run", markup=False)
-        yield HorizontalScroll(id="lanes")
-        yield Footer()
+        yield HorizontalScroll(id="lanes", can_focus=False)
+        yield Keys()
 
     def show(self, frame: Frame) -> None:
+        self._frame = frame
         lanes = [lane for view in frame.views for lane in view.lanes]
         self.query_one("#run", Static).update(header(frame.view, self.size.width - 2))
         self._ensure_columns(lanes)
@@ -54,7 +80,7 @@ class MainScreen(Screen[None]):
         for lane in lanes:
             column = self._columns[lane.name]
             if column.is_mounted:
-                column.show(lane, frame, frame.best, differing[lane.name])
+                column.show(lane, frame, differing[lane.name], unfolded=self._unfolded)
 
     def _ensure_columns(self, lanes: list[LaneView]) -> None:
         missing = [lane.name for lane in lanes if lane.name not in self._columns]
@@ -74,13 +100,39 @@ class MainScreen(Screen[None]):
 
     def action_why(self) -> None:
         """Explain every dash of every column."""
-        spans: list[Span | str] = [("figures that are unknown\n", "bold $primary")]
+        lanes: dict[tuple[str, str], list[str]] = {}
         for column in self._columns.values():
-            for row, reason in column.reasons:
-                spans.append(f"{column.lane} · {row.strip()}: {reason}\n")
-        self.app.push_screen(
-            TextDialog(content(*spans) if len(spans) > 1 else content("every figure is known"))
-        )
+            for unknown in column.reasons:
+                lanes.setdefault(unknown, []).append(column.lane)
+        spans: list[Span | str] = [("figures that are unknown\n", "bold $primary")]
+        for (row, reason), names in lanes.items():
+            who = "every lane" if len(names) == len(self._columns) > 1 else ", ".join(names)
+            spans += [(f"\n{row.strip()}", "bold"), (f"  {who}\n", "$foreground-muted")]
+            spans.append(f"  {reason}\n")
+        self.app.push_screen(TextDialog(content(*spans) if lanes else content("every figure is known")))
+
+    def action_unfold(self) -> None:
+        """Tool output in every column, folded or not."""
+        self._unfolded = not self._unfolded
+        if self._frame is not None:
+            self.show(self._frame)
+
+    def action_pin(self) -> None:
+        """Keep the lane in focus (else the leftmost) to the stream that it shows; again: to the next one."""
+        talk = self._talk()
+        if talk is not None:
+            self.post_message(PinStream(talk.attempt.lane, next_stream(talk)))
+
+    def action_follow(self) -> None:
+        talk = self._talk()
+        if talk is not None:
+            self.post_message(PinStream(talk.attempt.lane, None))
+
+    def _talk(self) -> Talk | None:
+        columns = list(self._columns.values())
+        leftmost = min(len(columns) - 1, self._left // max(1, self._width))
+        focused = (column for column in columns if column.has_focus)
+        return next(focused, columns[leftmost]).talk if columns else None
 
     def action_scroll(self, by: int) -> None:
         area = self.query_one("#lanes", HorizontalScroll)
@@ -91,7 +143,7 @@ class MainScreen(Screen[None]):
 def differing_settings(lanes: list[LaneView]) -> dict[str, dict[str, Any]]:
     """Per lane the settings in which the lanes are not all alike."""
     flat = {lane.name: _flat(lane) for lane in lanes}
-    keys = sorted({key for values in flat.values() for key in values})
+    keys = dict.fromkeys(key for values in flat.values() for key in values)
     different = [key for key in keys if len({str(values.get(key)) for values in flat.values()}) > 1]
     return {name: {key: values[key] for key in different if key in values} for name, values in flat.items()}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replayer.signals.prefix_reuse.causes import PHRASES
 from replayer.steps import StepFacts
 from replayer.tui.text import DASH, sparkline
 from replayer.view import LaneView
@@ -15,11 +16,12 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one lane shows in one row. `reason` explains a dash."""
+    """What one lane shows in one row. `reason` explains a dash, `more` is what else there is to say."""
 
     text: str
     style: str = ""
     reason: str = ""
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,11 @@ class Row:
     short: str
     cell: Callable[[LaneView, Figures, int], Cell]
     metric: str | None = None
+    curve: bool = False
 
 
 def unknown(reason: str) -> Cell:
-    return Cell(DASH, "$text-muted", reason)
+    return Cell(DASH, "$foreground-muted", reason)
 
 
 def _usable(lane: LaneView, figures: Figures, width: int) -> Cell:
@@ -42,7 +45,8 @@ def _usable(lane: LaneView, figures: Figures, width: int) -> Cell:
         return unknown("no reply has been judged yet")
     text = f"{rate['value']:.1%}"
     interval = f" [{rate['low'] * 100:.0f}–{rate['high'] * 100:.0f}] n={rate['n']}"
-    return Cell(text + (interval if len(text + interval) <= width else f" n={rate['n']}"))
+    shown = text + (interval if len(text + interval) <= width else f" n={rate['n']}")
+    return Cell(shown, more=f"{text}{interval}: 95 % interval (Wilson) over n judged turns")
 
 
 def _calls(lane: LaneView, figures: Figures, width: int) -> Cell:
@@ -56,7 +60,9 @@ def _faults(lane: LaneView, figures: Figures, width: int) -> Cell:
     if not faults:
         return Cell("none")
     worst = sorted(faults.items(), key=lambda pair: -pair[1])
-    return Cell(", ".join(f"{name} {n}" for name, n in worst), "$warning")
+    text = ", ".join(f"{name} {n}" for name, n in worst)
+    blame = ", ".join(f"{name} {n}" for name, n in figures["blames"].items())
+    return Cell(text, "$error" if blame else "$warning", more=f"{text}\nblamed on: {blame or 'nobody'}")
 
 
 def _executed(lane: LaneView, figures: Figures, width: int) -> Cell:
@@ -64,57 +70,68 @@ def _executed(lane: LaneView, figures: Figures, width: int) -> Cell:
     if calls["failed_execution"] is None:
         return unknown("no call was executed: tool results come from the recording")
     style = "$warning" if calls["failed_execution"] else ""
-    return Cell(f"{calls['failed_execution']} of {calls['executed']}", style)
+    more = ", ".join(f"{name} {n}" for name, n in calls["outcomes"].items())
+    return Cell(f"{calls['failed_execution']} of {calls['executed']}", style, more=more)
 
 
 def _collapses(lane: LaneView, figures: Figures, width: int) -> Cell:
     repetition = figures["repetition"]
     if not repetition["collapsed_steps"]:
         return Cell("none")
-    return Cell(f"{repetition['collapsed_steps']} · {repetition['wasted_tokens']} tok wasted", "$error bold")
+    words = "tokens wasted" if width >= 22 else "wasted"
+    return Cell(f"{repetition['collapsed_steps']} · {repetition['wasted_tokens']} {words}", "$error bold")
 
 
 def _prefix(lane: LaneView, figures: Figures, width: int) -> Cell:
     prefix = figures["prefix_cache"]
     if prefix["reported"] is None:
         return unknown("this engine does not report cached tokens; `replayer doctor URL` names the flag")
-    ideal = f" of {prefix['ideal']:.1%}" if prefix["ideal"] is not None else ""
-    return Cell(f"{prefix['reported']:.1%}{ideal}", "$warning" if prefix["cause"] else "")
+    ideal = f" of {prefix['ideal']:.1%} possible" if prefix["ideal"] is not None else ""
+    style = "$warning" if prefix["cause"] else ""
+    return Cell(f"{prefix['reported']:.1%}{ideal}", style, more=prefix["verdict"] or "")
 
 
-def _prefix_curve(lane: LaneView, figures: Figures, width: int) -> Cell:
-    """Reported share over the turns of the newest session, scaled to 1."""
-    values = [_share(step) for step in newest_steps(lane)]
+def _prefix_reported(lane: LaneView, figures: Figures, width: int) -> Cell:
+    return _curve([turn["reported"] for turn in figures["prefix_cache"]["curve"]], width)
+
+
+def _prefix_possible(lane: LaneView, figures: Figures, width: int) -> Cell:
+    return _curve([turn["ideal"] for turn in figures["prefix_cache"]["curve"]], width)
+
+
+def _curve(values: Sequence[float | None], width: int) -> Cell:
+    """Shares by turn on a scale up to 1, so that two curves can be compared."""
     if not any(value is not None for value in values):
-        return unknown("no turn with reported cached tokens yet")
-    return Cell(sparkline(values, width, top=1.0), "$primary")
-
-
-def _share(step: StepFacts) -> float | None:
-    return (
-        step.cached_tokens / step.prompt_tokens
-        if step.cached_tokens is not None and step.prompt_tokens
-        else None
+        return unknown("not known of any turn yet")
+    return Cell(
+        sparkline(values, width, top=1.0), "$primary", more="share of the prompt by turn, full height 100 %"
     )
 
 
 def _cause(lane: LaneView, figures: Figures, width: int) -> Cell:
-    cause = figures["prefix_cache"]["cause"]
-    return Cell(str(cause).replace("_", " "), "$warning") if cause else Cell("none needed", "$text-muted")
+    prefix = figures["prefix_cache"]
+    cause = prefix["cause"]
+    if cause is None:
+        return Cell("nothing lost", "$foreground-muted")
+    if cause == "not_reported" and prefix["reported"] is None:
+        return unknown("without cached tokens from the engine nobody can tell what was lost")
+    return Cell(PHRASES.get(cause, cause.replace("_", " ")), "$warning", more=prefix["verdict"] or "")
 
 
 def _ttft(lane: LaneView, figures: Figures, width: int) -> Cell:
-    return _quantiles(figures["ttft_ms"], "no reply has started yet")
+    return _quantiles(figures["ttft_ms"], width, "no reply has started yet")
 
 
 def _itl(lane: LaneView, figures: Figures, width: int) -> Cell:
-    return _quantiles(figures["itl_ms"], "no streamed reply with two deltas yet")
+    return _quantiles(figures["itl_ms"], width, "no streamed reply with two deltas yet")
 
 
-def _quantiles(values: Figures, reason: str) -> Cell:
+def _quantiles(values: Figures, width: int, reason: str) -> Cell:
     if values["p50"] is None:
         return unknown(reason)
-    return Cell(f"{number(values['p50'])} · p95 {number(values['p95'])}")
+    shown = [f"{name} {number(values[name])}" for name in ("p50", "p95", "p99")]
+    more = " · ".join(shown)
+    return Cell(more if len(more) <= width else " · ".join(shown[:2]), more=f"{more} of {values['n']:,}")
 
 
 def _decode(lane: LaneView, figures: Figures, width: int) -> Cell:
@@ -126,7 +143,7 @@ def _decode_curve(lane: LaneView, figures: Figures, width: int) -> Cell:
     values = [step.decode_tok_s for step in newest_steps(lane)]
     if not any(values):
         return unknown("no reply with known tokens yet")
-    return Cell(sparkline(values, width), "$secondary")
+    return Cell(sparkline(values, width), "$secondary", more="tokens/s by turn of the newest session")
 
 
 def _acceptance(lane: LaneView, figures: Figures, width: int) -> Cell:
@@ -134,23 +151,25 @@ def _acceptance(lane: LaneView, figures: Figures, width: int) -> Cell:
     if acceptance is None:
         return unknown("no drafted tokens: speculation is off, or the engine does not tell")
     length = f" · length {acceptance['length']:.2f}" if acceptance.get("length") else ""
-    return Cell(f"{acceptance['rate']:.1%}{length}")
+    return Cell(f"{acceptance['rate']:.1%}{length}", more=f"source: {acceptance['source']}")
 
 
 def _kv(lane: LaneView, figures: Figures, width: int) -> Cell:
     kv = figures["kv"]
     if kv is None:
         return unknown("the engine reports neither its KV pool nor its use")
-    used = DASH if kv["peak_used"] is None else f"{kv['peak_used']:.1%} peak"
-    pool = "" if kv["pool_tokens"] is None else f" of {kv['pool_tokens']:,}"
-    return Cell(used + pool)
+    pool = "" if kv["pool_tokens"] is None else f" of {kv['pool_tokens']:,} tokens"
+    if kv["peak_used"] is None:
+        return Cell(f"{DASH}{pool}", "", "the engine reports its KV pool, but no reading of its use came yet")
+    return Cell(f"peak {kv['peak_used']:.1%}{pool}")
 
 
 def _errors(lane: LaneView, figures: Figures, width: int) -> Cell:
     errors = figures["errors"]
     if not errors:
         return Cell("none")
-    return Cell(", ".join(f"{kind} {n}" for kind, n in errors.items()), "$error")
+    text = ", ".join(f"{kind} {n}" for kind, n in errors.items())
+    return Cell(text, "$error", more=text)
 
 
 def newest_steps(lane: LaneView) -> Sequence[StepFacts]:
@@ -170,17 +189,18 @@ def number(value: float | None) -> str:
 ROWS = (
     Row("usable turns", "usable", _usable, "usable_turn_rate"),
     Row("invalid calls", "calls", _calls, "invalid_call_rate"),
-    Row("faults", "faults", _faults),
-    Row("failed executions", "sandbox", _executed, "failed_call_rate"),
-    Row("collapses", "collapse", _collapses, "collapsed_rate"),
-    Row("prefix hits", "prefix", _prefix, "prefix_hit_rate"),
-    Row("  over turns", "", _prefix_curve),
-    Row("  what broke it", "broke", _cause),
-    Row("TTFT ms", "ttft", _ttft, "ttft_ms"),
-    Row("between deltas ms", "itl", _itl),
-    Row("decode tok/s", "tok/s", _decode, "decode_tok_s"),
-    Row("  over turns", "", _decode_curve),
-    Row("draft acceptance", "accept", _acceptance),
-    Row("KV cache", "kv", _kv),
+    Row("faults in turns", "faults", _faults),
     Row("engine errors", "errors", _errors, "error_rate"),
+    Row("failed executions", "sandbox", _executed, "failed_call_rate"),
+    Row("collapsed turns", "collapse", _collapses, "collapsed_rate"),
+    Row("prefix reuse", "prefix", _prefix, "prefix_hit_rate"),
+    Row("  lost because", "lost to", _cause),
+    Row("  reported", "reported", _prefix_reported, curve=True),
+    Row("  possible", "possible", _prefix_possible, curve=True),
+    Row("TTFT ms", "TTFT ms", _ttft, "ttft_ms"),
+    Row("between deltas ms", "gap ms", _itl),
+    Row("decode tok/s", "tok/s", _decode, "decode_tok_s"),
+    Row("  by turn", "by turn", _decode_curve, curve=True),
+    Row("draft acceptance", "accepted", _acceptance),
+    Row("KV cache", "KV", _kv),
 )

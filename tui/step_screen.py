@@ -11,11 +11,12 @@ from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from replayer.packing import gaps_us
 from replayer.step_detail import LaneStep, StepDetail
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, ToolResultItem
+from replayer.tui.keys import Keys
 from replayer.tui.text import DASH, Span, content, fit, sparkline
 
 _MESSAGE_CHARS = 4_000
@@ -51,7 +52,7 @@ class StepScreen(Screen[None]):
             yield self._pane("request and recording", _asked(detail))
             for name, lane in detail.lanes.items():
                 yield self._pane(name, _answered(lane, recorded_text(detail.recorded)))
-        yield Footer()
+        yield Keys()
 
     def _pane(self, title: str, text: Content) -> VerticalScroll:
         pane = VerticalScroll(Static(text))
@@ -99,14 +100,14 @@ def recorded_text(items: Iterable[AnyItem]) -> str:
 
 def _answered(lane: LaneStep, recorded: str) -> Content:
     if lane.reply is None:
-        return content(("still streaming", "$text-muted"))
+        return content(("still streaming", "$foreground-muted"))
     spans: list[Span | str] = [*_verdict(lane), *_reply(lane.reply, recorded), *_tools(lane)]
     return content(*spans, *_timing(lane.reply), *_prefix(lane))
 
 
 def _verdict(lane: LaneStep) -> list[Span | str]:
     if lane.verdict is None:
-        return [("not judged\n\n", "$text-muted")]
+        return [("not judged\n\n", "$foreground-muted")]
     usable = lane.verdict["usable"]
     spans: list[Span | str] = [
         ("● usable\n" if usable else "✗ not usable\n", "bold $success" if usable else "bold $error")
@@ -119,7 +120,7 @@ def _verdict(lane: LaneStep) -> list[Span | str]:
             f" (blame: {fault['blame']})\n  {fault['message']}\n",
         ]
     for finding in lane.verdict.get("against_recording", ()):
-        spans.append((f"≠ {finding['message']}\n", "$text-muted"))
+        spans.append((f"≠ {finding['message']}\n", "$foreground-muted"))
     for alarm in lane.alarms:
         finding = alarm["finding"]
         what = "stopped" if alarm["stopped"] else "left running"
@@ -148,7 +149,7 @@ def _reply(reply: dict[str, Any], recorded: str) -> list[Span | str]:
     fault = reply.get("fault")
     if fault:
         spans.append((f"\n! {fault['kind']}: {fault['message']}", "$error"))
-    return [*spans, "\n\n", (f"finish: {reply.get('finish_reason') or DASH}\n", "$text-muted")]
+    return [*spans, "\n\n", (f"finish: {reply.get('finish_reason') or DASH}\n", "$foreground-muted")]
 
 
 def _marked(recorded: str, said: str) -> list[Span | str]:
@@ -173,7 +174,7 @@ def _tools(lane: LaneStep) -> list[Span | str]:
                 f"{'✔' if good else '✗'} {run.get('name')}: {run['outcome']}{against}\n",
                 "$success" if good else "$warning",
             ),
-            (run.get("output", "")[-_OUTPUT_CHARS:] + "\n", "$text-muted"),
+            (run.get("output", "")[-_OUTPUT_CHARS:] + "\n", "$foreground-muted"),
         ]
     return spans
 
@@ -215,9 +216,9 @@ def _prefix(lane: LaneStep) -> list[Span | str]:
             f"message {found.get('message_index')}, {found.get('path')}, offset {found.get('offset')}\n"
         )
         spans += [
-            ("before ", "$text-muted"),
+            ("before ", "$foreground-muted"),
             f"{found.get('excerpt_before')}\n",
-            ("after  ", "$text-muted"),
+            ("after  ", "$foreground-muted"),
             f"{found.get('excerpt_after')}\n",
         ]
     return spans

@@ -10,9 +10,10 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from replayer.events import TelemetryRead
+from replayer.tui.keys import Keys
 from replayer.tui.rows import newest_steps, number
 from replayer.tui.source import Frame
 from replayer.tui.text import DASH, Span, content, fit, sparkline
@@ -32,7 +33,7 @@ class TelemetryScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         with VerticalScroll():
             yield Static(id="curves", markup=False)
-        yield Footer()
+        yield Keys()
 
     def show(self, frame: Frame) -> None:
         target = self.query_one("#curves", Static)
@@ -64,15 +65,15 @@ def _block(lane: LaneView, figures: dict[str, Any], width: int) -> list[Span | s
         known = [value for value in values if value is not None]
         if label.startswith("GPU") and not known:
             continue
-        spans += [(fit(label, _LABEL), "$text-muted")]
+        spans += [(fit(label, _LABEL), "$foreground-muted")]
         if not known:
-            spans.append((f"{DASH} not reported ({source})\n", "$text-muted"))
+            spans.append((f"{DASH} not reported ({source})\n", "$foreground-muted"))
             continue
         room = max(10, width - _LABEL - 40)
         spans += [
             (sparkline(values, room), "$primary"),
             f"  now {number(known[-1])}  max {number(max(known))} ",
-            (f"{source}\n", "$text-muted"),
+            (f"{source}\n", "$foreground-muted"),
         ]
     return [*spans, *_bands(figures), "\n"]
 
@@ -81,7 +82,7 @@ def _bands(figures: dict[str, Any]) -> list[Span | str]:
     bands = figures.get("bands") or []
     if len(bands) < 2:
         return []
-    spans: list[Span | str] = [(fit("bands of decode speed", _LABEL), "$text-muted")]
+    spans: list[Span | str] = [(fit("bands of decode speed", _LABEL), "$foreground-muted")]
     for band in bands:
         acceptance = f", acceptance {band['acceptance']:.0%}" if band.get("acceptance") is not None else ""
         spans.append(

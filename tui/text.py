@@ -13,6 +13,7 @@ from replayer import display
 BLOCKS = " ▁▂▃▄▅▆▇█"
 DASH = "–"
 
+_LEFT_OUT = re.compile(r"\n… (\d+) characters left out …\n")
 _ZERO_WIDTH = re.compile("[\u200b-\u200d\u2060\ufe00-\ufe0f]")
 
 Span = tuple[str, str]
@@ -48,13 +49,26 @@ def bar(share: float, width: int) -> str:
 
 
 def sparkline(values: Sequence[float | None], width: int, top: float | None = None) -> str:
-    """The last `width` values; a gap where a value is unknown. `top` fixes the scale."""
-    shown = list(values)[-width:]
+    """All values in at most `width` cells; a gap where a value is unknown. `top` fixes the scale."""
+    shown = squeezed(values, width)
     known = [value for value in shown if value is not None]
     highest = top if top is not None else max(known, default=0.0)
     if highest <= 0:
-        return "".join(" " if value is None else BLOCKS[1] for value in shown).rjust(width)
-    return "".join(" " if value is None else _block(value / highest) for value in shown).rjust(width)
+        return "".join(" " if value is None else BLOCKS[1] for value in shown)
+    return "".join(" " if value is None else _block(value / highest) for value in shown)
+
+
+def squeezed(values: Sequence[float | None], width: int) -> list[float | None]:
+    """The mean of what is known in each of at most `width` slices."""
+    if len(values) <= width:
+        return list(values)
+    size = len(values) / width
+    return [_mean(values[int(n * size) : int((n + 1) * size)]) for n in range(width)]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _block(share: float) -> str:
@@ -72,11 +86,23 @@ def tail(text: str, width: int, height: int) -> list[str]:
 
 
 def _fold(line: str, width: int) -> Iterable[str]:
-    if not line:
-        yield ""
-    while line:
+    """Broken between words where there are any."""
+    while len(line) > width or cell_len(line) > width:
         size = min(len(line), width)
         while size > 1 and cell_len(line[:size]) > width:
             size -= 1
-        yield line[:size]
-        line = line[size:]
+        space = line.rfind(" ", size // 2, size + 1)
+        yield line[: space if space > 0 else size]
+        line = line[space + 1 if space > 0 else size :]
+    yield line
+
+
+def size_words(output: str) -> str:
+    """`340 B` or `2.1 kB`, and the lines where there are several; the journal may have left out the middle."""
+    cut = _LEFT_OUT.search(output)
+    size = len(output.encode("utf-8", "replace")) + (int(cut[1]) if cut else 0)
+    words = f"{size} B" if size < 1000 else f"{size / 1000:,.1f} kB"
+    if cut:
+        return f"about {words}"
+    lines = len(output.splitlines())
+    return f"{words}, {lines} lines" if lines > 1 else words

@@ -10,11 +10,12 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import DataTable, Footer, Input, Static
+from textual.widgets import DataTable, Input, Static
 
 from replayer.display import safe
 from replayer.steps import StepFacts
 from replayer.tui import glyphs
+from replayer.tui.keys import Keys
 from replayer.tui.rows import number
 from replayer.tui.source import Frame
 from replayer.tui.text import content
@@ -61,7 +62,7 @@ class TurnsScreen(Screen[None]):
         yield Static(_legend(), id="legend")
         yield self._table
         yield self._filter
-        yield Footer()
+        yield Keys()
 
     def on_mount(self) -> None:
         self._table.focus()

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replayer.tui.app import ReplayerApp
-from replayer.tui.source import RunSource, merged
+from replayer.tui.source import Sources
 
 
 def watch(folders: Sequence[Path]) -> str:
     """Show runs until the user leaves; "stop" when the user wants the run ended, else "leave"."""
-    sources = [RunSource(folder) for folder in folders]
-    app = ReplayerApp(lambda: merged([source.poll() for source in sources]), list(folders))
+    pins: dict[str, str] = {}
+    app = ReplayerApp(Sources(folders, pins).poll, list(folders), pins)
     return app.run() or "leave"

@@ -26,7 +26,7 @@ from replayer.events import (
 from replayer.journal import JournalWriter, create_folder
 from replayer.packing import pack
 from replayer.tui.app import ReplayerApp
-from replayer.tui.source import RunSource, merged
+from replayer.tui.source import Sources
 
 _TEXT = re.compile(r'<text(?![^>]*-title")[^>]*?x="([\d.]+)"[^>]*?y="([\d.]+)"[^>]*>(.*?)</text>', re.S)
 CELL_WIDTH, LINE_HEIGHT = 12.2, 24.4
@@ -75,7 +75,7 @@ class Folder:
 
     def step(self, lane: str, step: int, *, faults: tuple[str, ...] = (), **more: Any) -> None:
         """One finished and judged step; `more` overrides what the engine said."""
-        self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=0.0))
+        self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=self.at / 1e9))
         arrivals = [50_000_000 + 10_000_000 * n for n in range(20)]
         said: dict[str, Any] = {
             "content": "I look at the parser first.",
@@ -103,14 +103,15 @@ class Folder:
                 **self.where(lane, step),
                 usable=not faults,
                 faults=[
-                    {"klass": name, "blame": "model", "message": f"about {name}", "fatal": True, "call_index": 0, "path": "/path"}
+                    {"klass": name, "blame": "model", "message": f"about {name}", "fatal": True,
+                     "call_index": 0 if said["tool_calls"] else None, "path": "/path"}
                     for name in faults
                 ],
             )
         )  # fmt: skip
 
     def collapse(self, lane: str, step: int, unit: str = "(Sigh) (Laughter) ") -> None:
-        self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=0.0))
+        self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=self.at / 1e9))
         finding = {"level": "collapsed", "kind": "cycle", "unit": unit, "onset": 40, "wasted_chars": 420}
         self.add(
             Alarm(**self.where(lane, step), signal="repetition", version=1, finding=finding, stopped=True)
@@ -130,8 +131,8 @@ class Folder:
 
 
 def app_on(*folders: Path) -> ReplayerApp:
-    sources = [RunSource(folder) for folder in folders]
-    return ReplayerApp(lambda: merged([source.poll() for source in sources]), list(folders))
+    pins: dict[str, str] = {}
+    return ReplayerApp(Sources(folders, pins).poll, list(folders), pins)
 
 
 def picture(app: App[Any]) -> str:

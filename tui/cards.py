@@ -1,0 +1,167 @@
+"""Replies as lines: text folded, reasoning dimmed, tool calls as cards that tell name, arguments, verdict, result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from rich.cells import cell_len
+
+from replayer.tools.partial import PartialCall
+from replayer.tui import glyphs
+from replayer.tui.lane_replies import Talk
+from replayer.tui.replies import Card, Ran, Shown
+from replayer.tui.text import Span, fit, safe, size_words, tail
+
+Line = list[Span]
+
+_SIGNS = {
+    "streaming": ("▸", "$accent", "streaming"),
+    "unjudged": ("○", "$foreground-muted", "not judged"),
+    "valid": ("✔", "$success", "valid"),
+    "faulty": ("✘", "$error", "faulty"),
+}
+_TROUBLE = {"engine_error": "!", "collapsed": "≋", "truncated": "✂"}
+AGAINST = {
+    "same": "as recorded",
+    "equivalent": "as recorded but for times and ids",
+    "different": "differs from the recording",
+}
+_BODY_LINES = 4
+"""Lines of the argument that streams now."""
+_UNFOLDED_LINES = 12
+_VALUE_CHARS = 80
+
+
+def talk_lines(talk: Talk, width: int, height: int, *, unfolded: bool) -> list[Line]:
+    """The last `height` lines of a session; the first line always names the turn that is cut there."""
+    lines: list[Line] = []
+    for shown in reversed(talk.shown):
+        room = height - len(lines)
+        if room < 2:
+            break
+        body = _reply(shown, width, room - 1, unfolded=unfolded)
+        lines[:0] = [_rule(talk, shown, width), *body]
+    return lines
+
+
+def _rule(talk: Talk, shown: Shown, width: int) -> Line:
+    """A line across with the turn's number and its outcome, in a sign and in words."""
+    attempt = talk.attempt
+    again = f" #{attempt.repeat + 1}" if attempt.repeat else ""
+    glyph = glyphs.STREAMING if shown.streaming else glyphs.of(attempt.steps.get(shown.step))
+    name = safe(f"turn {shown.step + 1} · {attempt.trace}{again}")
+    room = width - 6 - len(glyph.words)
+    name = name if cell_len(name) <= room else f"turn {shown.step + 1}"
+    rest = max(0, width - cell_len(name) - len(glyph.words) - 7)
+    return [
+        ("── ", "$foreground-muted"),
+        (f"{name} ", "bold"),
+        (f"{glyph.sign} {glyph.words} ", glyph.style),
+        ("─" * rest, "$foreground-muted"),
+    ]
+
+
+def _reply(shown: Shown, width: int, height: int, *, unfolded: bool) -> list[Line]:
+    lines: list[Line] = [_trouble(klass, text) for klass, text in _folded_trouble(shown, width)]
+    for block in reversed(shown.blocks):
+        if len(lines) >= height:
+            break
+        if isinstance(block, Card):
+            lines[:0] = card_lines(block, width, unfolded=unfolded)
+        else:
+            style = "dim italic" if block.channel == "reasoning" else ""
+            lines[:0] = [[(line, style)] for line in tail(block.text.strip("\n"), width, height)]
+    if not lines:
+        said = "waiting for the first token …" if shown.streaming else "the reply is empty"
+        lines = [[(said, "$foreground-muted")]]
+    return lines[-height:]
+
+
+def _folded_trouble(shown: Shown, width: int) -> list[tuple[str, str]]:
+    return [
+        (klass, line)
+        for klass, message in shown.trouble
+        for line in tail(f"{_TROUBLE.get(klass, '✘')} {klass}: {message[:600]}", width, 4)
+    ]
+
+
+def _trouble(klass: str, line: str) -> Line:
+    return [(line, "$warning" if klass == "truncated" else "$error")]
+
+
+def card_lines(card: Card, width: int, *, unfolded: bool) -> list[Line]:
+    """A card: who was called with what, the verdict, and the folded result."""
+    sign, style, word = _SIGNS[card.state]
+    word = card.faults[0][0] if card.faults else word
+    value = PartialCall(card.index, card.name, [card.arguments]).value
+    summary = _summary(value, card.arguments)
+    lines = [_head(sign, card.name or "…", summary, word, style, width)]
+    if card.state == "streaming":
+        body = _growing(value)
+        lines += [_inside(line, style, "", width) for line in tail(body, width - 4, _BODY_LINES) if body]
+    for klass, message in card.faults:
+        text = message if klass == word else f"{klass}: {message}"
+        lines += [_inside(line, style, style, width) for line in tail(f"✘ {text[:400]}", width - 4, 3)]
+    if card.ran is not None:
+        lines += _result(card.ran, style, width, unfolded=unfolded)
+    return lines
+
+
+def _head(sign: str, name: str, summary: str, word: str, style: str, width: int) -> Line:
+    room = max(4, width - cell_len(word) - 5)
+    named = fit(name, min(cell_len(safe(name)), room))
+    return [
+        ("▌", style),
+        (f" {sign} ", f"{style} on $panel"),
+        (named, "bold on $panel"),
+        (fit(f" {summary}", room - cell_len(named)), "$foreground-muted on $panel"),
+        (f" {word}", f"{style} on $panel"),
+    ]
+
+
+def _inside(line: str, bar: str, style: str, width: int) -> Line:
+    return [("▌", bar), (fit(f"   {line}", width - 1), f"{style} on $panel")]
+
+
+def _summary(value: Any, raw: str) -> str:
+    """Arguments as NAME=VALUE; the raw text where they are no object."""
+    if not isinstance(value, dict):
+        return raw[:400]
+    return "  ".join(f"{key}={_value(found)}" for key, found in value.items())
+
+
+def _value(value: Any) -> str:
+    text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+    return text if len(text) <= _VALUE_CHARS else f"{text[:_VALUE_CHARS]}…"
+
+
+def _growing(value: Any) -> str:
+    """The argument that streams now, where it is long enough to need lines of its own."""
+    last = list(value.values())[-1] if isinstance(value, dict) and value else ""
+    return last if isinstance(last, str) and (len(last) > _VALUE_CHARS or "\n" in last) else ""
+
+
+def _result(ran: Ran, bar: str, width: int, *, unfolded: bool) -> list[Line]:
+    """One line with outcome and size; unfolded, the end of the output below it."""
+    sign, style, words = outcome_words(ran.outcome, ran.exit_code)
+    against = AGAINST.get(ran.against or "", "")
+    line = f"└ {sign} {words} · {size_words(ran.output)}{against and f' · {against}'}"
+    lines = [_inside(line, bar, style, width)]
+    if unfolded:
+        body = tail(ran.output.strip("\n"), width - 8, _UNFOLDED_LINES)
+        lines += [_inside(f"  │ {text}", bar, "$foreground-muted", width) for text in body]
+    return lines
+
+
+def outcome_words(outcome: str, exit_code: int | None) -> tuple[str, str, str]:
+    """Sign, style and words for what came of a call that was executed."""
+    code = "" if exit_code is None else f" · exit {exit_code}"
+    if outcome == "recorded":
+        return "↺", "$foreground-muted", "recorded result"
+    if outcome == "not_executable_here":
+        return "○", "$foreground-muted", "cannot be executed here"
+    if outcome == "ok":
+        return "✔", "$success", f"ran{code}"
+    words = "tool failed" if outcome in ("exit_code", "tool_error") else outcome.replace("_", " ")
+    return "◐", "$warning", f"{words}{code}"

@@ -1,0 +1,102 @@
+"""What a lane's column tells: its newest or pinned stream, and the replies of that session before it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from replayer.journal import JOURNAL
+from replayer.step_detail import LaneStep, take
+from replayer.steps import Attempt, StepFacts
+from replayer.tui.live_text import LiveText
+from replayer.tui.replies import Shown, of_journal, of_stream
+from replayer.view import LaneView
+
+BEFORE = 3
+"""Finished replies kept above the newest one."""
+_LINES, _BYTES = 400, 4 << 20
+"""How far the journal is read for what follows a step's reply: other streams write between."""
+_KEPT = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Talk:
+    """`shown` are the replies of one session, oldest first; `streams` the sessions that could be pinned."""
+
+    attempt: Attempt
+    shown: tuple[Shown, ...]
+    streams: tuple[str, ...]
+    pinned: bool
+
+
+class LaneReplies:
+    """Reads one lane's replies: the streaming one from the live feed, finished ones from the journal, each once."""
+
+    def __init__(self, folder: Path, lane: str) -> None:
+        self._journal = folder / JOURNAL
+        self._live = LiveText(folder / "live" / f"{lane}.jsonl")
+        self._known: OrderedDict[tuple[object, ...], Shown] = OrderedDict()
+
+    def poll(self, lane: LaneView, pins: Mapping[str, str]) -> Talk | None:
+        """None before the lane's first session."""
+        self._live.poll()
+        attempts = {attempt.cell: attempt for attempt in (*lane.attempts, *lane.running)}
+        pinned = pins.get(lane.name, "")
+        attempt = attempts.get(pinned) or self._newest(lane)
+        if attempt is None:
+            return None
+        streams = tuple(running.cell for running in lane.running) or (attempt.cell,)
+        return Talk(attempt, self._shown(attempt), streams, attempt.cell == pinned)
+
+    def _newest(self, lane: LaneView) -> Attempt | None:
+        """Of the sessions that run, the one that spoke last."""
+        spoke = next((a for a in lane.running if a.cell == self._live.newest), None)
+        return spoke or newest_attempt(lane)
+
+    def _shown(self, attempt: Attempt) -> tuple[Shown, ...]:
+        numbers = sorted(attempt.steps)[-BEFORE - 1 :]
+        shown = [self._reply(attempt, attempt.steps[number]) for number in numbers]
+        stream = self._live.stream(attempt.cell)
+        if attempt.ended is None and stream is not None and stream.step > max(numbers, default=-1):
+            shown.append(of_stream(stream))
+        return tuple(shown)
+
+    def _reply(self, attempt: Attempt, step: StepFacts) -> Shown:
+        if step.total_ns is None or step.offset is None:
+            stream = self._live.stream(attempt.cell)
+            here = stream is not None and stream.step == step.step
+            return (
+                of_stream(stream) if stream and here else Shown(attempt.cell, step.step, (), streaming=True)
+            )
+        key = (attempt.cell, attempt.number, step.step, step.usable, len(step.tool_outcomes))
+        if key not in self._known:
+            self._known[key] = self._read(attempt, step, step.offset)
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return self._known[key]
+
+    def _read(self, attempt: Attempt, step: StepFacts, offset: int) -> Shown:
+        told = LaneStep(attempt.lane, attempt.number)
+        place = (attempt.cell, attempt.number, step.step)
+        with self._journal.open("rb") as stream:
+            stream.seek(offset)
+            for _ in range(_LINES):
+                line = stream.readline()
+                if not line.endswith(b"\n") or stream.tell() - offset > _BYTES:
+                    break
+                values = orjson.loads(line)
+                if (values.get("cell"), values.get("attempt"), values.get("step")) == place:
+                    take(told, values)
+                if told.verdict and len(told.tool_runs) == len(step.tool_outcomes):
+                    break
+        return of_journal(attempt.cell, step.step, told)
+
+
+def newest_attempt(lane: LaneView) -> Attempt | None:
+    """The session that began last."""
+    both = (*lane.attempts, *lane.running)
+    return max(both, key=lambda attempt: attempt.started, default=None)

@@ -1,0 +1,41 @@
+"""How long a lane still needs, from the pace of the steps that it has finished."""
+
+from __future__ import annotations
+
+import heapq
+
+from replayer.progress_bars import turns_done
+from replayer.view import LaneView
+
+_NEWEST = 30
+"""Finished steps that the pace is measured over: recent ones, since prompts grow."""
+
+
+def seconds_left(lane: LaneView) -> float | None:
+    """None before two steps have finished, and where it is not known how many are planned.
+
+    Steps finish at the measured rate whatever the concurrency, so the rate is what is measured.
+    """
+    done, planned = turns_done(lane)
+    ends = heapq.nlargest(
+        _NEWEST,
+        (
+            step.wall + step.total_ns / 1e9
+            for attempt in lane.attempts
+            for step in attempt.steps.values()
+            if step.total_ns is not None
+        ),
+    )
+    if len(ends) < 2 or not planned:
+        return None
+    return max(0, planned - done) * (ends[0] - ends[-1]) / (len(ends) - 1)
+
+
+def duration_words(seconds: float) -> str:
+    """`45 s`, `3 min 20 s`, `2 h 05 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole // 60 % 60:02} min"
