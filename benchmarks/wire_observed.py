@@ -1,4 +1,9 @@
-"""The client as a run uses it (`replayer.cell.exchange`): live feed, signals, verdict and journal on."""
+"""The client as a run uses it (`replayer.cell.exchange`): live feed, every signal, verdict and journal on.
+
+What a run has per delta is the live feed and the repetition watch over text, reasoning and tool arguments; speed and
+acceptance are read off the step as it is journalled, loops and repeated texts once it is done. The prefix watch is
+not here: it is off at this many streams (`replayer.prefix_watch.MAX_CONCURRENCY`).
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ from benchmarks.wire_readers import Read, Reading
 
 @asynccontextmanager
 async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
+    from replayer.cell_signals import CellSignals
     from replayer.engines.openai import OpenAIEngine
     from replayer.events import VerdictGiven
     from replayer.journal import JournalWriter
@@ -36,7 +42,9 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
 
         async def read(body: bytes) -> Reading:
             key = StepKey("lane", f"lane/trace/{next(numbers)}", 1, 0)
-            watch = Watch(key, [RepetitionDetector()], feed, journal.append, observe=True)
+            signals = CellSignals(None, recorded_mode=True)
+            detector = RepetitionDetector(lambda text: False, "the recorded reply")
+            watch = Watch(key, [detector], feed, journal.append, observe=True)
             seen: list[str] = []
 
             def on_delta(delta: Delta) -> bool:
@@ -51,7 +59,10 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
             faults = [dataclasses.asdict(fault) for fault in verdict.faults]
             journal.append(VerdictGiven(**key.where(), usable=verdict.usable, faults=faults))
             sent = reply.timing.sent
-            return Reading(sent, [sent + offset for offset in reply.timing.arrivals], seen)
+            for finding in signals.turn(key, reply, (), (), {}):
+                journal.append(finding)
+            at = [sent + offset for offset in reply.timing.arrivals]
+            return Reading(sent, at, seen, reply.timing.stamped_by)
 
         yield read
         flushing.cancel()

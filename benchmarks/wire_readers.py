@@ -21,6 +21,7 @@ class Reading(NamedTuple):
     sent: int
     at: Sequence[int]
     texts: Sequence[str]
+    stamped_by: str = "client"
 
 
 Read = Callable[[bytes], Awaitable[Reading]]
@@ -44,7 +45,8 @@ async def replayer(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
         reply = await client.chat(Request([body]), keep if texts else None)
         assert reply.fault is None and reply.done and not reply.notes, reply
         sent = reply.timing.sent
-        return Reading(sent, [sent + offset for offset in reply.timing.arrivals], seen)
+        at = [sent + offset for offset in reply.timing.arrivals]
+        return Reading(sent, at, seen, reply.timing.stamped_by)
 
     yield read
     await client.aclose()

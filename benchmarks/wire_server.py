@@ -9,8 +9,8 @@ A request is answered by what its JSON body asks for:
     usage        usage on every chunk (no two chunks are alike then)
 
 Every delta is one SSE event in one HTTP chunk, in the shape vLLM 0.32 streams (tests/captures/vllm-0.32-cpu). The
-text of a paced delta is its send stamp, monotonic nanoseconds, preceded in the first one by that of the request's
-arrival.
+text of a paced delta is its send stamp, wall clock nanoseconds, preceded in the first one by that of the request's
+arrival: the kernel's stamp on Linux, because this process too gets round to a socket when it can.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import os
 import random
 import select
 import socket
+import struct
 import sys
 import time
 from contextlib import suppress
@@ -37,6 +38,8 @@ CHUNK = (
 USAGE = b',"usage":{"prompt_tokens":272,"total_tokens":%d,"completion_tokens":%d}'
 WORDS = [f" {word}" for word in __doc__.split()] + ['"', "\n    ", "\\", " é", " — done"]
 NAP_NS = 40_000
+TIMESTAMPNS = 35
+"""SO_TIMESTAMPNS_OLD of Linux."""
 
 
 def framed(data: bytes) -> bytes:
@@ -78,7 +81,7 @@ class Stream:
 
     def request(self) -> bool:
         """Read; returns whether a whole request is there. Raises ConnectionError at the end."""
-        data = self.sock.recv(1 << 20)
+        data, ancillary, _, _ = self.sock.recvmsg(1 << 20, 64)
         if not data:
             raise ConnectionError
         self.received += data
@@ -88,7 +91,7 @@ class Stream:
         )
         if not found or len(body) < int(length.split(b":")[1]):
             return False
-        self.arrived = time.monotonic_ns()
+        self.arrived = stamp(ancillary) or time.time_ns()
         self.asked, self.received, self.sent = orjson.loads(body), b"", 0
         return True
 
@@ -100,13 +103,22 @@ class Stream:
 
     def tick(self) -> bool:
         """Send the next paced delta; returns whether it was the last."""
-        now = time.monotonic_ns()
-        stamp = b"%d" % now if self.sent else b"%d %d" % (self.arrived, now)
+        now = time.time_ns()
+        text = b"%d" % now if self.sent else b"%d %d" % (self.arrived, now)
         self.sent += 1
-        data = text_event(stamp, self.sent, False)
+        data = text_event(text, self.sent, False)
         last = self.sent == self.asked["deltas"]
         self.sock.sendall(data + closing(self.sent) if last else data)
         return last
+
+
+def stamp(ancillary: list[tuple[int, int, bytes]]) -> int:
+    """The kernel's, wall clock nanoseconds; 0 where there is none."""
+    for _, kind, data in ancillary:
+        if kind == TIMESTAMPNS and len(data) == 16:
+            seconds, nanoseconds = struct.unpack("@qq", data)
+            return int(seconds * 1_000_000_000 + nanoseconds)
+    return 0
 
 
 Waiting = list[tuple[int, int, Stream]]
@@ -126,6 +138,8 @@ def serve(listener: socket.socket) -> None:
             if number == listener.fileno():
                 sock, _ = listener.accept()
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if sys.platform == "linux":
+                    sock.setsockopt(socket.SOL_SOCKET, TIMESTAMPNS, 1)
                 poll.register(sock, select.EPOLLIN)
                 streams[sock.fileno()] = Stream(sock)
                 continue
@@ -146,7 +160,7 @@ def handle(poll: select.epoll, streams: dict[int, Stream], number: int, waiting:
                 stream.sock.sendall(opening())
                 # clients' timers tick in whole milliseconds: without a phase of its own each stream would join a burst
                 phase = number * 0.618 % 1 * stream.asked["gap_us"]
-                stream.due = stream.arrived + int(stream.asked["first_us"] + phase) * 1000
+                stream.due = time.monotonic_ns() + int(stream.asked["first_us"] + phase) * 1000
                 heappush(waiting, (stream.due, number, stream))
             else:
                 stream.rest = memoryview(rendered(stream.asked["deltas"], bool(stream.asked.get("usage"))))

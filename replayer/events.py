@@ -113,6 +113,8 @@ class StepFinished(StepEvent):
     headers_ns: int | None
     ttft_ns: int | None
     total_ns: int
+    stamped_by: Literal["kernel", "client", "mixed"] = "client"
+    """Who took the time of the reply's arrivals (`replayer.wire.types.StampClock`)."""
     arrivals: str = ""
     """Offsets of every delta with text: base64 of zlib of little-endian uint32 microseconds, first-differenced."""
     deltas: int = 0

@@ -56,6 +56,7 @@ def lane_figures(lane: LaneView) -> dict[str, Any]:
         **fold(step.marks for step in steps).figures(),
         "repetition": repetition(steps),
         "prefix_cache": prefix_cache(steps),
+        "stamped_by": dict(sorted(Counter(step.stamped_by for step in steps if step.deltas).items())),
         "ttft_ms": milliseconds(step.ttft_ns for step in steps),
         "itl_ms": gap_quantiles(attempts),
         "e2e_ms": milliseconds(step.total_ns for step in steps if step.error is None and not step.stopped),

@@ -115,6 +115,7 @@ def finished(key: StepKey, reply: Reply, engine: Engine, watch: Watch, *, lag_ns
         headers_ns=_since(timing.sent, timing.headers),
         ttft_ns=_since(timing.sent, timing.first_token),
         total_ns=timing.ended - timing.sent,
+        stamped_by=timing.stamped_by,
         arrivals=pack(timing.arrivals),
         deltas=len(timing.arrivals),
         notes=[dataclasses.asdict(note) for note in reply.notes],

@@ -58,6 +58,8 @@ class StepFacts:
     error: str | None = None
     retries: int = 0
     lag_ns: int = 0
+    stamped_by: str = "client"
+    """Whose clock the times of arrival are: the kernel's, the client's, or some of both (mixed)."""
     stopped: bool = False
     calls: int = 0
     invalid_calls: int = 0
@@ -189,6 +191,7 @@ def finish(attempt: Attempt, event: StepFinished, offset: int | None) -> None:
     step.error = event.fault["kind"] if event.fault else None
     step.retries = event.retries
     step.lag_ns = event.lag_ns
+    step.stamped_by = event.stamped_by
     step.stopped = event.stopped_by_us is not None
     step.calls = len(event.tool_calls)
     step.deltas = event.deltas

@@ -16,7 +16,7 @@ COLUMNS = (
     "fatal_faults", "collapse_kind", "finish_reason", "error", "retries", "stopped", "substituted", "calls",
     "invalid_calls", "tool_outcomes", "prompt_tokens", "cached_tokens", "ideal_cached_tokens", "prefix_cause",
     "completion_tokens", "usage_source", "drafted", "accepted", "ttft_ms", "total_ms", "decode_tok_s", "deltas",
-    "body_bytes", "lag_ms",
+    "body_bytes", "lag_ms", "stamped_by",
 )  # fmt: skip
 
 
@@ -73,6 +73,7 @@ def _row(lane: LaneView, attempt: Attempt, step: StepFacts) -> dict[str, Any]:
         "deltas": step.deltas,
         "body_bytes": step.body_bytes,
         "lag_ms": _ms(step.lag_ns),
+        "stamped_by": step.stamped_by,
     }
 
 

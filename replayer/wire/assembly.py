@@ -91,7 +91,7 @@ class Assembler:
 
     def _take_block(self, block: bytes, at: int) -> None:
         self._template = None
-        if not block.startswith(b"data: ") or b"\n" in block:
+        if not block.startswith(b"data: ") or 10 in block:
             if event := read_block(block):
                 self._take_event(event.data, at, event.event == "error")
             return

@@ -27,16 +27,13 @@ class _Exchange:
     """One `chat` as far as it has come, so that a time-out anywhere can still say what was received."""
 
     reader: ReplyReader
-    sent: int = 0
     retries: int = 0
     final: bool = False
     """Trying again is pointless."""
 
     def reply(self, broken: WireFault | None = None, ended: int | None = None) -> Reply:
-        now = time.monotonic_ns()
-        return self.reader.reply(
-            sent=self.sent or now, ended=ended or now, retries=self.retries, broken=broken
-        )
+        ended = ended or time.monotonic_ns()
+        return self.reader.reply(ended=ended, retries=self.retries, broken=broken)
 
 
 class WireClient:
@@ -115,7 +112,6 @@ class WireClient:
         except OSError as error:
             exchange.final = is_lasting(error)
             return exchange.reply(self._unreachable(error))
-        exchange.sent = time.monotonic_ns()
         old = connection.used
         try:
             ended = await connection.exchange(head, request.body, exchange.reader, self._timeouts.read)

@@ -22,14 +22,18 @@ _GRACE_NS = 1_000_000_000
 class Sink(Protocol):
     """Receiver of one response. `at` is the monotonic clock in nanoseconds when the bytes arrived."""
 
+    def sent(self, at: int) -> None:
+        """The first byte of the request goes out now."""
+
     @property
     def done(self) -> bool:
         """Nothing that may follow matters."""
 
     def headers(self, status: int, headers: Headers, at: int) -> None: ...
 
-    def body(self, data: bytes, at: int) -> bool:
-        """Bytes of the body; True ends the exchange at once and closes the connection."""
+    def body(self, data: bytes, at: int, by_kernel: bool) -> bool:
+        """Bytes of the body, and whether it was the kernel that stamped them; True ends the exchange at once and
+        closes the connection."""
 
 
 class Broken(Exception):
@@ -62,6 +66,7 @@ class Connection(asyncio.Protocol):
         self._headers: list[tuple[bytes, bytes]] = []
         self._pieces: list[bytes] = []
         self._complete: bool = False
+        self._at = 0
         self._parser: Any = None
         self._reset()
 
@@ -113,8 +118,18 @@ class Connection(asyncio.Protocol):
         self.attach(cast(asyncio.Transport, transport))
 
     def data_received(self, data: bytes) -> None:
-        at = time.monotonic_ns()
-        self._last = self._at = at
+        self.receive(data, time.monotonic_ns(), None)
+
+    # replayer.wire.plain.Receiving
+
+    def receive(self, data: bytes | memoryview, now: int, kernel: int | None) -> None:
+        """Bytes that were read at `now`, and came in at `kernel` where the kernel has told.
+
+        A stamp before the last one, or from the future, is none: the wall clock was set just then.
+        """
+        self._last = now
+        by_kernel = kernel is not None and self._at <= kernel <= now
+        self._at = at = kernel if kernel is not None and by_kernel else now
         sink, waiter = self._sink, self._waiter
         if sink is None or waiter is None or waiter.done():
             self.abort()  # nobody asked: a time-out page, or a server that has lost count
@@ -127,7 +142,7 @@ class Connection(asyncio.Protocol):
             body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
             pieces.clear()
             try:
-                enough = sink.body(body, at)
+                enough = sink.body(body, at, by_kernel)
             except Exception as error:  # noqa: BLE001 - the boundary to the caller's code, who gets it back
                 self._fail(error)
                 return
@@ -138,7 +153,7 @@ class Connection(asyncio.Protocol):
         elif broken is not None:
             self._fail(broken)
 
-    def _parse(self, data: bytes) -> Broken | None:
+    def _parse(self, data: bytes | memoryview) -> Broken | None:
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -204,6 +219,11 @@ class Connection(asyncio.Protocol):
         self._answered = self._headers_done = self._complete = False
         self._interim = self._until_close = self._keep_alive = False
 
+    def _start(self) -> None:
+        assert self._sink is not None
+        self._last = self._at = time.monotonic_ns()
+        self._sink.sent(self._at)
+
     async def _send(self, head: bytes, body: Iterable[Piece]) -> bool:
         """Returns whether all was sent; an answer or a loss of the connection ends it early."""
         transport, waiter = self._transport, self._waiter
@@ -211,6 +231,8 @@ class Connection(asyncio.Protocol):
         for batch in _batches(head, body):
             if waiter.done() or transport.is_closing():
                 return False
+            if not self._at:
+                self._start()
             transport.write(batch)
             if self._room is not None:
                 either: set[asyncio.Future[Any]] = {self._room, waiter}

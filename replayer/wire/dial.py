@@ -16,6 +16,7 @@ from urllib.request import getproxies
 
 from replayer.errors import PlanError
 from replayer.wire.connection import Connection
+from replayer.wire.plain import take_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,9 @@ async def dial(origin: Origin, proxy: Origin | None, tls: ssl.SSLContext | None)
     target = proxy or origin
     transport, connection = await _connect(target, tls)
     if proxy is None or origin.scheme == "http":
+        plain = take_over(transport, connection) if target.scheme == "http" else None
+        if plain is not None:
+            connection.attach(plain)
         return connection
     tunnel = _Tunnel()
     transport.set_protocol(tunnel)

@@ -10,7 +10,7 @@ from replayer.wire.connection import Headers
 from replayer.wire.content_encoding import Decode, decoder
 from replayer.wire.faults import Classify, default_fault
 from replayer.wire.sse import EVENT_LIMIT
-from replayer.wire.types import Delta, OnDelta, Reply, Timing, WireFault
+from replayer.wire.types import Delta, OnDelta, Reply, StampClock, Timing, WireFault
 
 
 class ReplyReader:
@@ -29,7 +29,9 @@ class ReplyReader:
         self._assembler = Assembler()
         self._decode: Decode | None = None
         self._held = bytearray()
+        self._sent: int | None = None
         self._headers_at: int | None = None
+        self._packets = self._kernel_packets = 0
         self._location = ""
         self._fault: WireFault | None = None
 
@@ -37,6 +39,9 @@ class ReplyReader:
     def done(self) -> bool:
         """`[DONE]` was seen: nothing that follows matters."""
         return self._assembler.done
+
+    def sent(self, at: int) -> None:
+        self._sent = at
 
     def headers(self, status: int, headers: Headers, at: int) -> None:
         self.status, self._headers_at = status, at
@@ -50,10 +55,12 @@ class ReplyReader:
         if status >= 300:
             self._streamed = False
 
-    def body(self, data: bytes, at: int) -> bool:
+    def body(self, data: bytes, at: int, by_kernel: bool = False) -> bool:
         """Bytes of the body that arrived at `at`; returns True where no more are wanted."""
         if self._fault is not None:
             return True
+        self._packets += 1
+        self._kernel_packets += by_kernel
         try:
             deltas = self._read(data, at)
         except ValueError as error:
@@ -75,8 +82,9 @@ class ReplyReader:
             raise ValueError(f"it is longer than {EVENT_LIMIT >> 20} MiB")
         return []
 
-    def reply(self, *, sent: int, ended: int, retries: int = 0, broken: WireFault | None = None) -> Reply:
+    def reply(self, *, ended: int, retries: int = 0, broken: WireFault | None = None) -> Reply:
         """What came of it. `broken` says why the response did not end properly."""
+        sent = ended if self._sent is None else self._sent
         if not self.stopped:
             self._finish(ended, whole=broken is None)
         fault = None if self.stopped else self._judge(broken)
@@ -91,6 +99,7 @@ class ReplyReader:
                 ended=ended,
                 arrivals=tuple([at - sent for at in arrivals]),
                 retries=retries,
+                stamped_by=self._stamped_by(),
             ),
             content="".join(assembler.content),
             reasoning="".join(assembler.reasoning),
@@ -105,6 +114,11 @@ class ReplyReader:
             extra=assembler.extra,
             reasoning_field=assembler.reasoning_field,
         )
+
+    def _stamped_by(self) -> StampClock:
+        if not self._kernel_packets:
+            return "client"
+        return "kernel" if self._kernel_packets == self._packets else "mixed"
 
     def _set_decoder(self, encoding: str) -> None:
         try:
@@ -178,12 +192,13 @@ def assemble(
     stamps = iter(at) if at is not None else None
     reader = ReplyReader(stream=stream, classify=classify, on_delta=on_delta)
     stamp = 0
+    reader.sent(0)
     reader.headers(200, (), stamp)
     for piece in pieces:
         stamp = next(stamps, stamp) if stamps is not None else stamp
         if reader.body(piece, stamp):
             break
-    return reader.reply(sent=0, ended=stamp)
+    return reader.reply(ended=stamp)
 
 
 def _looks_streamed(start: bytes) -> bool | None:

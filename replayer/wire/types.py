@@ -23,6 +23,9 @@ FaultKind = Literal[
 """Closed set of ways in which an engine can fail a request (adapters map their own words to it)."""
 
 
+StampClock = Literal["kernel", "client", "mixed"]
+"""Who stamped the bytes of a reply: the kernel as they came in, or the client as it read them."""
+
 NoteCode = Literal[
     "arguments_object",  # a call's arguments came as JSON, not as a string: its exact text is unknown
     "arguments_before_name",  # argument text of a call that had no name yet
@@ -128,6 +131,7 @@ class Timing:
     ended: int
     arrivals: tuple[int, ...] = ()
     retries: int = 0
+    stamped_by: StampClock = "client"
 
 
 @dataclass(frozen=True, slots=True)
