@@ -70,7 +70,6 @@ class _Exchange:
     reader: ReplyReader = field(default_factory=lambda: ReplyReader(stream=True))
     status: int = 0
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
-    sent: int = 0
     wall: float = 0.0
 
 
@@ -132,7 +131,8 @@ class _Client(asyncio.Protocol):
     def on_message_complete(self) -> None:
         self._in_body = False
         if self.exchange is not None:
-            self.exchange.sent, self.exchange.wall = time.monotonic_ns(), time.time()
+            self.exchange.reader.sent(time.monotonic_ns())
+            self.exchange.wall = time.time()
 
     def from_server(self, data: bytes) -> None:
         self._transport.write(data)
@@ -144,7 +144,7 @@ class _Client(asyncio.Protocol):
             return
         broken = WireFault("stream_broken", reason) if reason else None
         at = time.monotonic_ns()
-        reply = exchange.reader.reply(sent=exchange.sent or at, ended=at, broken=broken)
+        reply = exchange.reader.reply(ended=at, broken=broken)
         self._on_passed(
             Passed(
                 path=exchange.path,
