@@ -15,11 +15,14 @@ from replayer.tools.strict_json import NotJson, is_beginning, parse
 
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _BARE_CALL = re.compile(
-    r'(?m)^[ \t]*(?:\[\s*)?\{\s*"(?:name|function|tool_name|recipient_name|tool_uses|type|id|arguments|parameters)"'
+    r'(?m)^[ \t]*(?:\[\s*)?\{\s*"(?:name|function|tool_name|tool|action|recipient_name|tool_uses|tool_calls|type|id|arguments|parameters)"'
 )
 _PYTHONIC = re.compile(r"\[?\s*+(?P<name>[A-Za-z_][\w.]*+)\(\s*+(?:\w+\s*+=.*)?\)\s*+\]?", re.DOTALL)
+_PYTHONIC_AT_END = re.compile(r"(?m)^[ \t]*+(?P<call>\[\s*+(?P<name>[A-Za-z_][\w.]*+)\(\s*+(?:\w+\s*+=.*)?\)\s*+\])\s*\Z")
 _PYTHONIC_TORN = re.compile(r"\[(?P<name>[A-Za-z_][\w.]*+)\((?:[\w\s]*+=[^\n]*+)?\Z")
 _NAME_ABOVE = re.compile(r"(?P<name>[A-Za-z_][\w.]*+)[ \t]*+\n\s*+\{.*\}", re.DOTALL)
+_NUMBERED = re.compile(r"functions\.(?P<name>[A-Za-z_][\w\-]*+):\d+\s*+\{.*\}", re.DOTALL)  # kimi, its tokens lost
+_WRAPPED = re.compile(r"<(code|tool_code)>\s*+(?:print\()?(?P<name>[A-Za-z_]\w*+)\(.*\)\s*</\1>", re.DOTALL)
 _REACT = re.compile(r"(?m)^[ \t]*+Action[ \t]*+:[ \t]*+(?P<name>[A-Za-z_][\w.]*+)\s*+Action Input\s*+:")
 _LAST_TAG = re.compile(r"</(?P<name>[A-Za-z_]\w*)>\Z")
 
@@ -39,9 +42,11 @@ def find_bare(text: str, visible: str, offered: Container[str]) -> Leak | None:
 def _start_of_call(visible: str, offered: Container[str]) -> int | None:
     """Where a call begins that is no JSON alone: `[f(x=1)]`, a name above its JSON, `<f>…</f>`, ReAct."""
     stripped = visible.strip()
-    for pattern in (_PYTHONIC, _NAME_ABOVE):
+    for pattern in (_PYTHONIC, _NAME_ABOVE, _NUMBERED, _WRAPPED):
         if (match := pattern.fullmatch(stripped)) and match["name"] in offered:
             return 0
+    if (listed := _PYTHONIC_AT_END.search(visible)) and listed["name"] in offered:
+        return listed.start("call")
     if (torn := _PYTHONIC_TORN.match(stripped)) and torn["name"] in offered and "](" not in stripped:
         return 0
     if (tag := _LAST_TAG.search(stripped[-80:])) and tag["name"] in offered:

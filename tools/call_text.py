@@ -57,8 +57,12 @@ _WHERE_NAMES_STAND = re.compile(
     "|".join(
         (
             rf'"(?:name|tool_name|recipient_name|function)"\s*:\s*"(?P<json>{_NAME})"',
+            rf"'name'\s*:\s*'(?P<python>{_NAME})'",  # the object as Python prints it
+            rf'"(?:tool|action)"\s*:\s*"(?P<action>{_NAME})"(?=\s*,\s*"(?:args|arguments|parameters|input|(?:action|tool)_input)")',
             rf"<function\s*=\s*[\"']?(?P<function>{_NAME})[\"']?\s*>",  # qwen3-coder, functionary 3.1, llama
             rf"<(?:\w+:|[|｜]DSML[|｜])?invoke\s+name\s*=\s*[\"'](?P<invoke>{_NAME})[\"']\s*+(?:>|\Z)",  # minimax, DSML
+            rf"<tool_call\s+name\s*=\s*[\"'](?P<attribute>{_NAME})[\"']\s*>",
+            rf"✿FUNCTION✿:\s*(?P<qwen>{_NAME})\s*?\n(?:✿ARGS✿:)?",
             rf"<tool_call>\s*(?P<glm>{_NAME})\s*(?=<arg_key>|</tool_call>)",
             rf"<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME}?)(?::\d+)?\s*(?=<\|tool_call_argument_begin)",
             rf"[▁_]sep[|｜]>\s*(?P<deepseek3>{_NAME})\s*(?=\n|```)",
@@ -67,7 +71,7 @@ _WHERE_NAMES_STAND = re.compile(
             rf'tools_prefix\|>\s*\[?\s*\{{\s*"(?P<apertus>{_NAME})"\s*:\s*(?=\{{)',
             rf"<\|tool_call:name\|>\s*(?P<solar>{_NAME})",
             rf"\bcall:(?P<gemma>{_NAME})\s*(?=\{{)",
-            rf"\bto=\s*(?:functions\.)?(?P<harmony>{_NAME})",
+            rf"\bto=\s*(?:functions\.|(?={_NAME}\s*(?:<\||json\b|\{{)))(?P<harmony>{_NAME})",
             rf"^>>>\s*(?P<functionary>{_NAME})\s*\n",
             rf"(?:(?<=\[)|(?<=function_calls>\n)|(?<=python_start\|>))\s*(?P<pythonic>{_NAME})\(",
             rf"^[ \t]*+Action[ \t]*+:[ \t]*+(?P<react>{_NAME})\s*+Action Input\s*+:",
@@ -75,7 +79,7 @@ _WHERE_NAMES_STAND = re.compile(
     ),
     re.MULTILINE,
 )
-_ARGUMENTS_KEY = re.compile(r'"(?:arguments|parameters|args|input)"\s*:\s*')
+_ARGUMENTS_KEY = re.compile(r"[\"'](?:arguments|parameters|args|input|(?:action|tool)_input)[\"']\s*:\s*")
 _BEFORE_OBJECT = re.compile(
     r"(?:\s|<[|｜][^|｜>\n]{1,40}[|｜]>|\[CALL_ID\][\w-]*|\[ARGS\]|```(?:json)?|\bjson\b|\bcode\b|:|>)*"
 )
@@ -89,6 +93,7 @@ _PARAMETER = re.compile(
 _OBJECT_ENDS = re.compile(r"\s*\}")
 _NEXT_KEY = re.compile(r"\s*,\s*")
 _TAGGED_END = re.compile(r"</function>|</(?:\w+:|[|｜]DSML[|｜])?invoke>|</tool_call>")
+_JSON = ("json", "python", "action")
 _TAGGED = ("function", "invoke", "glm")
 _WITHOUT_JSON = ("pythonic", "gemma")
 
@@ -108,7 +113,7 @@ def calls_in(text: str) -> Iterator[TextCall]:
 def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
     family = match.lastgroup or ""
     name, start, end = match.group(family), *match.span()
-    if family == "json":
+    if family in _JSON:
         beside = _arguments_beside(text, match)
         if beside is not None:
             return _with_object(name, start, end, text, beside)

@@ -25,6 +25,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
         r"/?tool_call(?:\s[^<>\n]{0,100})?>",
     ),  # also qwen, glm, ernie, exaone, granite 3.1: told apart by what follows
     ("qwen3_coder", r"function\s*=|/function>|parameter\s*=|/parameter>"),
+    ("qwen", r"/?tools>"),
     ("glm", r"/?arg_key>|/?arg_value>"),
     ("minimax", r"/?minimax:tool_call>|/?(?:\w+:)?invoke(?:\s+name\s*=|>)|(?:\w+:)?parameter\s+name\s*="),
     ("tool_calls_tag", r"/?(?:\w+:)?(?:tool_calls|function_calls?|TOOLCALL|(?:seed:|longcat_)tool_call)>"),
@@ -55,12 +56,14 @@ _OTHER_MARKERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("to=functions.", re.compile(r"to=(?P<harmony>functions\.\w)")),
     (">>>", re.compile(r"(?m)^>>>(?P<functionary>\s?[A-Za-z_][\w.]*\n(?=\s*\{))")),
     ("functools", re.compile(r"functools(?P<phi>\s*\[(?=\s*\{))")),
+    ("✿", re.compile(r"✿(?P<qwen>FUNCTION|ARGS)✿:")),
 )
 _CONTROL = re.compile(
     rf"<(?:{_BAR}(?:im_start|im_end|im_sep|eot_id|eom_id|endoftext|end_of_text|begin_of_text|start_header_id|"
     rf"end_header_id|return|message|start|end|assistant|user|system|end[▁_]of[▁_]sentence|begin[▁_]of[▁_]sentence|"
     rf"observation|START_RESPONSE|END_RESPONSE|END_OF_TURN_TOKEN){_BAR}>|(?:start|end)_of_turn>|/s>\s*\Z)"
 )
+_CONTROL_AT_END = re.compile(rf"(?:\s*(?:{_CONTROL.pattern}))+\s*\Z")
 _HEAD_SWALLOWED = re.compile(r'\s*+(?:[\w.\-]{0,64}")?\s*+,?\s*+"(?:arguments|parameters)"\s*+:\s*+[{\[]')
 
 
@@ -96,7 +99,7 @@ def find_leaks(
     return list(leaks.values())
 
 
-_SUSPECT = re.compile(r"[<\[{]|```|\A\s*\w+\(|>>>|to=functions|\"arguments\"|\"parameters\"|Action Input")
+_SUSPECT = re.compile(r"[<\[{✿]|```|\A\s*\w+\(|>>>|to=functions|\"arguments\"|\"parameters\"|Action Input")
 
 
 def _never(_: str) -> bool:
@@ -135,10 +138,17 @@ def _candidates(searched: _Searched, offered: Container[str], quoted: PromptCont
             leak = leak_at(marker.lastgroup or "", text, marker.start(), hard=False, end=marker.end())
         if not quoted(text[leak.start : leak.end].strip()):
             yield leak
-    if not markers and (bare := find_bare(text, visible, offered)) and not quoted(text[bare.start :].strip()):
+    if not markers and (bare := _bare(text, visible, offered)) and not quoted(text[bare.start :].strip()):
         yield bare
     if (control := _CONTROL.search(visible)) and not quoted(control.group()):
         yield leak_at("control_token", text, control.start(), hard=False)
+
+
+def _bare(text: str, visible: str, offered: Container[str]) -> Leak | None:
+    """As if the control tokens that end the text had been taken out."""
+    tokens = _CONTROL_AT_END.search(text, max(len(text) - 200, 0))
+    ends = tokens.start() if tokens else len(text)
+    return find_bare(text[:ends], visible[:ends], offered)
 
 
 _LOOK_AT = 50
@@ -168,7 +178,7 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
     return None
 
 
-_NAME_FOLLOWS = re.compile(r"\s*+(?:functions\.)?(?P<name>[A-Za-z_][\w\-]*+)\s*+(?=[<\[{(:\n]|\Z)")
+_NAME_FOLLOWS = re.compile(r"\s*+(?:functions\.)?(?P<name>[A-Za-z_][\w\-]*+)\s*+(?=[<\[{(:\n`]|\Z)")
 
 
 def _call_left(
@@ -212,7 +222,7 @@ _CLOSING = re.compile(r"(?:[\s})\]]|</[^<>\n]{1,60}>|<[|｜][^<>\n]{1,60}>|\[/\w
 _CALL_FOLLOWS = re.compile(
     r"\s*(?:[{\[]|<\w*:?(?:function|invoke|tool_call)|<[|｜]|call:|functions\.|[A-Za-z_][\w.\-]*\s*(?:<|\{|\[|\())"
 )
-_NAMES = re.compile(r"<function|<(?:\w+:)?(?:invoke|parameter)|<[|｜]DSML|to=|>>>|functools|<[|｜]tool")
+_NAMES = re.compile(r"<function|<tool_call\s|✿FUNCTION|<(?:\w+:)?(?:invoke|parameter)|<[|｜]DSML|to=|>>>|functools|<[|｜]tool")
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _TAG = re.compile(r"</?[\w:.|｜▁\"\-]{1,60}[^<>\n]{0,80}>|\[/?[A-Z_]+\]")
 

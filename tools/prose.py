@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"(?m)^[ \t]{0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^\n`]*)$")
+_INDENTED = re.compile(r"(?<=\n)[ \t]*\n(?P<code>(?:(?: {4}|\t)[^\n]*\n|[ \t]*\n)+)(?=\w)")
+"""A block that is indented between empty lines, where text goes on behind it."""
 _INLINE = re.compile(r"(`{1,2})(?!`)[^`\n]+\1(?!`)")
 
 
 def without_code(text: str) -> str:
-    """The text with closed code fences and inline code blanked out, every offset kept.
+    """The text with closed code fences, inline code and indented code blanked out, every offset kept.
 
     A fence that never closes hides nothing: a model that forgets to close one still leaks after it.
     """
+    text = _blanked(text, [match.span("code") for match in _INDENTED.finditer(text)]) if "\n    " in text else text
     if "`" not in text and "~~~" not in text:
         return text
     opening: re.Match[str] | None = None

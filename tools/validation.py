@@ -144,9 +144,29 @@ def _hidden_calls(
 ) -> Iterator[Leak]:
     """Calls that the reasoning holds. Where an answer follows, only one that ends the reasoning was meant as a call:
     models draft calls while they think."""
+    silent = not strip_control(answer)
     for leak in find_leaks(reasoning, validator.names, prompt_contains):
-        if leak.hard and leak.calls and (ends_in_calls(reasoning, leak) or not strip_control(answer)):
-            yield leak
+        if leak.hard and (leak.calls or (silent and not leak.complete)):
+            if silent or ends_in_calls(reasoning, leak):
+                yield leak
+            return
+    if silent:
+        yield from _last_words(reasoning, validator, prompt_contains)
+
+
+_LAST_LINES, _LAST_CHARACTERS = 20, 8000
+
+
+def _last_words(
+    reasoning: str, validator: Validator, prompt_contains: Callable[[str], bool] | None
+) -> Iterator[Leak]:
+    """A call without markup of its own that ends the reasoning: there is nothing else that the turn came to."""
+    lines = reasoning[-_LAST_CHARACTERS:].strip().splitlines(keepends=True)[-_LAST_LINES:]
+    for first in reversed(range(len(lines))):
+        for leak in find_leaks("".join(lines[first:]), validator.names, prompt_contains):
+            if leak.hard or leak.family == "fenced":
+                yield leak
+                return
 
 
 def _cut(reply: Reply, max_tokens: int | None, usage: Usage | None, context_length: int | None) -> str | None:
@@ -240,7 +260,8 @@ def _leak_blame(case: _Case, leak: Leak) -> Blame:
 
 def _hidden(case: _Case) -> Iterator[Fault]:
     for leak in case.hidden[:1]:
-        told = f"a call of {leak.calls[0].name!r} stands in the reasoning and none was delivered"
+        of = f" of {leak.calls[0].name!r}" if leak.calls else ""
+        told = f"a call{of} stands in the reasoning and none was delivered"
         yield Fault(
             "call_in_reasoning", "parser", f"{told}: {leak.excerpt}", not (case.cut and not leak.complete)
         )
