@@ -18,10 +18,14 @@ _BARE_CALL = re.compile(
     r'(?m)^[ \t]*(?:\[\s*)?\{\s*"(?:name|function|tool_name|tool|action|recipient_name|tool_uses|tool_calls|type|id|arguments|parameters)"'
 )
 _PYTHONIC = re.compile(r"\[?\s*+(?P<name>[A-Za-z_][\w.]*+)\(\s*+(?:\w+\s*+=.*)?\)\s*+\]?", re.DOTALL)
-_PYTHONIC_AT_END = re.compile(r"(?m)^[ \t]*+(?P<call>\[\s*+(?P<name>[A-Za-z_][\w.]*+)\(\s*+(?:\w+\s*+=.*)?\)\s*+\])\s*\Z")
+_PYTHONIC_AT_END = re.compile(
+    r"(?m)^[ \t]*+(?P<call>\[\s*+(?P<name>[A-Za-z_][\w.]*+)\(\s*+(?:\w+\s*+=.*)?\)\s*+\])\s*\Z"
+)
 _PYTHONIC_TORN = re.compile(r"\[(?P<name>[A-Za-z_][\w.]*+)\((?:[\w\s]*+=[^\n]*+)?\Z")
 _NAME_ABOVE = re.compile(r"(?P<name>[A-Za-z_][\w.]*+)[ \t]*+\n\s*+\{.*\}", re.DOTALL)
-_NUMBERED = re.compile(r"functions\.(?P<name>[A-Za-z_][\w\-]*+):\d+\s*+\{.*\}", re.DOTALL)  # kimi, its tokens lost
+_NUMBERED = re.compile(
+    r"functions\.(?P<name>[A-Za-z_][\w\-]*+):\d+\s*+\{.*\}", re.DOTALL
+)  # kimi, its tokens lost
 _WRAPPED = re.compile(r"<(code|tool_code)>\s*+(?:print\()?(?P<name>[A-Za-z_]\w*+)\(.*\)\s*</\1>", re.DOTALL)
 _REACT = re.compile(r"(?m)^[ \t]*+Action[ \t]*+:[ \t]*+(?P<name>[A-Za-z_][\w.]*+)\s*+Action Input\s*+:")
 _LAST_TAG = re.compile(r"</(?P<name>[A-Za-z_]\w*)>\Z")

@@ -222,7 +222,9 @@ _CLOSING = re.compile(r"(?:[\s})\]]|</[^<>\n]{1,60}>|<[|｜][^<>\n]{1,60}>|\[/\w
 _CALL_FOLLOWS = re.compile(
     r"\s*(?:[{\[]|<\w*:?(?:function|invoke|tool_call)|<[|｜]|call:|functions\.|[A-Za-z_][\w.\-]*\s*(?:<|\{|\[|\())"
 )
-_NAMES = re.compile(r"<function|<tool_call\s|✿FUNCTION|<(?:\w+:)?(?:invoke|parameter)|<[|｜]DSML|to=|>>>|functools|<[|｜]tool")
+_NAMES = re.compile(
+    r"<function|<tool_call\s|✿FUNCTION|<(?:\w+:)?(?:invoke|parameter)|<[|｜]DSML|to=|>>>|functools|<[|｜]tool"
+)
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _TAG = re.compile(r"</?[\w:.|｜▁\"\-]{1,60}[^<>\n]{0,80}>|\[/?[A-Z_]+\]")
 

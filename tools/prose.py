@@ -15,7 +15,11 @@ def without_code(text: str) -> str:
 
     A fence that never closes hides nothing: a model that forgets to close one still leaks after it.
     """
-    text = _blanked(text, [match.span("code") for match in _INDENTED.finditer(text)]) if "\n    " in text else text
+    text = (
+        _blanked(text, [match.span("code") for match in _INDENTED.finditer(text)])
+        if "\n    " in text
+        else text
+    )
     if "`" not in text and "~~~" not in text:
         return text
     opening: re.Match[str] | None = None
