@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TextIO
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from typing import TYPE_CHECKING, TextIO
 
 from replayer.display import safe
 from replayer.events import (
@@ -22,6 +19,9 @@ from replayer.events import (
 from replayer.plan import Plan
 from replayer.view import LaneView, RunView
 
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
 _LINE_EVERY = 2.0
 """Seconds between two lines of one lane."""
 
@@ -30,6 +30,9 @@ class Bars:
     """A bar per lane; one step of a cell moves it by one."""
 
     def __init__(self, plan: Plan) -> None:
+        from rich.console import Console  # slow to import
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),

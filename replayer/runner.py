@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import os
 import platform
 import resource
@@ -25,11 +26,9 @@ from replayer.events import (
 )
 from replayer.history import RecordedHistory
 from replayer.journal import JOURNAL, JournalWriter, create_folder, read
-from replayer.limits import broken_limits, check_baseline
 from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan, batches, cells
 from replayer.progress import Attempts, attempts_so_far
-from replayer.run_cell import run_cell
 from replayer.run_lanes import close_lanes, lane_ready, lanes_of, open_lanes, release, telemetry
 from replayer.run_state import Run
 from replayer.traces.reader import Trace
@@ -50,7 +49,7 @@ def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEve
         create_folder(folder)
         try:
             copies = _copy_traces(traces, folder)
-            check_baseline(plan, folder)
+            _check_baseline(plan, folder)
             return run_receiving(_run(plan, histories, copies, folder, Attempts(), on_event, resumed=False))
         except (ReplayerError, OSError):
             if fresh and not (folder / "journal.jsonl").exists():
@@ -65,6 +64,13 @@ def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, w
     return run_receiving(
         _run(plan, _histories(plan, copies), copies, folder, attempts, on_event, resumed=not widened)
     )
+
+
+def _check_baseline(plan: Plan, folder: Path) -> None:
+    if plan.baseline is not None:
+        from replayer.limits import check_baseline
+
+        check_baseline(plan, folder)
 
 
 def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
@@ -108,7 +114,9 @@ async def _run(
     await asyncio.to_thread(tools.check, early.append)
     _raise_file_limit(sum(lane.concurrency or plan.concurrency for lane in plan.lane))
     phases = batches(plan, todo)
+    ahead = asyncio.create_task(asyncio.to_thread(_import_ahead))
     first = await open_lanes(plan, lanes_of(phases[:1]), folder, traces)
+    await ahead
     early_stop = _early_stop(plan, folder)
     try:
         journal = JournalWriter(folder, _told(early_stop, on_event))
@@ -126,6 +134,8 @@ async def _run(
     try:
         async with _background(run):
             await _run_phases(run, phases, traces)
+        from replayer.limits import broken_limits
+
         reasons = broken_limits(folder, plan, run.lag.p99())
         code = 1 if reasons else 0
         journal.append(RunFinished(exit_code=code, reasons=reasons))
@@ -222,7 +232,15 @@ async def _run_queues(run: Run, queues: list[list[Cell]]) -> None:
         raise errors.exceptions[0] from None
 
 
+def _import_ahead() -> None:
+    """What the cells and the end of the run need, while the engines start: it takes about as long."""
+    for name in ("replayer.run_cell", "replayer.limits"):
+        importlib.import_module(name)
+
+
 async def _work(run: Run, todo: list[Cell]) -> None:
+    from replayer.run_cell import run_cell
+
     while todo and run.stopped is None:
         await run_cell(run, todo.pop())
         run.left -= 1

@@ -14,7 +14,6 @@ from replayer.journal import JOURNAL, find_run, new_run_folder
 from replayer.plan import Plan, load_plan, make_plan
 from replayer.plan_values import assign
 from replayer.progress import plan_of
-from replayer.report.output import show
 from replayer.traces.library import find
 from replayer.widen import widen
 
@@ -253,6 +252,8 @@ def finish(job: Job, args: argparse.Namespace) -> int:
     """Run the job, print its report, return the exit code."""
     code = follow(job, plain=args.plain or args.json)
     if (job.folder / JOURNAL).exists():
+        from replayer.report.output import show
+
         show(job.folder, as_json=args.json)
         if not args.json:
             print(f"run folder: {job.folder}", file=sys.stderr)
