@@ -208,7 +208,7 @@ async def exchange(
             turn=turn,
             body_bytes=request.content_length,
             wall=time.time(),
-            asked=asked_lengths(context.history.trace.turns[turn]),
+            asked=asked_lengths(context.history.trace.turns[turn], context.fields(turn)),
         )
     )
     reply, watch = await _watched(context, key, turn, request, recorded)

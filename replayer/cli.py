@@ -17,6 +17,7 @@ from replayer.errors import Interrupted, ReplayerError
 COMMANDS: dict[str, str] = {
     "demo": "replay a recorded session on two embedded lanes, with nothing to set up",
     "run": "replay traces against engines, side by side",
+    "plans": "the ready plans: latency, throughput ramp, long context, prefix, structured output, ...",
     "resume": "finish the missing cells of a run",
     "stop": "end a run that goes on in the background",
     "runs": "list the runs",

@@ -27,6 +27,7 @@ from replayer.stats import (
     student_t,
 )
 from replayer.steps import StepFacts
+from replayer.sweep import comparable
 from replayer.view import LaneView, RunView
 
 __all__ = ["ALL", "METRICS", "PRIMARY", "QUANTILES", "compare"]
@@ -68,7 +69,8 @@ def _compare(view: RunView, a: LaneView, b: LaneView, metric: Metric | Quantile)
 
 
 def lane_pairs(lanes: Sequence[LaneView], baseline: str | None = None) -> Iterator[tuple[LaneView, LaneView]]:
-    """A lane's second run is compared with that lane alone: it is there to show how much a lane differs from itself."""
+    """Lanes that were asked for the same work. A lane's second run is compared with that lane alone: it is there to show
+    how much a lane differs from itself."""
     names = [lane.name for lane in lanes]
     if baseline is not None:
         base = lanes[names.index(baseline)]
@@ -76,7 +78,7 @@ def lane_pairs(lanes: Sequence[LaneView], baseline: str | None = None) -> Iterat
         return
     for a, b in combinations(lanes, 2):
         again = any(lane.name.removesuffix(AGAIN) in names and lane.name.endswith(AGAIN) for lane in (a, b))
-        if not again or is_aa(a.name, b.name):
+        if comparable(a, b) and (not again or is_aa(a.name, b.name)):
             yield a, b
 
 

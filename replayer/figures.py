@@ -8,10 +8,12 @@ from itertools import chain
 from typing import Any
 
 from replayer.compare import compare
+from replayer.load_figures import load
 from replayer.prefix_figures import prefix_cache
 from replayer.signals.tool_reliability import fold
 from replayer.stats import quantile, wilson
 from replayer.steps import Attempt, StepFacts, bin_ms
+from replayer.sweep_figures import sweep_figures
 from replayer.telemetry_figures import server_figures, speed_bands
 from replayer.view import LaneView, RunView
 
@@ -20,6 +22,7 @@ QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 def run_figures(view: RunView) -> dict[str, Any]:
     """The document of `report --json`."""
+    lanes, comparisons = [lane_figures(lane) for lane in view.lanes], compare(view)
     return {
         "run": view.run,
         "state": view.state,
@@ -29,9 +32,10 @@ def run_figures(view: RunView) -> dict[str, Any]:
         "stopped_early": view.stopped_early,
         "exit_code": view.exit_code,
         "reasons": list(view.reasons),
-        "lanes": [lane_figures(lane) for lane in view.lanes],
+        "lanes": lanes,
         "warnings": [{"lane": warning.lane, "message": warning.message} for warning in view.warnings],
-        "comparisons": compare(view),
+        "comparisons": comparisons,
+        **sweep_figures(view, lanes, comparisons),
     }
 
 
@@ -63,6 +67,7 @@ def lane_figures(lane: LaneView) -> dict[str, Any]:
         "decode_tok_s": decode_speed(steps),
         "server_decode_tok_s": server_decode_speed(steps),
         "prefill_tok_s": prefill_speed(steps),
+        "load": load(steps, lane.plan.get("in_flight", 1), lane.plan.get("slo")),
         "tokens": counted,
         "acceptance": acceptance(steps, server),
         "bands": fit["bands"] if fit and len(fit["bands"]) > 1 else [],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,10 +26,11 @@ def asked_fields(turn: Turn, known: Container[str] | None) -> dict[str, Any]:
     return {}
 
 
-def asked_lengths(turn: Turn) -> dict[str, int] | None:
+def asked_lengths(turn: Turn, fields: Mapping[str, Any]) -> dict[str, int] | None:
+    """Tokens in and out that a turn of lengths is to have; `fields` are those of its request."""
     if turn.tokens is None:
         return None
-    return {"input": turn.tokens.input_tokens, "output": turn.tokens.output_tokens}
+    return {"input": turn.tokens.input_tokens, "output": int(fields.get("max_tokens") or 0)}
 
 
 def only_lengths(verdict: Verdict) -> Verdict:

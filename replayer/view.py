@@ -52,7 +52,7 @@ class LaneView:
     cells_done: int
     steps_planned: int
     plan: dict[str, Any] = field(default_factory=dict)
-    """The lane as the plan has it."""
+    """The lane as the plan has it, and of the plan what holds for it: cells `in_flight`, `slo`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,8 +194,15 @@ class Fold:
             cells_planned=len(plan.get("traces", ())) * plan.get("repeat", 1),
             steps_planned=sum(self.opening.steps.values()) * plan.get("repeat", 1) if self.opening else 0,
             cells_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
-            plan=next((lane for lane in plan.get("lane", ()) if lane["name"] == name), {}),
+            plan=_lane_plan(name, plan),
         )
+
+
+def _lane_plan(name: str, plan: dict[str, Any]) -> dict[str, Any]:
+    lanes: list[dict[str, Any]] = plan.get("lane", [])
+    lane = next((lane for lane in lanes if lane["name"] == name), {})
+    in_flight = lane.get("concurrency") or plan.get("concurrency", 1)
+    return {**lane, "in_flight": in_flight, "slo": plan.get("slo")}
 
 
 def _lane_names(plan: dict[str, Any], ready: Iterable[str]) -> list[str]:

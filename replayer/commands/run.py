@@ -12,6 +12,7 @@ from replayer.errors import PlanError
 from replayer.front import Job, follow
 from replayer.journal import JOURNAL, find_run, new_run_folder
 from replayer.plan import Plan, load_plan, make_plan
+from replayer.plan_files import find_plan, purpose, shipped
 from replayer.plan_values import assign
 from replayer.progress import plan_of
 from replayer.traces.library import find
@@ -21,17 +22,23 @@ from replayer.widen import widen
 class Command:
     """Replay traces against engines, side by side.
 
-    A plan file, flags, or both (flags win). Examples:
+    A plan file, flags, or both (flags win). Ready plans go by their names: see below. Examples:
 
       replayer run --trace fix-failing-test --engine a=http://127.0.0.1:8000/v1 --engine b=http://127.0.0.1:30000/v1
       replayer run plan.toml --repeat 3 --fail-if "usable_turn_rate < 0.95"
+      replayer run throughput-ramp --engine a=http://127.0.0.1:8000/v1 --set matrix.concurrency=[1,8,64]
 
     Engine SPEC: NAME=URL[,kind=K][,model=M][,api_key_env=VAR][,temperature=0.9][,any sampling field=value],
     NAME=embedded[,...] or NAME=simulated[,fault=...].
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.toml", help="plan file")
+        parser.epilog = "ready plans:\n" + "\n".join(
+            f"  {name:18} {purpose(path)}" for name, path in shipped().items()
+        )
+        parser.add_argument(
+            "plan", nargs="?", type=Path, metavar="PLAN.toml", help="plan file, or the name of a ready plan"
+        )
         parser.add_argument(
             "--trace",
             action="append",
@@ -58,6 +65,8 @@ class Command:
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.plan:
+            args.plan = find_plan(args.plan)
         values = load_plan(args.plan) if args.plan else {}
         origin = str(args.plan) if args.plan else "the command line"
         values = _merged(values, args)

@@ -12,6 +12,7 @@ from replayer.report import plots
 from replayer.report.answers import collapse_examples, step_browser
 from replayer.report.evidence import Evidence
 from replayer.report.markup import Child, Html, el, join, table
+from replayer.report.sections import Section, sections
 from replayer.report.summary import conclude, few_sessions
 from replayer.report.table import notes, table_rows
 from replayer.view import LaneView
@@ -26,6 +27,10 @@ MEASURED = [
     ("TTFT", "our clock, from sending the request to the first delta with text"),
     ("between deltas", "our clock, between deltas with text; with speculation one delta holds several tokens"),
     ("decode speed", "tokens after the first delta over the time from it to the end of the stream, each reply apart"),
+    ("TPOT", "time per output token after the first: (whole time - TTFT) / (tokens - 1), each reply apart"),
+    ("output tok/s of a lane, requests/s", "over the time in which at least one of its requests was in flight"),
+    ("goodput", "requests per second that kept every limit of the plan's slo (DistServe, OSDI 2024)"),
+    ("saturation", "lowest level within 5 % of the ramp's best throughput; knee: X_max / X_1 (asymptotic bounds)"),
     ("prefill speed", "prompt tokens not taken from the cache over TTFT"),
     ("draft acceptance", "the engine's counts per request where it gives them, else its metrics over the run"),
     ("speed bands", "one-dimensional clustering of speeds, kept where neighbours stand well apart (Ashman's D of 4)"),
@@ -62,6 +67,7 @@ def _body(evidence: Evidence, document: dict[str, Any]) -> list[Child]:
         ),
         *(el("p", note, class_="soft") for note in notes(document)),
         *_comparisons(document["comparisons"]),
+        *(_section(section) for section in sections(document)),
         el("h2", "Turns and faults"),
         plots.grid([plots.usable_turns(document["lanes"]), plots.faults(document["lanes"])]),
         *_plots("Prefix cache", plots.prefix_curves(evidence.view)),
@@ -77,6 +83,15 @@ def _body(evidence: Evidence, document: dict[str, Any]) -> list[Child]:
         el("h2", "How each figure was measured"),
         el("dl", *(el(tag, words) for row in MEASURED for tag, words in zip(("dt", "dd"), row, strict=True))),
     ]
+
+
+def _section(section: Section) -> Html:
+    return join(
+        el("h2", section.title),
+        table(section.head, [list(row) for row in section.rows]),
+        *(el("p", note, class_="soft") for note in section.notes),
+        el("pre", section.code) if section.code else None,
+    )
 
 
 def _plots(heading: str, found: list[Html]) -> list[Html]:

@@ -8,6 +8,7 @@ from typing import Any
 from replayer.display import safe
 from replayer.figures import run_figures
 from replayer.report.evidence import Evidence
+from replayer.report.sections import Section, sections
 from replayer.report.summary import conclude, few_sessions
 from replayer.report.table import notes, table_rows, title
 
@@ -26,9 +27,21 @@ def markdown_report(evidence: Evidence) -> str:
     if few_sessions(document):
         lines.append("- Fewer than six sessions: differences hold for these sessions only.")
     lines += ["", *_table(["", *(lane["lane"] for lane in document["lanes"])], table_rows(document["lanes"]))]
+    for section in sections(document):
+        lines += _section(section)
     lines += ["", *(f"> {words(note)}" for note in notes(document))]
     lines += _comparisons(document["comparisons"])
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _section(section: Section) -> list[str]:
+    """A table, the sentences under it, and text to copy as a code block."""
+    rows = [(words(row[0]), row[1:]) for row in section.rows]
+    lines = ["", f"#### {words(section.title)}", "", *_table(section.head, rows), ""]
+    lines += [f"{words(note)}  " for note in section.notes]
+    return lines + (
+        [""] + [f"    {safe(line)}" for line in section.code.splitlines()] if section.code else []
+    )
 
 
 def words(text: str) -> str:

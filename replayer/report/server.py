@@ -62,7 +62,7 @@ def server_notes(lanes: list[Figures]) -> list[str]:
                 f"{name}: {server['missing']} metrics readings failed ({safe(', '.join(server['why']))})"
             )
         foreign = server["foreign_tokens"]["generated"]
-        if foreign:
+        if foreign and foreign > 0:
             notes.append(
                 f"{name}: the server generated {foreign:,.0f} tokens that this run did not ask for: shared engine?"
             )

@@ -9,24 +9,56 @@ from rich.table import Table
 from rich.text import Text
 
 from replayer.display import safe
+from replayer.report.sections import Section, sections
 from replayer.report.server import server_notes, server_rows
 
 Figures = dict[str, Any]
 DASH = "–"
+_LANE_WIDTH = 20
+"""Columns that a lane needs to be read."""
 
 
 def print_report(document: Figures, console: Console) -> None:
     """Print the document of `run_figures`."""
-    lanes = document["lanes"]
+    for lanes in _shares(document["lanes"], console.width):
+        console.print(_side_by_side(document, lanes))
+    for section in sections(document):
+        print_section(section, console)
+    for line in notes(document):
+        console.print(Text(line))
+
+
+def _shares(lanes: list[Figures], width: int) -> list[list[Figures]]:
+    """The lanes in as many tables as the width asks for."""
+    beside = max(2, (width - 28) // _LANE_WIDTH)
+    return [lanes[start : start + beside] for start in range(0, len(lanes), beside)] or [[]]
+
+
+def _side_by_side(document: Figures, lanes: list[Figures]) -> Table:
     table = Table(title=title(document), title_justify="left", title_style="bold", pad_edge=False)
     table.add_column("", style="dim", no_wrap=True)
     for lane in lanes:
-        table.add_column(Text(safe(lane["lane"])), justify="right")
+        table.add_column(Text(safe(lane["lane"])), justify="right", overflow="fold")
     for label, cells in table_rows(lanes):
         table.add_row(label, *map(Text, cells))
+    return table
+
+
+def print_section(section: Section, console: Console) -> None:
+    table = Table(title=safe(section.title), title_justify="left", title_style="bold", pad_edge=False)
+    for number, column in enumerate(section.head):
+        first = number == 0
+        table.add_column(
+            Text(safe(column)), justify="left" if first else "right", overflow="fold", no_wrap=first
+        )
+    for row in section.rows:
+        table.add_row(*(Text(safe(cell)) for cell in row))
     console.print(table)
-    for line in notes(document):
-        console.print(Text(line))
+    for note in section.notes:
+        console.print(Text(safe(note), "dim"))
+    if section.code:
+        console.print(Text("the settings to copy:"))
+        print("\n".join(safe(line) for line in section.code.splitlines()), file=console.file)
 
 
 def title(document: Figures) -> str:
