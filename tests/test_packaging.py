@@ -17,6 +17,7 @@ NEEDED = [
     "replayer/traces/recorded/fix-failing-test/trace.jsonl",
     "replayer/traces/recorded/fix-failing-test/workspace.tar",
     "replayer/tools/toolsets/zed.json",
+    "replayer/plans/throughput-ramp.toml",
     "replayer/tui/app.py",
     "replayer/engines/embedded_template.jinja",
     "replayer/py.typed",

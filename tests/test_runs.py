@@ -31,7 +31,19 @@ def report(*arguments: str | Path) -> dict[str, Any]:
     return document
 
 
-CLOCK = ("run", "kv", "bands", "band_fit", "speed", "gpu", "telemetry", "energy", "server", "stamped_by")
+CLOCK = (
+    "run",
+    "load",
+    "kv",
+    "bands",
+    "band_fit",
+    "speed",
+    "gpu",
+    "telemetry",
+    "energy",
+    "server",
+    "stamped_by",
+)
 
 
 def without_clock(value: Any) -> Any:
