@@ -16,6 +16,7 @@ from replayer.tools import against_recording, differential
 from replayer.tools.engine_fault import engine_fault
 from replayer.tools.leak import Leak
 from replayer.tools.markup import end_tag_in, ends_in_calls, find_leaks, strip_control
+from replayer.tools.parallel import mixed_up
 from replayer.tools.prose import split_thinking
 from replayer.tools.protocol import id_faults, note_faults
 from replayer.tools.schema_check import CallCheck, Validator, pointer
@@ -212,9 +213,14 @@ def _call_is_cut(case: _Case, index: int) -> bool:
 
 
 def _calls(case: _Case, evidence: differential.Evidence) -> Iterator[Fault]:
+    mixed = not case.cut and mixed_up(case.reply.tool_calls, case.checks, case.validator)
     for index, (call, check) in enumerate(zip(case.reply.tool_calls, case.checks, strict=True)):
         if not call.name:
             yield Fault("protocol", "engine", "a call without a name", True, index)
+        if mixed and check.defect:
+            told = "arguments of parallel calls came under each other's index: joined, they are sound"
+            yield Fault("bad_call_index", "parser", told, True, index)
+            continue
         for fault in check.faults:
             explained = fault.klass in ("arguments_not_json", "missing_parameter", "protocol")
             if not (explained and _call_is_cut(case, index)):

@@ -76,6 +76,10 @@ async def test_claude_code_searches(box):
     assert await say("Glob", pattern="**/*.py") == "/workspace/src/a.py"
     assert await say("Glob", pattern="*.rs") == "No files found"
     assert await say("Grep", pattern="return") == "Found 1 file\nsrc/a.py"
+    assert await say("Grep", pattern="a", type="txt") == "Found 1 file\nsrc/b.txt"
+    assert await say("Grep", pattern="alpha.beta", multiline=True) == "No files found"
+    assert await say("Grep", pattern="alpha\\sbeta") == "No files found"
+    assert await say("Grep", pattern="alpha\\sbeta", multiline=True) == "Found 1 file\nsrc/b.txt"
     assert await say("Grep", pattern="RETURN", **{"-i": True}) == "Found 1 file\nsrc/a.py"
     assert await say("Grep", pattern="return", output_mode="content") == (
         "src/a.py:5:    return 1\nsrc/a.py:9:    return 2"

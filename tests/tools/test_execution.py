@@ -178,6 +178,32 @@ async def test_diagnostics_know_python_syntax(zed):
     await zed("write_file", path="app/util.py", content="def add(a, b:\n    return 1\n")
     assert (await zed("diagnostics")).output == "app/util.py: 1 error(s), 0 warning(s)"
     assert (await zed("diagnostics", path="app/util.py")).output.startswith("error at line 1: ")
+    assert (await zed("diagnostics", path="README.md")).kind == "not_executable_here"
+
+
+@pytest.mark.parametrize(
+    ("regex", "rows"),
+    [
+        (r"alpha\s+beta", [0]),  # a line at a time, as long as the pattern itself holds no line break
+        (r"alpha\nbeta", [1, 2]),
+        ("(?<greek>gamma)$", [3]),
+        (r"^[[:upper:]A-Z]\w+\z", []),
+        (r"^\p{Lu}\p{Ll}+\z", [4]),
+        (r"x(?i)YZ|\x{3b1}", [5, 6]),
+        (r"func main\(\) {", [7]),
+        (r"\<beta\>", [0, 2]),
+    ],
+)
+async def test_grep_reads_patterns_as_rust_does(zed, regex, rows):
+    await zed.box.write_file(
+        "t.txt", "alpha beta\nalpha\nbeta\ngamma\nÄrger\nxyz\nα\nfunc main() {\n".encode()
+    )
+    found, _ = await zed.box.grep(
+        "t.txt", seconds=60, regex=regex, globs=[], limit=99, case_sensitive=True, before=0, after=0, skip=0
+    )
+    assert [row for _, blocks in found for _, _, hits in blocks for row in hits] == rows
+    wrong = await zed("grep", regex="(unclosed", include_pattern="t.txt")
+    assert wrong.kind == "tool_error"
 
 
 async def test_what_a_sandbox_cannot_do_is_counted_not_faked(zed):

@@ -19,6 +19,16 @@ from replayer.tools.sandbox.types import FileError
 
 READ_LINES, LINE_CHARS, OUTPUT_CHARS, GLOB_PAGE = 2000, 2000, 30_000, 100
 MANY = 100_000
+TYPES = {
+    "c": "*.[ch]", "cpp": "*.{cpp,cc,cxx,hpp,hh,hxx,h,inl}", "css": "*.{css,scss}", "go": "*.go",
+    "html": "*.{htm,html,ejs}", "java": "*.{java,jsp,jspx,properties}", "js": "*.{js,jsx,mjs,cjs,vue}",
+    "json": "*.json", "kotlin": "*.{kt,kts}", "md": "*.{md,markdown,mdown,mdwn,mdx,mkd,mkdn}",
+    "php": "*.{php,php3,php4,php5,php7,php8,phtml}", "py": "*.{py,pyi}", "ruby": "*.{rb,rbw,gemspec,rake}",
+    "rust": "*.rs", "sh": "*.{sh,bash,zsh,ksh,csh,tcsh}", "swift": "*.swift", "toml": "*.toml",
+    "ts": "*.{ts,tsx,mts,cts}", "txt": "*.txt", "xml": "*.{xml,xsd,xsl,xslt,dtd,rng,sch,xhtml}",
+    "yaml": "*.{yml,yaml}",
+}  # fmt: skip
+"""ripgrep's file types, those that agents ask for."""
 
 
 class ClaudeCode(Client):
@@ -77,8 +87,9 @@ class ClaudeCode(Client):
             before = after = 0
         ignoring = given.flag("ignore_case")
         found, _ = await self.search(
-            box, given, limit=MANY, case_sensitive=not ignoring, before=before, after=after
-        )
+            box, given, limit=MANY, case_sensitive=not ignoring, before=before, after=after,
+            multiline=given.flag("multiline"), types=file_types(given.text("type", "")),
+        )  # fmt: skip
         paths = [box.relative(path) for path, _ in found]
         if not paths:
             return "No matches found" if mode == "content" else "No files found"
@@ -133,6 +144,12 @@ def exchanged(text: str, old: str, new: str, everywhere: bool) -> str:
             f"occurrences, set replace_all to true. To replace only one, give more context.\nString: {old}"
         )
     return text.replace(old, new)
+
+
+def file_types(name: str) -> list[str]:
+    if name and name not in TYPES:
+        raise ToolFailed(f"ripgrep error: unrecognized file type: {name}")
+    return [TYPES[name]] if name else []
 
 
 def content_lines(found: list[Matches], box: Box, single: bool, context: bool) -> list[str]:

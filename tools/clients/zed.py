@@ -7,6 +7,7 @@ from replayer.tools.clients.base import (
     Client,
     Given,
     ToolFailed,
+    ToolOutcome,
     edits,
     find_lines,
     line_range,
@@ -149,12 +150,16 @@ class Zed(Client):
             text += f"\nShowing results {skip + 1}-{skip + len(page)} (provide 'offset' parameter for more results):"
         return "\n".join([text, *page])
 
-    async def diagnostics(self, box: Box, given: Given) -> str:
+    async def diagnostics(self, box: Box, given: Given) -> str | ToolOutcome:
         """Python syntax only: there is no language server in the sandbox."""
         path = given.text("path", "")
         where = resolve(box, path) if path else box.sandbox.root
         if path and await box.sandbox.kind(where) is None:
             raise ToolFailed(f"Could not find path {path} in project")
+        if path and not path.endswith((".py", ".pyi")):
+            return ToolOutcome(
+                "not_executable_here", f"no language server looks at {path} in the sandbox", True
+            )
         found = await box.sandbox.check_syntax(where, seconds=self.search_seconds)
         if not path:
             lines = [f"{box.relative(file)}: 1 error(s), 0 warning(s)" for file, _, _ in found]

@@ -11,6 +11,8 @@ Head = dict[str, Any]
 Span = tuple[int, int]
 BINARY_PROBE = 8192
 LINE_CHARS = 4000
+RUST_ONLY = re.compile(r"\(\?|\[[^\]]*[\[&~|]|\\[pPxuUzZhHb<>]")
+"""What Rust's patterns, which the clients search with, may have otherwise than Python's."""
 SKIPPED = frozenset({".git", ".svn", ".hg", ".jj", "CVS", "__pycache__", "node_modules"})
 """Folders that the search tools of coding clients leave out."""
 
@@ -20,15 +22,16 @@ def grep(head: Head) -> Head:
 
     `skip` and `limit` count as Zed's pages do: skipped are matches, limited are blocks.
     """
-    pattern = re.compile(head["regex"], re.MULTILINE | (0 if head["case_sensitive"] else re.IGNORECASE))
-    globs = [glob_pattern(glob) for glob in head["globs"]]
+    pattern = compiled(head["regex"], re.MULTILINE | (0 if head["case_sensitive"] else re.IGNORECASE))
+    by_line = "\n" not in head["regex"] and "\\n" not in head["regex"] and not head.get("multiline")
+    globs, types = ([glob_pattern(glob) for glob in head.get(key, [])] for key in ("globs", "types"))
     found: list[Any] = []
     skip, left = head["skip"], head["limit"]
     for path in walk(head["path"]):
-        if globs and not any(matches(glob, path, head) for glob in globs):
+        if any(some and not any(matches(glob, path, head) for glob in some) for some in (globs, types)):
             continue
         text = text_of(path)
-        spans = match_spans(pattern, text) if text else []
+        spans = match_spans(pattern, text, by_line) if text else []
         if not text or len(spans) <= skip:
             skip -= len(spans)
             continue
@@ -44,14 +47,25 @@ def grep(head: Head) -> Head:
     return {"files": found, "more": False}
 
 
+def compiled(regex: str, flags: int) -> re.Pattern[str]:
+    """Raises re.error."""
+    if RUST_ONLY.search(regex):
+        from replayer.tools.sandbox.guest.rust_regex import python_pattern  # few searches need it
+
+        regex = python_pattern(regex)
+    return re.compile(regex, flags)
+
+
 def described(lines: list[str], block: Span, hits: set[int]) -> list[Any]:
     first, last = block
     shown = [line[:LINE_CHARS] for line in lines[first : last + 1]]
     return [first, shown, [row for row in range(first, last + 1) if row in hits]]
 
 
-def match_spans(pattern: re.Pattern[str], text: str) -> list[Span]:
+def match_spans(pattern: re.Pattern[str], text: str, by_line: bool) -> list[Span]:
     """First and last row of every match; several in the same rows count once."""
+    if by_line:
+        return [(row, row) for row, line in enumerate(text.split("\n")) if pattern.search(line)]
     spans: list[Span] = []
     row = position = 0
     for match in pattern.finditer(text):

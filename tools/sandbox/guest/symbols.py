@@ -60,7 +60,7 @@ def check_syntax(head: Head) -> Head:
 
     faults = []
     for path in walk(head["path"]):
-        text = text_of(path) if path.endswith(".py") else None
+        text = text_of(path) if path.endswith((".py", ".pyi")) else None
         if text is None:
             continue
         try:
