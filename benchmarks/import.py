@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,15 @@ def chat_log() -> Iterator[dict[str, Any]]:
 
 
 def mooncake() -> Iterator[dict[str, Any]]:
+    """Conversations of six requests that share their first ten blocks; an id stands for all blocks up to it."""
+    fresh = count(10)
     for number in range(10**9):
-        hashes = list(range(number * 7, number * 7 + 60))
-        yield {"timestamp": number, "input_length": 60 * 512, "output_length": 20, "hash_ids": hashes}
+        hashes = list(range(10))
+        for turn in range(6):
+            hashes = [*hashes, *islice(fresh, 14)]
+            at = 1000 * (number + turn)
+            length = len(hashes) * 512
+            yield {"timestamp": at, "input_length": length, "output_length": 20, "hash_ids": hashes}
 
 
 FORMATS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {

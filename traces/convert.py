@@ -6,6 +6,7 @@ import gc
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,7 +40,8 @@ def convert(
     probe = Probe(path)
     try:
         importer = find_importer(probe, format_name)
-        chosen = [session for session in _sessions(importer, probe) if _picked(session, pick)]
+        with _no_collection():
+            chosen = [session for session in _sessions(importer, probe) if _picked(session, pick)]
         if not chosen:
             raise TraceError(_nothing(path, pick))
         digest = _digest(probe)
@@ -122,16 +124,11 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
         raise TraceError(f"{target.parent}: cannot be written ({error.strerror or error})") from None
     with TraceWriter(target, header) as writer:
         builder = Builder(writer)
-        # An importer makes many lasting objects and no cycles: collecting them cost 8 % of a Claude Code import.
-        collecting = gc.isenabled()
-        gc.disable()
         try:
-            session.write(builder)
+            with _no_collection():
+                session.write(builder)
         except _ODD_FORM as error:
             raise _broken(importer, probe, error) from error
-        finally:
-            if collecting:
-                gc.enable()
         warnings = _warnings(importer, probe, builder)
         if warnings and importer.format != "replayer":
             writer.header = replace(writer.header, meta={**writer.header.meta, "warnings": warnings})
@@ -139,6 +136,18 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
         with Trace.open(target) as trace:
             return summarise(trace, str(probe.path), tuple(warnings))
     return summary_of(writer.header, target, builder.tally, str(probe.path), tuple(warnings))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """An importer makes many lasting objects and no cycles: collecting them cost 8 % of a Claude Code import."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _warnings(importer: Importer, probe: Probe, builder: Builder) -> list[str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from operator import attrgetter
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
@@ -70,16 +69,38 @@ def item_body(item: Item) -> tuple[str, bytes]:
 
 def encode_item(number: int, kind: str, body: bytes, digest: str) -> bytes:
     """The line of an item from its parts (see `item_body`, `body_hash`)."""
-    rest = b"," + body[1:] if len(body) > 2 else b"}"
-    head = f'{{"type":"item","id":{number},"kind":"{kind}","hash":"{digest}"'
-    return head.encode() + rest + b"\n"
+    head = f'{{"type":"item","id":{number},"kind":"{kind}","hash":"{digest}"'.encode()
+    return b"%b,%b\n" % (head, body[1:]) if len(body) > 2 else head + b"}\n"
+
+
+def encode_token_turn(
+    number: int, thread: str, at: float | None, tokens: tuple[int, int, int], hashes: Sequence[int]
+) -> bytes:
+    """The line of a turn that has lengths (input, output, block size) only; such traces hold them by the million."""
+    sent, answered, block = tokens
+    times = b'"times":{"started":%b},' % orjson.dumps(at) if at is not None else b""
+    return (
+        b'{"type":"turn","id":%d,"context":{"append":[]},"produced":[],"thread":%b,"params":{},'
+        b'"usage":{"prompt_tokens":%d,"completion_tokens":%d},%b"tokens":{"input_tokens":%d,"output_tokens":%d,'
+        b'"block_size":%d%b}}\n'
+    ) % (
+        number,
+        orjson.dumps(thread),
+        sent,
+        answered,
+        times,
+        sent,
+        answered,
+        block,
+        b',"block_hashes":' + orjson.dumps(hashes) if hashes else b"",
+    )
 
 
 def body_hash(kind: str, body: bytes) -> str:
     """Hex digest (128 bits) of kind and body: equal items have equal hashes."""
-    digest = hashlib.blake2b(memoryview(body)[:-1], digest_size=16)
-    digest.update(b'%s"kind":"%s"}' % (b"," if len(body) > 2 else b"", kind.encode()))
-    return digest.hexdigest()
+    comma = b"," if len(body) > 2 else b""
+    whole = b'%b%b"kind":"%b"}' % (body[:-1], comma, kind.encode())
+    return hashlib.blake2b(whole, digest_size=16).hexdigest()
 
 
 def decode(line: bytes | memoryview) -> Record:
@@ -124,9 +145,9 @@ def loads(line: bytes | memoryview) -> Any:
 
 
 def dumps(value: Any) -> bytes:
-    """Compact JSON. Raises RecordError."""
+    """Compact JSON; records within the value as `_plain` gives them. Raises RecordError."""
     try:
-        return orjson.dumps(value)
+        return orjson.dumps(value, _plain, orjson.OPT_PASSTHROUGH_DATACLASS)
     except TypeError as error:
         raise RecordError(f"a value has no JSON form ({error})") from None
 
@@ -152,56 +173,32 @@ def _with_parsed(call: ToolCallItem) -> ToolCallItem:
     return call
 
 
-class _Layout(NamedTuple):
-    """Fields of a record class: names, one getter for all their values, and defaults."""
-
-    names: tuple[str, ...]
-    values: Callable[[Any], tuple[Any, ...]]
-    defaults: tuple[Any, ...]
-
-
 _ALWAYS = frozenset({"kind", "schema"})
-_LAYOUTS: dict[type[Any], _Layout] = {}
-
-
-def _layout(klass: type[Any]) -> _Layout:
-    chosen = [f for f in fields(klass) if f.name not in _DERIVED]
-    names = tuple(f.name for f in chosen)
-    values = attrgetter(*names) if len(names) > 1 else (lambda record: (getattr(record, names[0]),))
-    _LAYOUTS[klass] = _Layout(
-        names, values, tuple(_NEVER if f.name in _ALWAYS else f.default for f in chosen)
-    )
-    return _LAYOUTS[klass]
-
-
-_NEVER = object()
-"""A default that no value has: the field is always written."""
+_PLAIN: dict[type[Any], Callable[[Any], dict[str, Any]]] = {}
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    """Fields that differ from their default, nested records included; field order is kept."""
+    """Fields that differ from their default; field order is kept."""
     klass = type(record)
-    layout = _LAYOUTS.get(klass) or _layout(klass)
-    result = {}
-    for name, value, default in zip(layout.names, layout.values(record), layout.defaults, strict=True):
-        if value is default:
-            continue
-        kind = type(value)
-        if kind is type(default) and value == default:
-            continue
-        result[name] = value if kind in _SIMPLE else _value(value)
-    return result
+    known = _PLAIN.get(klass)
+    if known is None:
+        known = _PLAIN[klass] = _compiled(klass)
+    return known(record)
 
 
-def _value(value: Any) -> Any:
-    if isinstance(value, tuple):
-        nested = value and type(value[0]).__module__ == _SCHEMA_MODULE
-        return [_plain(part) for part in value] if nested else list(value)
-    return _plain(value) if type(value).__module__ == _SCHEMA_MODULE else value
-
-
-_SIMPLE = frozenset({str, int, float, bool, dict})
-_SCHEMA_MODULE = Item.__module__
+def _compiled(klass: type[Any]) -> Callable[[Any], dict[str, Any]]:
+    """`_plain` of one class, as straight code like the methods of a dataclass: a third of the time of a loop."""
+    chosen = [f for f in fields(klass) if f.name not in _DERIVED]
+    names: dict[str, Any] = {
+        f"default_{f.name}": object() if f.name in _ALWAYS else f.default for f in chosen
+    }
+    code = ["def plain(record):", " result = {}"]
+    for f in chosen:
+        code.append(f" value = record.{f.name}")
+        code.append(f" if value is not default_{f.name} and value != default_{f.name}:")
+        code.append(f"  result[{f.name!r}] = value")
+    exec("\n".join([*code, " return result"]), names)
+    return names["plain"]  # type: ignore[no-any-return]
 
 
 def _reason(error: ValidationError) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 
-from replayer.traces.schema import AnyItem, Thread, TokenShape, ToolCallItem, ToolResultItem, Usage
+from replayer.traces.schema import AnyItem, Content, Thread, TokenShape, ToolCallItem, ToolResultItem, Usage
 
 CHARS_PER_TOKEN = 4
 """Rule of thumb for English and code; an estimate, and called one wherever it is shown."""
@@ -27,14 +27,28 @@ class Tally:
 
     def item(self, number: int, item: AnyItem) -> None:
         """A number that was counted before is passed over."""
-        if number < len(self._sizes):
-            return
-        self._sizes.append(text_size(item))
         if isinstance(item, ToolCallItem):
-            self._calls[number] = item.call_id
+            self.call(number, item.call_id, text_size(item))
         elif isinstance(item, ToolResultItem):
-            self._answered.add(item.call_id)
-            if item.is_error:
+            self.result(number, item.call_id, text_size(item), item.is_error)
+        else:
+            self.text(number, text_size(item))
+
+    def text(self, number: int, size: int) -> None:
+        """An item that is neither call nor result, by its size in characters."""
+        if number == len(self._sizes):
+            self._sizes.append(size)
+
+    def call(self, number: int, call_id: str, size: int) -> None:
+        if number == len(self._sizes):
+            self._sizes.append(size)
+            self._calls[number] = call_id
+
+    def result(self, number: int, call_id: str, size: int, is_error: bool) -> None:
+        if number == len(self._sizes):
+            self._sizes.append(size)
+            self._answered.add(call_id)
+            if is_error:
                 self._failed.add(number)
 
     def thread(self, thread: Thread) -> None:
@@ -51,7 +65,8 @@ class Tally:
     ) -> None:
         self.turns += 1
         self._threads.add(thread)
-        self.tool_calls += sum(number in self._calls for number in produced)
+        for number in produced:
+            self.tool_calls += number in self._calls
         if self._failed and context:
             self._count_failed(thread, context)
         if tokens is not None:
@@ -61,6 +76,13 @@ class Tally:
         else:
             prompt = sum(map(self._sizes.__getitem__, context)) // CHARS_PER_TOKEN
         self.largest_prompt = max(self.largest_prompt, prompt)
+
+    def token_turn(self, thread: str, input_tokens: int) -> None:
+        """A turn without items."""
+        self.turns += 1
+        self._threads.add(thread)
+        if input_tokens > self.largest_prompt:
+            self.largest_prompt = input_tokens
 
     @property
     def threads(self) -> int:
@@ -90,7 +112,11 @@ def text_size(item: AnyItem) -> int:
     """Characters that an item puts into a prompt."""
     if isinstance(item, ToolCallItem):
         return len(item.name) + len(item.arguments)
-    content = getattr(item, "text", None) or getattr(item, "content", None) or ""
+    return content_size(getattr(item, "text", None) or getattr(item, "content", None) or "")
+
+
+def content_size(content: Content) -> int:
+    """Characters of a text or of the text parts of a content list."""
     if isinstance(content, str):
         return len(content)
     return sum(len(str(part.get("text", ""))) for part in content)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from replayer.errors import TraceError
-from replayer.traces.records import End, body_hash, encode, encode_item, item_body
+from replayer.traces.records import End, body_hash, dumps, encode, encode_item, encode_token_turn, item_body
 from replayer.traces.schema import (
     AnyItem,
     Body,
@@ -65,7 +65,13 @@ class TraceWriter:
 
     def add_item(self, item: AnyItem) -> int:
         """Stores an item unless an equal one is there; returns its id. The id that `item` carries is ignored."""
-        kind, body = item_body(item)
+        return self._add(*item_body(item))
+
+    def add_fields(self, kind: str, fields: Mapping[str, Any]) -> int:
+        """`add_item` for an item that was never built: its fields as its line holds them, defaults left out."""
+        return self._add(kind, dumps(fields))
+
+    def _add(self, kind: str, body: bytes) -> int:
         digest = body_hash(kind, body)
         known = self._items.get(digest)
         if known is not None:
@@ -129,6 +135,14 @@ class TraceWriter:
         self._next_turn += 1
         return turn.id
 
+    def add_token_turn(
+        self, thread: str, at: float | None, tokens: tuple[int, int, int], hashes: Sequence[int]
+    ) -> int:
+        """Appends a turn of lengths (input, output, block size) and block hashes, sent at `at`; returns its id."""
+        self._put(encode_token_turn(self._next_turn, thread, at, tokens, hashes))
+        self._next_turn += 1
+        return self._next_turn - 1
+
     def add_tool_run(self, run: ToolRun) -> None:
         self._put(encode(run))
 
@@ -168,7 +182,8 @@ class TraceWriter:
         base = turn.context.base
         if base is not None and not 0 <= base < turn.id:
             raise TraceError(f"{self.path}: turn {turn.id} builds on turn {base}, which does not precede it")
-        if any(not 0 <= item < self._next_item for item in (*turn.context.append, *turn.produced)):
+        items = turn.context.append + turn.produced
+        if items and not (min(items) >= 0 and max(items) < self._next_item):
             raise TraceError(f"{self.path}: turn {turn.id} names an item that is not in the trace")
 
     def _put(self, line: bytes) -> None:

@@ -10,24 +10,17 @@ from typing import Any
 from replayer.traces.importers.values import as_text, compact
 from replayer.traces.schema import (
     AnyItem,
-    AssistantItem,
-    CompactionItem,
     Content,
     Context,
     Header,
-    OpaqueItem,
     Provenance,
-    ReasoningItem,
-    SystemItem,
     Thread,
     ToolCallItem,
-    ToolResultItem,
     ToolRun,
     ToolSchema,
     ToolSet,
-    UserItem,
 )
-from replayer.traces.tally import Tally
+from replayer.traces.tally import Tally, content_size
 from replayer.traces.writer import TraceWriter
 
 SPAWNING = frozenset({"spawn_agent", "subagent", "Task", "Agent", "task", "agent"})
@@ -64,7 +57,9 @@ class Builder:
         self.describe(source=replace(self.header.source, **fields))
 
     def fidelity(self, **aspects: Provenance) -> None:
-        self.describe(fidelity=replace(self.header.fidelity, **aspects))
+        now = self.header.fidelity
+        if any(getattr(now, aspect) != known for aspect, known in aspects.items()):
+            self.describe(fidelity=replace(now, **aspects))
 
     def remember(self, **facts: Any) -> None:
         """Adds to the header's `meta` what is known, leaving out None."""
@@ -80,28 +75,42 @@ class Builder:
         self.tally.item(number, item)
         return number
 
+    def _text(self, kind: str, text: str) -> int:
+        return self._sized(kind, len(text), {"text": text})
+
+    def _sized(self, kind: str, size: int, fields: dict[str, Any]) -> int:
+        """`add` without building the item first: its fields as its line holds them (most of an import's time)."""
+        number = self.writer.add_fields(kind, fields)
+        self.tally.text(number, size)
+        return number
+
     def system(self, text: str) -> int:
-        return self.add(SystemItem(id=0, text=text))
+        return self._text("system", text)
 
     def user(self, content: Content) -> int:
-        return self.add(UserItem(id=0, content=content))
+        return self._sized("user", content_size(content), {"content": content})
 
     def assistant(self, text: str) -> int:
-        return self.add(AssistantItem(id=0, text=text))
+        return self._text("assistant", text)
 
     def reasoning(self, text: str, opaque: Any = None) -> int:
-        return self.add(ReasoningItem(id=0, text=text, opaque=opaque))
+        fields = {"text": text} if opaque is None else {"text": text, "opaque": opaque}
+        return self._sized("reasoning", len(text), fields)
 
     def compaction(self, text: str) -> int:
-        return self.add(CompactionItem(id=0, text=text))
+        return self._text("compaction", text)
 
     def opaque(self, record: Any) -> int:
-        return self.add(OpaqueItem(id=0, record=record))
+        return self._sized("opaque", 0, {"record": record})
 
     def call(self, call_id: str, name: str, arguments: Any, *, freeform: bool = False) -> int:
         """`arguments` as text is kept exactly; any other value is written as compact JSON."""
         text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
-        number = self.add(ToolCallItem(id=0, call_id=call_id, name=name, arguments=text, freeform=freeform))
+        fields: dict[str, Any] = {"call_id": call_id, "name": name, "arguments": text}
+        if freeform:
+            fields["freeform"] = True
+        number = self.writer.add_fields("tool_call", fields)
+        self.tally.call(number, call_id, len(name) + len(text))
         self._names[call_id] = name
         self._calls[call_id] = number
         self._call_items.add(number)
@@ -120,7 +129,14 @@ class Builder:
         name = name or self._names.get(call_id)
         if name in SPAWNING and call_id in self._calls:
             self._spawned.append((self._calls[call_id], as_text(value)))
-        return self.add(ToolResultItem(id=0, call_id=call_id, content=value, name=name, is_error=is_error))
+        fields: dict[str, Any] = {"call_id": call_id, "content": value}
+        if name is not None:
+            fields["name"] = name
+        if is_error:
+            fields["is_error"] = True
+        number = self.writer.add_fields("tool_result", fields)
+        self.tally.result(number, call_id, content_size(value), is_error)
+        return number
 
     def call_item(self, call_id: str) -> int | None:
         """The item of a call by the id that the client gave it."""
@@ -162,6 +178,13 @@ class Builder:
         self._last[thread] = (number, list(context), list(produced))
         self.tally.turn(thread, context, produced, facts.get("usage"), facts.get("tokens"))
         return number
+
+    def token_turn(
+        self, thread: str, at: float | None, tokens: tuple[int, int, int], hashes: Sequence[int]
+    ) -> int:
+        """One LLM call of which only lengths (input, output, block size) and block hashes are known."""
+        self.tally.token_turn(thread, tokens[0])
+        return self.writer.add_token_turn(thread, at, tokens, hashes)
 
     def chat_turn(
         self, messages: Sequence[Sent], produced: Sequence[int], *, thread: str = "main", **facts: Any

@@ -93,7 +93,7 @@ def is_request(request: dict[str, Any]) -> bool:
     return (
         isinstance(messages, list)
         and bool(messages)
-        and all(isinstance(m, dict) and as_str(m.get("role")) in _ROLES for m in messages)
+        and all(type(m) is dict and type(role := m.get("role")) is str and role in _ROLES for m in messages)
     )
 
 

@@ -24,6 +24,7 @@ from replayer.traces.schema import Fidelity, Thread, Times
 _SCREEN_ONLY = frozenset(
     {"progress", "file-history-snapshot", "queue-operation", "summary", "last-prompt", "pr-link"}
 )
+_KEPT_OF_A_REPLY = ("model", "usage", "stop_reason")
 _SYSTEM_PROMPT = (
     "Claude Code records neither system prompt nor tool definitions; `--profile claude-code` fills both"
 )
@@ -124,7 +125,7 @@ class _Reader:
         return session
 
     def _line(self, record: dict[str, Any]) -> None:
-        kind = as_str(record.get("type"))
+        kind = record.get("type")
         thread = _thread_of(record)
         if kind == "assistant" and isinstance(record.get("message"), dict):
             self._assistant(record, thread)
@@ -132,7 +133,7 @@ class _Reader:
             self._user(record, thread)
         elif kind == "system":
             self._system(record, thread)
-        elif kind in _SCREEN_ONLY:
+        elif isinstance(kind, str) and kind in _SCREEN_ONLY:
             self.dropped[kind] = self.dropped.get(kind, 0) + 1
             self._note_title(record)
             self._link(record, thread, _Node(self._parent(record, thread)))
@@ -167,9 +168,7 @@ class _Reader:
 
     def _user(self, record: dict[str, Any], thread: str) -> None:
         content = record["message"].get("content")
-        blocks = as_list(content)
-        results = [block for block in dicts(blocks) if block.get("type") == "tool_result"]
-        rest = [block for block in blocks if as_dict(block).get("type") != "tool_result"]
+        results, rest = _results_apart(content)
         items = [self._result(block, record) for block in results]
         if record.get("isCompactSummary"):
             node = _Node(None, (self.builder.compaction(_plain(content)),))
@@ -234,8 +233,9 @@ class _Reader:
             response.items.append(assistant_block(self.builder, block))
             if block.get("type") == "tool_use":
                 response.calls.append(as_str(block.get("id")))
-        response.message = {**response.message, **{k: v for k, v in message.items() if v is not None}}
-        response.message.pop("content", None)
+        for key in _KEPT_OF_A_REPLY:
+            if (value := message.get(key)) is not None:
+                response.message[key] = value
         response.ended = epoch(record.get("timestamp")) or response.ended
 
     def _context(self, thread: str, leaf: _Node | None) -> list[int]:
@@ -336,6 +336,18 @@ class _Path:
 def _answers(calls: list[str], results: Mapping[str, tuple[int, int]]) -> list[int]:
     found = [results[call] for call in calls if call in results]
     return [item for _, item in sorted(found)]
+
+
+def _results_apart(content: Any) -> tuple[list[dict[str, Any]], list[Any]]:
+    """The tool results among the blocks of a user message, and what else it holds."""
+    results: list[dict[str, Any]] = []
+    rest: list[Any] = []
+    for block in as_list(content):
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            results.append(block)
+        else:
+            rest.append(block)
+    return results, rest
 
 
 def _thread_of(record: dict[str, Any]) -> str:

@@ -288,7 +288,8 @@ class _Reader:
 
 def exit_code(content: Content) -> int | None:
     """The exit status that Codex writes into a result's text, near its beginning."""
-    found = _EXIT.search(_joined(content)[:400])
+    head = _joined(content)[:400]
+    found = _EXIT.search(head) if "xit" in head else None
     return int(found.group(1)) if found else None
 
 

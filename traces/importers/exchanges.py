@@ -6,7 +6,6 @@ begins otherwise opens a new conversation, or a thread of one whose call carries
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,10 +35,10 @@ class Exchange:
     raw: bytes | None = None
     notes: tuple[str, ...] = ()
     thread: str | None = None
+    messages: list[Message] = field(init=False)
 
-    @property
-    def messages(self) -> list[Message]:
-        return dicts(self.request.get("messages"))
+    def __post_init__(self) -> None:
+        self.messages = dicts(self.request.get("messages"))
 
 
 def usage_of(value: Any) -> Usage | None:
@@ -70,10 +69,9 @@ def from_response(exchange: Exchange, response: dict[str, Any]) -> Exchange:
 
 @dataclass(slots=True)
 class _Line:
-    """One thread of a conversation while requests are sorted: what it was sent last, its members, its calls."""
+    """One thread of a conversation while requests are sorted."""
 
     name: str
-    sequence: list[bytes]
     members: list[int] = field(default_factory=list)
     parent_text: str | None = None
 
@@ -93,25 +91,21 @@ class Conversation:
 
 
 class Sorter:
-    """Assigns exchanges, in order, to conversations and threads; keeps digests, not texts."""
+    """Assigns exchanges, in order, to conversations and threads; keeps digests of openings, not texts."""
 
     def __init__(self) -> None:
         self.conversations: list[Conversation] = []
-        self._openings: dict[tuple[str | None, tuple[bytes, ...]], list[tuple[Conversation, _Line]]] = {}
+        self._openings: dict[tuple[str | None, tuple[int, ...]], tuple[Conversation, _Line]] = {}
         self._sessions: dict[str, Conversation] = {}
 
     def add(self, number: int, exchange: Exchange) -> tuple[Conversation, str]:
         """Assigns one exchange; returns its conversation and thread."""
-        digests = [digest(message) for message in exchange.messages]
-        opening = (exchange.session, tuple(digests[: _first_user(exchange.messages) + 1]))
-        known = self._openings.get(opening)
-        if known:
-            conversation, line = max(known, key=lambda pair: _shared(pair[1].sequence, digests))
-        else:
-            conversation, line = self._open(exchange)
-            self._openings[opening] = [(conversation, line)]
+        first = exchange.messages[: _first_user(exchange.messages) + 1]
+        opening = (exchange.session, tuple(map(digest, first)))
+        if opening not in self._openings:
+            self._openings[opening] = self._open(exchange)
+        conversation, line = self._openings[opening]
         line.members.append(number)
-        line.sequence = digests + ([digest(exchange.reply)] if exchange.reply else [])
         conversation.calls += _call_texts(exchange.reply)
         return conversation, line.name
 
@@ -126,7 +120,7 @@ class Sorter:
         name = exchange.thread or ("main" if not parent.lines else f"thread-{len(parent.lines) + 1}")
         if any(line.name == name for line in parent.lines):
             name = f"{name}-{len(parent.lines) + 1}"
-        line = _Line(name, [], parent_text=text if parent.lines else None)
+        line = _Line(name, parent_text=text if parent.lines else None)
         parent.lines.append(line)
         return parent, line
 
@@ -161,8 +155,9 @@ class ExchangeWriter:
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
-        self._known: dict[bytes, tuple[tuple[int, ...], str]] = {}
+        self._known: dict[int, tuple[tuple[int, ...], str]] = {}
         self._texts: list[tuple[str, int]] = []
+        self._tool_sets: dict[bytes, str | None] = {}
 
     def write(self, exchange: Exchange, thread: str = "main", parent_text: str | None = None) -> int:
         builder = self.builder
@@ -187,7 +182,7 @@ class ExchangeWriter:
         )
 
     def _message(self, message: Message) -> tuple[tuple[int, ...], str]:
-        key = digest(message, exact=True)
+        key = digest(message)
         if key not in self._known:
             items, form = split(message)
             self._known[key] = (tuple(self._add(item) for item in items), form)
@@ -209,9 +204,12 @@ class ExchangeWriter:
         offered = exchange.request.get("tools")
         if not _is_held("tools", offered):
             return None
-        schemas = tool_schemas(offered)
-        usual = orjson.dumps([definition(tool) for tool in schemas])
-        return self.builder.tools(schemas, wire=None if usual == orjson.dumps(offered) else offered)
+        written = orjson.dumps(offered)
+        if written not in self._tool_sets:
+            schemas = tool_schemas(offered)
+            usual = orjson.dumps([definition(tool) for tool in schemas])
+            self._tool_sets[written] = self.builder.tools(schemas, wire=None if usual == written else offered)
+        return self._tool_sets[written]
 
     def _body(self, exchange: Exchange) -> Body | None:
         """Order of keys, and the spacing that gives the recorded bytes again."""
@@ -246,13 +244,11 @@ def _is_held(key: str, value: Any) -> bool:
     return key == "messages" or isinstance(value, str)
 
 
-def digest(message: Message | None, exact: bool = False) -> bytes:
-    """16 bytes that stand for a message; unless `exact`, only for what a client repeats of it."""
-    if message is not None and not exact and message.get("role") == "assistant":
-        calls = [as_dict(call.get("function")) for call in dicts(message.get("tool_calls"))]
-        said = [[f.get("name"), f.get("arguments")] for f in calls]
-        message = {"role": "assistant", "content": message.get("content") or None, "calls": said}
-    return hashlib.blake2b(orjson.dumps(message), digest_size=16).digest()
+def digest(message: Message) -> int:
+    """A number that stands for a message, order of keys included, in this process."""
+    if set(map(type, message.values())) == {str}:
+        return hash(tuple(message.items()))
+    return hash(orjson.dumps(message))
 
 
 def _first_user(messages: Sequence[Message]) -> int:
@@ -264,15 +260,6 @@ def _text(messages: Sequence[Message], number: int) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(as_str(part.get("text")) for part in dicts(content))
-
-
-def _shared(first: Sequence[bytes], second: Sequence[bytes]) -> int:
-    length = 0
-    for a, b in zip(first, second, strict=False):
-        if a != b:
-            break
-        length += 1
-    return length
 
 
 def _call_texts(reply: Message | None) -> list[str]:

@@ -21,6 +21,7 @@ Shape = Literal["sqlite", "json", "jsonl", "text", "folder"]
 
 _HEAD_RECORDS = 64
 _MAX_WARNINGS = 5
+_READ_AT_ONCE = 1 << 18
 
 
 class Probe:
@@ -93,17 +94,20 @@ class Probe:
             return
         offset = 0
         for number, line in enumerate(self.file, start=1):
-            if not line.isspace():
-                for _, record in self._line(number, line, quiet=False):
-                    yield offset, record
+            try:
+                yield offset, orjson.loads(line)
+            except orjson.JSONDecodeError:
+                if not line.isspace():
+                    for _, record in self._line(number, line, quiet=False):
+                        yield offset, record
             offset += len(line)
 
     def record_at(self, key: int) -> Any:
         """The record of a key that `located` gave."""
         if self.shape != "jsonl":
             return self._listed()[key]
-        self.file.seek(key)
         assert self._file is not None
+        self._file.seek(key)
         return next(self._line(0, self._file.readline(), quiet=True))[1]
 
     def _listed(self) -> list[Any]:
@@ -221,7 +225,7 @@ def _first_two(records: Iterator[tuple[int, Any]]) -> Iterator[Any]:
 
 
 def _uncompressed(path: Path) -> BinaryIO:
-    file = path.open("rb")
+    file = path.open("rb", buffering=_READ_AT_ONCE)
     magic = file.read(4)
     file.seek(0)
     if magic == b"\x28\xb5\x2f\xfd":

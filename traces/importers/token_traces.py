@@ -8,13 +8,12 @@ times, stop reasons; kinds of inputs and outputs are kept as parameters.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any, ClassVar
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.values import as_dict, as_int, as_list, as_str, dicts, opt_str
+from replayer.traces.importers.values import as_dict, as_int, as_str, dicts, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times, TokenShape, Usage
 
 MOONCAKE_BLOCK = 512
@@ -56,54 +55,61 @@ def _is_kv(record: Any) -> bool:
 
 
 def _hashes(value: Any) -> tuple[int, ...]:
-    return tuple(number for number in as_list(value) if isinstance(number, int))
+    if not isinstance(value, list):
+        return ()
+    try:
+        whole = type(sum(value)) is int
+    except TypeError:
+        whole = False
+    return tuple(value) if whole else tuple(n for n in value if isinstance(n, int))
 
 
 def _write_mooncake(builder: Builder, probe: Probe) -> None:
     builder.warn(_FILLER)
-    ends: dict[int, str] = {}
-    count = bad = 0
+    chains = _Chains()
+    bad = 0
     for _, record in probe.records():
-        fields = as_dict(record)
+        fields = record if type(record) is dict else {}
         length, answer = as_int(fields.get("input_length")), as_int(fields.get("output_length"))
         if length is None or answer is None:
             bad += 1
             continue
         hashes = _hashes(fields.get("hash_ids"))
-        full = max(1, length // MOONCAKE_BLOCK)
-        beginnings = _beginnings(hashes)
-        thread = opt_str(fields.get("session_id")) or _chain(ends, beginnings)
-        if thread is None:
-            count += 1
-            thread = f"chain-{count}"
-        if beginnings:
-            ends[beginnings[min(full, len(beginnings)) - 1]] = thread
+        thread = chains.thread(hashes, length // MOONCAKE_BLOCK, opt_str(fields.get("session_id")))
         at = fields.get("timestamp")
-        builder.turn(
-            (),
-            (),
-            thread=thread,
-            usage=Usage(prompt_tokens=length, completion_tokens=answer),
-            times=Times(started=at / 1000) if isinstance(at, int | float) else None,
-            tokens=TokenShape(
-                input_tokens=length, output_tokens=answer, block_size=MOONCAKE_BLOCK, block_hashes=hashes
-            ),
-        )
+        started = at / 1000 if isinstance(at, int | float) else None
+        builder.token_turn(thread, started, (length, answer, MOONCAKE_BLOCK), hashes)
     if bad:
         builder.warn(f"{bad} lines lack a length and are left out")
 
 
-def _beginnings(hashes: tuple[int, ...]) -> list[int]:
-    """For every length from 1 on, one number that stands for the ids up to there."""
-    return list(accumulate(hashes, lambda before, block: hash((before, block)), initial=0))[1:]
+class _Chains:
+    """Finds the thread whose last prompt's full blocks begin a prompt, the longest first; one shared block is no chain."""
 
+    def __init__(self) -> None:
+        self._openings: set[tuple[int, ...]] = set()
+        self._ends: dict[int, tuple[int, int, str]] = {}
+        """By the id of a prompt's last full block: how many blocks, the hash of their ids, the thread."""
+        self._count = 0
 
-def _chain(ends: dict[int, str], beginnings: list[int]) -> str | None:
-    """The thread whose last prompt is the longest full-block beginning of this one; one shared block is no chain."""
-    for beginning in reversed(beginnings[1:]):
-        if thread := ends.get(beginning):
-            return thread
-    return None
+    def thread(self, hashes: tuple[int, ...], full_blocks: int, named: str | None) -> str:
+        thread = named or self._going_on(hashes) or self._new()
+        whole = hashes[: max(1, full_blocks)]
+        if len(whole) > 1:
+            self._openings.add(whole[:2])
+            self._ends[whole[-1]] = (len(whole), hash(whole), thread)
+        return thread
+
+    def _going_on(self, hashes: tuple[int, ...]) -> str | None:
+        if hashes[:2] in self._openings:
+            for length, begun, thread in filter(None, map(self._ends.get, reversed(hashes))):
+                if hash(hashes[:length]) == begun:
+                    return thread
+        return None
+
+    def _new(self) -> str:
+        self._count += 1
+        return f"chain-{self._count}"
 
 
 def _kv_writer(probe: Probe, offset: int) -> Any:

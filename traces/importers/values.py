@@ -34,13 +34,11 @@ def opt_str(value: Json) -> str | None:
 
 def as_int(value: Json) -> int | None:
     """A whole number, also where it was written as text; None for anything else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
+    if type(value) is int:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 20:
+    if isinstance(value, str) and value.removeprefix("-").isdecimal() and len(value) < 20:
         return int(value)
     return None
 
