@@ -54,12 +54,12 @@ class Case:
         return [fault for fault in verdict["faults"] if fault["fatal"]]
 
 
-async def find_case(folder: Path, step: str, lane: str) -> Case:
-    """`step` is N, TRACE/N or TRACE/REPEAT/N, counted from 1 as every report does.
+async def find_case(folder: Path, step: str, lane: str, *, partial: bool = False) -> Case:
+    """`step` is N, TRACE/N or TRACE/REPEAT/N, counted from 1 as every report does. `partial`: of a run that goes on.
 
     Raises PlanError for what the run does not hold, and for live history, whose requests depend on replies.
     """
-    view, plan = load(folder), plan_of(folder)
+    view, plan = load(folder, partial=partial), plan_of(folder)
     if view.mode == "live":
         raise PlanError(
             "repro rebuilds requests with recorded history; this run is live: replay the trace with --mode recorded"

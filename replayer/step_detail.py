@@ -11,8 +11,9 @@ import orjson
 
 from replayer.errors import RunFolderError
 from replayer.history import RecordedHistory
+from replayer.tool_runs import plain
 from replayer.traces.reader import Trace
-from replayer.traces.schema import AnyItem
+from replayer.traces.schema import AnyItem, ToolCallItem, ToolResultItem
 from replayer.view import RunView
 
 
@@ -34,7 +35,11 @@ class LaneStep:
 
 @dataclass(frozen=True, slots=True)
 class StepDetail:
-    """`new_messages` are those that the turn before was not yet sent."""
+    """`new_messages` are those that the turn before was not yet sent; `dropped` were sent then and no longer are.
+
+    `results` are the recorded results of the turn's recorded calls, by call id. In live mode the messages are those
+    of the recording: each lane was sent its own.
+    """
 
     trace: str
     repeat: int
@@ -42,7 +47,9 @@ class StepDetail:
     turn: int
     messages: list[dict[str, Any]]
     new_messages: list[dict[str, Any]]
+    dropped: int
     recorded: tuple[AnyItem, ...]
+    results: dict[str, str]
     lanes: dict[str, LaneStep]
 
 
@@ -63,14 +70,17 @@ def step_detail(folder: Path, view: RunView, trace: str, repeat: int, step: int)
     history = open_history(folder, view, trace)
     messages = history.messages(turn)
     before = history.messages(history.turns[step - 1]) if step else []
+    shared = _shared(before, messages)
     return StepDetail(
         trace=trace,
         repeat=repeat,
         step=step,
         turn=turn,
         messages=messages,
-        new_messages=messages[_shared(before, messages) :],
+        new_messages=messages[shared:],
+        dropped=len(before) - shared,
         recorded=history.recorded(turn),
+        results=_recorded_results(history, turn),
         lanes={name: found for name, found in lanes.items() if found is not None},
     )
 
@@ -84,12 +94,31 @@ def _shared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> int:
     return shared
 
 
+def _recorded_results(history: RecordedHistory, turn: int) -> dict[str, str]:
+    """The results that the next turn was sent for this turn's calls."""
+    calls = {item.call_id for item in history.recorded(turn) if isinstance(item, ToolCallItem)}
+    following = history.turns.index(turn) + 1
+    if not calls or following == len(history.turns):
+        return {}
+    known = set(history.trace.context(turn))
+    new = (number for number in history.trace.context(history.turns[following]) if number not in known)
+    items = (history.trace.item(number) for number in new)
+    return {
+        item.call_id: plain(item.content)
+        for item in items
+        if isinstance(item, ToolResultItem) and item.call_id in calls
+    }
+
+
 def open_history(folder: Path, view: RunView, trace: str) -> RecordedHistory:
-    """The recorded history of a run's trace, in the run's dialect."""
+    """The recorded history of a run's trace, in the run's dialect and profile."""
     path = next((folder / "traces" / trace).glob("trace.jsonl*"), None)
     if path is None:
         raise RunFolderError(f"{folder} holds no copy of the trace {trace!r}")
-    return RecordedHistory(Trace.open(path), view.plan.get("dialect", "openai-verbatim"))
+    plan = view.plan
+    return RecordedHistory(
+        Trace.open(path), plan.get("dialect", "openai-verbatim"), profile_name=plan.get("profile")
+    )
 
 
 def lane_step(folder: Path, view: RunView, lane: str, trace: str, repeat: int, step: int) -> LaneStep | None:

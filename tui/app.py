@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-import orjson
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding
@@ -14,21 +16,27 @@ from textual.message import Message
 from textual.screen import Screen
 
 from replayer.curl import curl
-from replayer.errors import ReplayerError
-from replayer.figures import run_figures
-from replayer.step_detail import StepDetail, open_history, step_detail
+from replayer.errors import ReplayerError, RunFolderError
+from replayer.report.output import write
+from replayer.repro import find_case
+from replayer.step_detail import StepDetail, step_detail
 from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
+from replayer.tui.export import report_words
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen, PinStream
 from replayer.tui.source import Frame
-from replayer.tui.step_screen import StepScreen
+from replayer.tui.step_screen import CopyCurl, NextStep, StepScreen
 from replayer.tui.telemetry_screen import TelemetryScreen
+from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
 from replayer.tui.turns_screen import Key, OpenStep, TurnsScreen
 from replayer.view import RunView
 
 INTERVAL = 0.25
 """Seconds between frames: painting costs tens of milliseconds, so more often buys nothing."""
+_CLIPBOARD = 60_000
+"""Characters that terminals take for their clipboard (xterm ends at some 75,000 of base64)."""
+_FILE_NAME = re.compile(r"[^\w.+-]+")
 
 
 class FrameReady(Message):
@@ -63,7 +71,8 @@ class ReplayerApp(App[str]):
         Binding("question_mark", "keys", "Help"),
         Binding("t", "next_theme", "Theme", show=False),
         Binding("e", "export", "Export SVG", show=False),
-        Binding("r", "report", "Export report", show=False),
+        Binding("r", "report_html", "Save the report as HTML", show=False),
+        Binding("j", "report_json", "Save the report as JSON", show=False),
         Binding("q", "leave", "Quit"),
     ]
 
@@ -84,6 +93,8 @@ class ReplayerApp(App[str]):
         self._frame: Frame | None = None
         self.frames = 0
         """Frames read so far."""
+        self.painted = 0
+        """Times that a page was painted whole."""
         self._frozen = False
         self._reading = False
 
@@ -114,7 +125,7 @@ class ReplayerApp(App[str]):
         self.frames += 1
 
     def on_read_failed(self, message: ReadFailed) -> None:
-        self.exit("leave", return_code=message.error.exit_code, message=f"replayer: {message.error}")
+        self.exit("leave", return_code=message.error.exit_code, message=safe(f"replayer: {message.error}"))
 
     def _paint(self) -> None:
         """Only the page in front is painted; the others catch up when they are shown."""
@@ -123,7 +134,7 @@ class ReplayerApp(App[str]):
             page, MainScreen | TurnsScreen | TelemetryScreen | LogScreen
         ):
             with self.batch_update():
-                page.show(self._frame)
+                self.painted += page.show(self._frame)
 
     def action_show(self, name: str) -> None:
         page = self._pages[name]
@@ -148,17 +159,23 @@ class ReplayerApp(App[str]):
         self.theme = names[(here + 1) % len(names)]
 
     def action_export(self) -> None:
-        path = self.save_screenshot(f"replayer-{self._view_name()}.svg", path=".")
-        self.notify(f"saved {path}", markup=False)
+        self._save(f"replayer-{self._view_name()}.svg", self.export_screenshot(title="replayer"))
 
-    def action_report(self) -> None:
-        if self._frame is None:
-            return
-        path = Path(f"replayer-{self._view_name()}.json")
-        path.write_bytes(
-            orjson.dumps([run_figures(view) for view in self._frame.views], option=orjson.OPT_INDENT_2)
-        )
-        self.notify(f"saved {path}", markup=False)
+    def action_report_html(self) -> None:
+        self._report("html")
+
+    def action_report_json(self) -> None:
+        self._report("json")
+
+    @work(thread=True, exclusive=True, group="report")
+    def _report(self, form: str) -> None:
+        """As `replayer report` writes it: finished sessions only."""
+        try:
+            words = report_words(self._folders, form)
+        except ReplayerError as error:
+            self.call_from_thread(self.notify, safe(str(error)), severity="error", markup=False)
+        else:
+            self.call_from_thread(self._save, f"replayer-{self._view_name()}.{form}", words)
 
     def _view_name(self) -> str:
         return self._frame.view.run if self._frame is not None else "empty"
@@ -181,15 +198,70 @@ class ReplayerApp(App[str]):
             self._pins[message.lane] = message.cell
 
     def on_open_step(self, message: OpenStep) -> None:
-        if self._frame is None:
+        screen = self._step(message.key)
+        if screen is None:
+            self.notify("this step has not been sent yet", markup=False)
+        else:
+            self.push_screen(screen)
+
+    def on_next_step(self, message: NextStep) -> None:
+        turns = self._pages["turns"]
+        here = self.screen
+        if not isinstance(here, StepScreen) or not isinstance(turns, TurnsScreen):
             return
-        for folder, view in zip(self._folders, self._frame.views, strict=True):
-            try:
-                self.push_screen(step_screen(folder, view, message.key))
-            except ReplayerError:
-                continue
+        detail = here.detail
+        key = turns.neighbour((detail.trace, detail.repeat, detail.step), message.by, faulty=message.faulty)
+        screen = self._step(key) if key is not None else None
+        if screen is None:
+            self.notify("no step has a fault" if message.faulty else "no further step", markup=False)
+        else:
+            self.switch_screen(screen)
+
+    def _step(self, key: Key) -> StepScreen | None:
+        """The step in every run that has it, all lanes side by side."""
+        frame = self._frame
+        found: list[StepDetail] = []
+        for folder, view in zip(self._folders, frame.views if frame else (), strict=False):
+            with contextlib.suppress(RunFolderError):
+                found.append(step_detail(folder, view, *key))
+        if not found or frame is None:
+            return None
+        lanes = {name: lane for detail in found for name, lane in detail.lanes.items()}
+        return StepScreen(replace(found[0], lanes=lanes), steps=_planned(frame, key), note=_note(frame.view))
+
+    @work(exclusive=True, group="curl")
+    async def on_copy_curl(self, message: CopyCurl) -> None:
+        """The exact request, rebuilt as `replayer repro` does; what no clipboard holds goes to a file."""
+        detail = message.detail
+        folder, lane = self._place(message.lane)
+        where = f"{detail.trace}/{detail.repeat + 1}/{detail.step + 1}"
+        try:
+            case = await find_case(folder, where, lane, partial=True)
+        except ReplayerError as error:
+            self.notify(safe(str(error)), severity="warning", markup=False)
             return
-        self.notify("this step has not been sent yet", markup=False)
+        command = curl(case.lane.base_url, case.request, case.lane_plan.api_key_env)
+        if len(command) <= _CLIPBOARD:
+            self.copy_to_clipboard(command)
+            self.notify(f"the request to {safe(lane)} is on the clipboard as a curl command", markup=False)
+        else:
+            self._save(f"replayer-{detail.trace}-turn-{detail.step + 1}-curl.sh", command + "\n")
+
+    def _place(self, lane: str) -> tuple[Path, str]:
+        """The folder of a lane as shown, and its own name there."""
+        for folder, view in zip(self._folders, self._frame.views if self._frame else (), strict=False):
+            if any(one.name == lane for one in view.lanes):
+                return folder, lane.removeprefix(f"{view.run}:")
+        return self._folders[0], lane
+
+    def _save(self, name: str, words: str) -> None:
+        path = Path(_FILE_NAME.sub("-", name)).absolute()
+        try:
+            write(path, words)
+        except ReplayerError as error:
+            self.notify(safe(str(error)), severity="error", markup=False)
+        else:
+            self.notify(f"saved {safe(str(path))}", markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from super().get_system_commands(screen)
@@ -198,18 +270,27 @@ class ReplayerApp(App[str]):
                 f"Show {name}", f"the {name} screen", lambda name=name: self.action_show(name)
             )
         yield SystemCommand("Freeze or follow", "stop or start painting", self.action_freeze)
-        yield SystemCommand("Save the report", "as JSON in the current folder", self.action_report)
+        yield SystemCommand("Save the screen", "as SVG in the current folder", self.action_export)
+        yield SystemCommand("Save the report as HTML", "one page, here", self.action_report_html)
+        yield SystemCommand("Save the report as JSON", "as report --json, here", self.action_report_json)
 
 
-def step_screen(folder: Path, view: RunView, key: Key) -> StepScreen:
-    """Raises RunFolderError when this run has no such step."""
-    trace, repeat, step = key
-    detail = step_detail(folder, view, trace, repeat, step)
-    return StepScreen(detail, _curl(folder, view, detail))
+def _planned(frame: Frame, key: Key) -> int:
+    """Steps of the session that a step belongs to."""
+    return max(
+        (
+            attempt.planned
+            for view in frame.views
+            for lane in view.lanes
+            for attempt in lane.attempts
+            if (attempt.trace, attempt.repeat) == key[:2]
+        ),
+        default=key[2] + 1,
+    )
 
 
-def _curl(folder: Path, view: RunView, detail: StepDetail) -> str:
-    lane = next(lane for lane in view.lanes if lane.name in detail.lanes)
-    fields = {"model": lane.model, **lane.settings.get("sampling", {}), **lane.settings.get("extra", {})}
-    request = open_history(folder, view, detail.trace).request(detail.turn, fields)
-    return curl(lane.base_url, request)
+def _note(view: RunView) -> str:
+    """Where what the lanes were sent is not what the recording holds."""
+    if view.mode == "live":
+        return "live history: each lane was sent its own replies; this is the recorded request"
+    return "before --transform rewrote it" if view.plan.get("transform") else ""

@@ -27,6 +27,8 @@ _WIDE = 44
 _STREAM_LINES = 4
 """What the streaming text keeps for itself on a low screen."""
 _LOW = 34
+LEAST_CONTENT = 10
+"""Cells below which there is nothing to be read."""
 
 
 class Figures(Static):
@@ -82,8 +84,6 @@ class LaneColumn(Vertical, can_focus=True):
     def show(self, lane: LaneView, frame: Frame, differing: dict[str, Any], *, unfolded: bool) -> None:
         """`differing` are the settings in which the lanes are not all alike."""
         width = self.content_size.width
-        if width < 10:
-            return
         self.talk = frame.talks.get(lane.name)
         self.set_class(self.container_size.height < _LOW, "tight")
         attempt = self.talk.attempt if self.talk is not None else newest_attempt(lane)

@@ -66,16 +66,20 @@ class QuitDialog(ModalScreen[str | None]):
 
 KEYS = (
     ("1 2 3 4", "lanes, turns, telemetry, log"),
-    ("← →", "more lanes than fit: scroll"),
-    ("space", "freeze the picture (the run goes on)"),
-    ("u", "why a figure is unknown (–)"),
-    ("/", "turns: filter"),
-    ("n", "turns: next fault"),
+    ("← →", "lanes: the ones that do not fit; a step: the turn before or after"),
+    ("tab", "lanes and panes: the next one"),
+    ("o", "tool output, folded or not"),
+    ("p  f", "lanes: pin the next of several streams; follow the newest"),
+    ("u", "why a figure is unknown (–); the mouse tells it too"),
+    ("/", "turns: filter (Esc shows all)"),
+    ("n  N", "turns and steps: next fault, fault before"),
+    ("f", "turns: follow the newest"),
     ("Enter", "turns: open the step"),
-    ("c", "step: copy the request as a curl command"),
-    ("t", "next theme"),
+    ("c", "step: the lane's request as a curl command"),
+    ("space", "freeze the picture (the run goes on)"),
+    ("t", "next theme: dark, light, safe for colour-blind eyes"),
     ("e", "save this screen as SVG"),
-    ("r", "save the report as JSON"),
+    ("r  j", "save the report as HTML, as JSON"),
     ("ctrl+p", "command palette"),
     ("q", "leave; a running run is left running or stopped, as you choose"),
 )
@@ -89,9 +93,11 @@ def help_text() -> Content:
     for glyph in glyphs.ALL:
         spans += [(f"{glyph.sign:>9}  ", glyph.style), f"{glyph.words}\n"]
     spans += [
-        ("\n▲", "bold $success"),
+        ("\n        ▲", "bold $success"),
         "  better than every other lane by more than noise\n",
-        ("–", "bold"),
+        ("        △", "bold $success"),
+        "  the same, of the sessions of this run only\n",
+        ("        –", "bold"),
         "  unknown, never zero; u tells why",
     ]
     return content(*spans)

@@ -18,11 +18,13 @@ UNUSABLE = Glyph("✗", "$error", "not usable")
 COLLAPSED = Glyph("≋", "$error bold", "collapsed")
 FAILED = Glyph("!", "$error reverse", "engine error")
 CUT = Glyph("✂", "$warning", "cut by the token budget")
-TOOL_FAILED = Glyph("◐", "$warning", "usable, but a tool failed")
+TOOL_FAILED = Glyph("◐", "$warning", "usable, a tool failed")
 STREAMING = Glyph("▸", "$accent bold", "streaming")
 UNJUDGED = Glyph("○", "$foreground-muted", "not judged")
 PENDING = Glyph("·", "$foreground-muted", "not yet sent")
-ALL = (USABLE, TOOL_FAILED, UNUSABLE, CUT, COLLAPSED, FAILED, STREAMING, UNJUDGED, PENDING)
+LOST = Glyph("↯", "$warning", "prefix lost")
+"""Stands beside an outcome: part of the prompt was computed again."""
+ALL = (USABLE, TOOL_FAILED, UNUSABLE, CUT, COLLAPSED, FAILED, LOST, STREAMING, UNJUDGED, PENDING)
 
 
 def of(step: StepFacts | None) -> Glyph:

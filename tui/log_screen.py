@@ -34,7 +34,7 @@ class LogScreen(Screen[None]):
             yield Static(id="lines", markup=False)
         yield Keys()
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Frame) -> bool:
         spans: list[Span | str] = [("warnings\n", "bold $primary")]
         warnings = [warning for view in frame.views for warning in view.warnings]
         spans += [f"{warning.at / 1e9:8.1f} s  {warning.message}\n" for warning in warnings] or ["none\n"]
@@ -44,6 +44,7 @@ class LogScreen(Screen[None]):
             for log in sorted((folder / "engines").glob("*.log")):
                 spans += [(f"\n{log.stem}: engine log\n", "bold $primary"), tail_of(log)]
         self.query_one("#lines", Static).update(content(*spans))
+        return True
 
 
 def tail_of(log: Path) -> str:

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from replayer.tui.column import LaneColumn
+from replayer.tui.column import LEAST_CONTENT, LaneColumn
 from replayer.tui.dialogs import TextDialog
 from replayer.tui.keys import Keys
 from replayer.tui.lane_replies import Talk
@@ -70,17 +70,22 @@ class MainScreen(Screen[None]):
         yield HorizontalScroll(id="lanes", can_focus=False)
         yield Keys()
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Frame) -> bool:
+        """Whether every column was painted: new ones have no size yet, and wait for the next frame."""
         self._frame = frame
         lanes = [lane for view in frame.views for lane in view.lanes]
         self.query_one("#run", Static).update(header(frame.view, self.size.width - 2))
         self._ensure_columns(lanes)
         self._share_width(len(lanes))
         differing = differing_settings(lanes)
+        whole = True
         for lane in lanes:
             column = self._columns[lane.name]
-            if column.is_mounted:
+            ready = column.is_mounted and column.content_size.width >= LEAST_CONTENT
+            whole = whole and ready
+            if ready:
                 column.show(lane, frame, differing[lane.name], unfolded=self._unfolded)
+        return whole
 
     def _ensure_columns(self, lanes: list[LaneView]) -> None:
         missing = [lane.name for lane in lanes if lane.name not in self._columns]

@@ -2,223 +2,212 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from replayer.packing import gaps_us
 from replayer.step_detail import LaneStep, StepDetail
-from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, ToolResultItem
+from replayer.traces.schema import ToolCallItem
 from replayer.tui.keys import Keys
-from replayer.tui.text import DASH, Span, content, fit, sparkline
+from replayer.tui.lane_step_view import Spans, call_text, cut, lane_text, recorded_text
+from replayer.tui.text import Span, content
 
 _MESSAGE_CHARS = 4_000
-_OUTPUT_CHARS = 2_000
+
+
+class CopyCurl(Message):
+    """The user wants the request of a lane as a curl command."""
+
+    def __init__(self, detail: StepDetail, lane: str) -> None:
+        super().__init__()
+        self.detail = detail
+        self.lane = lane
+
+
+class NextStep(Message):
+    """The user wants the step `by` places on; with `faulty` the next one with a fault."""
+
+    def __init__(self, by: int, *, faulty: bool = False) -> None:
+        super().__init__()
+        self.by = by
+        self.faulty = faulty
+
+
+class Pane(VerticalScroll):
+    """A bordered part of the step. `lane` is None for the recording."""
+
+    def __init__(self, title: Content, lane: str | None = None) -> None:
+        self.text = Static(markup=False)
+        super().__init__(self.text)
+        self.border_title = title
+        self.lane = lane
 
 
 class StepScreen(Screen[None]):
-    """Escape leads back; `c` copies the request as a curl command."""
+    """Escape leads back; `c` copies the request of the lane in focus as a curl command."""
 
     BINDINGS: ClassVar = [
         Binding("escape", "app.pop_screen", "Back"),
-        Binding("c", "copy", "Copy as curl"),
+        Binding("left", "step(-1)", "Before", priority=True),
+        Binding("right", "step(1)", "After", priority=True),
+        Binding("n", "fault(1)", "Next fault"),
+        Binding("N", "fault(-1)", "Fault before", show=False),
+        Binding("o", "unfold", "Output"),
+        Binding("c", "copy", "Copy curl"),
     ]
 
     DEFAULT_CSS = """
     StepScreen > #title { height: 1; padding: 0 1; background: $panel; }
+    StepScreen > #request {
+        height: auto; max-height: 30%; border: round $panel-lighten-2; padding: 0 1;
+        border-title-color: $text; border-title-style: bold;
+    }
     StepScreen > Horizontal { height: 1fr; }
-    StepScreen VerticalScroll { width: 1fr; min-width: 34; border: round $panel-lighten-2; padding: 0 1; }
+    StepScreen Horizontal > Pane {
+        width: 1fr; min-width: 38; border: round $panel-lighten-2; padding: 0 1;
+        border-title-color: $text; border-title-style: bold;
+    }
+    StepScreen VerticalScroll { scrollbar-size-vertical: 1; }
+    StepScreen Pane:focus { border: round $accent; }
+    StepScreen Pane.bad { border: round $error; }
     StepScreen Static { height: auto; }
+    StepScreen Pane > Static { padding: 0 1 0 0; }
     """
 
-    def __init__(self, detail: StepDetail, curl: str) -> None:
+    def __init__(self, detail: StepDetail, *, steps: int, note: str = "") -> None:
+        """`steps` of the session in all; `note` says what the request shown is not."""
         super().__init__()
-        self._detail = detail
-        self._curl = curl
+        self.detail = detail
+        self._steps = steps
+        self._note = note
+        self._unfolded = False
 
     def compose(self) -> ComposeResult:
-        detail = self._detail
-        yield Static(
-            content(f"{detail.trace} · turn {detail.step + 1} · {len(detail.messages)} messages"), id="title"
-        )
+        detail = self.detail
+        yield Static(_title(detail, self._steps), id="title", markup=False)
+        request = Pane(content(("request", "bold"), f"  {_change(detail)}"))
+        request.id = "request"
+        yield request
         with Horizontal():
-            yield self._pane("request and recording", _asked(detail))
+            yield Pane(content("recorded answer"))
             for name, lane in detail.lanes.items():
-                yield self._pane(name, _answered(lane, recorded_text(detail.recorded)))
+                pane = Pane(content((name, "bold"), "  ", _outcome(lane)), name)
+                pane.set_class(_usable(lane) is False, "bad")
+                yield pane
         yield Keys()
 
-    def _pane(self, title: str, text: Content) -> VerticalScroll:
-        pane = VerticalScroll(Static(text))
-        pane.border_title = content(title)
-        return pane
+    def on_mount(self) -> None:
+        self.query_one("#request", Pane).text.update(content(*_asked(self.detail, self._note)))
+        self._paint()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._paint)
+
+    def _paint(self) -> None:
+        recorded = recorded_text(self.detail.recorded)
+        results = {
+            call_text(item.name, item.arguments): self.detail.results[item.call_id]
+            for item in self.detail.recorded
+            if isinstance(item, ToolCallItem) and item.call_id in self.detail.results
+        }
+        for pane in self.query(Pane):
+            if pane.lane is not None:
+                lane, width = self.detail.lanes[pane.lane], pane.text.content_size.width
+                text = lane_text(lane, recorded, results, width, unfolded=self._unfolded)
+                pane.text.update(content(*text))
+            elif pane.id is None:
+                said = (
+                    (cut(recorded), "")
+                    if recorded
+                    else ("the recording has no answer here", "$foreground-muted")
+                )
+                pane.text.update(content(said))
+
+    def action_step(self, by: int) -> None:
+        self.post_message(NextStep(by))
+
+    def action_fault(self, by: int) -> None:
+        self.post_message(NextStep(by, faulty=True))
+
+    def action_unfold(self) -> None:
+        self._unfolded = not self._unfolded
+        self._paint()
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self._curl)
-        self.notify("the request is on the clipboard as a curl command", markup=False)
+        lanes = [pane for pane in self.query(Pane) if pane.lane is not None]
+        chosen = next((pane for pane in lanes if pane.has_focus), lanes[0] if lanes else None)
+        if chosen is not None and chosen.lane is not None:
+            self.post_message(CopyCurl(self.detail, chosen.lane))
 
 
-def _asked(detail: StepDetail) -> Content:
-    spans: list[Span | str] = [("new since the turn before\n", "bold $primary")]
-    for message in detail.new_messages:
-        spans += [(f"{message.get('role', '?')}\n", "bold"), _message_text(message)[-_MESSAGE_CHARS:], "\n\n"]
-    spans += [("recorded answer\n", "bold $primary"), recorded_text(detail.recorded)]
+def _title(detail: StepDetail, steps: int) -> Content:
+    again = f" #{detail.repeat + 1}" if detail.repeat else ""
+    bad = [name for name, lane in detail.lanes.items() if _usable(lane) is False]
+    spans: Spans = [(f"turn {detail.step + 1} of {steps}", "bold"), f"  {detail.trace}{again}"]
+    if bad:
+        spans.append((f"  ✗ not usable: {', '.join(bad)}", "$error"))
+    lost = [name for name, lane in detail.lanes.items() if _lost(lane)]
+    if lost:
+        spans.append((f"  ↯ prefix lost: {', '.join(lost)}", "$warning"))
     return content(*spans)
+
+
+def _change(detail: StepDetail) -> str:
+    """What makes this request another one than that of the turn before."""
+    new, all_ = len(detail.new_messages), len(detail.messages)
+    if not detail.step:
+        return f"the first: {all_} messages"
+    words = f"{new} new of {all_} messages since the turn before"
+    return f"{words}, {detail.dropped} rewritten or dropped" if detail.dropped else words
+
+
+def _asked(detail: StepDetail, note: str) -> Spans:
+    spans: list[Span | str] = [(f"{note}\n", "$warning")] if note else []
+    for message in detail.new_messages:
+        spans += [(f"{message.get('role', '?')}  ", "bold $primary"), _message_text(message), "\n"]
+    return spans[:-1]
 
 
 def _message_text(message: dict[str, Any]) -> str:
     body = message.get("content")
-    parts = [body if isinstance(body, str) else "" if body is None else str(body)]
-    parts += [
-        f"⚒ {call.get('function', {}).get('name')} {call.get('function', {}).get('arguments')}"
-        for call in message.get("tool_calls") or ()
-    ]
-    return "\n".join(part for part in parts if part)
+    parts = [body if isinstance(body, str) else "" if body is None else _parts_text(body)]
+    for call in message.get("tool_calls") or ():
+        function = call.get("function", {})
+        parts.append(f"⚒ {function.get('name')} {function.get('arguments')}")
+    text = "\n".join(part.strip("\n") for part in parts if part)
+    if len(text) <= _MESSAGE_CHARS:
+        return text
+    half = _MESSAGE_CHARS // 2
+    return f"{text[:half]}\n… {len(text) - _MESSAGE_CHARS:,} characters left out …\n{text[-half:]}"
 
 
-def recorded_text(items: Iterable[AnyItem]) -> str:
-    """The recorded answer as one text: thoughts, words, calls."""
-    lines = []
-    for item in items:
-        match item:
-            case AssistantItem() | ReasoningItem():
-                lines.append(item.text)
-            case ToolCallItem():
-                lines.append(f"⚒ {item.name} {item.arguments}")
-            case ToolResultItem():
-                pass
-            case _:
-                lines.append(f"({item.kind})")
-    return "\n".join(lines)
+def _parts_text(parts: Sequence[Any]) -> str:
+    """Text parts as text, other parts by their type."""
+    told = (part if isinstance(part, dict) else {} for part in parts)
+    return "\n".join(str(part.get("text") or f"({part.get('type', 'part')})") for part in told)
 
 
-def _answered(lane: LaneStep, recorded: str) -> Content:
-    if lane.reply is None:
-        return content(("still streaming", "$foreground-muted"))
-    spans: list[Span | str] = [*_verdict(lane), *_reply(lane.reply, recorded), *_tools(lane)]
-    return content(*spans, *_timing(lane.reply), *_prefix(lane))
+def _usable(lane: LaneStep) -> bool | None:
+    return None if lane.verdict is None else bool(lane.verdict["usable"])
 
 
-def _verdict(lane: LaneStep) -> list[Span | str]:
-    if lane.verdict is None:
-        return [("not judged\n\n", "$foreground-muted")]
-    usable = lane.verdict["usable"]
-    spans: list[Span | str] = [
-        ("● usable\n" if usable else "✗ not usable\n", "bold $success" if usable else "bold $error")
-    ]
-    for fault in lane.verdict["faults"]:
-        where = f" at {fault['path']}" if fault.get("path") else ""
-        sign = "✗" if fault["fatal"] else "△"
-        spans += [
-            (f"{sign} {fault['klass']}{where}", "$error" if fault["fatal"] else "$warning"),
-            f" (blame: {fault['blame']})\n  {fault['message']}\n",
-        ]
-    for finding in lane.verdict.get("against_recording", ()):
-        spans.append((f"≠ {finding['message']}\n", "$foreground-muted"))
-    for alarm in lane.alarms:
-        finding = alarm["finding"]
-        what = "stopped" if alarm["stopped"] else "left running"
-        if finding.get("level") != "collapsed":
-            what = "only a suspicion"
-        spans.append(
-            (
-                f"≋ {finding.get('kind')} from character {finding.get('onset')}, {what}: {finding.get('unit')!r}\n",
-                "$error",
-            )
-        )
-    return [*spans, "\n"]
+def _lost(lane: LaneStep) -> bool:
+    return bool((lane.finding("prefix_reuse") or {}).get("lost_tokens"))
 
 
-def _reply(reply: dict[str, Any], recorded: str) -> list[Span | str]:
-    spans: list[Span | str] = []
-    if reply.get("reasoning"):
-        spans += [(reply["reasoning"], "dim italic"), "\n\n"]
-    said = "\n".join(
-        [
-            reply.get("content") or "",
-            *(f"⚒ {call.get('name')} {call.get('arguments')}" for call in reply["tool_calls"]),
-        ]
-    ).strip()
-    spans += _marked(recorded.strip(), said)
-    fault = reply.get("fault")
-    if fault:
-        spans.append((f"\n! {fault['kind']}: {fault['message']}", "$error"))
-    return [*spans, "\n\n", (f"finish: {reply.get('finish_reason') or DASH}\n", "$foreground-muted")]
-
-
-def _marked(recorded: str, said: str) -> list[Span | str]:
-    """The answer with what differs from the recording underlined, line by line."""
-    matcher = difflib.SequenceMatcher(None, recorded.splitlines(), said.splitlines(), autojunk=False)
-    lines = said.splitlines()
-    spans: list[Span | str] = []
-    for kind, _, _, begin, end in matcher.get_opcodes():
-        text = "\n".join(lines[begin:end])
-        if text:
-            spans += [(text, "" if kind == "equal" else "underline"), "\n"]
-    return spans
-
-
-def _tools(lane: LaneStep) -> list[Span | str]:
-    spans: list[Span | str] = []
-    for run in lane.tool_runs:
-        good = run["outcome"] in ("ok", "recorded")
-        against = f" · {run['against_recorded']} to the recording" if run.get("against_recorded") else ""
-        spans += [
-            (
-                f"{'✔' if good else '✗'} {run.get('name')}: {run['outcome']}{against}\n",
-                "$success" if good else "$warning",
-            ),
-            (run.get("output", "")[-_OUTPUT_CHARS:] + "\n", "$foreground-muted"),
-        ]
-    return spans
-
-
-def _timing(reply: dict[str, Any]) -> list[Span | str]:
-    gaps = [gap / 1000 for gap in gaps_us(reply.get("arrivals", ""))]
-    ttft = reply.get("ttft_ns")
-    usage = {key: value for key, value in (reply.get("usage") or {}).items() if value is not None}
-    counts = " · ".join(
-        f"{name} {usage.get(f'{name}_tokens', DASH)}" for name in ("prompt", "cached", "completion")
-    )
-    first = DASH if ttft is None else f"{ttft / 1e6:.1f} ms"
-    return [
-        ("timing\n", "bold $primary"),
-        f"first token {first} · whole {reply['total_ns'] / 1e6:.0f} ms · {len(gaps)} deltas\n",
-        (fit(sparkline(_squeezed(gaps[1:], 40), 40), 40) + "\n", "$secondary"),
-        f"tokens: {counts} ({reply.get('usage_source')})\n\n",
-    ]
-
-
-def _squeezed(values: Sequence[float], width: int) -> list[float | None]:
-    """The largest value of each of `width` slices."""
-    if len(values) <= width:
-        return list(values)
-    size = len(values) / width
-    return [max(values[int(n * size) : int((n + 1) * size)], default=None) for n in range(width)]
-
-
-def _prefix(lane: LaneStep) -> list[Span | str]:
-    found = lane.finding("prefix_reuse")
-    if found is None:
-        return []
-    spans: list[Span | str] = [("prefix cache\n", "bold $primary")]
-    reported = "–" if found.get("reported_tokens") is None else f"{found['reported_tokens']:,}"
-    spans.append(f"reported {reported} of {found.get('ideal_tokens', 0):,} possible tokens\n")
-    if found.get("cause"):
-        spans.append((f"{found['cause']}: {found.get('detail', '')}\n", "$warning"))
-        spans.append(
-            f"message {found.get('message_index')}, {found.get('path')}, offset {found.get('offset')}\n"
-        )
-        spans += [
-            ("before ", "$foreground-muted"),
-            f"{found.get('excerpt_before')}\n",
-            ("after  ", "$foreground-muted"),
-            f"{found.get('excerpt_after')}\n",
-        ]
-    return spans
+def _outcome(lane: LaneStep) -> Span:
+    match _usable(lane):
+        case None:
+            return "○ not judged", "$foreground-muted"
+        case True:
+            return "● usable", "$success"
+        case _:
+            classes = [fault["klass"] for fault in (lane.verdict or {})["faults"] if fault["fatal"]]
+            return f"✗ {', '.join(dict.fromkeys(classes))}", "$error"

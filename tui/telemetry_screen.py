@@ -35,7 +35,7 @@ class TelemetryScreen(Screen[None]):
             yield Static(id="curves", markup=False)
         yield Keys()
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Frame) -> bool:
         target = self.query_one("#curves", Static)
         width = max(20, self.size.width - 4)
         spans: list[Span | str] = []
@@ -43,6 +43,7 @@ class TelemetryScreen(Screen[None]):
             for lane in view.lanes:
                 spans += _block(lane, frame.figures.get(lane.name, {}), width)
         target.update(content(*spans) if spans else Content("no lane yet"))
+        return True
 
 
 def _block(lane: LaneView, figures: dict[str, Any], width: int) -> list[Span | str]:

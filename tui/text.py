@@ -58,6 +58,23 @@ def sparkline(values: Sequence[float | None], width: int, top: float | None = No
     return "".join(" " if value is None else _block(value / highest) for value in shown)
 
 
+def plot(values: Sequence[float | None], width: int, height: int, top: float | None = None) -> list[str]:
+    """Bars over `height` lines in eighths of a cell, the highest value at the top; a gap where one is unknown."""
+    shown = squeezed(values, width)
+    highest = top if top is not None else max((value for value in shown if value is not None), default=0.0)
+    eighths = [_eighths(value, highest, height) for value in shown]
+    return [
+        "".join(BLOCKS[max(0, min(8, size - 8 * row))] for size in eighths) for row in reversed(range(height))
+    ]
+
+
+def _eighths(value: float | None, highest: float, height: int) -> int:
+    """At least one for what is known and not nothing, so that it can be seen."""
+    if not value or highest <= 0:
+        return 0
+    return max(1, min(8 * height, round(8 * height * value / highest)))
+
+
 def squeezed(values: Sequence[float | None], width: int) -> list[float | None]:
     """The mean of what is known in each of at most `width` slices."""
     if len(values) <= width:
@@ -95,6 +112,14 @@ def _fold(line: str, width: int) -> Iterable[str]:
         yield line[: space if space > 0 else size]
         line = line[space + 1 if space > 0 else size :]
     yield line
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """Folded at `width` cells; the lines after the first begin with `indent`."""
+    lines = [
+        part for line in safe(text).split("\n") for part in _fold(line, max(8, width - cell_len(indent)))
+    ]
+    return f"\n{indent}".join(lines)
 
 
 def size_words(output: str) -> str:

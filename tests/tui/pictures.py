@@ -11,6 +11,7 @@ import orjson
 from rich.cells import set_cell_size
 from textual.app import App
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 
 from replayer.events import (
     Alarm,
@@ -21,12 +22,14 @@ from replayer.events import (
     RunStarted,
     StepFinished,
     StepStarted,
+    ToolRunFinished,
     VerdictGiven,
 )
 from replayer.journal import JournalWriter, create_folder
 from replayer.packing import pack
 from replayer.tui.app import ReplayerApp
 from replayer.tui.source import Sources
+from replayer.tui.step_screen import StepScreen
 
 _TEXT = re.compile(r'<text(?![^>]*-title")[^>]*?x="([\d.]+)"[^>]*?y="([\d.]+)"[^>]*>(.*?)</text>', re.S)
 CELL_WIDTH, LINE_HEIGHT = 12.2, 24.4
@@ -35,7 +38,7 @@ CELL_WIDTH, LINE_HEIGHT = 12.2, 24.4
 class Folder:
     """Writes a run folder event by event, with times that never change."""
 
-    def __init__(self, path: Path, lanes: dict[str, dict[str, Any]], steps: int = 6) -> None:
+    def __init__(self, path: Path, lanes: dict[str, dict[str, Any]], steps: int = 6, repeat: int = 1) -> None:
         create_folder(path)
         self.path = path
         self.journal = JournalWriter(path)
@@ -44,7 +47,7 @@ class Folder:
             "traces": ["session"],
             "mode": "recorded",
             "tools": "recorded",
-            "repeat": 1,
+            "repeat": repeat,
             "lane": [{"name": name, "launch": "simulated"} for name in lanes],
         }
         self.add(RunStarted(run_id=path.name, wall=0.0, version="0", plan=plan, steps={"session": steps}))
@@ -59,12 +62,13 @@ class Folder:
                     settings={"sampling": settings},
                 )
             )
-            self.add(
-                CellStarted(
-                    cell=f"{name}/session/0", attempt=1, lane=name, trace="session", repeat=0, steps=steps,
-                    mode="recorded", tools="recorded", cache_reset="yes",
-                )
-            )  # fmt: skip
+            for number in range(repeat):
+                self.add(
+                    CellStarted(
+                        cell=f"{name}/session/{number}", attempt=1, lane=name, trace="session", repeat=number,
+                        steps=steps, mode="recorded", tools="recorded", cache_reset="yes",
+                    )
+                )  # fmt: skip
 
     def add(self, event: Any) -> None:
         self.at += 250_000_000
@@ -117,9 +121,26 @@ class Folder:
             Alarm(**self.where(lane, step), signal="repetition", version=1, finding=finding, stopped=True)
         )
 
-    def stream(self, lane: str, step: int, text: str, channel: str = "content") -> None:
+    def ran(self, lane: str, step: int, output: str, **more: Any) -> None:
+        """The result of a step's first call."""
+        said: dict[str, Any] = {
+            "call_index": 0,
+            "name": "read_file",
+            "outcome": "ok",
+            "output": output,
+        } | more
+        self.add(ToolRunFinished(**self.where(lane, step), **said))
+
+    def stream(self, lane: str, step: int, text: str, channel: str = "content", repeat: int = 0) -> None:
         """What the live feed would hold."""
-        line = {"cell": f"{lane}/session/0", "step": step, "channel": channel, "call": -1, "text": text}
+        call = 0 if channel.startswith("tool") else -1
+        line = {
+            "cell": f"{lane}/session/{repeat}",
+            "step": step,
+            "channel": channel,
+            "call": call,
+            "text": text,
+        }
         with (self.path / "live" / f"{lane}.jsonl").open("ab") as stream:
             stream.write(orjson.dumps(line) + b"\n")
 
@@ -155,12 +176,13 @@ def _line(runs: dict[int, str], width: int) -> str:
 
 
 async def settled(pilot: Pilot[Any]) -> None:
-    """Wait until the newest frame was read and painted."""
+    """Wait until the newest frame was read and painted whole; behind a dialog nothing is painted."""
     app = pilot.app
     assert isinstance(app, ReplayerApp)
-    before = app.frames
-    for _ in range(600):
-        if app.frames >= before + 2:
+    before = app.frames, app.painted
+    for _ in range(2400):
+        behind = isinstance(app.screen, ModalScreen | StepScreen)
+        if app.frames >= before[0] + 2 and (behind or app.painted >= before[1] + 2):
             break
         assert app.is_running, "the screen ended"
         await pilot.pause(0.05)

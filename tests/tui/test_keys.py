@@ -3,14 +3,19 @@
 import json
 from pathlib import Path
 
+import orjson
 import pytest
 from textual.widgets import DataTable
 
+from replayer.figures import run_figures
+from replayer.tui.column import Figures, LaneColumn
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen
+from replayer.tui.rows import ROWS
 from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.themes import THEMES
 from replayer.tui.turns_screen import TurnsScreen
+from replayer.view import load
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 LANES: dict[str, dict[str, float]] = {"a": {}, "b": {}}
@@ -45,6 +50,8 @@ async def test_n_goes_to_the_next_fault_and_slash_filters(folder: Folder) -> Non
         assert table.row_count == 4
         await pilot.press("n")
         assert table.cursor_row == 2
+        await pilot.press("up", "up", "N")
+        assert table.cursor_row == 2
         await pilot.press("slash", *"unknown_tool")
         await settled(pilot)
         assert table.row_count == 1
@@ -77,17 +84,112 @@ async def test_t_goes_through_the_themes(folder: Folder) -> None:
         assert sorted(seen) == sorted(theme.name for theme in THEMES)
 
 
-async def test_e_and_r_save_the_picture_and_the_report(
+async def test_e_r_and_j_save_the_picture_and_the_report_and_say_where(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    folder.finish("a", "b")
     app = app_on(folder.path)
     async with app.run_test(size=(110, 36)) as pilot:
         await settled(pilot)
-        await pilot.press("e", "r")
+        for key in ("e", "r", "j"):
+            await pilot.press(key)
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+        said = " ".join(notification.message for notification in app._notifications)
+    names = ("replayer-run.svg", "replayer-run.html", "replayer-run.json")
+    picture_text, page, report = ((tmp_path / name).read_text() for name in names)
+    assert all(str(tmp_path / name) in said for name in names)
+    assert picture_text.startswith("<svg")
+    assert page.startswith("<!doctype html") and "unknown_tool" in page
+    assert json.loads(report) == json.loads(orjson.dumps(run_figures(load(folder.path))))
+
+
+async def test_a_report_that_cannot_be_written_is_told(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = tmp_path / "gone"
+    nowhere.mkdir()
+    monkeypatch.chdir(nowhere)
+    (nowhere / "replayer-run.svg").mkdir()
+    app = app_on(folder.path)
+    async with app.run_test(size=(110, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
         await pilot.pause()
-    assert (tmp_path / "replayer-run.svg").read_text().startswith("<svg")
-    assert json.loads((tmp_path / "replayer-run.json").read_text())[0]["lanes"][0]["lane"] == "a"
+        assert any("cannot write" in note.message for note in app._notifications)
+
+
+async def test_o_unfolds_the_output_of_calls(folder: Folder) -> None:
+    folder.ran("a", 3, output="line one\nline two\n")
+    app = app_on(folder.path)
+    async with app.run_test(size=(110, 44)) as pilot:
+        await settled(pilot)
+        assert "18 B, 2 lines" in picture(app) and "│ line two" not in picture(app)
+        await pilot.press("o")
+        assert "│ line two" in picture(app)
+        await pilot.press("o")
+        assert "│ line two" not in picture(app)
+
+
+async def test_p_pins_a_stream_and_f_follows_the_newest_again(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", {"a": {}}, repeat=3)
+    for repeat in range(3):
+        made.stream("a", 0, f"stream {repeat} speaks", repeat=repeat)
+    app = app_on(made.path)
+    async with app.run_test(size=(110, 44)) as pilot:
+        await settled(pilot)
+        assert "stream 3 of 3 · the newest" in picture(app) and "stream 2 speaks" in picture(app)
+        await pilot.press("p")
+        await settled(pilot)
+        assert "stream 3 of 3 · pinned" in picture(app)
+        await pilot.press("p")
+        await settled(pilot)
+        assert "stream 1 of 3 · pinned" in picture(app) and "stream 0 speaks" in picture(app)
+        made.stream("a", 0, "news of another", repeat=1)
+        await settled(pilot)
+        assert "news of another" not in picture(app)
+        await pilot.press("f")
+        await settled(pilot)
+        assert "news of another" in picture(app)
+
+
+async def test_tab_chooses_the_lane_that_p_pins(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", LANES, repeat=2)
+    app = app_on(made.path)
+    async with app.run_test(size=(110, 44)) as pilot:
+        await settled(pilot)
+        await pilot.press("tab", "tab", "p")
+        await settled(pilot)
+        columns = list(app.screen.query(LaneColumn))
+        assert [column.talk is not None and column.talk.pinned for column in columns] == [False, True]
+
+
+async def test_a_dash_under_the_mouse_says_why(folder: Folder) -> None:
+    app = app_on(folder.path)
+    async with app.run_test(size=(110, 44)) as pilot:
+        await settled(pilot)
+        rows = app.screen.query(Figures).first()
+        at = next(n for n, row in enumerate(ROWS) if row.label == "draft acceptance")
+        await pilot.hover(Figures, offset=(2, at))
+        assert "speculation is off" in str(rows.tooltip)
+        await pilot.hover(Figures, offset=(2, 0))
+        assert "95 % interval" in str(rows.tooltip)
+
+
+async def test_f_on_the_turns_follows_the_newest_step(folder: Folder) -> None:
+    app = app_on(folder.path)
+    async with app.run_test(size=(110, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        await pilot.press("f")
+        table = app.screen.query_one(DataTable)
+        assert table.cursor_row == 3
+        folder.step("a", 4)
+        await settled(pilot)
+        assert table.cursor_row == 4
+        assert "following" in picture(app)
 
 
 @pytest.mark.parametrize(("choice", "result"), [("l", "leave"), ("s", "stop"), ("escape", None)])
@@ -119,7 +221,7 @@ async def test_question_mark_lists_the_keys_and_closes_again(folder: Folder) -> 
         await settled(pilot)
         await pilot.press("question_mark")
         await pilot.pause()
-        assert "copy the request as a curl command" in picture(app)
+        assert "the lane's request as a curl command" in picture(app)
         await pilot.press("escape")
         await pilot.pause()
         assert isinstance(app.screen, MainScreen)

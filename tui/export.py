@@ -1,0 +1,22 @@
+"""The report of the runs on the screen as text, exactly as `replayer report` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+
+from replayer.figures import run_figures
+from replayer.journal import writer_pid
+from replayer.report.evidence import gather
+from replayer.report.html import html_report
+from replayer.view import load
+
+
+def report_words(folders: Sequence[Path], form: str) -> str:
+    """`html`, or `json` with one document a line. Raises RunFolderError, and PlanError where modes differ."""
+    if form == "html":
+        return html_report(gather(folders))
+    views = [load(folder, running=writer_pid(folder) is not None) for folder in folders]
+    return "".join(orjson.dumps(run_figures(view)).decode() + "\n" for view in views)
