@@ -143,6 +143,12 @@ class Plan(_Strict):
             raise ValueError(f"timing {timing!r} is not asap, recorded or scaled:X")
         return timing
 
+    @field_validator("matrix", mode="before")
+    @classmethod
+    def _matrix_keys_are_paths(cls, matrix: Any) -> Any:
+        """`sampling.temperature = […]` is a table in a table to TOML."""
+        return dict(_flat(matrix)) if isinstance(matrix, dict) else matrix
+
     @model_validator(mode="after")
     def _lane_names_differ(self) -> Plan:
         names = [lane.name for lane in self.lane]
@@ -232,6 +238,14 @@ def make_plan_unexpanded(plan: Plan, lanes: Sequence[LanePlan], origin: str) -> 
         return Plan.model_validate(values | {"matrix": {}, "aa": False})
     except ValidationError as error:
         raise PlanError(f"{origin}: {_first_problem(error)}") from None
+
+
+def _flat(values: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
 
 
 def _twice(lane: LanePlan) -> Iterator[LanePlan]:

@@ -78,7 +78,7 @@ def test_an_unknown_layout_names_the_known_ones(stubs, script):
     assert done.returncode == 2 and "no layout tpp (plain ngram" in done.stderr
 
 
-@pytest.mark.parametrize("plan", ["plan.toml", "one-gpu.toml"])
+@pytest.mark.parametrize("plan", ["plan.toml", "one-gpu.toml", "sampling-sweep.toml"])
 def test_the_plans_are_valid(plan):
     made = make_plan(tomllib.loads((EXAMPLES / plan).read_text()))
     assert len(made.lane) >= 2

@@ -57,6 +57,13 @@ def test_a_matrix_makes_every_combination_a_lane() -> None:
     assert lanes[1].sampling == {"temperature": 0.7, "top_p": 0.9}
 
 
+def test_a_matrix_may_be_written_as_toml_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text('traces = ["t"]\n[matrix]\nsampling.temperature = [0.0, 0.7]\nsampling.top_p = [0.9]\n')
+    made = make_plan(load_plan(path) | {"lane": LANES[:1]})
+    assert [lane.sampling for lane in made.lane] == [{"temperature": t, "top_p": 0.9} for t in (0.0, 0.7)]
+
+
 def test_a_lane_of_a_matrix_knows_where_it_comes_from() -> None:
     made = plan(matrix={"options.k+options.v": ["f16", "q8_0"], "concurrency": [2]}, lane=LANES[:1])
     assert [(lane.name, lane.base, lane.setting) for lane in made.lane] == [

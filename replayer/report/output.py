@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
@@ -12,7 +13,20 @@ from replayer.errors import ReplayerError
 from replayer.figures import run_figures
 from replayer.journal import writer_pid
 from replayer.report.table import print_report
-from replayer.view import load
+from replayer.view import load, side_by_side
+
+
+def show_together(folders: Sequence[Path], *, as_json: bool) -> None:
+    """Several runs as one report: all their lanes beside each other, and models by engines where models differ.
+
+    Raises RunFolderError, and PlanError where the runs cannot be set side by side.
+    """
+    views = [load(folder, running=writer_pid(folder) is not None) for folder in folders]
+    document = run_figures(side_by_side(views))
+    if as_json:
+        print(orjson.dumps(document).decode())
+    else:
+        print_report(document, Console())
 
 
 def show(folder: Path, *, as_json: bool) -> None:

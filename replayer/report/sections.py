@@ -41,7 +41,7 @@ def _sections(document: Figures) -> Iterator[Section]:
     if document["ranking"]:
         yield _ranking(document["ranking"])
     if document["models"]:
-        yield from _models(document["models"])
+        yield _models(document["models"])
 
 
 def _loaded(load: Figures) -> bool:
@@ -210,28 +210,20 @@ _GRID = {
 }
 
 
-def _models(grid: Figures) -> Iterator[Section]:
-    """One table per figure that is known anywhere."""
-    for metric, words in _GRID.items():
-        cells = [
-            row["cells"].get(engine, {}).get(metric) for row in grid["rows"] for engine in grid["engines"]
-        ]
-        if any(value is not None for value in cells):
-            yield _model_table(grid, metric, words)
-
-
-def _model_table(grid: Figures, metric: str, words: str) -> Section:
-    judged = any(metric in row["ahead"] for row in grid["rows"])
+def _models(grid: Figures) -> Section:
+    """A row per model and figure that is known anywhere."""
     rows = [
         [
             " · ".join(filter(None, (row["model"], row["setting"]))),
+            words,
             *(_grid_cell(row["cells"].get(engine, {}).get(metric), metric) for engine in grid["engines"]),
-            *([row["ahead"].get(metric) or "not beyond noise"] if judged else []),
+            (row["ahead"][metric] or "not beyond noise") if metric in row["ahead"] else "",
         ]
         for row in grid["rows"]
+        for metric, words in _GRID.items()
+        if any(cell[metric] is not None for cell in row["cells"].values())
     ]
-    head = ["model", *grid["engines"], *(["ahead"] if judged else [])]
-    return Section(f"Models and engines: {words}", head, rows)
+    return Section("Models and engines", ["model", "figure", *grid["engines"], "ahead"], rows)
 
 
 def _grid_cell(value: float | None, metric: str) -> str:

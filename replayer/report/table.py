@@ -45,7 +45,8 @@ def _side_by_side(document: Figures, lanes: list[Figures]) -> Table:
 
 
 def print_section(section: Section, console: Console) -> None:
-    table = Table(title=safe(section.title), title_justify="left", title_style="bold", pad_edge=False)
+    console.print(Text(safe(section.title), "bold italic"))
+    table = Table(pad_edge=False)
     for number, column in enumerate(section.head):
         first = number == 0
         table.add_column(
