@@ -101,8 +101,8 @@ class RecordedHistory:
         stream: bool = True,
         length: Length | None = None,
     ) -> Request:
-        """The request of a turn. `fields` are model, sampling and the like; `marker` ends the first user message;
-        `length` stands in for the turn's own where its prompt is filler."""
+        """The request of a turn. `fields` are model, sampling and the like; `marker` ends the first user message, or
+        decides the first block of a prompt of filler, whose length `length` may change."""
         record = self.trace.turns[turn]
         tools = self._tools_json(record)
         write, spaced = STYLES[_style(record)], _style(record).startswith("spaced")
@@ -145,8 +145,17 @@ class RecordedHistory:
                 self._layouts.popitem(last=False)
         else:
             self._layouts.move_to_end(key)
-        mark = orjson.dumps(marker)[1:-1] if marker is not None else b""
+        mark = self._mark(turn, marker, length)
         return [b"[", *(mark if piece is None else piece for piece in layout), b"]"]
+
+    def _mark(self, turn: int, marker: str | None, length: Length | None) -> bytes:
+        """What stands at the marker's place: the marker, or a first block of filler that no other marker gives."""
+        shape = self.trace.turns[turn].tokens
+        if shape is None:
+            return orjson.dumps(marker)[1:-1] if marker is not None else b""
+        block = shape.block_hashes[0] if shape.block_hashes else -1
+        words = length.words if length else shape.input_tokens
+        return filler(block if marker is None else f"{marker}/{block}", min(words, shape.block_size)).encode()
 
     def _layout(self, turn: int, length: Length | None) -> list[memoryview | None]:
         """Views of the messages, neighbours joined into one; None is the place of the marker."""
@@ -191,21 +200,19 @@ class RecordedHistory:
         yield from (Key(tuple(item.id for item in group), style=style) for group in groups)
 
     def _token_spans(self, shape: TokenShape, length: Length) -> Iterator[Span | None]:
-        """One user message of filler, equal where block hashes are equal; the marker stands behind the first block."""
+        """One user message of filler, equal where block hashes are equal. The first block stands at the marker's place:
+        it costs no token to tell a session's prompts apart, and what follows it is shared by no cache."""
         yield self._block((-1, 0), '{"role":"user","content":"')
-        left = length.words
-        for number, block in enumerate(shape.block_hashes):
+        yield None
+        left = length.words - min(length.words, shape.block_size)
+        for block in shape.block_hashes[1:]:
             size = min(left, shape.block_size)
             if size:
                 yield self._block((block, size))
             left -= size
-            if number == 0:
-                yield None
         if left > 0:
             last = shape.block_hashes[-1] if shape.block_hashes else -1
             yield self._block((-2 - last, left))
-        if not shape.block_hashes:
-            yield None
         if length.pads:
             yield self._block((-1, -length.pads), PAD * length.pads)
         yield self._block((-1, 1), '"}')

@@ -46,6 +46,18 @@ def test_a_shared_prefix_is_shared_within_a_session_only() -> None:
     assert a[:16] != c[:16]
 
 
+def test_a_marker_makes_another_prompt_of_the_same_length() -> None:
+    workload = Workload(name="x", input_tokens=64, output_tokens=1)
+    with generated([workload], 0) as paths:
+        history = RecordedHistory(Trace.open(paths["x-000"]))
+        plain, one, other = (
+            history.messages(0, marker=marker)[0]["content"].split() for marker in (None, "one", "other")
+        )
+    assert len(plain) == len(one) == len(other) == 64
+    assert plain[:16] != one[:16] != other[:16]
+    assert plain[16:] == one[16:] == other[16:]
+
+
 def test_the_traces_of_a_workload_are_traces_of_the_plan() -> None:
     workload = {"name": "chat", "sessions": 2, "input_tokens": 64, "output_tokens": 8}
     plan = make_plan({"traces": ["t"], "workload": [workload], "lane": [LANE]})

@@ -137,7 +137,7 @@ def _crossover(pair: Figures) -> Section:
             f"{level['length']:,.0f}",
             number(level["value_a"]),
             number(level["value_b"]),
-            f"{level['difference']:+,.3g} [{level['low']:+,.3g}, {level['high']:+,.3g}]",
+            f"{signed(level['difference'])} [{signed(level['low'])}, {signed(level['high'])}]",
             level["faster"] or "not beyond noise",
         ]
         for level in pair["levels"]
@@ -236,6 +236,10 @@ def number(value: float | None) -> str:
     if value is None:
         return DASH
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
+def signed(value: float) -> str:
+    return ("+" if value > 0 else "−" if value < 0 else "") + number(abs(value))
 
 
 def share(rate: Figures | None) -> str:
