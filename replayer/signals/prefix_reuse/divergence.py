@@ -23,6 +23,7 @@ from replayer.signals.prefix_reuse.volatile import volatile
 
 _PRUNED = re.compile(
     r"(?i)\b(?:clear|prun|truncat|omit|elid|remov|compact|strip|snip|trim|drop|hidden|redact|content too long)"
+    r"|\.\.\.|…"
 )
 _THINK = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
 
@@ -199,6 +200,8 @@ def _is_pruned(a: str, b: str) -> bool:
     head = first_difference(a, b)
     tail = first_difference(a[head:][::-1], b[head:][::-1])
     note = b[head : len(b) - tail]
+    if not a[head : len(a) - tail].strip():
+        return False
     return not note.strip() or (len(note) <= 200 and bool(_PRUNED.search(note)))
 
 

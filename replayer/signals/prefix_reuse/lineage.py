@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from replayer.signals.prefix_reuse.divergence import Conversation, shared_messages
-from replayer.signals.prefix_reuse.messages import parsed
+from replayer.signals.prefix_reuse.messages import as_bytes, parsed
 
 _KEPT = 32
 _ROLES = 4
@@ -18,6 +18,7 @@ class Lineage:
     def __init__(self) -> None:
         self._recent: deque[tuple[str, Conversation]] = deque(maxlen=_KEPT)
         self._messages: dict[bytes, bytes] = {}
+        self._bares: dict[bytes, bytes] = {}
 
     def intern(self, message: bytes) -> bytes:
         """The one kept copy of equal bytes, so that later comparisons are by identity."""
@@ -27,6 +28,7 @@ class Lineage:
         if len(self._recent) == _KEPT and len(self._messages) > 4 * len(conversation.messages) + 1000:
             kept = {m for _, earlier in self._recent for m in earlier.messages}
             self._messages = {m: m for m in kept}
+            self._bares.clear()
         self._recent.append((key, conversation))
 
     def predecessor(self, new: Conversation) -> tuple[str, Conversation] | None:
@@ -34,35 +36,53 @@ class Lineage:
 
         Of several, one that is continued word for word goes first, then the newest. None for a new conversation.
         """
-        ours = set(new.messages)
+        ours = frozenset(map(self._bare, new.messages))
         best: tuple[str, Conversation] | None = None
         most = (0.0, False)
         for key, old in reversed(self._recent):
             if best is not None and len(old.messages) < most[0]:
                 continue
             whole = shared_messages(old, new) == len(old.messages)
-            likeness = (len(old.messages) if whole else _likeness(old, new, ours), whole)
+            likeness = (len(old.messages) if whole else self._likeness(old, new, ours), whole)
             if likeness > most:
                 best, most = (key, old), likeness
         return best
 
+    def _likeness(self, old: Conversation, new: Conversation, ours: frozenset[bytes]) -> float:
+        """How many of the earlier request's messages are still there; 0 for another conversation.
 
-def _likeness(old: Conversation, new: Conversation, ours: set[bytes]) -> float:
-    """How many of the earlier request's messages are still there; 0 for another conversation.
+        Another first message makes it a doubtful relative, for sessions can call the same tools with the same results.
+        Without a common message beside the system prompt it is still the same conversation when the first user
+        messages begin or end alike, or when the roles go on where the earlier ones ended (everything was rewritten).
+        """
+        heads = _heads(old)
+        equal = sum(self._bare(message) in ours for message in old.messages[heads:])
+        first, alike = new.messages[_heads(new) : _heads(new) + 1], _alike(_opening(old), _opening(new))
+        if equal and (alike or first[0] in old.messages):
+            return equal + sum(self._bare(message) in ours for message in old.messages[:heads])
+        if equal or alike:
+            return 0.75 if equal else 0.5
+        roles = [[_role(message) for message in c.messages[:_ROLES]] for c in (old, new)]
+        return 0.25 if _ROLES <= len(old.messages) <= len(new.messages) and roles[0] == roles[1] else 0.0
 
-    Another first message makes it a doubtful relative, for sessions can call the same tools with the same results.
-    Without a common message beside the system prompt it is still the same conversation when the first user
-    messages begin or end alike, or when the roles go on where the earlier ones ended (everything was rewritten).
-    """
-    heads = _heads(old)
-    equal = sum(message in ours for message in old.messages[heads:])
-    first, alike = new.messages[_heads(new) : _heads(new) + 1], _alike(_opening(old), _opening(new))
-    if equal and (alike or first[0] in old.messages):
-        return equal + sum(message in ours for message in old.messages[:heads])
-    if equal or alike:
-        return 0.75 if equal else 0.5
-    roles = [[_role(message) for message in c.messages[:_ROLES]] for c in (old, new)]
-    return 0.25 if _ROLES <= len(old.messages) <= len(new.messages) and roles[0] == roles[1] else 0.0
+    def _bare(self, message: bytes) -> bytes:
+        """The message without the ids of its calls, which some clients make anew each time."""
+        if b"tool_call" not in message:
+            return message
+        found = self._bares.get(message)
+        if found is None:
+            value = parsed(message)
+            value.pop("tool_call_id", None)
+            calls = value.get("tool_calls")
+            if isinstance(calls, list):
+                value["tool_calls"] = [
+                    {key: part for key, part in call.items() if key != "id"}
+                    if isinstance(call, dict)
+                    else call
+                    for call in calls
+                ]
+            found = self._bares[message] = as_bytes(value)
+        return found
 
 
 def _alike(one: str, other: str) -> bool:

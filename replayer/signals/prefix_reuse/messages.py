@@ -10,7 +10,7 @@ import orjson
 Message = Mapping[str, Any] | bytes
 """An OpenAI chat message, parsed or as its JSON."""
 
-_REASONING = ("reasoning_content", "reasoning", "thinking")
+_REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")
 
 
 class Field(NamedTuple):

@@ -19,6 +19,8 @@ _CLOCKS = [
         rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?",
         rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.?[ -]{_MONTH}\b(?:[ -]\d{{2,4}})?",
         rf"\b{_MONTH} \d{{4}}\b",
+        r"\b\d{1,2}\.? (?:de )?[^\W\d_]{3,12}\.?,? (?:de )?20\d{2}\b",  # 3. März 2026, 3 de mayo de 2026
+        r"\d{2,4}年\d{1,2}月(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日|\d{1,2}[時时点]\d{1,2}分(?:\d{1,2}秒)?|\d{4}년 \d{1,2}월 \d{1,2}일",
         rf"\b{_WEEKDAY}\b",
         r"\b1[5-9]\d{8}(?:\d{3}){0,3}(?:\.\d+)?\b",
         r"\b\d+(?:\.\d+)? ?(?:s|sec|seconds?|minutes?|min|hours?|days?) (?:ago|elapsed|left|remaining)\b",
@@ -30,6 +32,17 @@ _REACH = 48
 _WORD = re.compile(r"[0-9A-Za-z]+(?:[-+/][0-9A-Za-z]+)*=*")
 _SECRET = re.compile(r"[0-9A-Za-z+/_-]{16,}={0,2}")
 """Base64 may hold signs that end a word; it is believed behind a label only."""
+
+_PART = re.compile(r"[\w.-]+")
+_TEMPORARY = re.compile(
+    r"(?:/tmp|/temp|/T|\\Temp|/var/folders/[\w/]{1,60})[/\\][\w./-]{0,40}$", re.IGNORECASE
+)
+"""What stands before the made-up name of a temporary folder."""
+
+_NUMBERED = re.compile(
+    r"(?i)(?:\b|_)(?:id|session|request|req|trace|span|conversation|thread|run|call|seq|sequence)[\"']?[\s:=_#\-]{1,4}$"
+)
+"""What a plain number counts requests or sessions behind; behind `tokens` it is another matter."""
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _HEX = re.compile(r"[0-9a-fA-F]{7,}")
@@ -56,7 +69,16 @@ def _clock_at(text: str, offset: int) -> bool:
 
 
 def _random_at(before: str, after: str, offset: int) -> bool:
-    return _same_place(_WORD, before, after, offset) or _same_place(_SECRET, before, after, offset)
+    return (
+        _same_place(_WORD, before, after, offset)
+        or _same_place(_SECRET, before, after, offset)
+        or _temporary(before, after, offset)
+    )
+
+
+def _temporary(before: str, after: str, offset: int) -> bool:
+    old, new = _word_at(_PART, before, offset), _word_at(_PART, after, offset)
+    return old is not None and new is not None and bool(_TEMPORARY.search(before[: old.start()][-80:]))
 
 
 def _same_place(pattern: re.Pattern[str], before: str, after: str, offset: int) -> bool:
@@ -68,8 +90,10 @@ def _same_place(pattern: re.Pattern[str], before: str, after: str, offset: int) 
     alike = abs(len(one) - len(other)) <= max(2, len(one) // 8)
     if pattern is _WORD and alike and _looks_random(one) and _looks_random(other):
         return True
-    labelled = bool(_LABEL.search(before[: old.start()][-40:]))
-    return labelled and min(len(one), len(other)) >= 4
+    label = before[: old.start()][-40:]
+    if one.isdigit() and other.isdigit():
+        return bool(_NUMBERED.search(label))
+    return bool(_LABEL.search(label)) and min(len(one), len(other)) >= 4
 
 
 def _word_at(pattern: re.Pattern[str], text: str, offset: int) -> re.Match[str] | None:

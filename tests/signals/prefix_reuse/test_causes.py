@@ -374,3 +374,55 @@ def test_the_verdict_reads_as_a_sentence() -> None:
         "time in the system prompt; 2,095 of 3,447 prompt tokens are recomputed each turn; "
         "fix: move it behind the conversation, or drop the part that changes."
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "cause"),
+    [
+        ("Heute ist der 1. März 2026.", "Heute ist der 2. März 2026.", "clock_or_date"),
+        ("Hoy es 3 de mayo de 2026.", "Hoy es 4 de mayo de 2026.", "clock_or_date"),
+        ("当前时间：2026年11月21日。", "当前时间：2026年11月22日。", "clock_or_date"),
+        ("現在 10時11分 です", "現在 10時12分 です", "clock_or_date"),
+        ("cwd: /tmp/agent-x7_kq2ab/work", "cwd: /tmp/agent-p9zzr4tb/work", "random_id_or_hash"),
+        ("cwd: /tmp/tmp.uhwgxaab", "cwd: /tmp/tmp.lokqpbbc", "random_id_or_hash"),
+        ("Request #1. ", "Request #2. ", "random_id_or_hash"),
+        ("Context tokens: 12345.", "Context tokens: 23456.", "system_prompt_edited"),
+        ("cwd: /home/u/alpha", "cwd: /home/u/beta", "system_prompt_edited"),
+        ("Version 1.2.3 of the rules.", "Version 1.3.0 of the rules.", "system_prompt_edited"),
+    ],
+)
+def test_what_changes_by_itself_is_told_from_an_edit(one: str, other: str, cause: str) -> None:
+    def change(turn: int, request: Request) -> None:
+        request["messages"][0]["content"] = (one if turn % 2 else other) + " " + RULES
+
+    _, findings = judge(session(change))
+    assert {found.cause for found in findings[1:]} == {cause}
+    assert {found.message_index for found in findings[1:]} == {0}
+
+
+def test_ids_that_a_client_makes_anew_are_named_also_where_the_results_carry_them() -> None:
+    def change(turn: int, request: Request) -> None:
+        for number, message in enumerate(request["messages"]):
+            for call in message.get("tool_calls", ()):
+                call["id"] = f"chatcmpl-tool-{turn * 7919 + number:016x}"
+            if message["role"] == "tool":
+                message["tool_call_id"] = f"chatcmpl-tool-{turn * 7919 + number - 1:016x}"
+
+    steps, _ = judge(session(change))
+    places = [step.divergence for step in steps[2:]]
+    assert {(place.cause, place.path) for place in places if place} == {
+        ("random_id_or_hash", "messages[2].tool_calls[0].id")
+    }
+
+
+def test_white_space_is_no_pruning_and_dots_are() -> None:
+    def spaces(turn: int, request: Request) -> None:
+        request["messages"][1]["content"] = "\n" * (turn % 2) + request["messages"][1]["content"]
+
+    def middle_left_out(turn: int, request: Request) -> None:
+        for message in request["messages"][:-3]:
+            if message["role"] == "tool":
+                message["content"] = message["content"][:90] + "\n[...]\n" + message["content"][-40:]
+
+    assert {found.cause for found in judge(session(spaces))[1][1:]} == {"message_rewritten"}
+    assert {found.cause for found in judge(session(middle_left_out))[1][3:]} == {"message_dropped"}
