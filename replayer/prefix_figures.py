@@ -18,7 +18,7 @@ def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
     stream that was stopped has no usage. `verdict` is of the session that lost most.
     """
     known = [step for step in steps if step.cached_tokens is not None and step.prompt_tokens]
-    findings = [step.prefix for step in steps if step.prefix and _known(step.prefix)]
+    findings = _findings(steps)
     causes = Counter(str(finding["cause"]) for finding in findings if finding.get("cause"))
     reported = _share((step.cached_tokens, step.prompt_tokens) for step in known)
     source = "usage" if known else None
@@ -26,7 +26,7 @@ def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
         counted = [f for f in findings if f.get("reported_tokens") is not None]
         reported = _share((f["reported_tokens"], f["prompt_tokens"]) for f in counted)
         source = "metrics" if counted else None
-    comparable = [f for f in findings if f.get("reported_tokens") is not None] or findings
+    comparable = _comparable(findings)
     return {
         "ideal": _share((finding["ideal_tokens"], finding["prompt_tokens"]) for finding in comparable),
         "reported": reported,
@@ -42,6 +42,10 @@ def _known(finding: dict[str, Any]) -> bool:
     return finding.get("ideal_tokens") is not None and finding.get("prompt_tokens") is not None
 
 
+def _comparable(findings: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    return [finding for finding in findings if finding.get("reported_tokens") is not None] or findings
+
+
 def _curve(steps: Sequence[StepFacts]) -> list[dict[str, Any]]:
     turns: dict[int, list[StepFacts]] = defaultdict(list)
     for step in steps:
@@ -49,17 +53,17 @@ def _curve(steps: Sequence[StepFacts]) -> list[dict[str, Any]]:
     return [
         {
             "step": number,
-            "ideal": _share(
-                (s.prefix["ideal_tokens"], s.prefix["prompt_tokens"])
-                for s in turns[number]
-                if s.prefix and _known(s.prefix)
-            ),
+            "ideal": _share((f["ideal_tokens"], f["prompt_tokens"]) for f in _comparable(_findings(of_turn))),
             "reported": _share(
-                (s.cached_tokens, s.prompt_tokens) for s in turns[number] if s.cached_tokens is not None
+                (s.cached_tokens, s.prompt_tokens) for s in of_turn if s.cached_tokens is not None
             ),
         }
-        for number in sorted(turns)
+        for number, of_turn in sorted(turns.items())
     ]
+
+
+def _findings(steps: Sequence[StepFacts]) -> list[dict[str, Any]]:
+    return [step.prefix for step in steps if step.prefix and _known(step.prefix)]
 
 
 def _verdict(findings: Sequence[dict[str, Any]]) -> str | None:

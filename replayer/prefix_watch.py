@@ -25,12 +25,20 @@ drafting takes nothing (captured: vLLM 0.21 and 0.32 reuse the same blocks with 
 Messages = list[dict[str, Any]]
 
 
+_COMMON_TEXT = 8
+"""Characters of a reply that must come back before it is worth asking the engine for its tokens."""
+
+
 @dataclasses.dataclass(slots=True)
 class _Sent:
+    """A request whose reply may come back, whole or in its first words. `completion` None: the engine did not say."""
+
     key: str
     prompt: list[int]
-    completion: int
-    said: str
+    completion: int | None
+    messages: Messages
+    tools: Messages
+    reply: Reply
 
 
 class PrefixWatch:
@@ -64,6 +72,8 @@ class PrefixWatch:
             if prompt is None and self._by_engine:
                 return None
             key = f"{cell}/{step}"
+            if prompt is not None and not self._live:
+                await self._learn_what_came_back(cell, prompt, messages)
             found = await asyncio.to_thread(self._analyse, key, cell, prompt, messages, tools, reply, usage)
             if self._live and prompt is not None:
                 await self._learn_reply(key, prompt, messages, tools, reply, usage)
@@ -104,14 +114,14 @@ class PrefixWatch:
         """Milliseconds on long prompts: in a thread, so that other lanes' streams are not held up."""
         if self._local is not None:
             prompt = self._local.prompt([orjson.dumps(message) for message in messages], orjson.dumps(tools))
-        if isinstance(prompt, list) and prompt and isinstance(prompt[0], int):
-            self._learn_generated(cell, prompt, messages)
         self._reuse.request(key, prompt, messages, tools)
-        self._remember(cell, key, prompt, reply, usage)
+        self._remember(
+            cell, _Sent(key, prompt, usage.completion_tokens if usage else None, messages, tools, reply)
+        )
         ttft = None
         if self._alone and reply.timing.first_token is not None:
             ttft = reply.timing.first_token - reply.timing.sent
-        return self._reuse.reported(key, usage, ttft_ns=ttft)
+        return self._reuse.reported(key, usage, ttft_ns=ttft, ended=reply.finish_reason is not None)
 
     async def _told_tokens(self, messages: Messages, tools: Messages, reply: Reply) -> list[int] | None:
         if not self._by_engine:
@@ -124,27 +134,43 @@ class PrefixWatch:
         except ReplayerError:
             return None
 
-    def _remember(self, cell: str, key: str, prompt: Any, reply: Reply, usage: Usage | None) -> None:
-        ids = reply.extra.get("token_ids")
+    def _remember(self, cell: str, sent: _Sent) -> None:
+        ids = sent.reply.extra.get("token_ids")
         if self._by_engine and self._live:
             return
         if self._by_engine and isinstance(ids, list) and ids:
-            self._reuse.generated(key, ids)
-        elif self._by_engine and usage is not None and usage.completion_tokens:
-            self._last[cell] = _Sent(key, prompt, usage.completion_tokens, _said(reply))
+            self._reuse.generated(sent.key, ids)
+        elif self._by_engine:
+            self._last[cell] = sent
         elif self._local is not None:
-            message = assistant_message(reply)
+            message = assistant_message(sent.reply)
             output = self._local.reply(orjson.dumps(message))
-            self._reuse.generated(key, output, message if self._live else None)
+            self._reuse.generated(sent.key, output, message if self._live else None)
 
-    def _learn_generated(self, cell: str, prompt: list[int], messages: Messages) -> None:
-        """Where the history holds exactly what the engine said before, the next prompt shows its tokens."""
+    async def _learn_what_came_back(self, cell: str, prompt: list[int], messages: Messages) -> None:
+        """The history holds a recorded reply. As far as the engine had said the same, it has those tokens in its cache."""
         before = self._last.pop(cell, None)
-        if before is None or not any(_text(message) == before.said for message in messages[-8:]):
+        if before is None:
             return
-        start = len(before.prompt)
-        if prompt[:start] == before.prompt:
+        start, said = len(before.prompt), _said(before.reply)
+        came_back = [_text(message) for message in messages[len(before.messages) :]]
+        if said in came_back and before.completion and prompt[:start] == before.prompt:
             self._reuse.generated(before.key, prompt[start : start + before.completion])
+        elif said and any(text and text[:_COMMON_TEXT] == said[:_COMMON_TEXT] for text in came_back):
+            await self._learn_rendered(before)
+
+    async def _learn_rendered(self, before: _Sent) -> None:
+        """A reply that parts from the recording, or was stopped: its tokens are what the template adds for it."""
+        start = len(before.prompt)
+        try:
+            grown = await self._engine.tokenize(
+                [*before.messages, assistant_message(before.reply)], before.tools or None
+            )
+        except ReplayerError:
+            return
+        if grown and grown[:start] == before.prompt:
+            end = None if before.completion is None else start + before.completion
+            self._reuse.generated(before.key, grown[start:end])
 
     def _load_local(self) -> str:
         tokenizer = load_tokenizer(None, lambda _: None)

@@ -106,3 +106,15 @@ def test_a_client_that_writes_arguments_anew_is_caught_live(tmp_path: Path) -> N
     assert zed["cause"] == "arguments_reserialised"
     assert {f["gap"] for f in findings(tmp_path / "zed", "a")} == {0}
     assert ".function.arguments), offset 1: " in zed["verdict"]
+
+
+def test_a_stopped_reply_is_nobodys_fault_and_its_first_words_count(tmp_path: Path) -> None:
+    """The reply says some of the recorded words before it collapses and is stopped: the engine has cached those."""
+    report = run(tmp_path / "run", "a=simulated,block_size=1,fault=collapse", extra=("--repeat", "2"))["a"]
+    found = findings(tmp_path / "run", "a")
+    told = [f for f in found if f["reported_tokens"] is not None]
+    assert 0 < len(told) < len(found)
+    assert {f["cause"] for f in found} == {None}
+    assert [f["disagreements"] for f in told] == [[]] * len(told)
+    assert report["reported"] <= report["ideal"] + 0.002
+    assert report["verdict"].startswith("healthy")

@@ -116,9 +116,17 @@ class PrefixReuse:
             self._pool.use(end)
 
     def reported(
-        self, key: str, usage: Usage | None, metrics_delta: float | None = None, ttft_ns: int | None = None
+        self,
+        key: str,
+        usage: Usage | None,
+        metrics_delta: float | None = None,
+        ttft_ns: int | None = None,
+        *,
+        ended: bool = True,
     ) -> PrefixFinding:
         """What the engine said. Pass `metrics_delta` and `ttft_ns` only when nothing else ran on the engine.
+
+        A stream that was not `ended` had no chance to report: nobody is blamed that nothing was.
 
         Raises KeyError for a key that was never requested.
         """
@@ -129,7 +137,7 @@ class PrefixReuse:
             self._witness.learn(reuse, ttft_ns)
         metrics = None if metrics_delta is None else round(metrics_delta)
         return self._diagnosis.finding(
-            reuse, Report(usage.cached_tokens if usage else None, metrics, witness)
+            reuse, Report(usage.cached_tokens if usage else None, metrics, witness, ended=ended)
         )
 
     def unasked(self, key: str) -> PrefixFinding:

@@ -25,6 +25,8 @@ class Report:
     witness: Witness | None = None
     prompt: int | None = None
     """Prompt tokens as the engine counted them."""
+    ended: bool = True
+    """Whether the reply came to its end: usage comes last."""
 
     @property
     def cached(self) -> int | None:
@@ -131,7 +133,7 @@ def _eviction(step: StepReuse) -> Loss | None:
 
 
 def _unreported(step: StepReuse, report: Report) -> Loss | None:
-    if report.cached is not None or not step.ideal:
+    if report.cached is not None or not step.ideal or not report.ended:
         return None
     told = {
         "cached": "the first token came as fast as from a warm cache",

@@ -70,12 +70,13 @@ def _price(hit: Sequence[PrefixFinding]) -> str:
 
 
 def _healthy(findings: Sequence[PrefixFinding]) -> str:
-    prompt = sum(found.prompt_tokens for found in findings)
+    told = [found for found in findings if found.reported_tokens is not None]
+    judged = told or findings
+    prompt = sum(found.prompt_tokens for found in judged)
     if not prompt:
         return "no request to judge."
-    ideal = sum(found.ideal_tokens for found in findings) / prompt
-    told = [found for found in findings if found.reported_tokens is not None]
+    ideal = sum(found.ideal_tokens for found in judged) / prompt
     if not told:
         return f"healthy as far as the requests go: {ideal:.1%} of the prompt tokens can be reused; nothing was reported."
-    real = sum(found.reported_tokens or 0 for found in told) / sum(found.prompt_tokens for found in told)
+    real = sum(found.reported_tokens or 0 for found in told) / prompt
     return f"healthy: {real:.1%} of the prompt tokens were reused, the ideal is {ideal:.1%}."
