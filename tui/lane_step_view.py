@@ -261,7 +261,7 @@ def _arrivals(gaps: list[float], total: float, width: int) -> Spans:
     for gap in gaps:
         at += gap
         counts[min(width - 1, int(at / max(total, at) * width))] += 1
-    lines = plot([float(count) for count in counts], width, _PLOT_HEIGHT)
+    lines = plot([float(count) or None for count in counts], width, _PLOT_HEIGHT)
     end = f"{total:,.0f} ms"
     axis = "0" + end.rjust(width - 1)
     return [("\n".join(lines) + "\n", "$secondary"), (f"{axis}\n", _QUIET)]

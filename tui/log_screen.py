@@ -6,6 +6,7 @@ from pathlib import Path
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
+from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -15,36 +16,63 @@ from replayer.tui.text import Span, content
 
 _TAIL_BYTES = 24_000
 _LINES = 60
+_LINE_CHARS = 2_000
+_QUIET = "$foreground-muted"
 
 
 class LogScreen(Screen[None]):
-    """Read only; the folders' logs are read again with every frame."""
+    """Read only; the folders' logs are read again with every frame. Stays at the end while it is there."""
 
     DEFAULT_CSS = """
-    LogScreen > VerticalScroll { padding: 0 1; }
-    LogScreen Static { height: auto; }
+    LogScreen > VerticalScroll { padding: 0 1; scrollbar-size-vertical: 1; }
+    LogScreen > VerticalScroll > Static { height: auto; }
     """
 
     def __init__(self, folders: list[Path]) -> None:
         super().__init__()
         self._folders = folders
+        self._told = ""
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll():
+        with VerticalScroll(can_focus=True):
             yield Static(id="lines", markup=False)
         yield Keys()
 
     def show(self, frame: Frame) -> bool:
-        spans: list[Span | str] = [("warnings\n", "bold $primary")]
-        warnings = [warning for view in frame.views for warning in view.warnings]
-        spans += [f"{warning.at / 1e9:8.1f} s  {warning.message}\n" for warning in warnings] or ["none\n"]
-        for view in frame.views:
-            spans += [(f"✗ {reason}\n", "$error") for reason in view.reasons]
+        said = content(*_warnings(frame), *self._logs())
+        if said.plain != self._told:
+            self._told = said.plain
+            self._update(said)
+        return True
+
+    def _update(self, said: Content) -> None:
+        area = self.query_one(VerticalScroll)
+        at_end = area.scroll_offset.y >= area.max_scroll_y
+        self.query_one("#lines", Static).update(said)
+        if at_end:
+            area.scroll_end(animate=False)
+
+    def _logs(self) -> list[Span | str]:
+        spans: list[Span | str] = []
         for folder in self._folders:
             for log in sorted((folder / "engines").glob("*.log")):
-                spans += [(f"\n{log.stem}: engine log\n", "bold $primary"), tail_of(log)]
-        self.query_one("#lines", Static).update(content(*spans))
-        return True
+                title = f"\n{log.stem}: the engine's own log, its last {_LINES} lines\n"
+                spans += [(title, "bold $primary"), tail_of(log)]
+        if not spans:
+            spans.append(
+                ("\nno engine's log is known: replayer has those of engines that it launched\n", _QUIET)
+            )
+        return spans
+
+
+def _warnings(frame: Frame) -> list[Span | str]:
+    spans: list[Span | str] = [("warnings\n", "bold $primary")]
+    for view in frame.views:
+        for warning in view.warnings:
+            spans += [(f"{warning.at / 1e9:8.1f} s  ", _QUIET), ("△ ", "$warning")]
+            spans.append(f"{warning.lane + ': ' if warning.lane else ''}{warning.message[:_LINE_CHARS]}\n")
+        spans += [(f"✗ {reason[:_LINE_CHARS]}\n", "$error") for reason in view.reasons]
+    return spans if len(spans) > 1 else [*spans, ("none\n", _QUIET)]
 
 
 def tail_of(log: Path) -> str:
@@ -55,4 +83,5 @@ def tail_of(log: Path) -> str:
             text = stream.read().decode(errors="replace")
     except OSError as error:
         return f"{error.strerror}\n"
-    return "\n".join(text.splitlines()[-_LINES:]) + "\n"
+    lines = [line[:_LINE_CHARS] for line in text.splitlines()[-_LINES:]]
+    return "\n".join(lines) + "\n" if lines else "nothing in it so far\n"

@@ -183,7 +183,7 @@ def newest_steps(lane: LaneView) -> Sequence[StepFacts]:
 def number(value: float | None) -> str:
     if value is None:
         return DASH
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+    return f"{value:,.0f}" if value >= 100 or not value else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
 ROWS = (

@@ -1,10 +1,9 @@
-"""What the engines say of themselves over time: one block of curves per lane."""
+"""What the engines say of themselves over time: one block of curves per lane, all on the run's time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -13,112 +12,140 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from replayer.events import TelemetryRead
+from replayer.tui.curves import Span as Held
+from replayer.tui.curves import by_instance, gauge, known, over_time, rate, share, speeds
 from replayer.tui.keys import Keys
-from replayer.tui.rows import newest_steps, number
+from replayer.tui.pace import duration_words
+from replayer.tui.rows import number
 from replayer.tui.source import Frame
-from replayer.tui.text import DASH, Span, content, fit, sparkline
-from replayer.view import LaneView
+from replayer.tui.text import DASH, Span, content, fit, plot
+from replayer.view import LaneView, RunView
 
-_LABEL = 26
+_LABEL, _FIGURES = 18, 27
+_ROWS_A_LANE = 8
+_QUIET = "$foreground-muted"
+Samples = Sequence[TelemetryRead]
+
+
+def percent(value: float) -> str:
+    return f"{value:.1%}"
+
+
+class Curve(NamedTuple):
+    """`top` fixes the scale; `always` shows a dash where nothing is known, others are left out."""
+
+    label: str
+    of: Callable[[Samples], list[Held]]
+    source: str
+    words: Callable[[float], str] = number
+    top: float | None = None
+    always: bool = True
+
+
+CURVES = (
+    Curve("server tok/s", lambda s: rate(s, "generated_tokens"), "metrics"),
+    Curve("draft acceptance", lambda s: share(s, "accepted", "drafted"), "metrics", percent, 1.0),
+    Curve("KV cache in use", lambda s: gauge(s, "kv_used"), "metrics", percent, 1.0),
+    Curve("requests running", lambda s: gauge(s, "running"), "metrics"),
+    Curve("requests waiting", lambda s: gauge(s, "waiting"), "metrics"),
+    Curve("preempted /s", lambda s: rate(s, "preempted"), "metrics", always=False),
+    Curve("GPU in use", lambda s: gauge(s, "gpu_utilisation"), "GPU", percent, 1.0),
+    Curve("GPU memory", lambda s: gauge(s, "gpu_memory"), "GPU", percent, 1.0, always=False),
+    Curve("GPU power W", lambda s: gauge(s, "gpu_power"), "GPU", always=False),
+    Curve("GPU °C", lambda s: gauge(s, "gpu_temperature"), "GPU", always=False),
+)
+_REASONS = {
+    "metrics": "the engine reports none (`replayer doctor URL` says what is missing)",
+    "GPU": "no GPU was read: neither NVML nor a DCGM exporter answered",
+    "client": "no reply with known tokens yet",
+}
 
 
 class TelemetryScreen(Screen[None]):
     """Tokens/s, acceptance, KV use, queue and GPU over time, and the bands of decode speed."""
 
     DEFAULT_CSS = """
-    TelemetryScreen > VerticalScroll { padding: 0 1; }
-    TelemetryScreen Static { height: auto; }
+    TelemetryScreen > #axis { height: 1; padding: 0 1; background: $panel; }
+    TelemetryScreen > VerticalScroll { padding: 0 1; scrollbar-size-vertical: 1; }
+    TelemetryScreen > VerticalScroll > Static { height: auto; }
     """
 
     def compose(self) -> ComposeResult:
+        yield Static(id="axis", markup=False)
         with VerticalScroll():
             yield Static(id="curves", markup=False)
         yield Keys()
 
     def show(self, frame: Frame) -> bool:
-        target = self.query_one("#curves", Static)
-        width = max(20, self.size.width - 4)
+        width = max(60, self.size.width - 4)
+        lanes = [(view, lane) for view in frame.views for lane in view.lanes]
+        height = 2 if len(lanes) * _ROWS_A_LANE * 2 <= self.size.height else 1
         spans: list[Span | str] = []
-        for view in frame.views:
-            for lane in view.lanes:
-                spans += _block(lane, frame.figures.get(lane.name, {}), width)
-        target.update(content(*spans) if spans else Content("no lane yet"))
+        for view, lane in lanes:
+            spans += _block(view, lane, frame.figures.get(lane.name, {}), width, height)
+        self.query_one("#curves", Static).update(content(*spans) if spans else Content("no lane yet"))
+        end = duration_words(max((view.last_at for view in frame.views), default=0) / 1e9)
+        room = width - _LABEL - _FIGURES
+        axis = f"{'time of the run':<{_LABEL}}0 s{end:>{max(0, room - 3)}}"
+        self.query_one("#axis", Static).update(content((axis, _QUIET)))
         return True
 
 
-def _block(lane: LaneView, figures: dict[str, Any], width: int) -> list[Span | str]:
-    samples = lane.telemetry
-    rows = [
-        ("decode tok/s by turn", [step.decode_tok_s for step in newest_steps(lane)], "client clock"),
-        ("server tok/s", rates(samples, "generated_tokens"), "metrics"),
-        ("draft acceptance", shares(samples, "accepted", "drafted"), "metrics"),
-        ("KV use", column(samples, "kv_used"), "metrics"),
-        ("running", column(samples, "running"), "metrics"),
-        ("waiting", column(samples, "waiting"), "metrics"),
-        ("preempted", rates(samples, "preempted"), "metrics"),
-        *(
-            (f"GPU {name}", column(samples, f"gpu_{name}"), "NVML or DCGM")
-            for name in ("utilisation", "power", "temperature", "memory")
-        ),
-    ]
-    spans: list[Span | str] = [(f"{lane.name}\n", "bold")]
-    for label, values, source in rows:
-        known = [value for value in values if value is not None]
-        if label.startswith("GPU") and not known:
-            continue
-        spans += [(fit(label, _LABEL), "$foreground-muted")]
-        if not known:
-            spans.append((f"{DASH} not reported ({source})\n", "$foreground-muted"))
-            continue
-        room = max(10, width - _LABEL - 40)
-        spans += [
-            (sparkline(values, room), "$primary"),
-            f"  now {number(known[-1])}  max {number(max(known))} ",
-            (f"{source}\n", "$foreground-muted"),
-        ]
-    return [*spans, *_bands(figures), "\n"]
+def _block(
+    view: RunView, lane: LaneView, figures: dict[str, Any], width: int, height: int
+) -> list[Span | str]:
+    seconds = view.last_at / 1e9
+    steps = [step for attempt in lane.attempts for step in attempt.steps.values()]
+    spans: list[Span | str] = [(f"{lane.name}", "bold"), (_missing(figures), "$warning"), "\n"]
+    decode = Curve("decode tok/s", lambda _: speeds(steps, view.started_wall), "client")
+    spans += _curve(decode, (), seconds, width, height)
+    instances = by_instance(lane.telemetry) or {"": []}
+    for name, samples in instances.items():
+        if len(instances) > 1:
+            spans.append((f"{name}\n", _QUIET))
+        for curve in CURVES:
+            spans += _curve(curve, samples, seconds, width, height)
+    return [*spans, *bands_text(figures), "\n"]
 
 
-def _bands(figures: dict[str, Any]) -> list[Span | str]:
-    bands = figures.get("bands") or []
-    if len(bands) < 2:
+def _curve(curve: Curve, samples: Samples, seconds: float, width: int, height: int) -> list[Span | str]:
+    """A plot between its name and its figures; one line with the reason where nothing is known."""
+    held = curve.of(samples)
+    values = known(held)
+    if not values:
+        dash = f"{DASH}  {_REASONS[curve.source]}\n"
+        return [(fit(curve.label, _LABEL), _QUIET), (dash, _QUIET)] if curve.always else []
+    room = width - _LABEL - _FIGURES
+    lines = plot(over_time(held, seconds, room), room, height, curve.top)
+    now = curve.words(values[-1])
+    spans: list[Span | str] = []
+    for n, line in enumerate(lines):
+        end = n == len(lines) - 1
+        figures = f"  last {now:<7} max {curve.words(max(values))}" if end else ""
+        spans += [(fit(curve.label if end else "", _LABEL), _QUIET), (line, "$primary"), f"{figures}\n"]
+    return spans
+
+
+def _missing(figures: dict[str, Any]) -> str:
+    """That some readings failed, and why."""
+    server = figures.get("server") or {}
+    missing, readings = server.get("missing") or 0, server.get("readings") or 0
+    why = ", ".join(map(str, server.get("why") or ()))
+    return f"  {missing} of {missing + readings} readings failed ({why})" if missing else ""
+
+
+def bands_text(figures: dict[str, Any]) -> list[Span | str]:
+    """Separate bands of decode speed, with the acceptance in each, and how much acceptance explains."""
+    bands, fit_ = figures.get("bands") or [], figures.get("band_fit") or {}
+    if not bands:
         return []
-    spans: list[Span | str] = [(fit("bands of decode speed", _LABEL), "$foreground-muted")]
+    over = "turns" if fit_.get("over") == "steps" else "readings"
+    spans: list[Span | str] = [(f"≡ {len(bands)} separate bands of speed\n", "bold $secondary")]
     for band in bands:
         acceptance = f", acceptance {band['acceptance']:.0%}" if band.get("acceptance") is not None else ""
-        spans.append(
-            f"{number(band['low'])}–{number(band['high'])} tok/s {band['share']:.0%} of turns{acceptance}   "
-        )
-    return [*spans, "\n"]
-
-
-def column(samples: Sequence[TelemetryRead], name: str) -> list[float | None]:
-    return [_value(sample, name) for sample in samples]
-
-
-def _value(sample: TelemetryRead, name: str) -> float | None:
-    value = sample.sample.get(name)
-    if value is None:
-        value = sample.sample.get("gauges", {}).get(name)
-    return value if isinstance(value, int | float) else None
-
-
-def rates(samples: Sequence[TelemetryRead], counter: str) -> list[float | None]:
-    """Per second between readings; a counter that fell was reset, and that interval is unknown."""
-    values: list[float | None] = []
-    for before, after in pairwise(samples):
-        a, b = _value(before, counter), _value(after, counter)
-        seconds = (after.at - before.at) / 1e9
-        values.append(None if a is None or b is None or b < a or seconds <= 0 else (b - a) / seconds)
-    return values
-
-
-def shares(samples: Sequence[TelemetryRead], part: str, whole: str) -> list[float | None]:
-    """Growth of one counter over the growth of another; None where the second did not move."""
-    values: list[float | None] = []
-    for before, after in pairwise(samples):
-        a, b = _value(before, part), _value(after, part)
-        c, d = _value(before, whole), _value(after, whole)
-        moved = None if c is None or d is None else d - c
-        values.append(None if a is None or b is None or not moved or moved < 0 else (b - a) / moved)
-    return values
+        speed = f"{number(band['low'])}–{number(band['high'])} tok/s"
+        spans.append(f"{'':<{_LABEL}}{speed:<20}{band['share']:.0%} of {over}{acceptance}\n")
+    explained = fit_.get("explained_by_acceptance")
+    if explained is not None:
+        spans.append((f"{'':<{_LABEL}}draft acceptance explains {explained:.0%} of the difference\n", _QUIET))
+    return spans

@@ -69,10 +69,10 @@ def plot(values: Sequence[float | None], width: int, height: int, top: float | N
 
 
 def _eighths(value: float | None, highest: float, height: int) -> int:
-    """At least one for what is known and not nothing, so that it can be seen."""
-    if not value or highest <= 0:
+    """At least one for what is known, so that zero is not taken for unknown."""
+    if value is None:
         return 0
-    return max(1, min(8 * height, round(8 * height * value / highest)))
+    return max(1, min(8 * height, round(8 * height * value / highest))) if highest > 0 else 1
 
 
 def squeezed(values: Sequence[float | None], width: int) -> list[float | None]:

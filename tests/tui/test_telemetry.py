@@ -29,5 +29,6 @@ async def test_bands_of_speed_are_shown_with_their_acceptance(tmp_path: Path) ->
         await pilot.press("3")
         await settled(pilot)
         seen = picture(app)
+    assert "2 separate bands of speed" in seen
     assert "50% of turns, acceptance 80%" in seen
     assert "50% of turns, acceptance 40%" in seen

@@ -1,0 +1,45 @@
+"""Telemetry over the run's time: counters that fall, readings that fail, servers side by side."""
+
+from typing import Any
+
+from replayer.events import TelemetryRead
+from replayer.tui.curves import by_instance, gauge, over_time, rate, share
+
+
+def reading(second: int, instance: str = "a", **sample: Any) -> TelemetryRead:
+    return TelemetryRead(at=second * 1_000_000_000, lane="x", instance=instance, sample=sample)
+
+
+def test_a_rate_is_the_growth_over_the_time_and_a_reset_is_unknown() -> None:
+    samples = [
+        reading(0, generated_tokens=0.0),
+        reading(2, generated_tokens=80.0),
+        reading(3, generated_tokens=5.0),
+    ]
+    assert rate(samples, "generated_tokens") == [(0.0, 2.0, 40.0), (2.0, 3.0, None)]
+
+
+def test_a_reading_that_failed_leaves_a_gap_on_both_sides() -> None:
+    samples = [reading(0, kv_used=0.1), reading(1, missing="timeout"), reading(2, kv_used=0.3)]
+    assert [value for _, _, value in gauge(samples, "kv_used")] == [0.1, None, 0.3]
+    assert over_time(gauge(samples, "kv_used"), 3, 3) == [0.1, None, 0.3]
+
+
+def test_a_share_is_unknown_where_nothing_was_drafted() -> None:
+    samples = [
+        reading(0, drafted=0.0, accepted=0.0),
+        reading(1, drafted=10.0, accepted=7.0),
+        reading(2, drafted=10.0, accepted=7.0),
+    ]
+    assert [value for _, _, value in share(samples, "accepted", "drafted")] == [0.7, None]
+
+
+def test_a_slice_is_the_mean_weighted_by_time() -> None:
+    assert over_time([(0.0, 1.0, 10.0), (1.0, 4.0, 2.0)], 4, 1) == [4.0]
+    assert over_time([(0.0, 2.0, 10.0)], 4, 2) == [10.0, None]
+
+
+def test_counters_of_two_servers_are_kept_apart() -> None:
+    samples = [reading(0, "a", running=1.0), reading(0, "b", running=2.0), reading(1, "a", running=3.0)]
+    found = by_instance(samples)
+    assert [len(found[name]) for name in ("a", "b")] == [2, 1]

@@ -1,0 +1,90 @@
+"""Telemetry as values over the run's time. A gap is unknown, never zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from replayer.events import TelemetryRead
+from replayer.steps import StepFacts
+
+Span = tuple[float, float, float | None]
+"""From and to, in seconds of the run, and the value that held; None is unknown."""
+
+
+def gauge(samples: Sequence[TelemetryRead], name: str) -> list[Span]:
+    """A reading holds until the next one."""
+    spans = [(a.at / 1e9, b.at / 1e9, _value(a, name)) for a, b in pairwise(samples)]
+    if samples:
+        last = samples[-1].at / 1e9
+        spans.append((last, last + 1e-3, _value(samples[-1], name)))
+    return spans
+
+
+def rate(samples: Sequence[TelemetryRead], counter: str) -> list[Span]:
+    """Per second between readings; a counter that fell was reset, and that interval is unknown."""
+    return [(begin, end, _over(_moved(a, b, counter), end - begin)) for begin, end, a, b in _pairs(samples)]
+
+
+def share(samples: Sequence[TelemetryRead], part: str, whole: str) -> list[Span]:
+    """Growth of one counter over the growth of another; unknown where the second did not move."""
+    return [
+        (begin, end, _over(_moved(a, b, part), _moved(a, b, whole))) for begin, end, a, b in _pairs(samples)
+    ]
+
+
+def speeds(steps: Iterable[StepFacts], started_wall: float) -> list[Span]:
+    """Decode speed of each finished step over the time that it took, by the client's clock."""
+    return [
+        (step.wall - started_wall, step.wall - started_wall + step.total_ns / 1e9, step.decode_tok_s)
+        for step in steps
+        if step.total_ns is not None
+    ]
+
+
+def over_time(spans: Sequence[Span], seconds: float, width: int) -> list[float | None]:
+    """The mean of what held in each of `width` slices of the run, weighted by time."""
+    sums, weights = [0.0] * width, [0.0] * width
+    slice_ = max(seconds, 1e-9) / width
+    for begin, end, value in spans:
+        if value is None:
+            continue
+        first = min(width - 1, max(0, int(begin / slice_)))
+        last = min(width - 1, max(0, int(end / slice_)))
+        for n in range(first, last + 1):
+            weight = max(0.0, min(end, (n + 1) * slice_) - max(begin, n * slice_))
+            sums[n] += weight * value
+            weights[n] += weight
+    return [total / weight if weight else None for total, weight in zip(sums, weights, strict=True)]
+
+
+def known(spans: Iterable[Span]) -> list[float]:
+    return [value for _, _, value in spans if value is not None]
+
+
+def by_instance(samples: Iterable[TelemetryRead]) -> dict[str, list[TelemetryRead]]:
+    """Counters of two servers are never set against each other."""
+    found: dict[str, list[TelemetryRead]] = {}
+    for sample in samples:
+        found.setdefault(sample.instance, []).append(sample)
+    return found
+
+
+def _pairs(samples: Sequence[TelemetryRead]) -> list[tuple[float, float, TelemetryRead, TelemetryRead]]:
+    return [(a.at / 1e9, b.at / 1e9, a, b) for a, b in pairwise(samples)]
+
+
+def _value(sample: TelemetryRead, name: str) -> float | None:
+    value = sample.sample.get(name)
+    if value is None:
+        value = sample.sample.get("gauges", {}).get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _moved(before: TelemetryRead, after: TelemetryRead, counter: str) -> float | None:
+    a, b = _value(before, counter), _value(after, counter)
+    return None if a is None or b is None or b < a else b - a
+
+
+def _over(part: float | None, whole: float | None) -> float | None:
+    return part / whole if part is not None and whole else None
