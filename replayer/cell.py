@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import hashlib
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -196,10 +197,12 @@ async def exchange(
     *,
     recorded: tuple[AnyItem, ...] | None,
     other: Request | None = None,
+    sent: dict[str, Any] | None = None,
 ) -> Exchange:
     """Send one request, watch its reply, judge it, and journal what happened.
 
-    `other` is the same request in the other mode, sent afterwards so that both answers can be judged together.
+    `other` is the same request in the other mode, sent afterwards so that both answers can be judged together. `sent`
+    is for the journal: messages that the trace alone does not tell.
     """
     key = context.key(step)
     context.emit(
@@ -207,7 +210,9 @@ async def exchange(
             **key.where(),
             turn=turn,
             body_bytes=request.content_length,
+            body_sha256=body_digest(request),
             wall=time.time(),
+            sent=sent or (dataclasses.asdict(context.length) if context.length else None),
             asked=asked_lengths(context.history.trace.turns[turn], context.fields(turn)),
         )
     )
@@ -238,6 +243,13 @@ async def exchange(
         )
     )
     return Exchange(reply, verdict, watch.collapse)
+
+
+def body_digest(request: Request) -> str:
+    digest = hashlib.sha256()
+    for piece in request.body:
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 async def _other_answer(context: CellContext, key: StepKey, request: Request) -> Reply:

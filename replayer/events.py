@@ -72,13 +72,20 @@ class CellStarted(Event):
     tools: Literal["recorded", "sandbox", "matched"]
     cache_reset: Literal["yes", "no", "unknown"]
     isolation: str | None = None
+    """`salt` or `marker`: what keeps the cell's prompts out of what earlier cells left in the cache."""
+    session: str | None = None
+    """The name that salt or marker carries."""
 
 
 class StepStarted(StepEvent):
     type: Literal["step_started"] = "step_started"
     turn: int
     body_bytes: int
+    body_sha256: str | None = None
     wall: float
+    sent: dict[str, Any] | None = None
+    """What of the messages the trace alone does not tell. Live history: `{keep, messages}`, those after the first `keep`
+    of the step before. A prompt of filler: its `{words, pads}`."""
     asked: dict[str, int] | None = None
     """Tokens in and out that the turn is to have, where it is made of lengths: {"input", "output"}."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from replayer.cell import CellContext, after_step, build_request, exchange
@@ -10,6 +11,7 @@ from replayer.events import Substituted
 from replayer.live import ClientName, LiveConversation, LivePolicy
 from replayer.plan import Plan
 from replayer.tools.execution import Executor
+from replayer.transform import Messages
 
 
 def policy(plan: Plan) -> LivePolicy:
@@ -21,6 +23,7 @@ async def replay_live(context: CellContext, executor: Executor | None) -> tuple[
     client: ClientName = "zed" if context.plan.dialect == "zed" else "verbatim"
     live = LiveConversation(context.history, executor, policy(context.plan), client)
     step = 0
+    before: Messages = []
     while live.finished is None:
         turn = live.turn
         messages = live.next_messages()
@@ -32,14 +35,28 @@ async def replay_live(context: CellContext, executor: Executor | None) -> tuple[
         ]
         recorded = context.history.recorded(turn)
         done = await exchange(
-            context, step, turn, requests[0], recorded=recorded, other=requests[-1] if requests[1:] else None
+            context,
+            step,
+            turn,
+            requests[0],
+            recorded=recorded,
+            other=requests[-1] if requests[1:] else None,
+            sent=_news(before, messages),
         )
+        before = messages
         runs = await live.accept(done.reply, done.verdict)
         await after_step(context, step, turn, done, runs, partial(list, messages))
         if live.substituted is not None:
             context.emit(Substituted(**context.key(step).where(), reason=live.substituted))
         step += 1
     return live.finished, await live.check()
+
+
+def _news(before: Messages, messages: Messages) -> dict[str, Any]:
+    """What a request holds beyond the one before it."""
+    pairs = zip(before, messages, strict=False)
+    keep = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
+    return {"keep": keep, "messages": messages[keep:]}
 
 
 def _modes(context: CellContext) -> list[bool]:

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import httpx
 import orjson
 
-from replayer.cell import build_request
 from replayer.display import safe
-from replayer.engines.detect import ADAPTERS
 from replayer.errors import PlanError, RunFolderError
-from replayer.history import RecordedHistory
-from replayer.lanes import Lane
 from replayer.plan import LanePlan, Plan
 from replayer.progress import plan_of
+from replayer.rebuild import Rebuilder, Rebuilt
 from replayer.step_detail import LaneStep, lane_step
 from replayer.suggest import nearest
-from replayer.traces.reader import Trace
-from replayer.transform import load_transform
 from replayer.view import LaneView, RunView, load
-from replayer.wire.types import Request
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One step of one lane. `exact`: the rebuilt request is as long as the one that was sent."""
+    """One step of one lane, and the request built anew."""
 
     folder: Path
     view: RunView
@@ -40,30 +34,26 @@ class Case:
     repeat: int
     step: int
     said: LaneStep
-    request: Request
-    exact: bool
+    sent: Rebuilt
+    context_length: int | None
 
     @property
     def body(self) -> bytes:
-        return b"".join(bytes(piece) for piece in self.request.body)
+        return self.sent.body
 
     @property
     def faults(self) -> list[dict[str, Any]]:
-        """Those that made the turn unusable."""
-        verdict = self.said.verdict or {"faults": []}
-        return [fault for fault in verdict["faults"] if fault["fatal"]]
+        """Those that made the turn unusable; where none did, the warnings."""
+        found: list[dict[str, Any]] = (self.said.verdict or {}).get("faults", [])
+        return [fault for fault in found if fault["fatal"]] or found
 
 
 async def find_case(folder: Path, step: str, lane: str, *, partial: bool = False) -> Case:
     """`step` is N, TRACE/N or TRACE/REPEAT/N, counted from 1 as every report does. `partial`: of a run that goes on.
 
-    Raises PlanError for what the run does not hold, and for live history, whose requests depend on replies.
+    Raises PlanError for what the run does not hold.
     """
     view, plan = load(folder, partial=partial), plan_of(folder)
-    if view.mode == "live":
-        raise PlanError(
-            "repro rebuilds requests with recorded history; this run is live: replay the trace with --mode recorded"
-        )
     names = [found.name for found in view.lanes]
     if lane not in names:
         raise PlanError(f"{lane!r} is no lane of this run{nearest(lane, names)} (lanes: {', '.join(names)})")
@@ -73,10 +63,10 @@ async def find_case(folder: Path, step: str, lane: str, *, partial: bool = False
     if said is None or said.reply is None:
         raise PlanError(f"lane {lane!r} has no answer to step {number + 1} of {trace}, repeat {repeat + 1}")
     lane_plan = next(one for one in plan.lane if one.name == lane)
-    request, sent = await _request(folder, plan, shown, lane_plan, trace, repeat, number)
-    return Case(
-        folder, view, plan, shown, lane_plan, trace, repeat, number, said, request, request.content_length == sent
-    )  # fmt: skip
+    attempt = next(one for one in shown.attempts if (one.trace, one.repeat) == (trace, repeat))
+    sent = await Rebuilder(folder, plan, shown).request(attempt, number)
+    length = shown.facts.get("context_length")
+    return Case(folder, view, plan, shown, lane_plan, trace, repeat, number, said, sent, length)
 
 
 def _position(text: str, traces: list[str]) -> tuple[str, int, int]:
@@ -92,28 +82,6 @@ def _position(text: str, traces: list[str]) -> tuple[str, int, int]:
     if trace not in traces:
         raise PlanError(f"{trace!r} is no trace of this run{nearest(trace, traces)}")
     return trace, int(repeat) - 1, int(number) - 1
-
-
-async def _request(
-    folder: Path, plan: Plan, lane: LaneView, lane_plan: LanePlan, trace: str, repeat: int, step: int
-) -> tuple[Request, int]:
-    """The request built anew as the runner built it, and how many bytes were sent then."""
-    path = next((folder / "traces" / trace).glob("trace.jsonl*"), None)
-    if path is None:
-        raise RunFolderError(f"{folder} holds no copy of the trace {trace!r}")
-    history = RecordedHistory(Trace.open(path), plan.dialect, profile_name=plan.profile)
-    attempt = next(one for one in lane.attempts if (one.trace, one.repeat) == (trace, repeat))
-    facts = attempt.steps[step]
-    name = f"{folder.name}/{trace}/{repeat}/{attempt.number}"
-    marker = f"\n\n[session {name}]" if attempt.isolation == "marker" else None
-    async with httpx.AsyncClient() as unused:
-        engine = ADAPTERS[lane.facts["kind"]](lane.base_url, unused)
-        fields = Lane(lane_plan, [], lane.model or "").fields(engine, plan.max_tokens)
-        fields |= engine.isolation(name) if attempt.isolation == "salt" else {}
-    if plan.transform is None:
-        return history.request(facts.turn, fields, marker=marker, stream=lane_plan.stream), facts.body_bytes
-    messages = load_transform(plan.transform)(history.messages(facts.turn, marker=marker))
-    return build_request(history, facts.turn, messages, fields, lane_plan.stream), facts.body_bytes
 
 
 def write_case(case: Case, out: Path, shrunk: bytes | None = None, told: str = "") -> None:
@@ -158,7 +126,29 @@ def _verdict(case: Case) -> dict[str, Any]:
         "usable": (case.said.verdict or {}).get("usable"),
         "faults": (case.said.verdict or {}).get("faults", []),
         "collapse": collapse[0] if collapse else None,
+        "context_length": case.context_length,
+        "marks": marks(case.faults),
     }
+
+
+_MARK = re.compile(r"<[^<>\s]{2,60}>?|\[/?[A-Z_]{4,20}\]|to=functions\.|functools")
+
+
+def marks(faults: list[dict[str, Any]]) -> list[str]:
+    """The call syntax that a leak was known by, for the script to look for; else the start of its text."""
+    found: list[str] = []
+    for fault in faults:
+        if fault["klass"] in ("leaked_markup", "call_in_reasoning"):
+            excerpt = fault["message"].partition(": ")[2]
+            found += _MARK.findall(excerpt)[:3] or [excerpt.strip("… \n")[:12]]
+    return list(dict.fromkeys(found))
+
+
+_LIKENESS = {
+    "same": "byte for byte what was sent (SHA-256)",
+    "as_long": "as long as what was sent",
+    "differs": "NOT what was sent: it differs",
+}
 
 
 def _readme(case: Case, body: bytes, told: str) -> str:
@@ -166,7 +156,7 @@ def _readme(case: Case, body: bytes, told: str) -> str:
     found = [
         f"- {fault['klass']} (blamed on {fault['blame']}): {_line(fault['message'])}" for fault in case.faults
     ]
-    exact = "as long as what was sent" if case.exact else "NOT as long as what was sent: it may differ"
+    like = _LIKENESS[case.sent.likeness]
     return "\n".join(
         [
             f"# Step {case.step + 1} of {case.trace}, lane {case.lane.name}",
@@ -175,10 +165,10 @@ def _readme(case: Case, body: bytes, told: str) -> str:
             "",
             "Found:",
             "",
-            *(found or ["- nothing that made the turn unusable"]),
+            *(found or ["- no fault"]),
             "",
             f"- `request.json`: {len(orjson.loads(body)['messages'])} messages, {len(body):,} bytes. "
-            + (told or f"Built anew from the trace, {exact}."),
+            + (told or f"Built anew, {like}."),
             "- `curl.sh [BASE_URL]`: sends it",
             "- `repro.py [BASE_URL]`: sends it with the openai client, keeps the answer in `again.sse`, says whether "
             "the fault shows again (exit code 0) or not (1)",

@@ -11,6 +11,7 @@ from replayer.events import (
     CellFinished,
     CellStarted,
 )
+from replayer.isolation import Isolation, isolate
 from replayer.lanes import Instance, Lane, reset
 from replayer.live_cell import replay_live
 from replayer.plan import Cell, Plan
@@ -24,7 +25,8 @@ async def run_cell(run: Run, cell: Cell) -> None:
     attempt = run.attempts.next(cell.id)
     instance.cells_in_flight += 1
     was_reset = await reset(instance)
-    salt, marker = _isolation(run, instance, cell, attempt, was_reset)
+    session = f"{run.folder.name}/{cell.trace}/{cell.repeat}/{attempt}"
+    isolation = _isolation(instance, session, was_reset)
     instance.used = True
     context = CellContext(
         plan=run.plan,
@@ -38,13 +40,15 @@ async def run_cell(run: Run, cell: Cell) -> None:
         feed=run.feed,
         lag=run.lag,
         signals=CellSignals(
-            _prefix_watch(run, cell.trace, lane, instance, fresh=was_reset == "yes" or bool(salt)),
+            _prefix_watch(
+                run, cell.trace, lane, instance, fresh=was_reset == "yes" or isolation.kind == "salt"
+            ),
             recorded_mode=run.plan.mode == "recorded",
         ),
         results=run.results(cell.trace),
         transform=run.transform,
-        marker=marker,
-        salt=salt,
+        marker=isolation.marker,
+        salt=isolation.fields,
     )
     run.journal.append(
         CellStarted(
@@ -57,7 +61,8 @@ async def run_cell(run: Run, cell: Cell) -> None:
             mode=run.plan.mode,
             tools=run.plan.tools,
             cache_reset=was_reset,
-            isolation="salt" if salt else "marker" if marker else None,
+            isolation=isolation.kind,
+            session=session if isolation.kind else None,
         )
     )
     try:
@@ -117,16 +122,8 @@ async def _replay(run: Run, context: CellContext) -> tuple[str, dict[str, Any] |
             await executor.sandbox.aclose()
 
 
-def _isolation(
-    run: Run, instance: Instance, cell: Cell, attempt: int, was_reset: str
-) -> tuple[dict[str, Any], str | None]:
-    """Keep a cell's prompts out of what earlier cells left in the cache: the engine's salt, else a marker.
-
-    The marker is the same on every lane, so that lanes still see the same prompts. A cache that was just
-    emptied, or that nothing has used yet, needs neither.
-    """
+def _isolation(instance: Instance, session: str, was_reset: str) -> Isolation:
+    """A cache that was just emptied, or that nothing has used yet, needs none."""
     if was_reset == "yes" or (instance.launched is not None and not instance.used):
-        return {}, None
-    name = f"{run.folder.name}/{cell.trace}/{cell.repeat}/{attempt}"
-    salt = instance.engine.isolation(name)
-    return (salt, None) if salt else ({}, f"\n\n[session {name}]")
+        return Isolation()
+    return isolate(instance.engine, session)

@@ -142,6 +142,7 @@ class Attempt:
     tools: str
     cache_reset: str
     isolation: str | None
+    session: str | None
     started: int
     ended: int | None = None
     outcome: str | None = None
@@ -162,6 +163,7 @@ class Attempt:
             tools=event.tools,
             cache_reset=event.cache_reset,
             isolation=event.isolation,
+            session=event.session,
             started=event.at,
         )
 
