@@ -19,6 +19,7 @@ from replayer.rebuild import Rebuilder, Rebuilt
 from replayer.step_detail import LaneStep, lane_step
 from replayer.suggest import nearest
 from replayer.view import LaneView, RunView, load
+from replayer.wire.types import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class Case:
     @property
     def body(self) -> bytes:
         return self.sent.body
+
+    @property
+    def request(self) -> Request:
+        return Request([self.sent.body], stream=self.sent.stream)
 
     @property
     def faults(self) -> list[dict[str, Any]]:
