@@ -122,6 +122,8 @@ async def open_lane(plan: LanePlan, log_folder: Path, *, trace_paths: Sequence[P
         for url, launched in await _servers(plan, log_folder, trace_paths):
             instances.append(await _open_instance(plan, url, launched))
         lane = Lane(plan=plan, instances=instances, model=_model(plan, instances[0].facts))
+        for instance in instances:
+            instance.engine.model = lane.model
         _check_sampling(lane)
     except BaseException:
         for instance in instances:

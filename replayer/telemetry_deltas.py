@@ -33,7 +33,7 @@ class Deltas:
     """Readings that failed; `why` keeps their reasons."""
     why: tuple[str, ...] = ()
     resets: int = 0
-    """Times a counter fell: the server was restarted or its counters cleared. What it counted between the last
+    """Times a counter fell or the server's process was another one: it was restarted or its counters cleared. What it counted between the last
     reading and that is lost, so every figure is then a lower bound."""
     counters: dict[str, float] = field(default_factory=dict)
     per_position: tuple[float, ...] | None = None
@@ -67,14 +67,17 @@ def deltas(samples: Sequence[Sample]) -> Deltas:
     """Over the readings of one instance, in order."""
     good = [sample for sample in samples if "missing" not in sample]
     why = tuple(dict.fromkeys(str(sample["missing"]) for sample in samples if "missing" in sample))
+    seen = [name for name in COUNTERS if any(name in sample for sample in good)]
     counters: dict[str, float] = {}
     resets = 0
     for before, after in itertools.pairwise(good):
-        fell = any(after[name] < before[name] for name in COUNTERS if name in before and name in after)
-        resets += fell
-        for name in COUNTERS:
-            if name in after and name in before:
-                counters[name] = counters.get(name, 0.0) + after[name] - (0.0 if fell else before[name])
+        restarted = _restarted(before, after, seen)
+        resets += restarted
+        for (
+            name
+        ) in seen:  # a counter with labels is on the page only once it counted something: until then it is 0
+            start = 0.0 if restarted else before.get(name, 0.0)
+            counters[name] = counters.get(name, 0.0) + after.get(name, 0.0) - start
     return Deltas(
         seconds=good[-1]["at"] - good[0]["at"] if good else 0.0,
         readings=len(good),
@@ -84,6 +87,14 @@ def deltas(samples: Sequence[Sample]) -> Deltas:
         counters=counters,
         per_position=_positions(good) if not resets else None,
     )
+
+
+def _restarted(before: Sample, after: Sample, names: Sequence[str]) -> bool:
+    """Whether a counter fell, or the server's process is another one."""
+    started = [sample.get("gauges", {}).get("started") for sample in (before, after)]
+    if None not in started and started[0] != started[1]:
+        return True
+    return any(after.get(name, 0.0) < before.get(name, 0.0) for name in names)
 
 
 def _positions(good: Sequence[Sample]) -> tuple[float, ...] | None:

@@ -71,6 +71,8 @@ class Engine(Protocol):
     base_url: str
     sampling_fields: frozenset[str] | None
     """Names accepted in a request; None where the kind does not tell (then fields are sent with one warning)."""
+    model: str | None
+    """The model that is asked for, where one is chosen: a metrics page may hold the figures of several."""
 
     async def facts(self) -> EngineFacts: ...
 

@@ -22,7 +22,7 @@ class LlamaCppEngine(OpenAIEngine):
     metrics_path = "/metrics"
     rules: ClassVar[Sequence[Rule]] = (
         (re.compile(r"^Failed to parse tool call arguments", re.I), "bad_request"),
-        (re.compile(r"^Failed to parse tools|tool_choice|grammar constraints with tools|^Unable to generate parser", re.I),
+        (re.compile(r"^Failed to parse tools|^tools param requires|tool_choice|grammar constraints with tools|^Unable to generate parser", re.I),
          "bad_tools"),
     )  # fmt: skip
 

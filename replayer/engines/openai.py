@@ -19,12 +19,13 @@ from replayer.wire.types import WireFault
 
 PROBE_SECONDS = 10.0
 METRICS_SECONDS = 5.0
+_NO_SUCH_PAGE = (404, 405, 501)
 
 
 class OpenAIEngine:
     """Adapter of a server of which nothing but the API is known. Others derive from it.
 
-    Reading metrics raises httpx errors; a page that is switched off is None.
+    Reading metrics raises httpx errors and ValueError; a page that is switched off is None.
     """
 
     kind: EngineKind = "openai"
@@ -40,6 +41,8 @@ class OpenAIEngine:
         self.http = http
         self.sampling_fields = sampling_fields(self.kind)
         self.capabilities = CAPABILITIES[self.kind]
+        self.model: str | None = None
+        """The served model whose figures are wanted where a metrics page holds several."""
         self.reports_cached: bool | None = None
         """The server tells cached tokens: known from its settings, or because it has."""
 
@@ -132,7 +135,11 @@ class OpenAIEngine:
         if self.metrics_path is None:
             return None
         reply = await self.http.get(self.root + self.metrics_path, timeout=METRICS_SECONDS)
-        return parse(reply.text, self.metric_names) if reply.status_code == 200 else None
+        if reply.status_code in _NO_SUCH_PAGE:
+            return None
+        if reply.status_code != 200:
+            raise ValueError(f"the metrics page answers with status {reply.status_code}")
+        return parse(reply.text, self.metric_names).of_model(self.model)
 
     def sample(self, page: Page, at: float) -> TelemetrySample | None:
         """One metrics page in common words."""

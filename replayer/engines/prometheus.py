@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import isfinite
 
 from prometheus_client.parser import text_string_to_metric_families
+
+STARTED = "process_start_time_seconds"
+"""Of the server's process, where it tells: it changes with a restart, whatever the counters come to."""
 
 _SKIP = re.compile(r"^(?:#|[^ {]*_(?:bucket|created)[ {])")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Samples by name: (labels, value). Histogram buckets are left out."""
+    """Samples by name: (labels, value). Histogram buckets, and values that are no number, are left out."""
 
     samples: dict[str, list[tuple[dict[str, str], float]]] = field(default_factory=dict)
+
+    def of_model(self, model: str | None) -> Page:
+        """The page of one of several models that share it; the page itself where it does not tell them apart."""
+        found = {
+            have["model_name"] for rows in self.samples.values() for have, _ in rows if "model_name" in have
+        }
+        if len(found) < 2 or model not in found:
+            return self
+        return Page(
+            {
+                name: kept
+                for name, rows in self.samples.items()
+                if (kept := [row for row in rows if row[0].get("model_name", model) == model])
+            }
+        )
 
     def total(self, name: str, **labels: str) -> float | None:
         """The sum over all ranks, engines and models; None where the page has no such sample."""
@@ -54,10 +74,34 @@ def parse(text: str, wanted: frozenset[str] | None = None) -> Page:
     """
     lines = _every(text) if wanted is None else _pattern(wanted).findall(text)
     samples: dict[str, list[tuple[dict[str, str], float]]] = {}
-    for family in text_string_to_metric_families("\n".join(lines) + "\n"):
-        for sample in family.samples:
-            samples.setdefault(sample.name, []).append((dict(sample.labels), float(sample.value)))
+    for name, labels, value in _read([_EXEMPLAR.sub("", line) for line in lines]):
+        if isfinite(value):
+            samples.setdefault(name, []).append((labels, value))
     return Page(samples)
+
+
+_EXEMPLAR = re.compile(r" # \{.*$")
+"""OpenMetrics may put one behind a value."""
+
+
+def _read(lines: Sequence[str]) -> list[tuple[str, dict[str, str], float]]:
+    """All samples; where a line cannot be read, those of the others. Raises ValueError where none can."""
+    try:
+        return list(_samples("\n".join(lines)))
+    except ValueError:
+        found = []
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                found += list(_samples(line))
+        if not found:
+            raise
+        return found
+
+
+def _samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
+    for family in text_string_to_metric_families(text + "\n"):
+        for sample in family.samples:
+            yield sample.name, dict(sample.labels), float(sample.value)
 
 
 def _every(text: str) -> list[str]:

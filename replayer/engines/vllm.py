@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from replayer.engines.base import EngineFacts, EngineKind, TelemetrySample, Tristate
 from replayer.engines.faults import Rule
 from replayer.engines.openai import OpenAIEngine, _dict, _length
-from replayer.engines.prometheus import Page, known
+from replayer.engines.prometheus import STARTED, Page, known
 
 _PREFIX = "vllm:"
 
@@ -19,7 +19,8 @@ _NAMES = (
     "generation_tokens_total num_requests_running num_requests_waiting num_preemptions_total kv_cache_usage_perc "
     "gpu_cache_usage_perc spec_decode_num_drafts_total spec_decode_num_draft_tokens_total "
     "spec_decode_num_accepted_tokens_total spec_decode_num_accepted_tokens_per_pos_total "
-    "external_prefix_cache_hits_total external_prefix_cache_queries_total request_success_total cache_config_info"
+    "external_prefix_cache_hits_total external_prefix_cache_queries_total request_success_total cache_config_info "
+    "gpu_prefix_cache_hits_total gpu_prefix_cache_queries_total"  # their names before 0.10
 )
 
 
@@ -27,7 +28,7 @@ class VllmEngine(OpenAIEngine):
     kind: EngineKind = "vllm"
     context_flag = "--max-model-len"
     metrics_path = "/metrics"
-    metric_names = frozenset(_PREFIX + name for name in _NAMES.split())
+    metric_names = frozenset(_PREFIX + name for name in _NAMES.split()) | {STARTED}
     rules: ClassVar[Sequence[Rule]] = (
         (re.compile(r"tool_choice|^Grammar error", re.I), "bad_tools"),
         (re.compile(r"^Expecting property name|Expecting value: line", re.I), "bad_request"),
@@ -128,13 +129,17 @@ class VllmEngine(OpenAIEngine):
         def total(name: str) -> float | None:
             return page.total(_PREFIX + name)
 
-        cached = total("prompt_tokens_cached_total")
+        def first(*names: str) -> float | None:
+            return next((value for name in names if (value := total(name)) is not None), None)
+
         usage = page.mean("vllm:kv_cache_usage_perc")
         return TelemetrySample(
             at=at,
             prompt_tokens=total("prompt_tokens_total"),
-            cached_tokens=cached if cached is not None else total("prefix_cache_hits_total"),
-            prefix_queries=total("prefix_cache_queries_total"),
+            cached_tokens=first(
+                "prompt_tokens_cached_total", "prefix_cache_hits_total", "gpu_prefix_cache_hits_total"
+            ),
+            prefix_queries=first("prefix_cache_queries_total", "gpu_prefix_cache_queries_total"),
             generated_tokens=total("generation_tokens_total"),
             running=total("num_requests_running"),
             waiting=total("num_requests_waiting"),
@@ -146,7 +151,10 @@ class VllmEngine(OpenAIEngine):
             accepted_per_position=page.by_position("vllm:spec_decode_num_accepted_tokens_per_pos_total"),
             external_cached_tokens=total("external_prefix_cache_hits_total"),
             gauges=known(
-                [("external_prefix_queries", total("external_prefix_cache_queries_total"))]
+                [
+                    ("external_prefix_queries", total("external_prefix_cache_queries_total")),
+                    ("started", page.total(STARTED)),
+                ]
                 + [
                     (f"finished_{r}", page.total("vllm:request_success_total", finished_reason=r))
                     for r in _REASONS

@@ -13,10 +13,17 @@ Classify = Callable[[int, str], WireFault]
 """From HTTP status and body to a fault."""
 
 _CONTEXT = re.compile(
-    r"context (?:length|size|window)|exceed_context_size|maximum context|longer than the model|prompt is too long",
+    r"context[ _]?(?:length|size|window)|exceed_context_size|maximum context|longer than the (?:maximum )?model"
+    r"|prompt is too long|exceeds the maximum (?:allowed|input|prompt) length|`inputs` tokens|too many (?:input |prompt )?tokens"
+    r"|maximum (?:number of )?(?:input|prompt) tokens|max_seq_len \(\d+\) - ",
     re.I,
 )
 _MODEL = re.compile(r"\bmodel\b", re.I)
+_HISTORY = re.compile(
+    r"tool_call_id|\btool messages?\b|role ['\"`]?tool|messages with ['\"`]?tool|assistant message|messages?\[\d+\]",
+    re.I,
+)
+"""The tools of the history, not those that are offered."""
 _TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.I)
 
 
@@ -45,8 +52,10 @@ def _kind(status: int, message: str) -> FaultKind:
         return "unauthorized"
     if status in (429, 503, 529):
         return "overloaded"
-    if status == 404:
+    if status == 404 and (_MODEL.search(message) or not _TOOLS.search(message)):
         return "unknown_model" if _MODEL.search(message) else "unreachable"
     if status >= 500:
         return "server_error"
+    if _HISTORY.search(message):
+        return "bad_request"
     return "bad_tools" if _TOOLS.search(message) else "bad_request"
