@@ -112,9 +112,11 @@ def collapses(lane: LaneView) -> list[tuple[Attempt, StepFacts]]:
 
 
 def is_newest(lane: LaneView, step: StepFacts) -> bool:
-    """Whether nothing has been asked since in the newest session: the alarm is still news."""
+    """Whether the newest session goes on and nothing has been asked in it since: the alarm is still news."""
     newest = newest_attempt(lane)
-    return newest is not None and newest.steps.get(max(newest.steps, default=-1)) is step
+    if newest is None or newest.ended is not None:
+        return False
+    return newest.steps.get(max(newest.steps, default=-1)) is step
 
 
 def banner(found: list[tuple[Attempt, StepFacts]], width: int) -> Content:

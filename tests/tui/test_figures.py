@@ -1,0 +1,197 @@
+"""Every figure on the main screen is the one in `report --json` of the same run."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replayer.signals.prefix_reuse.causes import PHRASES
+from replayer.tui.rows import ROWS
+from replayer.tui.text import BLOCKS, DASH
+from tests.tui.pictures import app_on, picture, settled
+
+Figures = dict[str, Any]
+
+TWO_FAULTY_LANES = """
+traces = ["fix-failing-test"]
+[[lane]]
+name = "vllm"
+launch = "simulated"
+options = { kind = "vllm", tok_s = 4000, draft_tokens = 3, seed = 3, fault = ["unknown_tool@0.4", "wrong_type@0.3"] }
+[[lane]]
+name = "sglang"
+launch = "simulated"
+options = { kind = "sglang", tok_s = 4000, pool_tokens = 900, fault = ["collapse@0.4:at=60"] }
+"""
+A_SESSION_WITH_UNKNOWNS = """
+traces = ["flaky-service"]
+repeat = 2
+max_turns = 6
+[[lane]]
+name = "plain"
+launch = "simulated"
+options = { kind = "llamacpp", tok_s = 4000, report_cached = false, report_metrics = false, fault = ["history_rejected@0.2"] }
+"""
+IN_A_SANDBOX = TWO_FAULTY_LANES.replace("\n", '\ntools = "sandbox"\n', 1)
+
+NUMBERS: dict[str, list[tuple[str, float]]] = {
+    "usable turns": [
+        ("usable_turn_rate.value", 1), ("usable_turn_rate.low", 100), ("usable_turn_rate.high", 100),
+        ("usable_turn_rate.n", 1),
+    ],
+    "invalid calls": [("tool_calls.invalid", 1), ("tool_calls.total", 1)],
+    "failed executions": [("tool_calls.failed_execution", 1), ("tool_calls.executed", 1)],
+    "prefix reuse": [("prefix_cache.reported", 1), ("prefix_cache.ideal", 1)],
+    "TTFT ms": [("ttft_ms.p50", 1), ("ttft_ms.p95", 1), ("ttft_ms.p99", 1)],
+    "between deltas ms": [("itl_ms.p50", 1), ("itl_ms.p95", 1), ("itl_ms.p99", 1)],
+    "decode tok/s": [("decode_tok_s.value", 1)],
+    "draft acceptance": [("acceptance.rate", 1), ("acceptance.length", 1)],
+    "KV cache": [("kv.peak_used", 1), ("kv.pool_tokens", 1)],
+}  # fmt: skip
+"""Rows with numbers: where each stands in the report, in the order shown, and by how much it is scaled."""
+COUNTS = {"faults in turns": "faults", "engine errors": "errors"}
+CURVES = {"reported": "reported", "possible": "ideal"}
+WORDS = {"collapsed turns", "lost because", "by turn"}
+"""Rows with a check of their own below."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A finished run by its plan, made once."""
+    made: dict[str, Path] = {}
+
+    def run(plan: str) -> Path:
+        if plan not in made:
+            folder = tmp_path_factory.mktemp("figures")
+            (folder / "plan.toml").write_text(plan)
+            made[plan] = folder / "run"
+            replayer("run", str(folder / "plan.toml"), "--out", str(made[plan]), "--max-lag", "60000")
+        return made[plan]
+
+    return run
+
+
+def replayer(*arguments: str) -> str:
+    command = [sys.executable, "-m", "replayer", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param(TWO_FAULTY_LANES, id="two lanes with faults"),
+        pytest.param(A_SESSION_WITH_UNKNOWNS, id="a session with unknown figures"),
+        pytest.param(IN_A_SANDBOX, id="in a sandbox", marks=pytest.mark.sandbox),
+    ],
+)
+async def test_every_figure_is_the_one_of_the_report(runs: Any, plan: str, tmp_path: Path) -> None:
+    folder = runs(plan)
+    report = json.loads(replayer("report", str(folder), "--json"))
+    replayer("report", str(folder), "--csv", str(tmp_path / "steps.csv"))
+    with (tmp_path / "steps.csv").open(newline="") as stream:
+        steps = list(csv.DictReader(stream))
+    app = app_on(folder)
+    async with app.run_test(size=(90 * len(report["lanes"]) + 10, 60)) as pilot:
+        await settled(pilot)
+        seen = picture(app)
+    for place, figures in enumerate(report["lanes"]):
+        column = [line.split("││")[place].strip("│") for line in seen.splitlines() if line.startswith("│")]
+        title = seen.splitlines()[1].split("╮╭")[place]
+        check_lane(title, column, figures, [row for row in steps if row["lane"] == figures["lane"]])
+
+
+def check_lane(title: str, column: list[str], figures: Figures, steps: list[dict[str, str]]) -> None:
+    shown = {line[1:19].strip(): line[19:].rstrip() for line in column}
+    labels = {row.label.strip() for row in ROWS}
+    assert labels == NUMBERS.keys() | COUNTS.keys() | CURVES.keys() | WORDS, "a row without a check"
+    for label, paths in NUMBERS.items():
+        check_numbers(label, shown[label], figures, paths)
+    for label, key in COUNTS.items():
+        found = {name: int(count) for name, count in re.findall(r"(\w+) (\d+)", shown[label])}
+        assert found == figures[key], label
+    for label, key in CURVES.items():
+        check_curve(shown[label], [turn[key] for turn in figures["prefix_cache"]["curve"]], 1.0)
+    newest = max(int(row["repeat"]) for row in steps)
+    speeds = [row["decode_tok_s"] for row in steps if int(row["repeat"]) == newest]
+    known = [float(speed) for speed in speeds if speed]
+    check_curve(
+        shown["by turn"], [float(speed) if speed else None for speed in speeds], max(known, default=1)
+    )
+    check_head(title, column, figures)
+    check_collapses(shown["collapsed turns"], column, figures["repetition"])
+    check_cause(shown["lost because"], figures["prefix_cache"])
+
+
+def check_numbers(label: str, text: str, figures: Figures, paths: list[tuple[str, float]]) -> None:
+    values = [value_at(figures, path) for path, _ in paths]
+    if text == DASH:
+        assert values[0] is None, label
+        return
+    expected = [(value, scale) for value, (_, scale) in zip(values, paths, strict=True) if value is not None]
+    numbers = re.findall(r"\d[\d,]*(?:\.\d+)?%?", re.sub(r"\bp\d\d\b|△|▲", "", text))
+    assert len(numbers) == len(expected), f"{label}: {text!r} against {expected}"
+    for number, (value, scale) in zip(numbers, expected, strict=True):
+        assert agrees(number, value * scale), f"{label}: {number} is shown for {value}"
+
+
+def value_at(figures: Figures, path: str) -> Any:
+    found: Any = figures
+    for part in path.split("."):
+        found = None if found is None else found[part]
+    return found
+
+
+def agrees(shown: str, value: float) -> bool:
+    """Whether a number is the value, to the digits that are shown."""
+    digits = shown.replace(",", "")
+    places = len(digits.rstrip("%").partition(".")[2])
+    value = value * 100 if digits.endswith("%") else value
+    return abs(value - float(digits.rstrip("%"))) <= 0.5 * 10**-places + 1e-9
+
+
+def check_curve(text: str, values: list[float | None], top: float) -> None:
+    if not any(value is not None for value in values):
+        assert text == DASH
+        return
+    for sign, value in zip(text.ljust(len(values)), values, strict=True):
+        assert (sign == " ") == (value is None)
+        if value is not None:
+            assert abs(BLOCKS.index(sign) - max(1.0, 8 * value / top)) <= 0.5 + 1e-9
+
+
+def check_head(title: str, column: list[str], figures: Figures) -> None:
+    turns, sessions = re.search(r"(\d+)/\d+ turns", column[2]), re.search(r"(\d+)/\d+ sessions", column[2])
+    assert turns and int(turns[1]) == figures["steps"]
+    assert sessions and int(sessions[1]) == figures["cells"]
+    rate = figures["usable_turn_rate"]
+    bad = round(rate["n"] * (1 - rate["value"]))
+    words = f"{bad} of {rate['n']} turns not usable" if bad else f"{rate['n']} usable"
+    assert words in title
+
+
+def check_collapses(text: str, column: list[str], figures: Figures) -> None:
+    wasted = [re.search(r"COLLAPSED .* (\d+) tokens wasted", line) for line in column]
+    banners = [int(found[1]) for found in wasted if found]
+    if not figures["collapsed_steps"]:
+        assert text == "none" and not banners
+        return
+    assert re.findall(r"\d+", text) == [str(figures["collapsed_steps"]), str(figures["wasted_tokens"])]
+    assert len(banners) == 1 and banners[0] <= figures["wasted_tokens"]
+    if figures["collapsed_steps"] == 1:
+        assert banners[0] == figures["wasted_tokens"]
+
+
+def check_cause(text: str, figures: Figures) -> None:
+    if figures["cause"] is None:
+        assert text == "nothing lost"
+    elif figures["reported"] is None and figures["cause"] == "not_reported":
+        assert text == DASH
+    else:
+        assert text == PHRASES[figures["cause"]]
