@@ -19,6 +19,7 @@ from replayer.tools.schema_check import CallCheck, Validator
 from replayer.tools.strict_json import is_beginning
 from replayer.tools.verdict import Blame, Fault
 from replayer.traces.schema import Usage
+from replayer.wire.counts import cached_tokens, count
 from replayer.wire.types import Reply, ToolCall
 
 
@@ -40,11 +41,11 @@ def usage_of(reply: Reply) -> Usage | None:
     """Token counts as the reply's own usage object gives them, in the fields that all engines share."""
     if not isinstance(reply.usage, dict):
         return None
-    details = reply.usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    counts = {**reply.usage, "cached_tokens": cached}
-    known = ("prompt_tokens", "completion_tokens", "cached_tokens")
-    return Usage(**{key: count for key in known if type(count := counts.get(key)) is int})
+    return Usage(
+        prompt_tokens=count(reply.usage.get("prompt_tokens")),
+        completion_tokens=count(reply.usage.get("completion_tokens")),
+        cached_tokens=cached_tokens(reply.usage),
+    )
 
 
 def token_text_of(reply: Reply) -> str | None:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 from replayer.engines.base import EngineFacts, EngineKind, TelemetrySample, Tristate
 from replayer.engines.faults import Rule
-from replayer.engines.openai import OpenAIEngine, _count, _dict, _length
+from replayer.engines.openai import OpenAIEngine, _dict, _length
 from replayer.engines.prometheus import Page, known
 from replayer.traces.schema import Usage
+from replayer.wire.counts import count
 
 _PREFIX = "llamacpp:"
 
@@ -71,10 +72,10 @@ class LlamaCppEngine(OpenAIEngine):
         found = super().usage(usage, extra)
         if not timings:
             return found
-        new, cached = _count(timings.get("prompt_n")), _count(timings.get("cache_n"))
+        new, cached = count(timings.get("prompt_n")), count(timings.get("cache_n"))
         prompt = new + cached if new is not None and cached is not None else None
         if found is None:
-            completion = _count(timings.get("predicted_n"))
+            completion = count(timings.get("predicted_n"))
             return Usage(
                 prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion, raw=timings
             )

@@ -15,6 +15,7 @@ from replayer.engines.faults import Rule, engine_fault
 from replayer.engines.prometheus import Page, parse
 from replayer.engines.sampling import sampling_fields
 from replayer.traces.schema import Usage
+from replayer.wire.counts import cached_tokens, count
 from replayer.wire.types import WireFault
 
 PROBE_SECONDS = 10.0
@@ -95,20 +96,20 @@ class OpenAIEngine:
     def usage(self, usage: dict[str, Any] | None, extra: dict[str, Any]) -> Usage | None:
         if not isinstance(usage, dict):
             return None
-        details, completion = _dict(usage, "prompt_tokens_details"), _dict(usage, "completion_tokens_details")
-        cached = _count(details.get("cached_tokens"))
+        completion = _dict(usage, "completion_tokens_details")
+        cached = cached_tokens(usage)
         if cached is not None:
             self.reports_cached = True
         elif self.reports_cached:
             cached = self.unreported_cached()
-        reasoning = _count(usage.get("reasoning_tokens"))
+        reasoning = count(usage.get("reasoning_tokens"))
         return Usage(
-            prompt_tokens=_count(usage.get("prompt_tokens")),
+            prompt_tokens=count(usage.get("prompt_tokens")),
             cached_tokens=cached,
-            completion_tokens=_count(usage.get("completion_tokens")),
+            completion_tokens=count(usage.get("completion_tokens")),
             reasoning_tokens=reasoning
             if reasoning is not None
-            else _count(completion.get("reasoning_tokens")),
+            else count(completion.get("reasoning_tokens")),
             raw=usage,
         )
 
@@ -181,10 +182,6 @@ class OpenAIEngine:
 def _dict(source: dict[str, Any], key: str) -> dict[str, Any]:
     value = source.get(key)
     return value if isinstance(value, dict) else {}
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _length(model: dict[str, Any]) -> int | None:

@@ -126,3 +126,22 @@ async def test_what_engines_and_gateways_say_is_one_kind(kind, status, said, exp
     body = httpx.Response(status, json={"error": {"message": said}}).text
     assert engine.fault(status, body).kind == expected
     await engine.aclose()
+
+
+@pytest.mark.parametrize(
+    ("more", "cached"),
+    [
+        ({"prompt_tokens_details": None}, None),
+        ({"prompt_tokens_details": {"cached_tokens": None}}, None),
+        ({"prompt_tokens_details": {"cached_tokens": 4.0}}, 4),
+        ({"prompt_cache_hit_tokens": 6, "prompt_cache_miss_tokens": 4}, 6),
+        ({"cached_tokens": 0}, 0),
+        ({"cached_tokens": -1}, None),
+        ({"cached_tokens": True}, None),
+    ],
+)
+async def test_cached_tokens_by_the_names_that_gateways_give_them(more, cached):
+    engine = served("", "openai")
+    usage = engine.usage({"prompt_tokens": 10.0, "completion_tokens": 2} | more, {})
+    await engine.aclose()
+    assert (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens) == (10, cached, 2)
