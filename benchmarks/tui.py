@@ -8,52 +8,74 @@ Goals: a key answered within 150 ms, under half a core, at most 1 KB of memory p
 from __future__ import annotations
 
 import argparse
-import asyncio
-import resource
+import random
 import statistics
+import sys
 import tempfile
 import time
 import tracemalloc
 from multiprocessing import Process
 from pathlib import Path
 
-from replayer.events import StepFinished, StepStarted, VerdictGiven
-from replayer.tui.app import ReplayerApp
+from benchmarks.pty_screen import PtyScreen
+from replayer.events import CellStarted, StepFinished, StepStarted, VerdictGiven
+from replayer.packing import pack
 from replayer.tui.source import RunSource
 from tests.tui.pictures import Folder
 
 LANES: dict[str, dict[str, float]] = {name: {} for name in ("vllm", "sglang", "trtllm", "llamacpp")}
-SIZE = (200, 50)
+TURNS = 50
+"""Of one session."""
+KEYS = (
+    ("help opens", b"?", "signs of a turn"),
+    ("help closes", b"q", "usable turns"),
+    ("theme", b"t", "usable turns"),
+    ("freeze", b" ", "frozen"),
+    ("follow", b" ", "following"),
+)
+"""What is pressed, and words that the answer paints."""
 
 
 def feed(path: Path, rate: int, seconds: float) -> None:
-    """Append ready lines to the journal of a run that has begun, in bursts of 20 ms."""
-    lines = _step_lines()
+    """Append lines to the journal of a run that has begun, in bursts of 20 ms: sessions one after another."""
+    opening, lines = _session_line(), _step_lines()
     with (path / "journal.jsonl").open("ab", buffering=0) as journal:
         began, step = time.monotonic(), 0
         while (passed := time.monotonic() - began) < seconds:
             due = int(passed * rate / len(lines))
             burst = []
             for number in range(step, due):
-                lane = list(LANES)[number % 4].encode()
+                lane, turn = list(LANES)[number % 4].encode(), number // 4
+                session = b"%d" % (1 + turn // TURNS)
+                wanted = lines if turn % TURNS else [opening, *lines]
                 burst += [
-                    line.replace(b"@lane", lane).replace(b"987654321", b"%d" % (number // 4))
-                    for line in lines
+                    line.replace(b"@lane", lane)
+                    .replace(b"123454321", session)
+                    .replace(b"987654321", b"%d" % (turn % TURNS))
+                    for line in wanted
                 ]
             step = max(step, due)
             journal.write(b"".join(burst))
             time.sleep(0.02)
 
 
+def _session_line() -> bytes:
+    started = CellStarted(
+        cell="@lane/session/123454321", attempt=1, lane="@lane", trace="session", repeat=123454321, steps=TURNS,
+        mode="recorded", tools="recorded", cache_reset="yes",
+    )  # fmt: skip
+    return started.model_dump_json().encode() + b"\n"
+
+
 def _step_lines() -> list[bytes]:
-    where = {"cell": "@lane/session/0", "attempt": 1, "step": 987654321, "at": 5}
+    where = {"cell": "@lane/session/123454321", "attempt": 1, "step": 987654321, "at": 5}
     usage = {"prompt_tokens": 20_000, "cached_tokens": 19_000, "completion_tokens": 60}
     events = [
         StepStarted(**where, turn=1, body_bytes=1, wall=0.0),
         StepFinished(
             **where, content="I look at it.", reasoning="", tool_calls=[], finish_reason="stop", usage=usage,
             usage_source="usage", done=True, fault=None, retries=0, headers_ns=1, ttft_ns=50_000_000,
-            total_ns=600_000_000,
+            total_ns=600_000_000, deltas=60, arrivals=pack([50_000_000 + 9_000_000 * n for n in range(60)]),
         ),
         VerdictGiven(**where, usable=True, faults=[]),
     ]  # fmt: skip
@@ -68,29 +90,39 @@ def folder(scratch: str, steps: int) -> Folder:
     return made
 
 
-async def busy(rate: int, seconds: float) -> None:
+def busy(rate: int, seconds: float) -> None:
+    """The screen while the journal grows: left alone, then with keys pressed."""
     with tempfile.TemporaryDirectory() as scratch:
         made = folder(scratch, 4)
-        app = ReplayerApp(RunSource(made.path).poll, [made.path])
-        async with app.run_test(size=SIZE) as pilot:
-            await pilot.pause(1)
-            writer = Process(target=feed, args=(made.path, rate, seconds))
+        screen = PtyScreen([sys.executable, "-m", "replayer", "watch", str(made.path)])
+        writer = Process(target=feed, args=(made.path, rate, 2 * seconds))
+        try:
+            screen.wait_for("usable turns")
             writer.start()
-            began, cpu, waits = time.monotonic(), time.process_time(), []
-            while time.monotonic() - began < seconds:
-                pressed = time.monotonic()
-                await pilot.press("space")
-                waits.append(time.monotonic() - pressed)
-                await asyncio.sleep(0.3)
-            spent = (time.process_time() - cpu) / (time.monotonic() - began)
+            began, cpu = time.monotonic(), screen.cpu()
+            time.sleep(seconds)
+            spent = (screen.cpu() - cpu) / (time.monotonic() - began)
+            waits = _press(screen, seconds)
+            memory = screen.memory_mb()
+        finally:
+            screen.close()
             writer.join()
-        print(f"{rate:,} events/s for {seconds:.0f} s, frames {app.frames}")
+    print(f"{rate:,} events/s for {2 * seconds:.0f} s: {spent:.2f} of a core, {memory:.0f} MB")
+    for name, found in waits.items():
         print(
-            f"  key answered in ms: median {1000 * statistics.median(waits):.0f}, worst {1000 * max(waits):.0f}"
+            f"  {name:12} in ms: median {1e3 * statistics.median(found):4.0f}, worst {1e3 * max(found):4.0f}"
         )
-        print(
-            f"  CPU {spent:.2f} of a core, peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
-        )
+
+
+def _press(screen: PtyScreen, seconds: float) -> dict[str, list[float]]:
+    """By key, how long each answer took."""
+    waits: dict[str, list[float]] = {name: [] for name, *_ in KEYS}
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        for name, keys, words in KEYS:
+            waits[name].append(screen.wait_for(words, keys))
+            time.sleep(random.uniform(0.2, 0.5))
+    return waits
 
 
 def memory_and_opening(steps: int) -> None:
@@ -115,7 +147,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8)
     args = parser.parse_args()
     memory_and_opening(2_000)
-    asyncio.run(busy(args.rate, args.seconds))
+    busy(args.rate, args.seconds)
 
 
 if __name__ == "__main__":

@@ -64,8 +64,7 @@ class Bars:
 
 def turns_done(lane: LaneView) -> tuple[int, int]:
     """Steps finished of those planned."""
-    done = sum(step.total_ns is not None for attempt in lane.attempts for step in attempt.steps.values())
-    return done, lane.steps_planned
+    return sum(attempt.finished for attempt in lane.attempts), lane.steps_planned
 
 
 def _note(lane: LaneView) -> str:

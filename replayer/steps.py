@@ -24,10 +24,20 @@ from replayer.signals.tool_reliability import FaultMark, marks
 
 _BIN = math.log(1.01)
 """Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
+_REMEMBERED = 1 << 16
 
 
-def gap_bin(microseconds: int) -> int:
-    return round(math.log(max(microseconds, 1)) / _BIN)
+class _Bins(dict[int, int]):
+    """The bin of a gap in microseconds. Those of short gaps are remembered: there is one per token of a run."""
+
+    def __missing__(self, gap: int) -> int:
+        index = round(math.log(max(gap, 1)) / _BIN)
+        if gap < _REMEMBERED:
+            self[gap] = index
+        return index
+
+
+_BIN_OF = _Bins()
 
 
 def bin_ms(index: int) -> float:
@@ -148,6 +158,8 @@ class Attempt:
     outcome: str | None = None
     check: dict[str, Any] | None = None
     steps: dict[int, StepFacts] = field(default_factory=dict)
+    finished: int = 0
+    """Steps whose reply has ended."""
     gaps: Counter[int] = field(default_factory=Counter)
 
     @classmethod
@@ -182,6 +194,7 @@ def start(attempt: Attempt, event: StepStarted) -> None:
 def finish(attempt: Attempt, event: StepFinished, offset: int | None) -> None:
     step = attempt.steps[event.step]
     usage = event.usage or {}
+    attempt.finished += step.total_ns is None
     step.offset = offset
     step.ttft_ns, step.total_ns = event.ttft_ns, event.total_ns
     step.prompt_tokens = usage.get("prompt_tokens")
@@ -202,7 +215,7 @@ def finish(attempt: Attempt, event: StepFinished, offset: int | None) -> None:
     gaps = gaps_us(event.arrivals)[1:]
     if event.ttft_ns is not None and gaps:
         step.decode_ns = event.total_ns - event.ttft_ns
-    attempt.gaps.update(map(gap_bin, gaps))
+    attempt.gaps.update(map(_BIN_OF.__getitem__, gaps))
 
 
 def _drafts(extra: dict[str, Any]) -> tuple[int | None, int | None]:

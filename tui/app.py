@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +38,10 @@ INTERVAL = 0.25
 _CLIPBOARD = 60_000
 """Characters that terminals take for their clipboard (xterm ends at some 75,000 of base64)."""
 _FILE_NAME = re.compile(r"[^\w.+-]+")
+_SHARE = 0.35
+"""Of a core, for all that the screen does; a flood of events makes frames rarer instead."""
+_SLOWEST = 1.0
+"""Seconds between frames however much there is to do."""
 
 
 class FrameReady(Message):
@@ -97,6 +102,7 @@ class ReplayerApp(App[str]):
         """Times that a page was painted whole."""
         self._frozen = False
         self._reading = False
+        self._asked, self._cpu = 0.0, 0.0
 
     def on_mount(self) -> None:
         for theme in THEMES:
@@ -107,9 +113,18 @@ class ReplayerApp(App[str]):
         self._ask()
 
     def _ask(self) -> None:
-        if not self._reading and not self._frozen:
+        if not self._reading and not self._frozen and self._may_work():
             self._reading = True
             self._read()
+
+    def _may_work(self) -> bool:
+        """Whether the work since the last frame was asked for has left its share of the processor free."""
+        now, cpu = time.monotonic(), time.process_time()
+        passed = now - self._asked
+        if cpu - self._cpu > _SHARE * passed and passed < _SLOWEST:
+            return False
+        self._asked, self._cpu = now, cpu
+        return True
 
     @work(thread=True, exclusive=True, group="reader")
     def _read(self) -> None:

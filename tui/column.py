@@ -9,12 +9,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import MouseMove
-from textual.widgets import Static
 
 from replayer.tui.better import Better
 from replayer.tui.cards import talk_lines
 from replayer.tui.head import LINES, banner, collapses, head, health, is_newest, settings_words
 from replayer.tui.lane_replies import Talk, newest_attempt
+from replayer.tui.quiet import Quiet
 from replayer.tui.rows import ROWS, Row
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit, safe
@@ -31,11 +31,11 @@ LEAST_CONTENT = 10
 """Cells below which there is nothing to be read."""
 
 
-class Figures(Static):
+class Figures(Quiet):
     """The rows; a dash or a mark under the mouse explains itself."""
 
     def __init__(self) -> None:
-        super().__init__(markup=False, classes="rows")
+        super().__init__(classes="rows")
         self.hints: list[str] = []
         """What to say of each line; empty for nothing."""
 
@@ -68,9 +68,9 @@ class LaneColumn(Vertical, can_focus=True):
     def __init__(self, lane: str) -> None:
         super().__init__()
         self.lane = lane
-        self._head = Static(markup=False, classes="head")
-        self._banner = Static(markup=False, classes="banner")
-        self._stream = Static(markup=False, classes="stream")
+        self._head = Quiet(classes="head")
+        self._banner = Quiet(classes="banner")
+        self._stream = Quiet(classes="stream")
         self._rows = Figures()
         self.reasons: list[tuple[str, str]] = []
         self.talk: Talk | None = None
@@ -87,15 +87,15 @@ class LaneColumn(Vertical, can_focus=True):
         self.talk = frame.talks.get(lane.name)
         self.set_class(self.container_size.height < _LOW, "tight")
         attempt = self.talk.attempt if self.talk is not None else newest_attempt(lane)
-        self._head.update(head(lane, differing, attempt, width))
+        self._head.paint(head(lane, differing, attempt, width))
         self._head.tooltip = content(settings_words(differing)) if differing else None
         lines = self._alarm(lane, width)
         self._title(lane, width)
         figures = frame.figures.get(lane.name)
         if figures is not None:
             rows = fitting(self.content_size.height - LINES - _STREAM_LINES - lines)
-            self._rows.update(self._figures(lane, figures, rows, frame.best, width))
-        self._stream.update(self._said(width, self._stream.size.height, unfolded=unfolded))
+            self._rows.paint(self._figures(lane, figures, rows, frame.best, width))
+        self._stream.paint(self._said(width, self._stream.size.height, unfolded=unfolded))
 
     def _title(self, lane: LaneView, width: int) -> None:
         phrase = health(lane, alarm=self.has_class("alarm"))
@@ -113,7 +113,7 @@ class LaneColumn(Vertical, can_focus=True):
         self.set_class(bool(found) and is_newest(lane, found[-1][1]), "alarm")
         if not found:
             return 0
-        self._banner.update(banner(found, width - 3))
+        self._banner.paint(banner(found, width - 3))
         return 3
 
     def _said(self, width: int, height: int, *, unfolded: bool) -> Content:

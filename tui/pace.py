@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 
 from replayer.progress_bars import turns_done
+from replayer.steps import Attempt
 from replayer.view import LaneView
 
 _NEWEST = 30
@@ -21,7 +23,7 @@ def seconds_left(lane: LaneView) -> float | None:
         _NEWEST,
         (
             step.wall + step.total_ns / 1e9
-            for attempt in lane.attempts
+            for attempt in _latest(lane.attempts)
             for step in attempt.steps.values()
             if step.total_ns is not None
         ),
@@ -29,6 +31,13 @@ def seconds_left(lane: LaneView) -> float | None:
     if len(ends) < 2 or not planned:
         return None
     return max(0, planned - done) * (ends[0] - ends[-1]) / (len(ends) - 1)
+
+
+def _latest(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Those that run, and as many of the ended ones as can hold the newest steps: a long run has thousands."""
+    ended = (attempt for attempt in attempts if attempt.ended is not None and attempt.finished)
+    last = heapq.nlargest(_NEWEST, ended, key=lambda attempt: attempt.ended or 0)
+    return [attempt for attempt in attempts if attempt.ended is None] + last
 
 
 def duration_words(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from replayer.journal import read_from, writer_pid
 from replayer.tui.better import Better, better_lanes
 from replayer.tui.lane_replies import LaneReplies, Talk
 from replayer.view import Fold, RunView, side_by_side
+
+_MOST_EVENTS = 20_000
+"""Read for one frame: about a quarter of a second."""
+_PIECE, _REST_S = 500, 0.005
+"""Events after which the thread that reads rests, so that the one that answers keys gets on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +49,7 @@ class RunSource:
         """Lane -> the cell whose stream its column keeps to; the screen writes it."""
         self._fold = Fold()
         self._offset = 0
+        self._behind = False
         self._replies: dict[str, LaneReplies] = {}
         self._figures: dict[str, dict[str, Any]] = {}
         self._best: dict[str, Better] = {}
@@ -54,7 +61,7 @@ class RunSource:
         """Raises RunFolderError when the journal is damaged."""
         began = time.monotonic()
         changed = self._read()
-        running = writer_pid(self.folder) is not None
+        running = self._behind or writer_pid(self.folder) is not None
         view = self._fold.view(run=self.folder.name, running=running, partial=True)
         self._stale = self._stale or changed
         if self._stale:
@@ -62,10 +69,17 @@ class RunSource:
         return Frame((view,), self._figures, self._talks(view), self._best, time.monotonic() - began)
 
     def _read(self) -> bool:
+        """All of it at first, then at most so much a frame that a flood of events leaves the keys answered."""
         before = self._offset
-        for event, after in read_from(self.folder, self._offset):
+        events = read_from(self.folder, self._offset)
+        count = 0
+        for event, after in islice(events, _MOST_EVENTS) if before else events:
             self._fold.apply(event, self._offset)
             self._offset = after
+            count += 1
+            if before and count % _PIECE == 0:
+                time.sleep(_REST_S)
+        self._behind = bool(before) and count == _MOST_EVENTS
         return self._offset != before
 
     def _refresh(self, view: RunView, *, force: bool) -> None:

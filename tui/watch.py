@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from replayer.tui.app import ReplayerApp
 from replayer.tui.source import Sources
 
+_NICENESS = 5
+"""The screen gives way to the run that it shows: its runner, its engine, its sandbox."""
+_SWITCH_S = 0.001
+"""How long a key may wait for the thread that reads; Python's own is 5 ms, and an answer takes many turns."""
+_COLLECT_AFTER = 50_000
+"""New objects between two collections: a journal's facts stay, and going over them again and again costs most."""
+
 
 def watch(folders: Sequence[Path]) -> str:
     """Show runs until the user leaves; "stop" when the user wants the run ended, else "leave"."""
+    os.nice(_NICENESS)
+    sys.setswitchinterval(_SWITCH_S)
+    gc.freeze()
+    gc.set_threshold(_COLLECT_AFTER, 20, 100)
     pins: dict[str, str] = {}
     app = ReplayerApp(Sources(folders, pins).poll, list(folders), pins)
     return app.run() or "leave"
