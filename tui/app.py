@@ -38,8 +38,6 @@ INTERVAL = 0.25
 _CLIPBOARD = 60_000
 """Characters that terminals take for their clipboard (xterm ends at some 75,000 of base64)."""
 _FILE_NAME = re.compile(r"[^\w.+-]+")
-_SHARE = 0.35
-"""Of a core, for all that the screen does; a flood of events makes frames rarer instead."""
 _SLOWEST = 1.0
 """Seconds between frames however much there is to do."""
 
@@ -82,9 +80,15 @@ class ReplayerApp(App[str]):
     ]
 
     def __init__(
-        self, poll: Callable[[], Frame], folders: list[Path], pins: dict[str, str] | None = None
+        self,
+        poll: Callable[[], Frame],
+        folders: list[Path],
+        pins: dict[str, str] | None = None,
+        *,
+        share: float = 1.0,
     ) -> None:
-        """`pins`: lane -> cell whose stream its column keeps to, shared with the source behind `poll`."""
+        """`pins`: lane -> cell whose stream its column keeps to, shared with the source behind `poll`; `share` of a
+        core is what all of it may take before frames get rarer."""
         super().__init__()
         self._poll = poll
         self._pins = {} if pins is None else pins
@@ -102,6 +106,7 @@ class ReplayerApp(App[str]):
         """Times that a page was painted whole."""
         self._frozen = False
         self._reading = False
+        self._share = share
         self._asked, self._cpu = 0.0, 0.0
 
     def on_mount(self) -> None:
@@ -121,7 +126,7 @@ class ReplayerApp(App[str]):
         """Whether the work since the last frame was asked for has left its share of the processor free."""
         now, cpu = time.monotonic(), time.process_time()
         passed = now - self._asked
-        if cpu - self._cpu > _SHARE * passed and passed < _SLOWEST:
+        if cpu - self._cpu > self._share * passed and passed < _SLOWEST:
             return False
         self._asked, self._cpu = now, cpu
         return True

@@ -13,6 +13,8 @@ from replayer.tui.source import Sources
 
 _NICENESS = 5
 """The screen gives way to the run that it shows: its runner, its engine, its sandbox."""
+_SHARE = 0.35
+"""Of a core, for all that the screen does; a flood of events makes frames rarer instead."""
 _SWITCH_S = 0.001
 """How long a key may wait for the thread that reads; Python's own is 5 ms, and an answer takes many turns."""
 _COLLECT_AFTER = 50_000
@@ -26,5 +28,5 @@ def watch(folders: Sequence[Path]) -> str:
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER, 20, 100)
     pins: dict[str, str] = {}
-    app = ReplayerApp(Sources(folders, pins).poll, list(folders), pins)
+    app = ReplayerApp(Sources(folders, pins).poll, list(folders), pins, share=_SHARE)
     return app.run() or "leave"
