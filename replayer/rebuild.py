@@ -46,6 +46,9 @@ class Rebuilder:
         self._folder, self._plan, self._lane = folder, plan, lane
         self._lane_plan: LanePlan = next(one for one in plan.lane if one.name == lane.name)
         self._transform = load_transform(plan.transform) if plan.transform else None
+        self._engine = ADAPTERS[lane.facts["kind"]](
+            lane.base_url, httpx.AsyncClient()
+        )  # never asked anything
         self._histories: dict[str, RecordedHistory] = {}
 
     def history(self, trace: str) -> RecordedHistory:
@@ -59,14 +62,18 @@ class Rebuilder:
             )
         return self._histories[trace]
 
-    async def request(self, attempt: Attempt, step: int) -> Rebuilt:
-        async with httpx.AsyncClient() as unused:
-            engine = ADAPTERS[self._lane.facts["kind"]](self._lane.base_url, unused)
-            isolation = self._isolation(engine, attempt)
-            turn = self.history(attempt.trace).trace.turns[attempt.steps[step].turn]
-            lane = Lane(self._lane_plan, [], self._lane.model or "")
-            fields = asked_fields(turn, engine.sampling_fields) | lane.fields(engine, self._plan.max_tokens)
-        started = list(_started(self._folder / JOURNAL, attempt, step))
+    def request(self, attempt: Attempt, step: int) -> Rebuilt:
+        """The step's request as the journal has it."""
+        return self.built(attempt, step, list(_started(self._folder / JOURNAL, attempt, step)))
+
+    def built(self, attempt: Attempt, step: int, started: list[dict[str, Any]]) -> Rebuilt:
+        """`started`: the `step_started` lines of the attempt up to this step."""
+        isolation = self._isolation(self._engine, attempt)
+        turn = self.history(attempt.trace).trace.turns[attempt.steps[step].turn]
+        lane = Lane(self._lane_plan, [], self._lane.model or "")
+        fields = asked_fields(turn, self._engine.sampling_fields) | lane.fields(
+            self._engine, self._plan.max_tokens
+        )
         request = self._build(attempt, step, fields | isolation.fields, isolation.marker, started)
         body = b"".join(bytes(piece) for piece in request.body)
         return Rebuilt(body, self._lane_plan.stream, _likeness(body, started[-1]))

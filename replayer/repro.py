@@ -69,7 +69,7 @@ async def find_case(folder: Path, step: str, lane: str, *, partial: bool = False
         raise PlanError(f"lane {lane!r} has no answer to step {number + 1} of {trace}, repeat {repeat + 1}")
     lane_plan = next(one for one in plan.lane if one.name == lane)
     attempt = next(one for one in shown.attempts if (one.trace, one.repeat) == (trace, repeat))
-    sent = await Rebuilder(folder, plan, shown).request(attempt, number)
+    sent = Rebuilder(folder, plan, shown).request(attempt, number)
     length = shown.facts.get("context_length")
     return Case(folder, view, plan, shown, lane_plan, trace, repeat, number, said, sent, length)
 

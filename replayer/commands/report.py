@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from replayer.journal import find_run
+from replayer.rejudge import rejudged
 from replayer.report.csv import csv_report
-from replayer.report.evidence import gather
+from replayer.report.evidence import Evidence, gather
 from replayer.report.html import html_report
 from replayer.report.junit import junit_report
 from replayer.report.markdown import markdown_report
 from replayer.report.output import show, show_together, write
+from replayer.report.parquet import parquet_report
 
-_FORMATS = {
+_FORMATS: dict[str, tuple[Callable[[Evidence], str | bytes], str]] = {
     "html": (html_report, "one HTML page that needs nothing else"),
     "markdown": (markdown_report, "Markdown for a pull request"),
     "csv": (csv_report, "one row per step and lane"),
+    "parquet": (parquet_report, "the same rows as Apache Parquet (needs the extra agent-replayer[parquet])"),
     "junit": (junit_report, "JUnit XML for CI: a suite per lane, a case per session"),
 }
 
@@ -37,20 +42,38 @@ class Command:
         parser.add_argument(
             "--together", action="store_true", help="with --json: one document over all the runs"
         )
+        parser.add_argument(
+            "--rejudge",
+            action="store_true",
+            help="judge every reply again, by the rules of this version of replayer; the run stays as it is",
+        )
         for name, (_, words) in _FORMATS.items():
             parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=words)
 
     def run(self, args: argparse.Namespace) -> int:
         folders = [find_run(name) for name in args.runs]
-        asked = {name: getattr(args, name) for name in _FORMATS if getattr(args, name) is not None}
-        if asked:
-            evidence = gather(folders)
-            for name, path in asked.items():
-                write(path, _FORMATS[name][0](evidence))
-                print(f"wrote {path}", file=sys.stderr)
-        if len(folders) > 1 and (args.together if args.json else not asked):
-            show_together(folders, as_json=args.json)
-        elif args.json or not asked:
-            for folder in folders:
-                show(folder, as_json=args.json)
-        return 0
+        if not args.rejudge:
+            return _report(folders, args)
+        with ExitStack() as stack:
+            again = [stack.enter_context(rejudged(folder)) for folder in folders]
+            for one in again:
+                print(
+                    f"{one.folder.name}: {one.judged:,} replies judged again, {one.changed:,} verdicts changed",
+                    file=sys.stderr,
+                )
+            return _report([one.folder for one in again], args)
+
+
+def _report(folders: list[Path], args: argparse.Namespace) -> int:
+    asked = {name: getattr(args, name) for name in _FORMATS if getattr(args, name) is not None}
+    if asked:
+        evidence = gather(folders)
+        for name, path in asked.items():
+            write(path, _FORMATS[name][0](evidence))
+            print(f"wrote {path}", file=sys.stderr)
+    if len(folders) > 1 and (args.together if args.json else not asked):
+        show_together(folders, as_json=args.json)
+    elif args.json or not asked:
+        for folder in folders:
+            show(folder, as_json=args.json)
+    return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from typing import Any
 
 from replayer.display import safe
@@ -25,14 +26,17 @@ def csv_report(evidence: Evidence) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS)
     writer.writeheader()
+    for row in rows(evidence):
+        writer.writerow({key: _cell(value) for key, value in row.items()})
+    return out.getvalue()
+
+
+def rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
+    """COLUMNS of each step; the several classes of a step are tuples."""
     for lane in evidence.view.lanes:
         for attempt in sorted(lane.attempts, key=lambda attempt: (attempt.trace, attempt.repeat)):
             for number in sorted(attempt.steps):
-                row = _row(lane, attempt, attempt.steps[number])
-                writer.writerow(
-                    {key: _cell(value) for key, value in ({"run": evidence.view.run} | row).items()}
-                )
-    return out.getvalue()
+                yield {"run": evidence.view.run} | _row(lane, attempt, attempt.steps[number])
 
 
 def _row(lane: LaneView, attempt: Attempt, step: StepFacts) -> dict[str, Any]:

@@ -38,11 +38,11 @@ def show(folder: Path, *, as_json: bool) -> None:
         print_report({**document, "folder": str(folder)}, Console())
 
 
-def write(path: Path, words: str) -> None:
+def write(path: Path, content: str | bytes) -> None:
     """The whole file or nothing. Raises ReplayerError naming the file."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(words, "utf-8", newline="")
+        beside.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)

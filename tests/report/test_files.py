@@ -2,18 +2,21 @@
 
 import csv
 import io
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyarrow.parquet
 import pytest
 
 from replayer.report.csv import csv_report
 from replayer.report.evidence import Evidence, gather
 from replayer.report.junit import junit_report
 from replayer.report.markdown import markdown_report, words
+from replayer.report.parquet import parquet_report
 from tests.report.runs import hostile_run
 
 
@@ -66,3 +69,28 @@ def test_the_command_writes_files_and_names_one_it_cannot_write(tmp_path: Path) 
     )
     assert bad.returncode == 2
     assert bad.stderr.endswith("a.xml: No such file or directory\n")
+
+
+def test_parquet_has_the_rows_of_the_csv_with_types(evidence: Evidence) -> None:
+    table = pyarrow.parquet.read_table(io.BytesIO(parquet_report(evidence)))
+    rows = table.to_pylist()
+    assert [(row["lane"], row["step"], row["usable"]) for row in rows[:2] + rows[6:7]] == [
+        ("good", 1, True), ("good", 2, True), ("bad", 1, False)
+    ]  # fmt: skip
+    assert rows[6]["faults"] == ["unknown_tool"]
+    assert rows[6]["error"] is rows[6]["drafted"] is None
+    assert str(table.schema.field("ttft_ms").type) == "double"
+    assert not any("\x1b" in (row["model"] or "") for row in rows)
+
+
+def test_parquet_without_its_extra_names_it(tmp_path: Path) -> None:
+    run = hostile_run(tmp_path / "run", "", steps=1)
+    (tmp_path / "pyarrow.py").write_text("raise ImportError")
+    done = subprocess.run(
+        [sys.executable, "-m", "replayer", "report", str(run), "--parquet", tmp_path / "a.parquet"],
+        capture_output=True, text=True, timeout=60,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "pip install 'agent-replayer[parquet]'" in done.stderr
+    assert not (tmp_path / "a.parquet").exists()

@@ -1,0 +1,47 @@
+"""`report --rejudge`: today's rules over the raw facts of a run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.test_runs import replayer
+
+FAULTS = (
+    "missing_parameter:turn=0", "leaked_markup:turn=1", "collapse:turn=2:at=40", "bad_call_id:turn=3", "500:turn=4",
+    "silent_drop:turn=5", "truncated:turn=6",
+)  # fmt: skip
+
+
+def tampered(line: str) -> str:
+    """As an older version might have judged: no fault ever found, no collapse noticed."""
+    event: dict[str, Any] = json.loads(line)
+    if event["type"] == "verdict":
+        event |= {"usable": True, "faults": []}
+    if event["type"] == "alarm":
+        event["finding"] = event["finding"] | {"level": "noted"}
+    return json.dumps(event) + "\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["recorded", "live"])
+def test_todays_rules_find_what_an_older_version_missed(tmp_path: Path, mode: str) -> None:
+    run = tmp_path / "run"
+    engine = "a=simulated,kind=sglang," + ",".join(f"fault={fault}" for fault in FAULTS)
+    replayer("run", "--trace", "django-reservations", "--engine", engine, "--mode", mode, "--tools", "recorded",
+             "--max-turns", "9", "--differential", "--out", run, "--plain")  # fmt: skip
+    before = json.loads(replayer("report", run, "--json").stdout)
+    assert before["lanes"][0]["faults"]
+    same = replayer("report", run, "--json", "--rejudge")
+    steps = before["lanes"][0]["steps"]
+    assert same.stderr == f"run: {steps} replies judged again, 0 verdicts changed\n"
+    assert json.loads(same.stdout) == before
+    journal = run / "journal.jsonl"
+    journal.write_text("".join(tampered(line) for line in journal.read_text().splitlines()))
+    older = json.loads(replayer("report", run, "--json").stdout)
+    assert not older["lanes"][0]["faults"]
+    again = replayer("report", run, "--json", "--rejudge", "--html", tmp_path / "page.html")
+    assert "0 verdicts changed" not in again.stderr
+    assert json.loads(again.stdout)["lanes"][0]["faults"] == before["lanes"][0]["faults"]
+    assert json.loads(replayer("report", run, "--json").stdout) == older
