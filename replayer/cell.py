@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from replayer.events import AnyEvent, SignalFinding, StepStarted, VerdictGiven
 from replayer.history import RecordedHistory
 from replayer.lag import LagMeter
 from replayer.lanes import Instance, Lane
-from replayer.lengths import Length, fit
+from replayer.lengths import Length
 from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan
 from replayer.recorded_tools import RecordedTools
@@ -75,8 +75,8 @@ class CellContext:
     salt: dict[str, Any] = dataclasses.field(default_factory=dict)
     call_ids: set[str] = dataclasses.field(default_factory=set)
     """Ids that the engine gave to earlier calls of this cell."""
-    length: Length | None = None
-    """Filler with which the prompt at hand has its exact length."""
+    lengths: Mapping[int, Length] = dataclasses.field(default_factory=dict)
+    """Filler with which prompts have their exact lengths, by turn."""
 
     @property
     def turns(self) -> Sequence[int]:
@@ -104,7 +104,6 @@ async def replay_recorded(context: CellContext, tools: RecordedTools | None) -> 
     unreachable = 0
     for step, turn in enumerate(context.turns):
         await _pace(context, step)
-        await fit_prompt(context, turn)
         request = recorded_request(context, turn)
         recorded = context.history.recorded(turn)
         other = recorded_request(context, turn, other_mode=True) if context.plan.differential else None
@@ -140,23 +139,8 @@ async def after_step(
         context.emit(finding)
 
 
-async def fit_prompt(context: CellContext, turn: int) -> None:
-    """Cut a prompt of filler so that the engine counts its tokens exactly, where it counts before it is asked."""
-    shape, tokenizes = context.history.trace.turns[turn].tokens, context.facts.features.get("tokenize")
-    if shape is None or tokenizes != "yes" or context.transform is not None:
-        context.length = None
-        return
-
-    async def count(length: Length) -> int | None:
-        messages = context.history.messages(turn, marker=context.marker, length=length)
-        ids = await context.instance.engine.tokenize(messages, None)
-        return None if ids is None else len(ids)
-
-    context.length = await fit(count, shape.input_tokens, context.length or Length(shape.input_tokens))
-
-
 def recorded_messages(context: CellContext, turn: int) -> Messages:
-    messages = context.history.messages(turn, marker=context.marker, length=context.length)
+    messages = context.history.messages(turn, marker=context.marker, length=context.lengths.get(turn))
     return messages if context.transform is None else context.transform(messages)
 
 
@@ -167,7 +151,7 @@ def recorded_request(context: CellContext, turn: int, *, other_mode: bool = Fals
     """
     history, stream = context.history, context.lane.plan.stream is not other_mode
     if context.transform is None:
-        marker, length = context.marker, context.length
+        marker, length = context.marker, context.lengths.get(turn)
         return history.request(turn, context.fields(turn), marker=marker, stream=stream, length=length)
     return build_request(history, turn, recorded_messages(context, turn), context.fields(turn), stream)
 
@@ -212,7 +196,7 @@ async def exchange(
             body_bytes=request.content_length,
             body_sha256=body_digest(request),
             wall=time.time(),
-            sent=sent or (dataclasses.asdict(context.length) if context.length else None),
+            sent=sent or (dataclasses.asdict(length) if (length := context.lengths.get(turn)) else None),
             asked=asked_lengths(context.history.trace.turns[turn], context.fields(turn)),
         )
     )

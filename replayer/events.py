@@ -71,7 +71,7 @@ class CellStarted(Event):
     mode: Literal["recorded", "live"]
     tools: Literal["recorded", "sandbox", "matched"]
     cache_reset: Literal["yes", "no", "unknown"]
-    isolation: str | None = None
+    isolation: Literal["salt", "marker", "block", "salt+block"] | None = None
     """`salt` or `marker`: what keeps the cell's prompts out of what earlier cells left in the cache."""
     session: str | None = None
     """The name that salt or marker carries."""

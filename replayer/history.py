@@ -66,6 +66,11 @@ class RecordedHistory:
         self._tools: dict[str, bytes] = {}
         self._sent = SentMessages(trace)
 
+    @property
+    def is_filler(self) -> bool:
+        """The trace holds lengths and no words."""
+        return self.trace.turns[self.turns[0]].tokens is not None
+
     def recorded(self, turn: int) -> tuple[AnyItem, ...]:
         """What the recording produced at this turn."""
         return tuple(self.trace.item(number) for number in self.trace.turns[turn].produced)

@@ -7,17 +7,36 @@ from typing import Any, Literal
 
 from replayer.engines.base import Engine
 
+Kind = Literal["salt", "marker", "block", "salt+block"]
+
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """`fields` go into every request of the cell, `marker` behind its system prompt. At most one of them is there."""
+    """`fields` go into every request of the cell. `marker` goes behind the first user message, or, as `block`, decides
+    the first block of a prompt of filler, which costs no token."""
 
-    kind: Literal["salt", "marker"] | None = None
+    kind: Kind | None = None
     fields: dict[str, Any] = field(default_factory=dict)
     marker: str | None = None
 
 
-def isolate(engine: Engine, session: str) -> Isolation:
-    """The engine's own salt, else a marker; that is the same on every lane, so that lanes still see the same prompts."""
-    salt = engine.isolation(session)
-    return Isolation("salt", fields=salt) if salt else Isolation("marker", marker=f"\n\n[session {session}]")
+def isolate(engine: Engine, session: str, *, fresh: bool, filler: bool) -> Isolation:
+    """The engine's own salt, else a marker; that is the same on every lane, so that lanes still see the same prompts.
+
+    A `fresh` cache needs neither. Prompts of filler always have a block of their own: they are fitted to the token
+    before it is known whether the cache is fresh.
+    """
+    salted = bool(engine.isolation(session)) and not fresh
+    if filler:
+        return again(engine, session, "salt+block" if salted else "block")
+    return Isolation() if fresh else again(engine, session, "salt" if salted else "marker")
+
+
+def again(engine: Engine, session: str, kind: Kind) -> Isolation:
+    """The isolation of a kind, as a journal names it."""
+    salt = engine.isolation(session) if kind.startswith("salt") else {}
+    return Isolation(kind, fields=salt, marker=None if kind == "salt" else marker(session))
+
+
+def marker(session: str) -> str:
+    return f"\n\n[session {session}]"

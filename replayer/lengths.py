@@ -48,5 +48,5 @@ def _closer(tried: Length, tokens: int, wanted: int) -> Length:
     if 0 < missing < _CLOSE:
         return Length(tried.words, tried.pads + missing)
     if tried.pads and missing < 0:
-        return Length(tried.words, tried.pads - 1)
+        return Length(tried.words)
     return Length(max(1, tried.words + missing * tried.words // max(tokens, tried.words)))

@@ -20,7 +20,8 @@ def load(steps: Sequence[StepFacts], concurrency: int, slo: dict[str, float | No
     """Figures over all requests of a lane; what is not known is None.
 
     Rates are per second of `busy_s`, the time in which at least one request was in flight: rests, cache resets and
-    token counting between requests are not the engine's doing.
+    token counting between requests are not the engine's doing. `in_flight` is how many requests there were at once in
+    the mean: far below `concurrency`, this machine and not the engine was the limit, or the sessions ran out.
     """
     answered = [step for step in steps if step.error is None and step.ttft_ns is not None]
     busy = busy_seconds(steps)
@@ -29,6 +30,7 @@ def load(steps: Sequence[StepFacts], concurrency: int, slo: dict[str, float | No
     return {
         "concurrency": concurrency,
         "requests": len(steps),
+        "in_flight": sum(step.total_ns or 0 for step in steps) / 1e9 / busy if busy else None,
         "busy_s": busy,
         "requests_per_s": len(answered) / busy if busy else None,
         "output_tok_s": known / busy if busy and tokens and None not in tokens else None,

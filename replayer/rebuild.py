@@ -16,7 +16,7 @@ from replayer.engines.base import Engine
 from replayer.engines.detect import ADAPTERS
 from replayer.errors import RunFolderError
 from replayer.history import RecordedHistory
-from replayer.isolation import Isolation, isolate
+from replayer.isolation import Isolation, again
 from replayer.journal import JOURNAL
 from replayer.lanes import Lane
 from replayer.lengths import Length
@@ -82,7 +82,7 @@ class Rebuilder:
         if attempt.isolation is None:
             return Isolation()
         older = f"{self._folder.name}/{attempt.trace}/{attempt.repeat}/{attempt.number}"
-        return isolate(engine, attempt.session or older)
+        return again(engine, attempt.session or older, attempt.isolation)
 
     def _build(
         self,

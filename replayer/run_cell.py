@@ -16,6 +16,7 @@ from replayer.lanes import Instance, Lane, reset
 from replayer.live_cell import replay_live
 from replayer.plan import Cell, Plan
 from replayer.prefix_watch import MAX_CONCURRENCY, PrefixWatch
+from replayer.prepare import lengths_of
 from replayer.run_state import Run
 
 
@@ -25,8 +26,8 @@ async def run_cell(run: Run, cell: Cell) -> None:
     attempt = run.attempts.next(cell.id)
     instance.cells_in_flight += 1
     was_reset = await reset(instance)
-    session = f"{run.folder.name}/{cell.trace}/{cell.repeat}/{attempt}"
-    isolation = _isolation(instance, session, was_reset)
+    session = run.session(cell, attempt)
+    isolation = _isolation(run, instance, cell.trace, session, was_reset)
     instance.used = True
     context = CellContext(
         plan=run.plan,
@@ -41,7 +42,7 @@ async def run_cell(run: Run, cell: Cell) -> None:
         lag=run.lag,
         signals=CellSignals(
             _prefix_watch(
-                run, cell.trace, lane, instance, fresh=was_reset == "yes" or isolation.kind == "salt"
+                run, cell.trace, lane, instance, fresh=was_reset == "yes" or bool(isolation.fields)
             ),
             recorded_mode=run.plan.mode == "recorded",
         ),
@@ -49,6 +50,7 @@ async def run_cell(run: Run, cell: Cell) -> None:
         transform=run.transform,
         marker=isolation.marker,
         salt=isolation.fields,
+        lengths=lengths_of(run, cell, session),
     )
     run.journal.append(
         CellStarted(
@@ -122,8 +124,7 @@ async def _replay(run: Run, context: CellContext) -> tuple[str, dict[str, Any] |
             await executor.sandbox.aclose()
 
 
-def _isolation(instance: Instance, session: str, was_reset: str) -> Isolation:
+def _isolation(run: Run, instance: Instance, trace: str, session: str, was_reset: str) -> Isolation:
     """A cache that was just emptied, or that nothing has used yet, needs none."""
-    if was_reset == "yes" or (instance.launched is not None and not instance.used):
-        return Isolation()
-    return isolate(instance.engine, session)
+    fresh = was_reset == "yes" or (instance.launched is not None and not instance.used)
+    return isolate(instance.engine, session, fresh=fresh, filler=run.histories[trace].is_filler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from replayer.cell_tools import Tools
 from replayer.early_stop import EarlyStop
@@ -12,13 +13,23 @@ from replayer.history import RecordedHistory
 from replayer.journal import JournalWriter
 from replayer.lag import LagMeter
 from replayer.lanes import Lane
+from replayer.lengths import Length
 from replayer.live_feed import LiveFeed
-from replayer.plan import Plan
+from replayer.plan import Cell, Plan
 from replayer.progress import Attempts
 from replayer.tool_runs import results
 from replayer.tools.validation import Validator
 from replayer.traces.schema import ToolResultItem
 from replayer.transform import Transform
+
+
+class Prompt(NamedTuple):
+    """A prompt of filler, as one engine counts it."""
+
+    engine: str
+    model: str
+    session: str
+    turn: int
 
 
 @dataclass(slots=True)
@@ -36,12 +47,18 @@ class Run:
     lag: LagMeter = field(default_factory=LagMeter)
     lanes: dict[str, Lane] = field(default_factory=dict)
     validators: dict[str, Validator] = field(default_factory=dict)
+    lengths: dict[Prompt, Length] = field(default_factory=dict)
+    """Prompts of filler that were fitted to an exact number of tokens."""
     recorded_results: dict[str, dict[str, ToolResultItem]] = field(default_factory=dict)
     left: int = 0
     """Cells that have not ended."""
     early_stop: EarlyStop | None = None
     stopped: str | None = None
     """Why no further cell is started."""
+
+    def session(self, cell: Cell, attempt: int) -> str:
+        """What tells an attempt's prompts apart from all others; the same on every lane."""
+        return f"{self.folder.name}/{cell.trace}/{cell.repeat}/{attempt}"
 
     def results(self, trace: str) -> dict[str, ToolResultItem]:
         """The recorded tool results of a trace by call id, gathered once."""

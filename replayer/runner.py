@@ -28,6 +28,7 @@ from replayer.history import RecordedHistory
 from replayer.journal import JOURNAL, JournalWriter, create_folder, read
 from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan, batches, cells
+from replayer.prepare import prepare
 from replayer.progress import Attempts, attempts_so_far
 from replayer.run_lanes import close_lanes, lane_ready, lanes_of, open_lanes, release, telemetry
 from replayer.run_state import Run
@@ -215,6 +216,7 @@ async def _run_phases(run: Run, phases: list[list[list[Cell]]], traces: dict[str
         run.lanes.update(opened)
         for lane in opened.values():
             await lane_ready(run, lane)
+        await prepare(run, phase)
         async with telemetry(run, lanes_of([phase])):
             await _run_queues(run, phase)
         await release(run, lanes_of(phases[number + 1 :]))

@@ -17,6 +17,7 @@ from replayer.events import (
     ToolRunFinished,
     VerdictGiven,
 )
+from replayer.isolation import Kind
 from replayer.packing import gaps_us
 from replayer.signals.acceptance import acceptance
 from replayer.signals.speed import server_speed
@@ -151,7 +152,7 @@ class Attempt:
     mode: str
     tools: str
     cache_reset: str
-    isolation: str | None
+    isolation: Kind | None
     session: str | None
     started: int
     ended: int | None = None

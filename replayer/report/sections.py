@@ -51,7 +51,7 @@ def _loaded(load: Figures) -> bool:
 
 
 def _load(lanes: list[Figures]) -> Section:
-    head = ["lane", "at once", "requests", "output tok/s", "requests/s", "TTFT ms p50 / p99", "TPOT ms p50 / p90 / p95 / p99"]  # fmt: skip
+    head = ["lane", "at once (mean)", "requests", "output tok/s", "requests/s", "TTFT ms p50 / p99", "TPOT ms p50 / p90 / p95 / p99"]  # fmt: skip
     columns = [("goodput", "goodput/s"), ("schema_valid", "schema-valid"), ("exact_prompts", "exact lengths")]
     shown = [(key, words) for key, words in columns if any(lane["load"][key] for lane in lanes)]
     rows = [
@@ -66,7 +66,7 @@ def _load_row(name: str, load: Figures) -> list[str]:
     flag = " (!)" if load["tail"]["flagged"] else ""
     return [
         name,
-        str(load["concurrency"]),
+        f"{load['concurrency']} ({number(load['in_flight'])})",
         str(load["requests"]),
         number(load["output_tok_s"]),
         number(load["requests_per_s"]),
