@@ -120,8 +120,9 @@ def lane(name: str, length: int, ttft_ms: float, tpot_ms: float, sessions: int =
     attempts = []
     for session in range(sessions):
         attempt = Attempt(
-            f"{name}/t{session}/0", 1, name, f"t{session}", 0, 1, "recorded", "recorded", "yes", None, 0
-        )
+            cell=f"{name}/t{session}/0", number=1, lane=name, trace=f"t{session}", repeat=0, planned=1,
+            mode="recorded", tools="recorded", cache_reset="yes", isolation=None, session=None, started=0,
+        )  # fmt: skip
         slower = 1 + session / 100
         attempt.steps[0] = step(0, ttft_ms * slower, (ttft_ms + (length - 1) * tpot_ms) * slower, length)
         attempts.append(attempt)
