@@ -34,8 +34,8 @@ Rule = Callable[[str, str], int | None]
 """(text, channel) -> offset in characters at which it calls a collapse, or None."""
 
 
-def ours(text: str, channel: str = "text") -> int | None:
-    finding = scan(text, channel)
+def ours(text: str, channel: str = "text", finish_reason: str | None = None) -> int | None:
+    finding = scan(text, channel, finish_reason)
     return finding.detected_at if finding and finding.level == "collapsed" else None
 
 
@@ -106,7 +106,9 @@ def embedded(split: str, rule: Rule) -> tuple[dict[str, Family], list[str]]:
         row = json.loads(line)
         family = table.setdefault(row["label"], Family())
         sample = Sample(row["name"], row["label"], row["text"], row["onset"] or 0, row["period"])
-        at = rule(row["text"], "text")
+        at = (
+            rule(row["text"], "text") if rule is not ours else ours(row["text"], "text", row["finish_reason"])
+        )
         family.add(sample, at, len(row["text"]) / max(1, row["tokens"]))
         if at is not None and row["label"] == "sound":
             alarmed.append(row["name"])

@@ -126,7 +126,7 @@ def _read(path: Path) -> str | None:
         if path.suffix == ".gz":
             with gzip.open(path) as stream:
                 raw = stream.read(FILE_CAP)
-        if len(raw) < 200 or b"\0" in raw[:4096]:
+        if len(raw) < 200 or b"\0" in raw:
             return None
         return raw[:FILE_CAP].decode("utf-8", "strict" if len(raw) <= FILE_CAP else "ignore")
     except (OSError, UnicodeDecodeError, EOFError, zlib.error):

@@ -26,7 +26,7 @@ class Command:
     """Runs the repetition detector over text as if an engine had streamed it: the onset, the alarm, what repeats.
 
     FILE is any text or log, or `-` for standard input. Of a .jsonl file each line's "text" (or "output") is judged by
-    itself, and its "name" is kept. `suspect` is what sound files also do now and then; only `collapsed` would have
+    itself, its "name" is kept, and a "finish_reason" of "length" is taken as evidence. `suspect` is what sound files also do now and then; only `collapsed` would have
     stopped a stream. Offsets are characters.
 
     example: replayer repetition reply.txt
@@ -47,7 +47,7 @@ class Command:
     def run(self, args: argparse.Namespace) -> int:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         for item in _texts(args.file):
-            finding = scan(item.text, args.channel)
+            finding = scan(item.text, args.channel, item.finish_reason)
             if args.json:
                 print(json.dumps(_record(item.name, finding), ensure_ascii=True))
             else:
@@ -58,6 +58,7 @@ class Command:
 class Item(NamedTuple):
     name: str | None
     text: str
+    finish_reason: str | None = None
 
 
 def _texts(file: str) -> Iterator[Item]:
@@ -92,7 +93,8 @@ def _lines(file: str, text: str) -> Iterator[Item]:
         if body is None:
             raise ReplayerError(f'{file}, line {number}, has neither "text" nor "output" to judge')
         name = row.get("name")
-        yield Item(str(name) if name is not None else None, body)
+        reason = row.get("finish_reason")
+        yield Item(str(name) if name is not None else None, body, reason if isinstance(reason, str) else None)
 
 
 def _record(name: str | None, finding: Finding | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from replayer.signals.repetition_text import STEP, TextDetector
 from replayer.wire.types import Delta, Reply
 
 MAX_STREAMS = 64
+CUT = "length"
 
 
 class RepetitionDetector:
@@ -42,15 +43,14 @@ class RepetitionDetector:
         if channel != self._channel or call_index != self._call_index:
             return self._switch(delta)
         stream = self._stream
-        stream.pending.append(text)
-        stream.size += len(text)
-        return [] if stream.size < STEP else [finding.to_dict() for finding in stream.advance()]
+        stream.pending = pending = stream.pending + text
+        return [] if len(pending) < STEP else [finding.to_dict() for finding in stream.advance()]
 
     def finish(self, reply: Reply) -> list[dict[str, Any]]:
         """Look at what is left of every stream."""
         found = self._calls.ended(self._stream) if self._channel == "tool_arguments" else []
         for stream in self._streams.values():
-            found += stream.close()
+            found += stream.close(cut=reply.finish_reason == CUT)
         return [finding.to_dict() for finding in found]
 
     def _switch(self, delta: Delta) -> list[dict[str, Any]]:
@@ -70,11 +70,11 @@ class RepetitionDetector:
         return [finding.to_dict() for finding in found] + self.feed(delta)
 
 
-def scan(text: str, channel: str = "text") -> Finding | None:
+def scan(text: str, channel: str = "text", finish_reason: str | None = None) -> Finding | None:
     """Judge a whole text as if it had streamed: the collapse, else the first suspicion, else None.
 
-    `channel`: `text` (or `content`), `reasoning`, or `code` for tool arguments.
+    `channel`: `text` (or `content`), `reasoning`, or `code` for tool arguments. `finish_reason`: the engine's, if known.
     """
     stream = TextDetector("tool_arguments" if channel == "code" else channel)
-    found = stream.feed(text) + stream.close()
+    found = stream.feed(text) + stream.close(cut=finish_reason == CUT)
     return next((finding for finding in reversed(found)), None)

@@ -35,26 +35,27 @@ class CycleTracker:
     def __init__(self, window: int, probe: int) -> None:
         self._window = window
         self._probe = probe
-        self._text = ""
+        self._text = self._held = ""
         self._end = 0
         self._lag = 0
         self._start = 0
-        self._looked = False
 
     def push(self, piece: str) -> Run | None:
         """Append `piece` and return the run that ends with it, if it is long enough to matter.
 
         While there is no run it is looked for at every other piece only: a run must outlast several to count.
         """
+        lag = self._lag
+        if not lag:
+            if not self._held:
+                self._held = piece
+                return None
+            piece = self._held + piece
+            self._held = ""
         size = len(piece)
         self._end += size
         self._text = text = self._text[-self._window :] + piece
-        lag = self._lag
-        if not lag:
-            self._looked = not self._looked
-            if self._looked:
-                return None
-        if not lag or text[-size:] != text[-size - lag : -lag]:
+        if not lag or (size and text[-size:] != text[-size - lag : -lag]):
             lag = self._lag = self._find()
         if not lag or self._end - self._start < LEAST:
             return None
@@ -62,7 +63,7 @@ class CycleTracker:
 
     def tail(self, size: int) -> str:
         """The newest characters, at most the window."""
-        return self._text[-size:]
+        return (self._text + self._held)[-size:]
 
     def _find(self) -> int:
         text = self._text

@@ -11,18 +11,32 @@ import re
 from typing import NamedTuple
 
 FILL = re.compile(
-    r"\b(?:none|null|true|false|nan|nil|undefined|inf|void|na|0x[0-9a-f]+|([a-z])\1{7,})\b|'\\\\u[0-9a-f]{4}'",
+    r"""\b(?:none|null|true|false|nan|nil|undefined|inf|void|na|0x[0-9a-f]+|([a-z])\1{7,})\b|["']\\{1,2}u[0-9a-f]{4}["']""",
     re.IGNORECASE,
 )
 """What fills tables: constants, hexadecimal numbers, one letter many times."""
 STATEMENT = re.compile(r"\n(?:\t|  )\s*\S")
 WORD = re.compile(r"[^\W\d_]{2,}")
 BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{40,}\Z")
+ROW = re.compile(r"""\s+["'\[][^\n]*,\n?\Z""")
+"""One element of a list written line by line."""
+CODED = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[^A-Za-z])\S+\Z")
+
+JOINED = re.compile(r"\w[./:]\w")
 
 FLOOD = 400
+LIST = 800
+"""What repeated elements of a list, and encoded data, must reach: both are sound more often than not."""
 PUNCTUATION = 320
 DIGIT_RUN = 1000
 NUMBERS = 2000
+ZEROS = 6000
+"""Base64 of zero bytes."""
+FIELD = " " * 8
+BLANK_FIELDS = 4000
+"""Blanks in an endless line of fields of fixed width."""
+QUOTED = 1200
+"""Empty strings in a list."""
 SHORT = 24
 NEVER = 1 << 60
 LEAST_COPIES = 1.7
@@ -42,19 +56,28 @@ def needed(unit: str, before: str) -> Needed:
         return _one_character(unit, before)
     if not unit.strip():
         return Needed(FLOOD // 2, FLOOD)
+    if unit.isdigit():
+        return Needed(FLOOD, DIGIT_RUN)
     worded = _worded(unit)
     if worded < 0.2 * len("".join(unit.split())) / len(unit):
         return _wordless(unit)
     length = _length(len(unit))
     if len(unit) < 250:
         length = int(length * min(2.0, max(1.0, 0.5 / worded)))
-    if (
-        len(unit) < 64
-        and unit.isascii()
-        and (not any(map(str.isspace, unit)) or STATEMENT.search(unit + unit))
-    ):
+    if len(unit) < 64 and _is_code(unit):
         length = length * 8 // 5
+    if len(unit) < 120 and (ROW.match(unit) or CODED.match(unit)):
+        length = max(length, LIST)
     return Needed(length * 3 // 4, length)
+
+
+def _is_code(unit: str) -> bool:
+    """A statement or a list's element, dotted names, or text without a blank (which scripts without blanks also are)."""
+    return bool(
+        STATEMENT.search(unit + unit)
+        or JOINED.search(unit)
+        or (unit.isascii() and not any(map(str.isspace, unit)))
+    )
 
 
 def primitive(unit: str) -> str:
@@ -81,7 +104,9 @@ def _one_character(character: str, before: str) -> Needed:
     if character.isdigit():
         return Needed(FLOOD, DIGIT_RUN)
     if character.isalpha() and BASE64.search(before):
-        return Needed(FLOOD, NUMBERS)
+        return Needed(FLOOD, ZEROS)
+    if character == " " and before.rpartition("\n")[2].count(FIELD) > 1:
+        return Needed(FLOOD, BLANK_FIELDS)
     return Needed(FLOOD // 2, FLOOD)
 
 
@@ -90,8 +115,10 @@ def _wordless(unit: str) -> Needed:
     if len(unit) > SHORT:
         return Needed(NUMBERS, NEVER)
     if not any(map(str.isalnum, unit)):
-        return Needed(PUNCTUATION // 2, PUNCTUATION)
-    if any(map(str.isalpha, FILL.sub("", unit + unit))):
+        needed = QUOTED if '"' in unit or "'" in unit else PUNCTUATION
+        return Needed(PUNCTUATION // 2, needed)
+    letters = sum(map(str.isalpha, FILL.sub("", unit + unit))) / 2
+    if letters > 0.5 * sum(map(str.isdigit, unit)):
         return Needed(FLOOD // 2, FLOOD)
     return Needed(NUMBERS // 2, NUMBERS if len(unit) <= SHORT // 2 else NEVER)
 

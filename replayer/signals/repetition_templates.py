@@ -20,6 +20,8 @@ LINE = 512
 """A line without an end is taken in pieces of about this many characters."""
 
 COUNTER = (6, 500)
+CUT_COUNTER = (4, 250)
+"""The same where the token limit cut the text in the middle of it."""
 MOST_DIGITS = 0.14
 """Digits per other character of a counter; a table of numbers has more."""
 STRUCTURE = (30, 1500)
@@ -46,7 +48,7 @@ class TemplateSignal:
         self._run = (-1, 0)
         self._start = 0
 
-    def push(self, block: str, last: bool = False) -> Template | None:
+    def push(self, block: str, last: bool = False, cut: bool = False) -> Template | None:
         text = self._rest + block
         cut = text.rfind("\n") + 1
         if last or len(text) - cut > LINE:
@@ -61,11 +63,10 @@ class TemplateSignal:
         if len(self._marks) > 96:
             del self._marks[:32]
         run = self._tracker.push(bare)
-        return (
-            self._judge(run)
-            if run and run.copies >= COUNTER[0] and run.end - run.start >= COUNTER[1]
-            else None
-        )
+        copies, length = CUT_COUNTER if cut else COUNTER
+        if run is None or run.copies < copies or run.end - run.start < length:
+            return None
+        return self._judge(run)
 
     def _judge(self, run: Run) -> Template | None:
         unit = self._tracker.tail(run.period)

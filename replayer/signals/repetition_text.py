@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from zlib import crc32
 
+from replayer.signals.repetition_copies import near_copies
 from replayer.signals.repetition_cycles import CycleTracker, Run
 from replayer.signals.repetition_evidence import Evidence
 from replayer.signals.repetition_finding import UNIT_CHARS, Finding, Kind, Level
@@ -17,6 +18,16 @@ STEP = 32
 WORDS_EVERY = 8
 FAR_EVERY = 16
 """Steps after which words, and long cycles and templates, are looked at."""
+
+
+BEFORE = 320
+"""Characters before a run that are looked at to tell what it is."""
+NEAR_TEXT = 12_288
+"""Characters that near-copies are looked for in."""
+NEAR_EVERY = 2048
+"""How much familiar text must arrive before near-copies are looked for; after `PATIENCE` looks in vain the wait
+doubles with each, since a look is dear."""
+PATIENCE = 3
 
 
 class CycleSignal:
@@ -47,7 +58,7 @@ class CycleSignal:
     def _judge(self, run: Run) -> None:
         self._run = (run.start, run.period)
         length = run.end - run.start
-        covered = self._tracker.tail(length + 64)
+        covered = self._tracker.tail(length + BEFORE)
         text = covered[-length:]
         self._unit = tidy(primitive(text[: run.period]))
         self._needed = needed(self._unit, covered[: -len(text)])
@@ -59,53 +70,59 @@ class TextDetector:
     def __init__(self, channel: str, call_index: int = -1, evidence: Evidence | None = None) -> None:
         self.channel = channel
         self.call_index = call_index
-        self.pending: list[str] = []
-        self.size = 0
+        self.pending = ""
         self._evidence = evidence or Evidence()
         self._near = CycleSignal(window=1300, probe=24)
         self._far = CycleSignal(window=16_384, probe=64)
         self._templates = TemplateSignal()
         self._words = WordSignal()
+        self._near_due = NEAR_EVERY
+        self._near_looks = 0
         self._block: list[str] = []
         self._offset = 0
         self._checksum = 0
         self._level: Level | None = None
         self._deaf_until = 0
+        self._cut = False
 
     def feed(self, text: str) -> list[Finding]:
         """Append a delta; return findings that fell with it."""
-        self.pending.append(text)
-        self.size += len(text)
-        return self.advance() if self.size >= STEP else []
+        self.pending += text
+        return self.advance() if len(self.pending) >= STEP else []
 
-    def close(self) -> list[Finding]:
-        """The stream has ended: look once at what is left."""
-        rest = "".join(self.pending)
-        self.pending, self.size = [], 0
+    def close(self, cut: bool = False) -> list[Finding]:
+        """The stream has ended: look once at what is left. `cut`: by the token limit, so a cycle that was still
+        running was not going to end by itself, and a suspicion is enough."""
+        self._cut = cut
+        rest, self.pending = self.pending, ""
         return list(self._step(rest, last=True)) if self._level != "collapsed" else []
 
     def advance(self) -> list[Finding]:
         """Look at every whole step that has arrived. A stream that has collapsed is not looked at again."""
-        text = "".join(self.pending)
-        whole = len(text) - len(text) % STEP
+        text = self.pending
         found: list[Finding] = []
-        for start in range(0, whole, STEP):
+        start, size = 0, len(text)
+        while size - start >= STEP:
             if self._level == "collapsed":
-                self.pending, self.size = [], 0
+                self.pending = ""
                 return found
-            found += self._step(text[start : start + STEP])
-        rest = text[whole:]
-        self.pending, self.size = [rest], len(rest)
+            if new := self._step(text[start : start + STEP]):
+                found += new
+            start += STEP
+        self.pending = text[start:]
         return found
 
     def _step(self, piece: str, last: bool = False) -> Sequence[Finding]:
         self._offset += len(piece)
-        self._block.append(piece)
+        block = self._block
+        block.append(piece)
         hit = self._near.push(piece)
+        count = len(block)
+        if not (hit or last or count % WORDS_EVERY == 0):
+            return ()
         found: Sequence[Finding] = self._cycle(*hit) if hit else ()
-        count = len(self._block)
         if count % WORDS_EVERY == 0 or last:
-            new = self._block[-(count % WORDS_EVERY or WORDS_EVERY) :]
+            new = block[-(count % WORDS_EVERY or WORDS_EVERY) :]
             found = [*found, *self._look_at_words("".join(new), last)]
         if count == FAR_EVERY or last:
             found = [*found, *self._look_far(last)]
@@ -127,9 +144,32 @@ class TextDetector:
         if self.channel == "tool_arguments":
             self._checksum = crc32(block.encode("utf-8", "replace"), self._checksum)
             block = block.replace("\\n", " \n")
-        if template := self._templates.push(block, last):
+        if template := self._templates.push(block, last, self._cut):
             found += self._template(template)
+        if self._words.is_familiar:
+            found += self._look_for_copies(len(block))
+        else:
+            self._near_looks = max(0, self._near_looks - 1)
+            self._near_due = self._near_wait()
         return found
+
+    def _near_wait(self) -> int:
+        return NEAR_EVERY << max(0, self._near_looks - PATIENCE)
+
+    def _look_for_copies(self, size: int) -> list[Finding]:
+        self._near_due -= size
+        if self._near_due > 0:
+            return []
+        self._near_looks = min(self._near_looks + 1, PATIENCE + 3)
+        self._near_due = self._near_wait()
+        text = self._recent(NEAR_TEXT)
+        copies = near_copies(text.replace("\\n", " \n") if self.channel == "tool_arguments" else text)
+        if copies is None:
+            return []
+        onset = self._offset - copies.length + copies.period
+        return self._state(
+            "recycled", "collapsed", onset, copies.period, copies.unit, copies.alike, copies.length
+        )
 
     def _template(self, found: Template) -> list[Finding]:
         run = found.run
@@ -141,7 +181,15 @@ class TextDetector:
 
     def _cycle(self, level: Level, run: Run, unit: str) -> list[Finding]:
         kind: Kind = "character" if len(unit) == 1 else "cycle"
-        return self._state(kind, level, run.start + run.period, run.period, unit, 1.0, run.end - run.start)
+        return self._state(
+            kind,
+            "collapsed" if self._cut else level,
+            run.start + run.period,
+            run.period,
+            unit,
+            1.0,
+            run.end - run.start,
+        )
 
     def _state(
         self,
@@ -185,15 +233,13 @@ class TextDetector:
 
     def digest(self) -> tuple[int, int]:
         """Length and checksum of all that was fed: equal for equal text, however it was cut."""
-        rest = "".join([*self._block, *self.pending]) if self._level != "collapsed" else ""
-        return self._offset + sum(map(len, self.pending)), crc32(
-            rest.encode("utf-8", "replace"), self._checksum
-        )
+        rest = "".join(self._block) + self.pending if self._level != "collapsed" else ""
+        return self._offset + len(self.pending), crc32(rest.encode("utf-8", "replace"), self._checksum)
 
     def newest(self, size: int) -> str:
-        """The newest characters that were fed, looked at or not; at most 8,192."""
-        return (self._recent(8192) + "".join(self.pending))[-size:]
+        """The newest characters that were fed, looked at or not; at most 12,288."""
+        return (self._recent(8192) + self.pending)[-size:]
 
     def _recent(self, size: int) -> str:
         """The newest characters that were looked at."""
-        return (self._far.tail(8192) + "".join(self._block))[-size:]
+        return (self._far.tail(NEAR_TEXT) + "".join(self._block))[-size:]

@@ -8,10 +8,11 @@ at once with set operations: a stream must not pay for it.
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import Literal, NamedTuple
 
 _ASCII = [chr(code) for code in range(128)]
-TO_SPACES = str.maketrans(dict.fromkeys((c for c in _ASCII if not c.isalpha()), " "))
+TO_WORDS = str.maketrans({c: c.lower() if c.isalpha() else " " for c in _ASCII})
 DROP_PLAIN = str.maketrans(dict.fromkeys(c for c in _ASCII if c.isalpha() or c.isspace()))
 DROP_DIGITS = str.maketrans(dict.fromkeys("0123456789"))
 DROP_LIGHT = str.maketrans(dict.fromkeys(".,;:!?'\"()*[]-_`"))
@@ -23,9 +24,17 @@ FILL = frozenset({"none", "null", "true", "false", "nan", "nil"})
 
 BABBLE = ((48, 3), (64, 4), (96, 6))
 """(words, different ones among them at most). Sound prose has 20 and more different words in 48."""
+MOST = 2 * BABBLE[-1][1]
+MANY = 2 * MOST
+"""Words that usually tell already that there are more than `MOST` different ones."""
 RECYCLED_AT = 450.0
 """Words that a loop must be ahead. Sound prose of the tuning part stays under 280, licence texts and two files apart."""
 PROSE_SHARE = 0.75
+NEW_LATELY = 0.05
+"""Share of new word pairs in the newest blocks; a loop that is worth an alarm has come to an end of them."""
+LATELY = 8
+FAMILIAR = 0.55
+"""Share of known word pairs (smoothed) from which on copies with changed words are looked for."""
 GENERATION = 300
 
 
@@ -59,13 +68,18 @@ class WordSignal:
         cut = len(text) if last else max(text.rfind(" "), text.rfind("\n")) + 1 or len(text)
         self._rest = text[cut:]
         text = text[:cut]
-        words = text.lower().translate(TO_SPACES).split()
+        words = (text if text.isascii() else text.lower()).translate(TO_WORDS).split()
         found = None
         if words:
             whole = Block(self._end, text, words)
             found = self._vocabulary.add(whole) or self._recycled.add(whole)
         self._end += cut
         return found
+
+    @property
+    def is_familiar(self) -> bool:
+        """Whether most word pairs of late were known."""
+        return self._recycled.familiar >= FAMILIAR
 
 
 class Vocabulary:
@@ -75,7 +89,7 @@ class Vocabulary:
         self._blocks: list[Block] = []
 
     def add(self, block: Block) -> WordLoop | None:
-        if len(set(block.words)) > 2 * BABBLE[-1][1] or not _is_wordy(block):
+        if len(set(block.words[:MANY])) > MOST or len(set(block.words)) > MOST or not _is_wordy(block):
             self._blocks = []
             return None
         self._blocks.append(block)
@@ -107,22 +121,26 @@ class RecycledPhrases:
     def __init__(self) -> None:
         self._once: set[int] = set()
         self._twice: set[int] = set()
-        self._newer_once: set[int] = set()
-        self._newer_twice: set[int] = set()
+        self._older_once: set[int] = set()
+        self._older_twice: set[int] = set()
         self._last = ""
         self._score = 0.0
+        self._lately: deque[tuple[int, int]] = deque(maxlen=LATELY)
+        self.familiar = 0.0
         self._since = self._words = self._new = self._legal = self._prose = 0
 
     def add(self, block: Block) -> WordLoop | None:
         words = block.words
         pairs = set(map(hash, zip([self._last, *words], words, strict=False)))
         self._last = words[-1]
-        once = pairs & self._once
+        once = pairs & self._once | pairs & self._older_once
         new = len(pairs) - len(once)
+        self.familiar += 0.25 * (len(once) / len(pairs) - self.familiar)
         if self._score <= 0.0 and len(words) <= 5 * new:
             self._remember(pairs, once)
             return None
-        gain = len(words) - 5.0 * new - 0.75 * (len(once) - len(once & self._twice))
+        twice = once & self._twice | once & self._older_twice
+        gain = len(words) - 5.0 * new - 0.75 * (len(once) - len(twice))
         self._remember(pairs, once)
         return self._climb(block, gain, new)
 
@@ -136,6 +154,7 @@ class RecycledPhrases:
         self._score += gain
         self._words += len(block.words)
         self._new += new
+        self._lately.append((len(block.words), new))
         if gain > 0.0 and _is_prose(block.text):
             self._prose += len(block.words)
             self._legal += len(LEGAL.findall(" ".join(block.words)))
@@ -143,6 +162,9 @@ class RecycledPhrases:
 
     def _loop(self) -> WordLoop | None:
         if self._score < RECYCLED_AT or self._prose < PROSE_SHARE * self._words:
+            return None
+        words, late = map(sum, zip(*self._lately, strict=True))
+        if late > NEW_LATELY * words:
             return None
         new = self._new / self._words
         if self._legal > 0.035 * self._words and new > 0.01:
@@ -152,11 +174,9 @@ class RecycledPhrases:
     def _remember(self, pairs: set[int], once: set[int]) -> None:
         self._twice |= once
         self._once |= pairs
-        self._newer_twice |= once
-        self._newer_once |= pairs
-        if len(self._newer_once) > GENERATION:
-            self._once, self._twice = self._newer_once, self._newer_twice
-            self._newer_once, self._newer_twice = set(), set()
+        if len(self._once) > GENERATION:
+            self._older_once, self._older_twice = self._once, self._twice
+            self._once, self._twice = set(), set()
 
 
 def _is_prose(text: str) -> bool:
@@ -166,7 +186,7 @@ def _is_prose(text: str) -> bool:
     return (
         len(symbols) <= 0.15 * bare
         and len(symbols.translate(DROP_LIGHT)) <= 0.03 * bare
-        and digits <= 0.12 * bare
+        and digits <= 0.04 * bare
         and text.count(" ") >= 0.08 * bare
         and text.count("\n    ") <= 1
         and sum(map(str.isupper, text)) <= 0.3 * bare
