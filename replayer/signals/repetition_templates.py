@@ -48,7 +48,7 @@ class TemplateSignal:
         self._run = (-1, 0)
         self._start = 0
 
-    def push(self, block: str, last: bool = False, cut: bool = False) -> Template | None:
+    def push(self, block: str, last: bool = False, by_limit: bool = False) -> Template | None:
         text = self._rest + block
         cut = text.rfind("\n") + 1
         if last or len(text) - cut > LINE:
@@ -63,7 +63,7 @@ class TemplateSignal:
         if len(self._marks) > 96:
             del self._marks[:32]
         run = self._tracker.push(bare)
-        copies, length = CUT_COUNTER if cut else COUNTER
+        copies, length = CUT_COUNTER if by_limit else COUNTER
         if run is None or run.copies < copies or run.end - run.start < length:
             return None
         return self._judge(run)
