@@ -23,6 +23,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -118,6 +119,16 @@ def errors(readings: list[Reading]) -> dict[str, float]:
     return {"itl_p99_ms": p99(gaps), "ttft_p99_ms": p99(firsts), "together": together, "kernel": kernel}
 
 
+async def single(read: Read) -> dict[str, float]:
+    """One request after another; the time to the first token as it was reported, and as the server saw it."""
+    body = orjson.dumps({"stream": True, "deltas": 5, "gap_us": 5_000, "first_us": FIRST_US})
+    readings = [await read(body) for _ in range(30)][5:]
+    reported = sorted((reading.at[0] - reading.sent) / 1e6 for reading in readings)
+    off = sorted(errors([reading])["ttft_p99_ms"] for reading in readings)
+    middle = len(readings) // 2
+    return {"ttft_ms": reported[middle], "off_ms": off[middle], "worst_off_ms": off[-1]}
+
+
 def p99(values: list[float]) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * 0.99))]
 
@@ -126,7 +137,9 @@ async def measure(asked: dict[str, Any]) -> dict[str, float]:
     reader = (
         wire_observed.observed if asked["reader"] == "observed" else getattr(wire_readers, asked["reader"])
     )
-    async with reader(asked["url"], asked["streams"], asked["mode"] == "paced") as read:
+    async with reader(asked["url"], asked["streams"], asked["mode"] != "flood") as read:
+        if asked["mode"] == "single":
+            return await single(read)
         if asked["mode"] == "paced":
             return await paced(read, asked["streams"], asked["seconds"])
         return await flood(read, asked["streams"], asked["deltas"], asked["usage"])
@@ -182,6 +195,32 @@ def line(name: str, result: dict[str, float] | str) -> None:
     print(text, flush=True)
 
 
+def single_line(name: str, result: dict[str, float] | str) -> None:
+    if isinstance(result, str):
+        print(f"  {name:34} {result}")
+        return
+    print(
+        f"  {name:34} reported {result['ttft_ms']:6.2f} ms, off the server's own by "
+        f"{result['off_ms']:.3f} ms (worst {result['worst_off_ms']:.3f})",
+        flush=True,
+    )
+
+
+def from_the_shell() -> None:
+    """What a user waits for one simulated request: the command, its engine's process, the report."""
+    command = [sys.executable, "-m", "replayer", "run", "--trace", "fix-failing-test", "--max-turns", "1"]
+    took = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for number in range(6):
+            began = time.perf_counter()
+            out = ["--engine", "a=simulated", "--plain", "--out", f"{scratch}/{number}"]
+            subprocess.run([*command, *out], check=True, capture_output=True)
+            took.append(time.perf_counter() - began)
+    print(
+        f"One simulated request from the shell: {min(took[1:]):.2f} s at best, {max(took[1:]):.2f} s at worst"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -203,12 +242,17 @@ def main() -> None:
         for name, reader, loop, rate in rows:
             deltas = max(20, int(rate * options.seconds / 64))
             line(name, run(mode="flood", reader=reader, loop=loop, streams=64, deltas=deltas, usage=usage))
+    print(f"One request at a time, a true time to the first token of {FIRST_US / 1e3:.0f} to 55 ms")
+    for name, reader, loop, _ in rows:
+        if reader in PACED and reader != "raw":
+            single_line(name, run(mode="single", reader=reader, loop=loop, streams=1))
     for streams in (64, 256):
         print(f"Paced, {streams} streams of {RATE} deltas/s ({streams * RATE:,} deltas/s)")
         for name, reader, loop, _ in rows:
             if reader in PACED and (reader, streams) not in SATURATED:
                 asked = {"mode": "paced", "reader": reader, "loop": loop, "streams": streams}
                 line(name, best([run(**asked, seconds=options.seconds) for _ in range(options.repeat)]))
+    from_the_shell()
     print(f"load average before {before[0]:.1f}, after {os.getloadavg()[0]:.1f}")
 
 

@@ -1,7 +1,7 @@
 """A mock engine that is faster than any client: pre-rendered streams, or paced ones that carry their send stamps.
 
-Started by `benchmarks/wire.py`, pinned to its own core; prints its port, ends when its standard input closes.
-A request is answered by what its JSON body asks for:
+Started by `benchmarks/wire.py`, pinned to its own core, and by `benchmarks/tui_shift.py`; prints its port, ends when
+its standard input closes. A request is answered by what its JSON body asks for, else the second argument:
 
     deltas       text deltas in the reply
     gap_us       0: all of them as fast as the socket takes them; else the time between two
@@ -37,6 +37,9 @@ CHUNK = (
 )
 USAGE = b',"usage":{"prompt_tokens":272,"total_tokens":%d,"completion_tokens":%d}'
 WORDS = [f" {word}" for word in __doc__.split()] + ['"', "\n    ", "\\", " é", " — done"]
+MODELS = b'HTTP/1.1 200 OK\r\nContent-Length: 44\r\n\r\n{"object":"list","data":[{"id":"smollm2"} ]}'
+UNKNOWN = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+DEFAULTS: dict[str, int] = orjson.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
 NAP_NS = 40_000
 TIMESTAMPNS = 35
 """SO_TIMESTAMPNS_OLD of Linux."""
@@ -92,7 +95,11 @@ class Stream:
         if not found or len(body) < int(length.split(b":")[1]):
             return False
         self.arrived = stamp(ancillary) or time.time_ns()
-        self.asked, self.received, self.sent = orjson.loads(body), b"", 0
+        self.received, self.sent = b"", 0
+        if head.startswith(b"GET "):
+            self.sock.sendall(MODELS if b"/models" in head.split(b" ")[1] else UNKNOWN)
+            return False
+        self.asked = DEFAULTS | orjson.loads(body)
         return True
 
     def push(self) -> bool:
@@ -182,7 +189,7 @@ def spend(waiting: Waiting) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
+    if len(sys.argv) > 1 and sys.argv[1]:
         os.sched_setaffinity(0, {int(sys.argv[1])})
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     print(listener.getsockname()[1], flush=True)
