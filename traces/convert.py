@@ -94,6 +94,8 @@ def find_importer(probe: Probe, format_name: str | None = None) -> Importer:
         if format_name in (None, importer.format) and _matches(importer, probe):
             return importer
     what = f"is not of the format {format_name!r}" if format_name else "is of no format that replayer knows"
+    if probe.warnings:
+        what = f"{probe.warnings[0].partition(';')[0]}, and what is left {what}"
     raise TraceError(f"{probe.path}: {what}; see `replayer import --formats`")
 
 
@@ -219,5 +221,7 @@ def _slug(text: str) -> str:
 def _digest(probe: Probe) -> str | None:
     if probe.shape == "folder":
         return None
+    if not probe.path.is_file():
+        return hashlib.file_digest(probe.file, "sha256").hexdigest()  # type: ignore[arg-type]
     with probe.path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -42,10 +42,14 @@ class EventLog:
 
     def condense(self, forgotten: set[Any], summary: Any, offset: int | None) -> None:
         self.close()
-        self.sent = [pair for pair in self.sent if pair[0] not in forgotten]
+        self.sent = [(event, item) for event, item in self.sent if not _is_among(event, forgotten)]
         if isinstance(summary, str) and summary:
             at = min(offset if offset is not None else 1, len(self.sent))
             self.sent.insert(at, ("summary", self.builder.compaction(summary)))
+
+
+def _is_among(event: Any, events: set[Any]) -> bool:
+    return isinstance(event, str | int) and event in events
 
 
 def joined(value: Any) -> str:

@@ -124,7 +124,7 @@ class V0:
             )
 
     def _event(self, event: dict[str, Any]) -> None:
-        action = as_str(event.get("action"))
+        action, observation = as_str(event.get("action")), as_str(event.get("observation"))
         metadata = as_dict(event.get("tool_call_metadata"))
         if action == "system":
             self._system(event)
@@ -132,7 +132,7 @@ class V0:
             self._message(event)
         elif action == "condensation":
             self._condensation(as_dict(event.get("args")))
-        elif event.get("observation") == "recall" or action in _SILENT or event.get("observation") in _SILENT:
+        elif observation == "recall" or action in _SILENT or observation in _SILENT:
             self._recall(event)
         elif action and event.get("source") == "agent":
             self._action(event, metadata)
@@ -235,7 +235,7 @@ class V0:
         self.builder.opaque(event)
 
     def _condensation(self, args: dict[str, Any]) -> None:
-        forgotten = set(as_list(args.get("forgotten_event_ids")))
+        forgotten = {key for key in as_list(args.get("forgotten_event_ids")) if isinstance(key, str | int)}
         start, end = (
             as_int(args.get("forgotten_events_start_id")),
             as_int(args.get("forgotten_events_end_id")),

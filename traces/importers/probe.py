@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import tempfile
-import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -12,16 +9,15 @@ from typing import Any, BinaryIO, Literal
 
 import jiter
 import orjson
-import zstandard
 
 from replayer.errors import TraceError
+from replayer.traces.importers.unpack import opened
 from replayer.traces.importers.values import loads
 
 Shape = Literal["sqlite", "json", "jsonl", "text", "folder"]
 
 _HEAD_RECORDS = 64
 _MAX_WARNINGS = 5
-_READ_AT_ONCE = 1 << 18
 
 
 class Probe:
@@ -62,7 +58,8 @@ class Probe:
 
     @cached_property
     def text(self) -> str:
-        return self._bytes().decode("utf-8", "replace") if self.shape == "text" else ""
+        text = self._bytes().decode("utf-8", "replace") if self.shape == "text" else ""
+        return text.replace("\r\n", "\n")
 
     @property
     def file(self) -> BinaryIO:
@@ -149,23 +146,25 @@ class Probe:
 
     def _open(self) -> Shape:
         try:
-            self._file = _uncompressed(self.path)
+            self._file, damage = opened(self.path)
         except OSError as error:
             raise TraceError(f"{self.path}: {error.strerror or error}") from None
+        if damage:
+            self.warn(damage)
         head = self._file.read(1 << 16)
         if head.startswith(b"SQLite format 3\x00"):
             return "sqlite"
         stripped = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         if not stripped:
-            raise TraceError(f"{self.path}: the file is empty")
-        if b"\x00" in head[:512]:
+            raise TraceError(f"{self.path}: {damage.partition(';')[0] if damage else 'the file is empty'}")
+        if b"\x00" in head.rstrip(b"\x00")[:512]:
             raise TraceError(f"{self.path}: a binary file of no known kind")
         if stripped[:1] not in (b"{", b"["):
             return "jsonl" if self._has_json_lines() else "text"
         return self._json_shape()
 
     def _json_shape(self) -> Shape:
-        first = self.file.readline().strip().removeprefix(b"\xef\xbb\xbf")
+        first = self._first_line()
         try:
             value = loads(first)
         except ValueError:
@@ -174,8 +173,9 @@ class Probe:
 
     def _has_json_lines(self) -> bool:
         """After a first line that is no JSON: whether the lines that follow are whole objects."""
-        file = self.file
-        file.readline()
+        self._first_line()
+        file = self._file
+        assert file is not None
         for line in (file.readline() for _ in range(3)):
             stripped = line.strip()
             if stripped[:1] == b"{" and stripped[-1:] == b"}" and len(stripped) > 2:
@@ -185,6 +185,13 @@ class Probe:
                     continue
         return False
 
+    def _first_line(self) -> bytes:
+        """The first line that is not blank, without byte order mark and line end."""
+        for line in self.file:
+            if stripped := line.removeprefix(b"\xef\xbb\xbf").strip():
+                return stripped
+        return b""
+
     def _bytes(self) -> bytes:
         return self.file.read()
 
@@ -193,19 +200,23 @@ class Probe:
         try:
             return loads(data)
         except ValueError as error:
-            return self._salvaged(data, str(error))
-
-    def _salvaged(self, data: bytes, reason: str) -> Any:
-        """What stands before the damage. Raises TraceError when nothing does."""
-        for end in (len(data), *_error_offset(data)):
             try:
-                value = jiter.from_json(data[:end], partial_mode=True, catch_duplicate_keys=False)
-                value = loads(orjson.dumps(value))
-            except (ValueError, TypeError):
-                continue
-            self.warn(f"the JSON is damaged or cut off ({reason}); what stands before that is imported")
+                value = salvaged(data)
+            except ValueError:
+                raise TraceError(f"{self.path}: not JSON ({error})") from None
+            self.warn(f"the JSON is damaged or cut off ({error}); what stands before that is imported")
             return value
-        raise TraceError(f"{self.path}: not JSON ({reason})")
+
+
+def salvaged(data: bytes) -> Any:
+    """What stands before the damage of a JSON text. Raises ValueError when nothing does."""
+    for end in (len(data), *_error_offset(data)):
+        try:
+            value = jiter.from_json(data[:end], partial_mode=True, catch_duplicate_keys=False)
+            return loads(orjson.dumps(value))
+        except (ValueError, TypeError):
+            continue
+    raise ValueError("nothing can be read")
 
 
 def _error_offset(data: bytes) -> list[int]:
@@ -222,24 +233,3 @@ def _first_two(records: Iterator[tuple[int, Any]]) -> Iterator[Any]:
         if count == 2:
             return
         yield record
-
-
-def _uncompressed(path: Path) -> BinaryIO:
-    file = path.open("rb", buffering=_READ_AT_ONCE)
-    magic = file.read(4)
-    file.seek(0)
-    if magic == b"\x28\xb5\x2f\xfd":
-        reader: Any = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-    elif magic[:2] == b"\x1f\x8b":
-        reader = gzip.GzipFile(fileobj=file)
-    else:
-        return file
-    spool = tempfile.TemporaryFile()  # noqa: SIM115 - the probe closes it
-    try:
-        while chunk := reader.read(1 << 20):
-            spool.write(chunk)
-    except (zstandard.ZstdError, EOFError, zlib.error, gzip.BadGzipFile):
-        pass  # A cut stream: what was read so far is imported, and its torn last line is named.
-    file.close()
-    spool.seek(0)
-    return spool

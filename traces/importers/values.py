@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -36,7 +37,7 @@ def as_int(value: Json) -> int | None:
     """A whole number, also where it was written as text; None for anything else."""
     if type(value) is int:
         return value
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
         return int(value)
     if isinstance(value, str) and value.removeprefix("-").isdecimal() and len(value) < 20:
         return int(value)
@@ -76,18 +77,29 @@ def _from_text(value: str) -> float | None:
 
 
 def loads(data: bytes | str) -> Json:
-    """JSON as any tool writes it: NaN and lone surrogates included. Raises ValueError."""
+    """JSON as any tool writes it: NaN, infinities, numbers of any size and lone surrogates too. Raises ValueError.
+
+    What is no number becomes null, a whole number beyond 64 bits a float, a lone surrogate a question mark.
+    """
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
         pass
     try:
-        value = json.loads(data)
-        return orjson.loads(
-            json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").replace(b"NaN", b"null")
-        )
+        value = json.loads(data, parse_constant=lambda _: None, parse_float=_float, parse_int=_whole)
+        return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (RecursionError, UnicodeDecodeError) as error:
         raise ValueError(str(error)) from None
+
+
+def _float(text: str) -> float | None:
+    value = float(text)
+    return value if isfinite(value) else None
+
+
+def _whole(text: str) -> int | float | None:
+    value = int(text) if len(text) <= 20 else None
+    return value if value is not None and -(2**63) <= value < 2**64 else _float(text)
 
 
 def compact(value: Json) -> str:

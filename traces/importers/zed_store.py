@@ -18,13 +18,14 @@ import zstandard
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.probe import Probe, salvaged
 from replayer.traces.importers.values import as_dict, as_str, loads, opt_str
 from replayer.traces.importers.zed_legacy import is_legacy, write_legacy
 from replayer.traces.importers.zed_thread import FIDELITY, is_thread, write_thread
 from replayer.traces.schema import Fidelity, Thread
 
-_COLUMNS = ("id", "summary", "updated_at", "data_type", "data", "parent_id", "folder_paths", "created_at")
+_COLUMNS = ("id", "summary", "updated_at", "parent_id", "folder_paths", "created_at")
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _MOST_MISSING = 1 << 30
 Row = dict[str, Any]
 
@@ -42,15 +43,15 @@ class ZedStore:
         rows = {row["id"]: row for row in _rows(probe)}
         children: dict[str, list[Row]] = {}
         for row in rows.values():
-            if row.get("parent_id") in rows:
+            if row.get("parent_id") in rows and row["parent_id"] != row["id"]:
                 children.setdefault(row["parent_id"], []).append(row)
         for row in rows.values():
-            if row.get("parent_id") not in rows:
+            if row.get("parent_id") not in rows or row["parent_id"] == row["id"]:
                 yield self._session(probe.path, row, children)
 
     def _session(self, path: Path, row: Row, children: dict[str, list[Row]]) -> Session:
         def write(builder: Builder) -> None:
-            document = _document(path, row)
+            document = _document(builder, path, row)
             _write(builder, document, "main")
             builder.remember(thread_id=row["id"], created_at=row.get("created_at"), folders=_folders(row))
             _write_children(builder, path, row, "main", children)
@@ -81,7 +82,7 @@ def _write_children(
 ) -> None:
     """Subagents; each is tied to the `spawn_agent` call whose result names its session."""
     for child in children.get(row["id"], ()):
-        document = _document(path, child)
+        document = _document(builder, path, child)
         name = f"sub-{child['id'][:8]}"
         call = builder.call_whose_result_holds(child["id"])
         builder.thread(Thread(id=name, parent=thread, parent_call=call, title=opt_str(document.get("title"))))
@@ -147,7 +148,7 @@ def _columns(path: Path) -> list[str]:
 
 def _rows(probe: Probe) -> list[Row]:
     """Every row without its data. Rows behind damage are named in a warning."""
-    names = [name for name in _COLUMNS if name in _columns(probe.path) and name != "data"]
+    names = [name for name in _COLUMNS if name in _columns(probe.path)]
     rows: dict[Any, Row] = {}
     failure: sqlite3.Error | None = None
     for order in ("updated_at DESC", "rowid", "rowid DESC"):
@@ -178,21 +179,21 @@ def _collect(path: Path, query: str, names: list[str], rows: dict[Any, Row]) -> 
     return None
 
 
-def _document(path: Path, row: Row) -> dict[str, Any]:
+def _document(builder: Builder, path: Path, row: Row) -> dict[str, Any]:
     """The thread of a row. Raises TraceError that names it."""
     key = row["id"]
     try:
         connection = _connect(path)
         try:
-            kind, data = connection.execute(
-                "SELECT data_type, data FROM threads WHERE rowid = ?", (row["rowid"],)
-            ).fetchone()
+            query = "SELECT data FROM threads WHERE rowid = ?"
+            [data] = connection.execute(query, (row["rowid"],)).fetchone()
         finally:
             connection.close()
         raw = data.encode() if isinstance(data, str) else bytes(data)
-        if kind == "zstd" or raw.startswith(b"\x28\xb5\x2f\xfd"):
-            raw = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True).read()
-        document = loads(raw)
+        document = _value(
+            builder,
+            zstandard.ZstdDecompressor().decompressobj().decompress(raw) if raw.startswith(_ZSTD) else raw,
+        )
     except (sqlite3.Error, zstandard.ZstdError, ValueError, TypeError) as error:
         raise TraceError(f"{path}: thread {key} is damaged and cannot be read ({error})") from None
     if not (is_thread(document) or is_legacy(document)):
@@ -200,6 +201,16 @@ def _document(path: Path, row: Row) -> dict[str, Any]:
             f"{path}: thread {key} has a form that replayer does not know (version {_version(document)})"
         )
     return as_dict(document)
+
+
+def _value(builder: Builder, raw: bytes) -> Any:
+    """Raises ValueError when nothing can be read."""
+    try:
+        return loads(raw)
+    except ValueError as error:
+        value = salvaged(raw)
+        builder.warn(f"the thread is damaged or cut off ({error}); what stands before that is imported")
+        return value
 
 
 def _version(document: Any) -> str:

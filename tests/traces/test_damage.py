@@ -1,0 +1,158 @@
+"""Recordings as they lie about: cut, packed, recoded. Each gives what can be saved and says in a sentence what it lacks."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import zstandard
+
+from replayer.errors import TraceError
+from replayer.traces.convert import convert
+from replayer.traces.importers.values import as_int, loads
+from replayer.traces.summary import Summary, check
+from tests.traces import samples as made
+
+with tempfile.TemporaryDirectory() as _scratch:
+    SAMPLES = made.samples(Path(_scratch))
+PLAIN = [s for s in SAMPLES if s.data[:1] in b"{[#"]
+_LOSS = ("cut off", "not JSON", "damaged", "no call", "no result", "left out", "holds no", "is missing")
+
+
+def _outcomes(file: Path, data: bytes) -> list[Summary | TraceError]:
+    file.write_bytes(data)
+    try:
+        return list(convert(file, file.parent / "out"))
+    except TraceError as error:
+        return [error]
+
+
+def _counts(outcomes: list[Summary | TraceError]) -> list[tuple[Any, ...]]:
+    return [
+        (o.format, o.turns, o.tool_calls, o.failed_results) if isinstance(o, Summary) else ("error", str(o))
+        for o in outcomes
+    ]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.file)
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.9, 0.995])
+def test_a_cut_file_says_so(sample: made.Sample, share: float, tmp_path: Path) -> None:
+    file = tmp_path / sample.file
+    end = int(len(sample.data) * share)
+    while end and sample.data[end - 1 : end + 1].strip() != sample.data[end - 1 : end + 1]:
+        end -= 1
+    outcomes = _outcomes(file, sample.data[:end])
+    for outcome in outcomes:
+        if isinstance(outcome, TraceError):
+            assert str(file) in str(outcome) and "\n" not in str(outcome)
+        else:
+            check(Path(outcome.trace))
+    said = [str(o) if isinstance(o, TraceError) else " ".join(o.warnings) for o in outcomes]
+    assert said
+    if sample.format != "zed-markdown" or share < 0.1:  # a text has no end that could be missed
+        errors = any(isinstance(outcome, TraceError) for outcome in outcomes)
+        assert errors or any(word in text for text in said for word in _LOSS), said
+
+
+_FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "CRLF": lambda data: data.replace(b"\n", b"\r\n"),
+    "BOM": lambda data: b"\xef\xbb\xbf" + data,
+    "UTF-16": lambda data: data.decode().encode("utf-16"),
+    "UTF-16 big-endian": lambda data: b"\xfe\xff" + data.decode().encode("utf-16-be"),
+    "blank lines": lambda data: b"\n  \n" + data.replace(b"\n", b"\n\n"),
+    "gzip": gzip.compress,
+    "xz": lzma.compress,
+    "bzip2": bz2.compress,
+    "zstd": zstandard.compress,
+    "zstd frames": lambda data: zstandard.compress(data[:100]) + zstandard.compress(data[100:]),
+    "trailing NULs": lambda data: data + bytes(700),
+}
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_the_same_recording_in_another_form_of_bytes(form: str, tmp_path: Path) -> None:
+    for sample in PLAIN:
+        if sample.format == "zed-markdown" and form in ("blank lines", "trailing NULs"):
+            continue
+        (tmp_path / form).mkdir(exist_ok=True)
+        plain = _counts(_outcomes(tmp_path / sample.file, sample.data))
+        assert _counts(_outcomes(tmp_path / form / sample.file, _FORMS[form](sample.data))) == plain, sample
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstandard.compress])
+def test_cut_packing_gives_what_could_be_unpacked(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    records = [
+        r for n in range(300) for r in made.claude_session()[:2] if r.update(note=f"{n:x}" * 50) is None
+    ]
+    packed = pack(made.jsonl([*records, *made.claude_session()]) * 40)
+    for end in (len(packed) // 2, 12):
+        for outcome in _outcomes(tmp_path / "s.jsonl", packed[:end]):
+            text = str(outcome) if isinstance(outcome, TraceError) else " ".join(outcome.warnings)
+            assert "data is cut off or damaged" in text
+
+
+def test_values_that_are_no_json_elsewhere() -> None:
+    assert loads(b'{"a":NaN,"b":-Infinity,"c":"NaN of 1e999"}') == {"a": None, "b": None, "c": "NaN of 1e999"}
+    assert loads(b'["\\ud800x", 123456789012345678901234567890, 9223372036854775807]')[1:] == [
+        1.2345678901234568e29,
+        2**63 - 1,
+    ]
+    assert (
+        orjson.dumps(loads(b'["\\ud800", 1e999, -9223372036854775809]'))
+        == b'["?",null,-9.223372036854776e+18]'
+    )
+    assert [as_int(value) for value in (True, 1e30, "--5", "-5", 2.0, "12345678901234567890123")] == [
+        None,
+        None,
+        None,
+        -5,
+        2,
+        None,
+    ]
+    with pytest.raises(ValueError):
+        loads(b"[" * 100_000)
+
+
+@pytest.mark.parametrize(
+    "columns", ["id, data", "id, summary, data", "id, summary, data_type, data, parent_id, extra"]
+)
+def test_a_thread_store_of_another_schema(columns: str, tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    connection = sqlite3.connect(path)
+    names = columns.split(", ")
+    connection.execute(f"CREATE TABLE threads ({columns})")
+    for number, pack in enumerate((bytes, zstandard.compress)):
+        row = {"id": f"t{number}", "data": pack(orjson.dumps(made.zed_thread()))}
+        connection.execute(
+            f"INSERT INTO threads VALUES ({', '.join('?' for _ in names)})", [row.get(n) for n in names]
+        )
+    connection.commit()
+    connection.close()
+    assert (
+        _counts(list(convert(path, tmp_path / "out"))) == [("zed-thread", 3, 4, 1)] * 2
+        or _counts(list(convert(path, tmp_path / "out"))) == [("zed-threads-db", 3, 4, 1)] * 2
+    )
+
+
+def test_a_thread_store_that_is_open_elsewhere_in_wal_mode(tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("CREATE TABLE threads (id, summary, updated_at, data_type, data)")
+    row = ("t", "Title", "2026-01-01", "json", orjson.dumps(made.zed_thread()))
+    connection.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?)", row)
+    connection.commit()
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        assert _counts(list(convert(path, tmp_path / "out"))) == [("zed-threads-db", 3, 4, 1)]
+    finally:
+        connection.rollback()
+        connection.close()

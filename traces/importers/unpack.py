@@ -1,0 +1,95 @@
+"""The bytes of an input as UTF-8 that can be read twice: unpacked, recoded from UTF-16, standard input kept."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import lzma
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import zstandard
+
+_READ_AT_ONCE = 1 << 18
+_PACKED: dict[bytes, str] = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ": "xz",
+    b"BZh": "bzip2",
+}
+"""First bytes -> name."""
+_DAMAGE = (zstandard.ZstdError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, OSError, ValueError)
+
+
+def opened(path: Path) -> tuple[BinaryIO, str | None]:
+    """A seekable file, and what is to be said of its packing. `-` is standard input. Raises OSError."""
+    file: BinaryIO = sys.stdin.buffer if str(path) == "-" else path.open("rb", buffering=_READ_AT_ONCE)
+    if str(path) == "-" or not file.seekable():
+        file = _spooled(iter(lambda: file.read(_READ_AT_ONCE), b""))[0]
+    damage = None
+    packing = next((name for magic, name in _PACKED.items() if _begins(file, magic)), None)
+    if packing is not None:
+        with file:
+            file, whole = _spooled(_unpacked(file, packing))
+        if not whole:
+            damage = f"the {packing} data is cut off or damaged; what could be unpacked is imported"
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if _begins(file, mark):
+            with file:
+                file = _spooled(_recoded(file, encoding))[0]
+    return file, damage
+
+
+def _unpacked(file: BinaryIO, packing: str) -> Iterator[bytes]:
+    if packing == "zstd":
+        yield from _zstd(file)
+        return
+    readers: dict[str, Callable[[BinaryIO], Any]] = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}
+    reader = readers[packing](file)
+    while chunk := reader.read1(_READ_AT_ONCE):
+        yield chunk
+
+
+def _zstd(file: BinaryIO) -> Iterator[bytes]:
+    """All frames; unlike a stream reader it gives what stands before the damage, and tells a cut from an end."""
+    decoder = zstandard.ZstdDecompressor().decompressobj()
+    rest = b""
+    while chunk := rest or file.read(_READ_AT_ONCE):
+        if decoder.eof:
+            decoder = zstandard.ZstdDecompressor().decompressobj()
+        yield decoder.decompress(chunk)
+        rest = decoder.unused_data
+    if not decoder.eof:
+        raise EOFError("the last frame is cut")
+
+
+def _begins(file: BinaryIO, magic: bytes) -> bool:
+    file.seek(0)
+    begins = file.read(len(magic)) == magic
+    file.seek(0)
+    return begins
+
+
+def _recoded(file: BinaryIO, encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    file.seek(2)
+    while chunk := file.read(_READ_AT_ONCE):
+        yield decoder.decode(chunk).encode("utf-8", "replace")
+
+
+def _spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, bool]:
+    """A temporary file of all chunks, and whether none was damaged; the probe closes it."""
+    spool: Any = tempfile.TemporaryFile(buffering=_READ_AT_ONCE)  # noqa: SIM115
+    whole = True
+    try:
+        for chunk in chunks:
+            spool.write(chunk)
+    except _DAMAGE:
+        whole = False
+    spool.seek(0)
+    return spool, whole
