@@ -21,12 +21,18 @@ def lane_toml(lane: dict[str, Any]) -> str:
     defaults = {
         name: field.get_default(call_default_factory=True) for name, field in LanePlan.model_fields.items()
     }
+    lane = {**lane, "name": _name(lane)}
     lines = [
         f"{key} = {_toml(value)}"
         for key, value in lane.items()
         if key in defaults and key not in _MADE and value not in (None, defaults[key], [], {})
     ]
     return "\n".join(["[[lane]]", *lines])
+
+
+def _name(lane: dict[str, Any]) -> str:
+    """As it was before a matrix lengthened it."""
+    return str(lane.get("base") or lane["name"])
 
 
 def _toml(value: Any) -> str:
@@ -51,7 +57,7 @@ def lane_spec(lane: dict[str, Any]) -> str | None:
     fields |= {**(lane.get("options") or {}), **(lane.get("sampling") or {})}
     fields |= {f"extra.{key}": value for key, value in (lane.get("extra") or {}).items()}
     given = "".join(f",{key}={_value(value)}" for key, value in fields.items() if value not in (None, [], ()))
-    return f"--engine {shlex.quote(str(lane['name']) + '=' + source + given)}"
+    return f"--engine {shlex.quote(_name(lane) + '=' + source + given)}"
 
 
 def _value(value: Any) -> str:

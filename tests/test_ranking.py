@@ -64,7 +64,7 @@ def test_the_settings_to_copy_are_those_of_the_lane(fields: dict[str, Any]) -> N
         }
     ).lane
     (copied,) = make_plan({"traces": ["t"], **tomllib.loads(lane_toml(lane.model_dump()))}).lane
-    assert copied == lane.model_copy(update={"base": None, "setting": {}})
+    assert copied == lane.model_copy(update={"name": "a", "base": None, "setting": {}})
 
 
 def test_the_command_line_to_copy() -> None:
@@ -78,5 +78,11 @@ def test_the_command_line_to_copy() -> None:
         "embedded",
         {"temperature": 0.7},
         {"cache_type_k": "q8_0"},
+    )
+    (swept,) = make_plan(
+        {"traces": ["t"], "lane": [lane.model_dump()], "matrix": {"sampling.top_p": [0.9]}}
+    ).lane
+    assert lane_spec(swept.model_dump()) == f"{text},top_p=0.9", (
+        "a name without the matrix: it is parsed again"
     )
     assert lane_spec(LanePlan(name="a", urls=("http://x/v1", "http://y/v1")).model_dump()) is None

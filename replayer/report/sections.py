@@ -192,12 +192,13 @@ def _ranking(ranking: Figures) -> Section:
     return Section("Ranking", head, rows, notes, code=_to_copy(ranking["lanes"]))
 
 
-def _to_copy(rows: list[Figures]) -> str:
-    """The settings of the best lane, or of all that share the first rank, three at most."""
-    first = [row for row in rows if row["rank"] == 1][:3]
-    return "\n\n".join(
-        "\n".join(filter(None, (row["toml"], row["spec"] and f"# or: {row['spec']}"))) for row in first
-    )
+def _to_copy(rows: list[Figures]) -> str | None:
+    """The settings of the best lane, or of all that share the first rank, three at most; None where all do."""
+    first = [row for row in rows if row["rank"] == 1]
+    if len(first) == len(rows):
+        return None
+    lanes = ((row["toml"], row["spec"] and f"# or: {row['spec']}") for row in first[:3])
+    return "\n\n".join("\n".join(filter(None, words)) for words in lanes)
 
 
 _GRID = {
