@@ -99,7 +99,9 @@ def card_lines(card: Card, width: int, *, unfolded: bool) -> list[Line]:
     lines = [_head(sign, card.name or "…", summary, word, style, width)]
     if card.state == "streaming":
         body = _growing(value)
-        lines += [_inside(line, style, "", width) for line in tail(body, width - 4, _BODY_LINES) if body]
+        lines += [
+            _inside(line, style, "", width) for line in tail(body.strip("\n"), width - 4, _BODY_LINES) if body
+        ]
     for klass, message in card.faults:
         text = message if klass == word else f"{klass}: {message}"
         lines += [_inside(line, style, style, width) for line in tail(f"✘ {text[:400]}", width - 4, 3)]

@@ -98,10 +98,10 @@ class LaneColumn(Vertical, can_focus=True):
         self._stream.paint(self._said(width, self._stream.size.height, unfolded=unfolded))
 
     def _title(self, lane: LaneView, width: int) -> None:
-        phrase = health(lane, alarm=self.has_class("alarm"))
-        name = fit(lane.name, min(width - 2, len(safe(lane.name)))).rstrip()
+        name = fit(lane.name, min(width - 2, cell_len(safe(lane.name)))).rstrip()
+        phrase = health(lane, width - cell_len(name) - 4, alarm=self.has_class("alarm"))
         spans: list[Span | str] = [(name, "bold")]
-        if phrase is not None and len(name) + len(phrase[0]) + 4 <= width:
+        if phrase is not None:
             spans += [("  ", ""), phrase]
         self.border_title = content(*spans)
         self.border_subtitle = content(_stream_words(self.talk))
@@ -164,4 +164,4 @@ def _stream_words(talk: Talk | None) -> str:
         return ""
     number = talk.streams.index(talk.attempt.cell) + 1 if talk.attempt.cell in talk.streams else 0
     which = f"stream {number} of {len(talk.streams)}" if number else "a session that has ended"
-    return f"{which} · {'pinned' if talk.pinned else 'the newest'} · p pins the next"
+    return f"{which} · {'pinned' if talk.pinned else 'the newest'}"

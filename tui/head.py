@@ -85,19 +85,29 @@ def _strip(attempt: Attempt | None, width: int) -> list[Span]:
     return [(glyph.sign, glyph.style) for glyph in (glyphs.of(attempt.steps.get(n)) for n in shown)]
 
 
-def health(lane: LaneView, *, alarm: bool) -> Span | None:
-    """The lane in one phrase, for its title: that it collapsed just now, or how many turns were not usable."""
+def health(lane: LaneView, room: int, *, alarm: bool) -> Span | None:
+    """The lane in one phrase, for its title: that it collapsed just now, or how many turns were not usable.
+
+    None where there is no room for it, or nothing to say yet.
+    """
     judged = [
         step.usable for attempt in lane.attempts for step in attempt.steps.values() if step.usable is not None
     ]
     bad = len(judged) - sum(judged)
     if alarm:
-        return "≋ collapsed just now", "$error"
+        return _phrase(room, "$error", "≋ collapsed just now", "≋ collapsed", "≋")
     if not judged:
         return None
     if bad:
-        return f"✗ {bad} of {len(judged)} turns not usable", "$error"
-    return f"● {'all ' if len(judged) > 1 else ''}{len(judged)} usable", "$success"
+        count = f"✗ {bad} of {len(judged)}"
+        return _phrase(room, "$error", f"{count} turns not usable", f"{count} turns", count, f"✗ {bad}")
+    count = f"● {'all ' if len(judged) > 1 else ''}{len(judged)} usable"
+    return _phrase(room, "$success", count, "●")
+
+
+def _phrase(room: int, style: str, *forms: str) -> Span | None:
+    """The longest form that fits."""
+    return next(((form, style) for form in forms if len(form) <= room), None)
 
 
 def collapses(lane: LaneView) -> list[tuple[Attempt, StepFacts]]:
@@ -123,8 +133,11 @@ def banner(found: list[tuple[Attempt, StepFacts]], width: int) -> Content:
     """Two lines: where it collapsed and what that cost; what it said again and again."""
     step = found[-1][1]
     collapse = step.collapse or {}
-    others = [str(other.step + 1) for _, other in found[:-1]]
-    where = f"≋ COLLAPSED in turn {step.step + 1} · {wasted_tokens(step)} tokens wasted"
+    turns = [
+        f"{other.step + 1}{f' #{attempt.repeat + 1}' if attempt.repeat else ''}" for attempt, other in found
+    ]
+    others = turns[:-1]
+    where = f"≋ COLLAPSED in turn {turns[-1]} · {wasted_tokens(step)} tokens wasted"
     before = f" · before that in {', '.join(others[-3:])}" if others else ""
     unit = safe(str(collapse.get("unit", ""))).replace("\n", "⏎")
     tail = " again and again"

@@ -13,4 +13,7 @@ class Keys(Footer):
     """On a narrow terminal the palette's key is left out (help names it), so that the others are whole."""
 
     def on_resize(self, event: Resize) -> None:
-        self.show_command_palette = event.size.width >= _ROOM
+        room = event.size.width >= _ROOM
+        if room != self.show_command_palette:
+            self.show_command_palette = room
+            self.refresh(recompose=True)

@@ -74,9 +74,10 @@ class MainScreen(Screen[None]):
         """Whether every column was painted: new ones have no size yet, and wait for the next frame."""
         self._frame = frame
         lanes = [lane for view in frame.views for lane in view.lanes]
-        self.query_one("#run", Static).update(header(frame.view, self.size.width - 2))
         self._ensure_columns(lanes)
         self._share_width(len(lanes))
+        title = header(frame.view, self.size.width - 2, self._in_view(len(lanes)))
+        self.query_one("#run", Static).update(title)
         differing = differing_settings(lanes)
         whole = True
         for lane in lanes:
@@ -103,6 +104,12 @@ class MainScreen(Screen[None]):
             for column in self._columns.values():
                 column.styles.width = width
 
+    def _in_view(self, lanes: int) -> str:
+        """Which lanes are in view, where not all are."""
+        visible = self.size.width // max(1, self._width)
+        first = round(self.query_one("#lanes", HorizontalScroll).scroll_x / max(1, self._width)) + 1
+        return f"lanes {first}–{min(lanes, first + visible - 1)} of {lanes} ← →" if visible < lanes else ""
+
     def action_why(self) -> None:
         """Explain every dash of every column."""
         lanes: dict[tuple[str, str], list[str]] = {}
@@ -119,8 +126,7 @@ class MainScreen(Screen[None]):
     def action_unfold(self) -> None:
         """Tool output in every column, folded or not."""
         self._unfolded = not self._unfolded
-        if self._frame is not None:
-            self.show(self._frame)
+        self._repaint()
 
     def action_pin(self) -> None:
         """Keep the lane in focus (else the leftmost) to the stream that it shows; again: to the next one."""
@@ -141,8 +147,13 @@ class MainScreen(Screen[None]):
 
     def action_scroll(self, by: int) -> None:
         area = self.query_one("#lanes", HorizontalScroll)
-        self._left = max(0, min(area.max_scroll_x, self._left + by * self._width))
+        self._left = max(0, min(area.max_scroll_x, round(area.scroll_x) + by * self._width))
         area.scroll_to(x=self._left, animate=False)
+        self.call_after_refresh(self._repaint)
+
+    def _repaint(self) -> None:
+        if self._frame is not None:
+            self.show(self._frame)
 
 
 def differing_settings(lanes: list[LaneView]) -> dict[str, dict[str, Any]]:
@@ -163,11 +174,12 @@ def _flat(lane: LaneView) -> dict[str, Any]:
     }
 
 
-def header(view: RunView, width: int) -> Any:
+def header(view: RunView, width: int, lanes: str = "") -> Any:
     state = {"running": "● running", "finished": "✔ finished", "interrupted": "‖ interrupted"}[view.state]
     style = {"running": "$success", "finished": "$primary", "interrupted": "$warning"}[view.state]
     seconds = view.last_at // 1_000_000_000
     clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     warnings = f" · {len(view.warnings)} warning{'s' * (len(view.warnings) > 1)}" if view.warnings else ""
     rest = f"  {view.run} · {view.mode} history · tools {view.tools} · {clock}{warnings}"
-    return content((state, f"{style} bold"), (fit(rest, max(1, width - len(state))), ""))
+    room = max(1, width - len(state) - len(lanes) - 1)
+    return content((state, f"{style} bold"), fit(rest, room), " ", (lanes, "$accent"))

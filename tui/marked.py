@@ -37,11 +37,11 @@ def differences(spans: Sequence[Span]) -> int:
 def _replaced(old: str, new: str) -> Iterator[Span]:
     left, right = _WORD.findall(old), _WORD.findall(new)
     if not (left and right) or max(len(left), len(right)) > _MOST_WORDS:
-        yield from _whole(old, new)
+        yield from _lines(old, new)
         return
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     if matcher.ratio() < _ALIKE:
-        yield from _whole(old, new)
+        yield from _lines(old, new)
         return
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind == "equal":
@@ -50,11 +50,14 @@ def _replaced(old: str, new: str) -> Iterator[Span]:
             yield from _whole("".join(left[a:b]), "".join(right[c:d]))
 
 
+def _lines(old: str, new: str) -> Iterator[Span]:
+    """What the recording ends with, without a line end, does not run into what is said here."""
+    yield from _whole(f"{old}\n" if new and old and not old.endswith("\n") else old, new)
+
+
 def _whole(old: str, new: str) -> Iterator[Span]:
     if old:
         yield old, THERE
-        if new and old.endswith("\n") != new.endswith("\n") and "\n" in old:
-            yield "\n", ""
     if new:
         yield new, HERE
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import HorizontalScroll, VerticalScroll
 from textual.content import Content
+from textual.events import Resize
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
@@ -20,6 +22,7 @@ from replayer.tui.lane_step_view import Spans, call_text, cut, lane_text, record
 from replayer.tui.text import Span, content
 
 _MESSAGE_CHARS = 4_000
+_LEAST_PANE = 38
 
 
 class CopyCurl(Message):
@@ -41,13 +44,20 @@ class NextStep(Message):
 
 
 class Pane(VerticalScroll):
-    """A bordered part of the step. `lane` is None for the recording."""
+    """A bordered part of the step; `fill` makes its text for a width. `lane` is None for the recording."""
 
-    def __init__(self, title: Content, lane: str | None = None) -> None:
-        self.text = Static(markup=False)
-        super().__init__(self.text)
+    def __init__(self, title: Content, fill: Callable[[int], Content], lane: str | None = None) -> None:
+        self._text = Static(markup=False)
+        super().__init__(self._text)
         self.border_title = title
         self.lane = lane
+        self._fill = fill
+
+    def on_resize(self) -> None:
+        self.paint()
+
+    def paint(self) -> None:
+        self._text.update(self._fill(max(20, self.size.width - 2)))
 
 
 class StepScreen(Screen[None]):
@@ -55,12 +65,12 @@ class StepScreen(Screen[None]):
 
     BINDINGS: ClassVar = [
         Binding("escape", "app.pop_screen", "Back"),
-        Binding("left", "step(-1)", "Before", priority=True),
-        Binding("right", "step(1)", "After", priority=True),
-        Binding("n", "fault(1)", "Next fault"),
+        Binding("left", "step(-1)", "Turn before", show=False, priority=True),
+        Binding("right", "step(1)", "Turn after", show=False, priority=True),
+        Binding("n", "fault(1)", "Fault"),
         Binding("N", "fault(-1)", "Fault before", show=False),
-        Binding("o", "unfold", "Output"),
-        Binding("c", "copy", "Copy curl"),
+        Binding("o", "unfold", "Output", show=False),
+        Binding("c", "copy", "Curl"),
     ]
 
     DEFAULT_CSS = """
@@ -69,9 +79,9 @@ class StepScreen(Screen[None]):
         height: auto; max-height: 30%; border: round $panel-lighten-2; padding: 0 1;
         border-title-color: $text; border-title-style: bold;
     }
-    StepScreen > Horizontal { height: 1fr; }
-    StepScreen Horizontal > Pane {
-        width: 1fr; min-width: 38; border: round $panel-lighten-2; padding: 0 1;
+    StepScreen > HorizontalScroll { height: 1fr; scrollbar-size-horizontal: 1; }
+    StepScreen HorizontalScroll > Pane {
+        border: round $panel-lighten-2; padding: 0 1;
         border-title-color: $text; border-title-style: bold;
     }
     StepScreen VerticalScroll { scrollbar-size-vertical: 1; }
@@ -92,43 +102,40 @@ class StepScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         detail = self.detail
         yield Static(_title(detail, self._steps), id="title", markup=False)
-        request = Pane(content(("request", "bold"), f"  {_change(detail)}"))
+        request = Pane(content(("request", "bold"), f"  {_change(detail)}"), self._asked)
         request.id = "request"
         yield request
-        with Horizontal():
-            yield Pane(content("recorded answer"))
+        with HorizontalScroll(can_focus=False):
+            yield Pane(content("recorded answer"), self._recorded)
             for name, lane in detail.lanes.items():
-                pane = Pane(content((name, "bold"), "  ", _outcome(lane)), name)
+                pane = Pane(content((name, "bold"), "  ", _outcome(lane)), partial(self._lane, lane), name)
                 pane.set_class(_usable(lane) is False, "bad")
                 yield pane
         yield Keys()
 
-    def on_mount(self) -> None:
-        self.query_one("#request", Pane).text.update(content(*_asked(self.detail, self._note)))
-        self._paint()
+    def on_resize(self, event: Resize) -> None:
+        """As many whole panes as fit; Tab scrolls to the others."""
+        panes = 1 + len(self.detail.lanes)
+        visible = min(panes, max(1, event.size.width // _LEAST_PANE))
+        for pane in self.query(Pane):
+            if pane.id is None:
+                pane.styles.width = event.size.width // visible
 
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._paint)
+    def _asked(self, width: int) -> Content:
+        return content(*_asked(self.detail, self._note))
 
-    def _paint(self) -> None:
-        recorded = recorded_text(self.detail.recorded)
+    def _recorded(self, width: int) -> Content:
+        said = cut(recorded_text(self.detail.recorded))
+        return content(said) if said else content(("the recording has no answer here", "$foreground-muted"))
+
+    def _lane(self, lane: LaneStep, width: int) -> Content:
         results = {
             call_text(item.name, item.arguments): self.detail.results[item.call_id]
             for item in self.detail.recorded
             if isinstance(item, ToolCallItem) and item.call_id in self.detail.results
         }
-        for pane in self.query(Pane):
-            if pane.lane is not None:
-                lane, width = self.detail.lanes[pane.lane], pane.text.content_size.width
-                text = lane_text(lane, recorded, results, width, unfolded=self._unfolded)
-                pane.text.update(content(*text))
-            elif pane.id is None:
-                said = (
-                    (cut(recorded), "")
-                    if recorded
-                    else ("the recording has no answer here", "$foreground-muted")
-                )
-                pane.text.update(content(said))
+        recorded = recorded_text(self.detail.recorded)
+        return content(*lane_text(lane, recorded, results, width, unfolded=self._unfolded))
 
     def action_step(self, by: int) -> None:
         self.post_message(NextStep(by))
@@ -138,7 +145,8 @@ class StepScreen(Screen[None]):
 
     def action_unfold(self) -> None:
         self._unfolded = not self._unfolded
-        self._paint()
+        for pane in self.query(Pane):
+            pane.paint()
 
     def action_copy(self) -> None:
         lanes = [pane for pane in self.query(Pane) if pane.lane is not None]
@@ -150,7 +158,12 @@ class StepScreen(Screen[None]):
 def _title(detail: StepDetail, steps: int) -> Content:
     again = f" #{detail.repeat + 1}" if detail.repeat else ""
     bad = [name for name, lane in detail.lanes.items() if _usable(lane) is False]
-    spans: Spans = [(f"turn {detail.step + 1} of {steps}", "bold"), f"  {detail.trace}{again}"]
+    spans: Spans = [
+        ("← ", "$foreground-muted"),
+        (f"turn {detail.step + 1} of {steps}", "bold"),
+        (" →", "$foreground-muted"),
+        f"  {detail.trace}{again}",
+    ]
     if bad:
         spans.append((f"  ✗ not usable: {', '.join(bad)}", "$error"))
     lost = [name for name, lane in detail.lanes.items() if _lost(lane)]

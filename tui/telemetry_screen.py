@@ -31,6 +31,10 @@ def percent(value: float) -> str:
     return f"{value:.1%}"
 
 
+def whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
 class Curve(NamedTuple):
     """`top` fixes the scale; `always` shows a dash where nothing is known, others are left out."""
 
@@ -46,8 +50,8 @@ CURVES = (
     Curve("server tok/s", lambda s: rate(s, "generated_tokens"), "metrics"),
     Curve("draft acceptance", lambda s: share(s, "accepted", "drafted"), "metrics", percent, 1.0),
     Curve("KV cache in use", lambda s: gauge(s, "kv_used"), "metrics", percent, 1.0),
-    Curve("requests running", lambda s: gauge(s, "running"), "metrics"),
-    Curve("requests waiting", lambda s: gauge(s, "waiting"), "metrics"),
+    Curve("requests running", lambda s: gauge(s, "running"), "metrics", whole),
+    Curve("requests waiting", lambda s: gauge(s, "waiting"), "metrics", whole),
     Curve("preempted /s", lambda s: rate(s, "preempted"), "metrics", always=False),
     Curve("GPU in use", lambda s: gauge(s, "gpu_utilisation"), "GPU", percent, 1.0),
     Curve("GPU memory", lambda s: gauge(s, "gpu_memory"), "GPU", percent, 1.0, always=False),
@@ -55,8 +59,8 @@ CURVES = (
     Curve("GPU °C", lambda s: gauge(s, "gpu_temperature"), "GPU", always=False),
 )
 _REASONS = {
-    "metrics": "the engine reports none (`replayer doctor URL` says what is missing)",
-    "GPU": "no GPU was read: neither NVML nor a DCGM exporter answered",
+    "metrics": "not reported; `replayer doctor URL` says why",
+    "GPU": "not read: no NVML here, no DCGM exporter named",
     "client": "no reply with known tokens yet",
 }
 
@@ -113,7 +117,7 @@ def _curve(curve: Curve, samples: Samples, seconds: float, width: int, height: i
     held = curve.of(samples)
     values = known(held)
     if not values:
-        dash = f"{DASH}  {_REASONS[curve.source]}\n"
+        dash = fit(f"{DASH}  {_REASONS[curve.source]}", width - _LABEL).rstrip() + "\n"
         return [(fit(curve.label, _LABEL), _QUIET), (dash, _QUIET)] if curve.always else []
     room = width - _LABEL - _FIGURES
     lines = plot(over_time(held, seconds, room), room, height, curve.top)

@@ -44,9 +44,9 @@ class TurnsScreen(Screen[None]):
 
     BINDINGS: ClassVar = [
         Binding("slash", "filter", "Filter"),
-        Binding("n", "next_fault(1)", "Next fault"),
+        Binding("n", "next_fault(1)", "Fault"),
         Binding("N", "next_fault(-1)", "Fault before", show=False),
-        Binding("f", "follow", "Follow"),
+        Binding("f", "follow", "Follow the newest", show=False),
         Binding("escape", "clear", "Clear filter", show=False),
     ]
 
@@ -62,7 +62,7 @@ class TurnsScreen(Screen[None]):
         self._table: DataTable[Text] = DataTable(cursor_type="row", zebra_stripes=True)
         self._filter = Input(placeholder="session, fault, word of an outcome, prefix …", id="filter")
         self._laid_out: tuple[object, ...] = ()
-        self._lane_width = _LANE_WIDTH[0]
+        self._turn_width, self._lane_width = _TURN_WIDTH[0], _LANE_WIDTH[0]
         self._shown: dict[Key, tuple[str, ...]] = {}
         self._frame: Frame | None = None
         self._following = False
@@ -106,6 +106,7 @@ class TurnsScreen(Screen[None]):
         at = self._table.cursor_row
         self._table.clear(columns=True)
         self._shown = {}
+        self._turn_width = turn
         self._table.add_column("turn", width=turn, key="turn")
         for name in names:
             title = Text(fit(name, self._lane_width - _TIME_WIDTH) + "TTFT".rjust(_TIME_WIDTH))
@@ -124,7 +125,7 @@ class TurnsScreen(Screen[None]):
             row = _row_key(key)
             if old is None:
                 cells = [self._cell(of_lane.get(key)) for of_lane in steps]
-                self._table.add_row(_label(key), *cells, key=row)
+                self._table.add_row(_label(key, self._turn_width), *cells, key=row)
                 continue
             for name, of_lane, before, after in zip(names, steps, old, states, strict=True):
                 if before != after:
@@ -141,7 +142,7 @@ class TurnsScreen(Screen[None]):
         if step is None or step.total_ns is None:
             return text.append(glyph.words, "dim")
         room = self._lane_width - _TIME_WIDTH - 2
-        said = safe(_said(step, glyph))
+        said = safe(_said(step, glyph, room))
         text.append(fit(said, min(room, cell_len(said))), "bold" if glyph in _FAULTY else "")
         rest = room - min(room, cell_len(said))
         text.append(fit(_lost_sign(step, rest), rest), self._rich("$warning"))
@@ -212,18 +213,19 @@ def _row_key(key: Key) -> str:
     return "/".join(map(str, key))
 
 
-def _label(key: Key) -> Text:
+def _label(key: Key, width: int) -> Text:
     trace, repeat, step = key
-    again = f" #{repeat + 1}" if repeat else ""
-    return Text(safe(f"{step + 1:>4}  {trace}{again}"))
+    again = f"#{repeat + 1} " if repeat else ""
+    return Text(fit(f"{step + 1:>4}  {again}{trace}", width))
 
 
-def _said(step: StepFacts, glyph: glyphs.Glyph) -> str:
+def _said(step: StepFacts, glyph: glyphs.Glyph, room: int) -> str:
     if step.error is not None:
         return step.error.replace("_", " ")
     if glyph is glyphs.COLLAPSED:
-        return f"collapsed · {wasted_tokens(step)} tokens wasted"
-    return ", ".join(step.faults) or glyph.words
+        wasted = f"collapsed · {wasted_tokens(step)} tokens wasted"
+        return wasted if len(wasted) <= room else "collapsed"
+    return ", ".join(step.faults) or (glyph.words if len(glyph.words) <= room else glyph.words.split(",")[0])
 
 
 def lost_words(step: StepFacts) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from replayer.events import (
     LaneReady,
     RunFinished,
     RunStarted,
+    SignalFinding,
     StepFinished,
     StepStarted,
     ToolRunFinished,
@@ -27,6 +29,7 @@ from replayer.events import (
 )
 from replayer.journal import JournalWriter, create_folder
 from replayer.packing import pack
+from replayer.traces.library import find
 from replayer.tui.app import ReplayerApp
 from replayer.tui.source import Sources
 from replayer.tui.step_screen import StepScreen
@@ -77,9 +80,12 @@ class Folder:
     def where(self, lane: str, step: int) -> dict[str, Any]:
         return {"cell": f"{lane}/session/0", "attempt": 1, "step": step}
 
-    def step(self, lane: str, step: int, *, faults: tuple[str, ...] = (), **more: Any) -> None:
+    def step(
+        self, lane: str, step: int, *, faults: tuple[str, ...] = (), start: bool = True, **more: Any
+    ) -> None:
         """One finished and judged step; `more` overrides what the engine said."""
-        self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=self.at / 1e9))
+        if start:
+            self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=self.at / 1e9))
         arrivals = [50_000_000 + 10_000_000 * n for n in range(20)]
         said: dict[str, Any] = {
             "content": "I look at the parser first.",
@@ -120,6 +126,21 @@ class Folder:
         self.add(
             Alarm(**self.where(lane, step), signal="repetition", version=1, finding=finding, stopped=True)
         )
+
+    def recorded(self) -> None:
+        """Give the run its trace, so that steps can be opened: a shipped session of eight turns."""
+        (self.path / "traces" / "session").mkdir(parents=True)
+        shutil.copy(find("fix-failing-test"), self.path / "traces" / "session" / "trace.jsonl")
+
+    def prefix(self, lane: str, step: int, **more: Any) -> None:
+        """What the prefix signal says of a step."""
+        finding: dict[str, Any] = {
+            "key": f"{lane}/session/0/{step}", "prompt_tokens": 1400, "ideal_tokens": 410, "reported_tokens": 400,
+            "cause": "clock_or_date", "lost_tokens": 900, "path": "messages[0].content", "message_index": 0,
+            "offset": 409, "excerpt_before": "Today is Friday, 09:05. Keep to", "detail": "",
+            "excerpt_after": "Today is Friday, 09:08. Keep to",
+        } | more  # fmt: skip
+        self.add(SignalFinding(**self.where(lane, step), signal="prefix_reuse", version=1, finding=finding))
 
     def ran(self, lane: str, step: int, output: str, **more: Any) -> None:
         """The result of a step's first call."""

@@ -72,6 +72,38 @@ def finished(path: Path) -> None:
     folder.finish("vllm", "sglang", exit_code=1, reasons=("sglang: 4 streams ended without [DONE]",))
 
 
+def steps(path: Path) -> None:
+    """A finished run whose steps can be opened: a fault, a collapse, a lost prefix, results that differ."""
+    folder = Folder(path, LANES, steps=8)
+    folder.recorded()
+    read = {"index": 0, "id": "c1", "name": "read_file", "arguments": '{"path":"durations/parse.py"}'}
+    for step in range(4):
+        folder.step("vllm", step, content="I'll read the parser.", tool_calls=[read])
+        wrong = {"name": "read_fle"} if step == 1 else {}
+        folder.step("sglang", step, tool_calls=[read | wrong], faults=("unknown_tool",) if wrong else ())
+        folder.ran("vllm", step, output="UNITS = {}\n" * 30, against_recorded="same")
+        folder.ran("sglang", step, output="no such file", outcome="tool_error", against_recorded="different")
+    folder.prefix("vllm", 2)
+    folder.prefix("sglang", 2, cause=None, lost_tokens=0, reported_tokens=410)
+    folder.step("vllm", 4)
+    folder.collapse("sglang", 4)
+    folder.step(
+        "sglang", 4, start=False, faults=("collapsed",), content="I look.\n" + "(Sigh) (Laughter) " * 6,
+        tool_calls=[], usage=None, usage_source="computed", stopped_by_us="repetition", finish_reason=None,
+    )  # fmt: skip
+    folder.finish("vllm", "sglang")
+
+
+def six_lanes(path: Path) -> None:
+    folder = Folder(path, {f"lane-{n}": {"temperature": n / 10} for n in range(6)})
+    for n in range(6):
+        folder.step(f"lane-{n}", 0)
+
+
+def step_keys(number: int) -> tuple[str, ...]:
+    return ("2", *["down"] * (number - 1), "enter")
+
+
 @pytest.mark.parametrize(
     ("state", "size", "keys"),
     [
@@ -89,6 +121,29 @@ def finished(path: Path) -> None:
         (finished, (120, 30), ("4",)),
         (running, (100, 40), ("question_mark",)),
         (running, (100, 30), ("q",)),
+        (running, (300, 100), ()),
+        (running, (120, 40), ("o",)),
+        (running, (80, 24), ("2",)),
+        (running, (120, 30), ("2",)),
+        (running, (120, 40), ("3",)),
+        (empty, (80, 24), ()),
+        (empty, (100, 30), ("2",)),
+        (empty, (100, 30), ("3",)),
+        (empty, (100, 30), ("4",)),
+        (collapse, (80, 24), ()),
+        (collapse, (120, 30), ("2",)),
+        (engine_failed, (120, 30), ("2",)),
+        (engine_failed, (120, 30), ("4",)),
+        (unknown, (120, 40), ("3",)),
+        (finished, (80, 24), ()),
+        (finished, (80, 24), ("3",)),
+        (six_lanes, (120, 30), ("right", "right")),
+        (steps, (150, 44), step_keys(2)),
+        (steps, (150, 44), step_keys(3)),
+        (steps, (150, 44), step_keys(5)),
+        (steps, (150, 44), (*step_keys(2), "o")),
+        (steps, (80, 24), (*step_keys(3), "tab", "tab", "tab")),
+        (steps, (300, 100), step_keys(3)),
     ],
 )
 async def test_picture(
@@ -98,10 +153,14 @@ async def test_picture(
     app = app_on(tmp_path / "run")
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
-        await pilot.press(*keys)
+        for key in keys:
+            await pilot.press(key)
+            if key in "234":
+                await settled(pilot)
         await settled(pilot)
         seen = picture(app)
-    name = f"{state.__name__}-{size[0]}x{size[1]}{''.join(f'-{key}' for key in keys)}.txt"
+    pressed = "".join(f"-{key}" for key in keys).replace("-down", "d")
+    name = f"{state.__name__}-{size[0]}x{size[1]}{pressed}.txt"
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
         (GOLDEN / name).write_text(seen, encoding="utf-8")
