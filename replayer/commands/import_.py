@@ -28,7 +28,9 @@ class Command:
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("files", nargs="*", metavar="FILE", help="recordings, folders of them, or `zed`")
+        parser.add_argument(
+            "files", nargs="*", metavar="FILE", help="recordings, folders of them, `-` (stdin), or `zed`"
+        )
         parser.add_argument(
             "-o", "--out", metavar="DIR", default=".", help="folder for the traces (default: here)"
         )
