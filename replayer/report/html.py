@@ -12,6 +12,7 @@ from replayer.report import plots
 from replayer.report.answers import collapse_examples, step_browser
 from replayer.report.evidence import Evidence
 from replayer.report.markup import Child, Html, el, join, table
+from replayer.report.plots_load import load_curves
 from replayer.report.sections import Section, sections
 from replayer.report.summary import conclude, few_sessions
 from replayer.report.table import notes, table_rows
@@ -68,6 +69,7 @@ def _body(evidence: Evidence, document: dict[str, Any]) -> list[Child]:
         *(el("p", note, class_="soft") for note in notes(document)),
         *_comparisons(document["comparisons"]),
         *(_section(section) for section in sections(document)),
+        *_plots("Curves", load_curves(document)),
         el("h2", "Turns and faults"),
         plots.grid([plots.usable_turns(document["lanes"]), plots.faults(document["lanes"])]),
         *_plots("Prefix cache", plots.prefix_curves(evidence.view)),

@@ -24,7 +24,11 @@ def conclude(document: dict[str, Any]) -> Conclusions:
     pairs = document["comparisons"]
     found = [(_direction(pair), pair["conclusion"]) for pair in pairs if pair["decided"]]
     undecided = [pair for pair in pairs if not pair["decided"]]
-    return Conclusions([lane_sentence(lane) for lane in document["lanes"]], found, _open(undecided))
+    return Conclusions(
+        [*sweep_sentences(document), *(lane_sentence(lane) for lane in document["lanes"])],
+        found,
+        _open(undecided),
+    )
 
 
 def _direction(pair: dict[str, Any]) -> str:
@@ -48,6 +52,22 @@ def _open(pairs: list[dict[str, Any]]) -> list[str]:
 
 def and_list(words: list[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
+def sweep_sentences(document: dict[str, Any]) -> list[str]:
+    """What a sweep shows: where a ramp saturates, where lanes cross over, which settings are best."""
+    ramps = [
+        f"{ramp['ramp']} delivered {ramp['peak']:,.0f} tok/s at best, with {ramp['peak_at']:g} requests at once; "
+        + (
+            f"from {ramp['level']:g} on, more bring less than 5 % more."
+            if ramp["saturated"]
+            else "more would perhaps bring more."
+        )
+        for ramp in document["saturation"]
+    ]
+    crossings = [f"Answer lengths: {pair['conclusion']}." for pair in document["crossovers"]]
+    ranking = document["ranking"]
+    return ramps + crossings + ([f"Settings: {ranking['conclusion']}."] if ranking else [])
 
 
 def lane_sentence(lane: dict[str, Any]) -> str:
