@@ -21,6 +21,8 @@ def server_rows(lanes: list[Figures]) -> Rows:
         ("speed bands", _bands),
         ("  explained by acceptance", _explained),
         ("KV pool tokens (peak)", _kv),
+        ("GPU", _gpu_names),
+        ("GPU peak (use, mem, power)", _gpu_peaks),
         ("energy per token", _energy),
         ("external cache tokens", _external),
     ]
@@ -97,8 +99,31 @@ def _kv(lane: Figures) -> str:
     )
 
 
+def _gpu_names(lane: Figures) -> str:
+    gpu = _gpu(lane)
+    return safe(", ".join(gpu["names"])) if gpu and gpu["names"] else DASH
+
+
+def _gpu_peaks(lane: Figures) -> str:
+    gpu = _gpu(lane)
+    if gpu is None:
+        return DASH
+    use, memory, power = gpu["peak_utilisation"], gpu["peak_memory_bytes"], gpu["peak_power_w"]
+    told = (
+        DASH if use is None else f"{use:.0%}",
+        DASH if memory is None else f"{memory / 2**30:.1f} GiB",
+        DASH if power is None else f"{power:.0f} W",
+    )
+    return " · ".join(told)
+
+
+def _gpu(lane: Figures) -> Figures | None:
+    found: Figures | None = (lane["server"] or {}).get("gpu")
+    return found
+
+
 def _energy(lane: Figures) -> str:
-    gpu = (lane["server"] or {}).get("gpu")
+    gpu = _gpu(lane)
     joules = gpu["energy_per_token_j"] if gpu else None
     return DASH if joules is None else f"{joules:.3g} J"
 

@@ -54,11 +54,18 @@ def test_a_fact_of_one_lane_only_counts_between_lanes_of_one_kind():
 def test_bands_and_energy():
     bands = [{"low": 95.3, "high": 95.9, "share": 0.5}, {"low": 107.6, "high": 109.8, "share": 0.5}]
     fit = {"few": True, "explained_by_acceptance": 0.98}
-    rows = dict(
-        server_rows([lane("a", bands=bands, band_fit=fit, server=server(gpu={"energy_per_token_j": 5.0}))])
-    )
+    gpu = {
+        "names": ["NVIDIA H200"],
+        "peak_utilisation": 0.41,
+        "peak_memory_bytes": 7_167_139_840,
+        "peak_power_w": None,
+        "energy_per_token_j": 5.0,
+    }
+    rows = dict(server_rows([lane("a", bands=bands, band_fit=fit, server=server(gpu=gpu))]))
     assert rows["speed bands"] == ["95–96 50% | 108–110 50% (few)"]
     assert rows["  explained by acceptance"] == ["98%"]
+    assert rows["GPU"] == ["NVIDIA H200"]
+    assert rows["GPU peak (use, mem, power)"] == ["41% · 6.7 GiB · –"]
     assert rows["energy per token"] == ["5 J"]
 
 
