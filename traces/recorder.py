@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 import httptools
 
 from replayer.errors import TraceError
+from replayer.traces.credentials import in_head
 from replayer.traces.recording import Passed
 from replayer.wire.reply import ReplyReader
 from replayer.wire.types import WireFault
@@ -71,6 +72,7 @@ class _Exchange:
     status: int = 0
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     wall: float = 0.0
+    credentials: tuple[bytes, ...] = ()
 
 
 OnPassed = Callable[[Passed], None]
@@ -153,6 +155,7 @@ class _Client(asyncio.Protocol):
                 reply=reply,
                 wall=exchange.wall or time.time(),
                 raw=bytes(exchange.raw),
+                credentials=exchange.credentials,
             )
         )
 
@@ -175,6 +178,7 @@ class _Client(asyncio.Protocol):
         self._in_body = True
         target = self._to.target(path).encode("latin-1")
         self._send(b" ".join((parts[0], target, parts[2])) + b"\r\n" + self._with_host(lines) + rest)
+        self.exchange.credentials = in_head(head)
         self._observe(head + rest)
 
     def _with_host(self, lines: bytes) -> bytes:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from replayer import __version__
 from replayer.traces.chat import Message
+from replayer.traces.credentials import in_body
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.chat_log import is_request
 from replayer.traces.importers.exchanges import Conversation, Exchange, ExchangeWriter, Sorter, usage_of
@@ -28,6 +30,9 @@ _ALL_RECORDED = Fidelity(
     usage="recorded",
     boundaries="recorded",
 )
+_HIDDEN = b"[redacted credential]"
+_AWAKE = 32
+"""Conversations whose files stay open; those that were silent longest are opened again when they go on."""
 RAW_PATHS = ("/messages", "/responses", "/completions")
 """Endpoints that are kept as they passed; `/chat/completions` is the one that becomes turns."""
 
@@ -43,6 +48,8 @@ class Passed:
     wall: float
     raw: bytes = b""
     """The response body, kept for endpoints that only pass through."""
+    credentials: tuple[bytes, ...] = ()
+    """What the request's head carried to be let in; none of it is written."""
 
 
 class Recording:
@@ -61,10 +68,12 @@ class Recording:
         self._count = 0
         self._open: dict[int, tuple[TraceWriter, ExchangeWriter]] = {}
         self._passing: TraceWriter | None = None
+        self._hidden: tuple[bytes, ...] = ()
         self.paths: list[Path] = []
 
     def add(self, passed: Passed) -> None:
         """Takes one exchange whose last byte has passed."""
+        self._hidden = (*passed.credentials, *in_body(passed.request))
         request = self._request(passed.request)
         if passed.path.endswith("/chat/completions") and isinstance(request, dict) and is_request(request):
             try:
@@ -89,9 +98,14 @@ class Recording:
             return self._clean(body).decode("utf-8", "replace")
 
     def _clean(self, body: bytes) -> bytes:
+        for value in self._hidden:
+            body = body.replace(value, _HIDDEN)
         if self._redact is None:
             return body
         return self._redact(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+    def _text(self, text: str) -> str:
+        return self._clean(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def _chat(self, passed: Passed, request: dict[str, Any]) -> None:
         reply = self._redacted(passed.reply)
@@ -116,19 +130,24 @@ class Recording:
             self._on_turn(writer.path, number, passed)
 
     def _redacted(self, reply: Reply) -> Reply:
-        if self._redact is None:
+        if self._redact is None and not self._hidden:
             return reply
-        calls = tuple(replace(call, arguments=self._redact(call.arguments)) for call in reply.tool_calls)
-        content, reasoning = self._redact(reply.content), self._redact(reply.reasoning)
-        fault = replace(reply.fault, message=self._redact(reply.fault.message)) if reply.fault else None
+        calls = tuple(replace(call, arguments=self._text(call.arguments)) for call in reply.tool_calls)
+        content, reasoning = self._text(reply.content), self._text(reply.reasoning)
+        fault = replace(reply.fault, message=self._text(reply.fault.message)) if reply.fault else None
         return replace(reply, content=content, reasoning=reasoning, tool_calls=calls, fault=fault)
 
     def _writer(self, conversation: Conversation) -> tuple[TraceWriter, ExchangeWriter]:
         key = id(conversation)
-        if key not in self._open:
+        known = self._open.pop(key, None)
+        if known is None:
             writer = self._trace(f"{len(self._open) + 1:03d}", conversation.title)
-            self._open[key] = (writer, ExchangeWriter(Builder(writer)))
-        return self._open[key]
+            known = (writer, ExchangeWriter(Builder(writer)))
+        self._open[key] = known  # the last that spoke stands last
+        if len(self._open) > _AWAKE:
+            writer, _ = next(islice(reversed(self._open.values()), _AWAKE, None))
+            writer.rest()
+        return known
 
     def _pass(self, passed: Passed, request: Any) -> None:
         if self._passing is None:

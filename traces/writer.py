@@ -174,6 +174,11 @@ class TraceWriter:
         finally:
             self.discard()
 
+    def rest(self) -> None:
+        """Gives back the file descriptor of a live trace until the next record."""
+        if self._live:
+            self._file.close()
+
     def discard(self) -> None:
         """Ends writing and leaves nothing half-written (a live trace stays as far as it came)."""
         self._file.close()
@@ -199,6 +204,8 @@ class TraceWriter:
                 for line in lines:
                     self._frames.write(line)
             else:
+                if self._live and self._file.closed:
+                    self._file = self.path.open("ab", buffering=0)
                 self._file.write(b"".join(lines))
         except OSError as error:
             raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None

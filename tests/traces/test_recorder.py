@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -262,3 +263,73 @@ async def test_redaction_removes_secrets_and_home_paths(tmp_path: Path) -> None:
     rules.write_text("(unclosed\n")
     with pytest.raises(TraceError, match="line 1"):
         redactor(rules)
+
+
+_KEY = "k3y-" + "Zq9" * 9
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "messages"])
+@pytest.mark.parametrize(
+    ("headers", "query", "field"),
+    [
+        ({"authorization": f"Bearer {_KEY}"}, "", None),
+        ({"proxy-authorization": f"Basic {_KEY}"}, "", None),
+        ({"x-api-key": _KEY}, "", None),
+        ({"api-key": _KEY}, "", None),
+        ({"cookie": f"a=b; session={_KEY}; c=d"}, "", None),
+        ({}, f"?beta=1&key={_KEY}", None),
+        ({}, "", "api_key"),
+    ],
+)
+async def test_no_credential_is_written_wherever_it_hides(
+    path: str, headers: dict[str, str], query: str, field: str | None, tmp_path: Path
+) -> None:
+    """The server repeats the key in what it says, as servers do in their errors."""
+    said = {"role": "assistant", "content": f"the key {_KEY} is wrong", "reasoning_content": _KEY}
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": f'{{"k":"{_KEY}"}}'}}
+    body = orjson.dumps({"choices": [{"index": 0, "message": {**said, "tool_calls": [call]}}]})
+    failure = orjson.dumps({"error": {"message": f"no such key: {_KEY}"}})
+
+    def answer(request: bytes) -> bytes:
+        status, text = (b"401 No", failure) if b"fail" in request else (b"200 OK", body)
+        head = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        return head % (status, len(text)) + text
+
+    recording = Recording(tmp_path)
+    async with _answering(answer) as server, _proxy(server, recording) as url, httpx.AsyncClient() as client:
+        for text in ("hi", "fail"):
+            ask: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": f"{text} {_KEY}"}]}
+            ask |= {field: _KEY} if field else {}
+            response = await client.post(f"{url}/{path}{query}", json=ask, headers=headers)
+            assert _KEY in response.text
+    assert recording.paths
+    for written in recording.paths:
+        text = written.read_text()
+        assert _KEY not in text and "[redacted credential]" in text
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="descriptors are listed under /proc")
+async def test_many_conversations_keep_few_files_open(tmp_path: Path) -> None:
+    body = orjson.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}}]})
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
+        len(body),
+        body,
+    )
+    recording = Recording(tmp_path)
+    async with (
+        _answering(lambda _: answer) as server,
+        _proxy(server, recording) as url,
+        httpx.AsyncClient() as client,
+    ):
+        for _ in range(2):
+            for number in range(80):
+                ask = {"model": "m", "messages": [{"role": "user", "content": f"conversation {number:03d}"}]}
+                assert (await client.post(f"{url}/chat/completions", json=ask)).status_code == 200
+        links = (Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd"))
+        held = [link for link in links if str(tmp_path) in os.path.realpath(link)]
+        assert len(held) <= 40
+    assert len(recording.paths) == 80
+    for path in recording.paths:
+        assert check(path).turns == 2
+        with Trace.open(path) as trace:
+            assert trace.complete
