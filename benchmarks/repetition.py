@@ -1,6 +1,6 @@
 """How well, how early and how fast repetition is caught, beside the rules of others.
 
-    python benchmarks/repetition.py [--split tuning|validation] [--quick] [--baselines N] [--picture FILE.svg]
+    python benchmarks/repetition.py [--split tuning|validation] [--root DIR] [--seed N] [--quick] [--baselines N] [--picture FILE.svg]
 
 Files that must stay silent come from this machine (standard library, installed packages, shared documentation);
 figures therefore name their number and size. Tokens are characters / 4 except for the real outputs, whose token
@@ -21,7 +21,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from repetition_baselines import RULES
-from repetition_corpus import BLIND, Sample, Sound, collapses, material, sound
+from repetition_corpus import BLIND, SEEDS, Sample, Sound, collapses, material, sound
+from repetition_hostile import HOSTILE
 from repetition_picture import draw
 
 from replayer.signals.repetition import RepetitionDetector, scan
@@ -163,6 +164,24 @@ def speed(files: list[Sound], size: int, kind: str, limit: int = 4_000_000) -> f
     return len(text) / spent / 1e6
 
 
+def hostile() -> list[tuple[float, str]]:
+    """MB/s of CPU time of each hostile text in 4-character deltas, slowest first; the better of two runs."""
+    rates = []
+    for name, make in HOSTILE.items():
+        text = make()
+        deltas = [Delta(0, "content", text[i : i + 4]) for i in range(0, len(text), 4)]
+        rates.append((len(text) / min(_spent(deltas), _spent(deltas)) / 1e6, name))
+    return sorted(rates)
+
+
+def _spent(deltas: list[Delta]) -> float:
+    detector = RepetitionDetector()
+    began = time.process_time()
+    for delta in deltas:
+        detector.feed(delta)
+    return time.process_time() - began
+
+
 def growth(files: list[Sound]) -> list[float]:
     """Microseconds per 4-character delta in each quarter of one sound reply of 1 MB."""
     sound_prose = (
@@ -270,7 +289,10 @@ def main() -> None:
     parser.add_argument(
         "--root", type=Path, action="append", default=[], help="sound files from here instead"
     )
+    parser.add_argument("--seed", type=int, help="draw the synthetic collapses anew")
     args = parser.parse_args()
+    if args.seed is not None:
+        SEEDS[args.split] = args.seed
     every = list(sound(args.split, args.root))
     files = every[::10] if args.quick else every
     samples = list(collapses(args.split, material(every)))
@@ -294,6 +316,9 @@ def main() -> None:
             + ", ".join(f"{size}-character deltas {speed(files, size, kind):.1f} MB/s" for size in (4, 32))
         )
     print("µs per 4-character delta, by quarter of a 1 MB reply:", [round(q, 2) for q in growth(every)])
+    print(
+        "hostile texts, slowest first:", ", ".join(f"{name} {rate:.1f}" for rate, name in hostile()), "MB/s"
+    )
     if args.picture:
         picture(args.picture)
 

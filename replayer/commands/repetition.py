@@ -125,6 +125,8 @@ def _excerpt(text: str, finding: Finding, colour: bool) -> str:
         loop = _paint(_plain(text[finding.onset : finding.onset + 2 * SHOWN_UNIT]), UNITS[0], colour)
         return f"{_plain(text[start : finding.onset])}{loop} …"
     first = max(0, finding.onset - finding.period)
+    aligned = text.find(finding.unit, first, first + 2 * finding.period + len(finding.unit))
+    first = max(first, aligned)
     shown = _plain(text[max(0, first - BEFORE) : first])
     for copy in range(COPIES):
         at = first + copy * finding.period

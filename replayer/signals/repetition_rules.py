@@ -56,6 +56,8 @@ def needed(unit: str, before: str) -> Needed:
         return _one_character(unit, before)
     if not unit.strip():
         return Needed(FLOOD // 2, FLOOD)
+    if len(unit) <= 64 and BASE64.fullmatch(unit * 40) and _is_encoded(before[-40:]):
+        return Needed(FLOOD, ZEROS)
     if unit.isdigit():
         return Needed(FLOOD, DIGIT_RUN)
     worded = _worded(unit)
@@ -69,6 +71,15 @@ def needed(unit: str, before: str) -> Needed:
     if len(unit) < 120 and (ROW.match(unit) or CODED.match(unit)):
         length = max(length, LIST)
     return Needed(length * 3 // 4, length)
+
+
+def _is_encoded(before: str) -> bool:
+    """Base64, which no identifier looks like: letters of both cases and digits, nothing else."""
+    return bool(BASE64.search(before)) and "_" not in before and len(set(map(_sort, before))) > 2
+
+
+def _sort(character: str) -> str:
+    return "0" if character.isdigit() else "A" if character.isupper() else "a"
 
 
 def _is_code(unit: str) -> bool:

@@ -155,7 +155,7 @@ class RecycledPhrases:
         self._words += len(block.words)
         self._new += new
         self._lately.append((len(block.words), new))
-        if gain > 0.0 and _is_prose(block.text):
+        if gain > 0.0 and _is_prose(block.text) and not _is_filled(block.words):
             self._prose += len(block.words)
             self._legal += len(LEGAL.findall(" ".join(block.words)))
         return self._loop()
@@ -193,12 +193,17 @@ def _is_prose(text: str) -> bool:
     )
 
 
+def _is_filled(words: list[str]) -> bool:
+    return sum(map(FILL.__contains__, words)) > 0.2 * len(words)
+
+
 def _is_wordy(block: Block) -> bool:
     """Hardly anything but words, perhaps bracketed, hyphenated or joined by underscores; no constants in a table."""
     symbols, digits = _symbols(block.text)
     size = len(block.text)
     return (
         digits <= 0.03 * size
+        and sum(map(block.text.count, " \n_-")) >= 0.06 * size
         and len(symbols.translate(DROP_BABBLE)) <= 0.04 * size
         and block.text.count("\n    ") <= 1
         and FILL.isdisjoint(block.words)

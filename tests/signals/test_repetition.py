@@ -305,6 +305,10 @@ ADVERSARIAL = {
     "quotes": "\"'" * 40_000,
     "digits": "".join(str(n) for n in range(30_000)),
     "lone surrogates": "\ud800 \udfff" * 20_000,
+    "NULs and newlines": ("\0" * 380 + "\n" * 380) * 90,
+    "broken before they count": "".join((f"{n:05d} is a line of text\n" * 5)[:110] for n in range(500)),
+    "self-similar": (lambda s: [s := s + "c" + s for _ in range(15)][-1])("ab"),
+    "de Bruijn": "".join(f"{n:013b}".replace("0", "a").replace("1", "b") for n in range(8192)),
     "blanks and letters": (" " * 300 + "q") * 500,
 }
 
@@ -315,6 +319,8 @@ def test_adversarial_inputs_neither_crash_nor_grow(name: str) -> None:
     detector = RepetitionDetector()
     feed(detector, text, size=64)
     assert len(pickle.dumps(detector._streams)) < 400_000
+    start = text[:20_000]
+    assert verdicts(list(start)) == verdicts([start])
 
 
 def test_memory_does_not_grow_with_the_reply() -> None:
