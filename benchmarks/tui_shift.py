@@ -36,6 +36,7 @@ RUN = [
 PACE = {"deltas": 100, "gap_us": 5_000, "first_us": 50_000}
 
 Figures = dict[str, float]
+SCREEN = "screen CPU s"
 
 
 def figures(folder: Path) -> Figures:
@@ -66,6 +67,7 @@ def engine() -> Iterator[str]:
 
 
 def run(url: str, folder: Path, *, watched: bool) -> Figures:
+    """With the screen's own seconds of processor time, which show that it was there."""
     command = [*RUN, "--engine", f"engine={url},model=smollm2", "--out", str(folder)]
     runner = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     screen = None
@@ -74,11 +76,13 @@ def run(url: str, folder: Path, *, watched: bool) -> Figures:
             os.sched_yield()
         screen = PtyScreen([sys.executable, "-m", "replayer", "watch", str(folder)])
     _, said = runner.communicate()
+    worked = 0.0
     if screen is not None:
+        worked = screen.cpu()
         screen.close()
     if runner.returncode:
         raise SystemExit(said.decode())
-    return figures(folder)
+    return figures(folder) | {SCREEN: worked}
 
 
 def shift(name: str, without: Sequence[Figures], watched: Sequence[Figures]) -> str:
@@ -106,8 +110,11 @@ def main() -> None:
     print(
         f"{args.runs} runs without the screen and {args.runs} with it, {STREAMS} streams of 5 ms between tokens"
     )
-    for name in found[False][0]:
+    for name in sorted(found[False][0].keys() - {SCREEN}):
         print(shift(name, found[False], found[True]))
+    print(
+        f"  the screen used {statistics.median(run[SCREEN] for run in found[True]):.1f} s of a core in each run"
+    )
     print(f"load average before {before:.1f}, after {os.getloadavg()[0]:.1f}")
 
 
