@@ -13,7 +13,9 @@ from tests.tui.pictures import Folder
 LANES: dict[str, dict[str, float]] = {"a": {}, "b": {}}
 
 
-def test_a_flood_is_read_in_parts_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_is_read_in_parts_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(source, "_MOST_EVENTS", 10)
     made = Folder(tmp_path / "run", LANES, steps=20)
     followed = RunSource(made.path)
