@@ -88,7 +88,7 @@ def test_parquet_without_its_extra_names_it(tmp_path: Path) -> None:
     (tmp_path / "pyarrow.py").write_text("raise ImportError")
     done = subprocess.run(
         [sys.executable, "-m", "replayer", "report", str(run), "--parquet", tmp_path / "a.parquet"],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=300,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
     )  # fmt: skip
     assert done.returncode == 3

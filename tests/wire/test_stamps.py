@@ -2,7 +2,6 @@
 
 import socket
 import ssl
-import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -27,24 +26,6 @@ async def first_stamped_by_kernel(ask: Callable[[], Awaitable[Reply]]) -> Reply:
         if reply.timing.stamped_by == "kernel":
             return reply
     raise AssertionError(f"none of {TRIES} replies was stamped by the kernel")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kernel() -> None:
-    """These tests are about a kernel that stamps; asked without any code of ours."""
-    if sys.platform != "linux":
-        pytest.skip("only Linux stamps")
-    with (
-        socket.create_server(("127.0.0.1", 0)) as listener,
-        socket.create_connection(listener.getsockname()) as reader,
-        listener.accept()[0] as writer,
-    ):
-        reader.setsockopt(socket.SOL_SOCKET, 35, 1)
-        for _ in range(TRIES):
-            writer.sendall(b"x")
-            if reader.recvmsg(1, 64)[1]:
-                return
-    pytest.skip("this kernel stamps no TCP")
 
 
 async def ordinary(request: Received) -> None:
