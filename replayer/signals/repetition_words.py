@@ -32,6 +32,7 @@ RECYCLED_AT = 450.0
 PROSE_SHARE = 0.75
 NEW_LATELY = 0.05
 """Share of new word pairs in the newest blocks; a loop that is worth an alarm has come to an end of them."""
+NEW_AT_ALL = 0.08
 LATELY = 8
 FAMILIAR = 0.55
 """Share of known word pairs (smoothed) from which on copies with changed words are looked for."""
@@ -167,7 +168,7 @@ class RecycledPhrases:
         if late > NEW_LATELY * words:
             return None
         new = self._new / self._words
-        if self._legal > 0.035 * self._words and new > 0.01:
+        if new > NEW_AT_ALL or (self._legal > 0.035 * self._words and new > 0.01):
             return None
         return WordLoop("recycled", self._since, 1 - new)
 
