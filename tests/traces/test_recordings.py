@@ -18,6 +18,7 @@ from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
 from replayer.traces.summary import Summary, check
 from replayer.traces.tally import text_size
+from tests.traces.direct_counts import COUNTERS
 
 pytestmark = pytest.mark.real
 
@@ -105,33 +106,40 @@ def test_a_recording_imports_with_the_counts_of_the_table(name: str, tmp_path: P
         assert counts == TABLE[name]
 
 
-def _lines(name: str) -> list[Any]:
-    return [orjson.loads(line) for line in (ROOT / name).read_bytes().splitlines() if line.strip()]
+@pytest.mark.skipif(not ROOT.is_dir(), reason="REPLAYER_RECORDINGS names no folder")
+@pytest.mark.parametrize("name", [name for name in _files() if name in TABLE] if ROOT.is_dir() else [])
+def test_the_table_is_a_direct_count(name: str, tmp_path: Path) -> None:
+    """Turns, calls and failed results of the table; of largest prompts those that the source counts itself."""
+    *counted, largest = COUNTERS[name.partition("/")[0]](ROOT / name)
+    assert tuple(counted) == TABLE[name][:3]
+    found = 0
+    for outcome in convert(ROOT / name, tmp_path):
+        assert isinstance(outcome, Summary)
+        with Trace.open(outcome.trace) as trace:
+            for turn in trace.turns:
+                found = max(found, (turn.usage.prompt_tokens or 0) if turn.usage else 0)
+    assert largest is None or found == largest
 
 
-@pytest.mark.skipif(not (ROOT / "claude-code").is_dir(), reason="no Claude Code recordings")
-def test_claude_code_counts_equal_a_direct_count(tmp_path: Path) -> None:
-    for path in sorted((ROOT / "claude-code").glob("*.jsonl")):
-        replies, calls, failed, largest = set(), set(), 0, 0
-        for line in _lines(f"claude-code/{path.name}"):
-            message = line.get("message")
-            if line["type"] == "assistant" and message["model"] != "<synthetic>":
-                usage = message["usage"]
-                replies.add(message["id"])
-                sizes = (usage.get(f"{key}input_tokens", 0) for key in ("", "cache_read_", "cache_creation_"))
-                largest = max(largest, sum(sizes))
-                calls |= {block["id"] for block in message["content"] if block["type"] == "tool_use"}
-            elif line["type"] == "user" and isinstance(message["content"], list):
-                failed += sum(block.get("is_error") is True for block in message["content"])
+@pytest.mark.skipif(not (ROOT / "swe-agent").is_dir(), reason="no SWE-agent recordings")
+def test_the_prompts_of_swe_agent_are_the_queries_or_a_warning_says_why_not(tmp_path: Path) -> None:
+    for path in sorted((ROOT / "swe-agent").glob("*.traj")):
+        steps = orjson.loads(path.read_bytes())["trajectory"]
         [summary] = convert(path, tmp_path)
         assert isinstance(summary, Summary)
-        counted = (
-            summary.turns,
-            summary.tool_calls,
-            summary.failed_results,
-            summary.max_prompt_tokens_estimate,
-        )
-        assert counted == (len(replies), len(calls), failed, largest), path.name
+        exact = [step.get("query") or step.get("messages") for step in steps]
+        if not all(exact):
+            assert any("quer" in warning or "prompt" in warning for warning in summary.warnings), path.name
+            continue
+        with Trace.open(summary.trace) as trace:
+            history = RecordedHistory(trace)
+            for turn, sent in zip(history.turns, exact, strict=True):
+                said = [(m["role"], m["content"]) for m in history.messages(turn)]
+                assert said == [(m["role"], m["content"]) for m in sent], path.name
+
+
+def _lines(name: str) -> list[Any]:
+    return [orjson.loads(line) for line in (ROOT / name).read_bytes().splitlines() if line.strip()]
 
 
 @pytest.mark.skipif(not (ROOT / "codex").is_dir(), reason="no Codex recordings")

@@ -111,10 +111,13 @@ class _SweAgent:
             self.builder.chat_turn(sent, produced, times=_step_times(step))
 
     def _from_history(self) -> None:
-        if any(as_str(m.get("content")).startswith("Old environment output") for m in self.history):
-            self.builder.warn(
-                "observations were elided while it ran; without `query` the exact prompts are unknown"
-            )
+        elided = any(as_str(m.get("content")).startswith("Old environment output") for m in self.history)
+        self.builder.warn(
+            "the steps hold no `query`: prompts are rebuilt from the history, "
+            + ("although observations were elided" if elided else "which is exact unless it was shortened")
+            + " while it ran"
+        )
+        self.builder.fidelity(boundaries="derived")
         sent: dict[str, list[Sent]] = {}
         for message in self.history:
             agent = as_str(message.get("agent")) or self.main
