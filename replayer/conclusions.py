@@ -49,6 +49,8 @@ def sentence(pair: Pair, *, lost: bool) -> str:
     if pair["decided"]:
         better = (pair["difference"] > 0) == (pair["better"] == "higher")
         return f"{pair['b']} is {'better' if better else 'worse'} than {pair['a']} in {words}: {amount(pair)}"
+    if pair["n_sessions"] < MIN_SESSIONS and not pair["sequential"] and not ALL[pair["metric"]].rate:
+        return f"{words}: too few sessions to compare ({amount(pair)})"
     if pair["difference"] == 0:
         return f"{words}: no difference seen ({amount(pair)})"
     looked = ", once everything compared here is counted" if lost else ""

@@ -7,7 +7,9 @@ import time
 from importlib.resources import files
 from typing import Any
 
+from replayer.conclusions import plain, signed
 from replayer.figures import run_figures
+from replayer.metrics import ALL
 from replayer.report import plots
 from replayer.report.answers import collapse_examples, step_browser
 from replayer.report.evidence import Evidence
@@ -127,7 +129,7 @@ def _comparisons(pairs: list[dict[str, Any]]) -> list[Html]:
     if not pairs:
         return []
     rows: list[list[Child]] = [_pair(pair) for pair in pairs]
-    head = ["lanes", "metric", "first", "second", "difference [95 %]", "p, Holm", "steps · sessions"]
+    head = ["lanes", "metric", "first", "second", "difference (95 % interval)", "p, Holm", "steps · sessions"]
     methods = sorted({pair["method"] for pair in pairs})
     return [
         el("h3", "Comparisons"),
@@ -138,13 +140,14 @@ def _comparisons(pairs: list[dict[str, Any]]) -> list[Html]:
 
 def _pair(pair: dict[str, Any]) -> list[Child]:
     p = pair.get("p_value_adjusted", pair["p_value"])
+    unit = ALL[pair["metric"]].unit
     return [
         f"{pair['a']} → {pair['b']}",
-        pair["metric"],
-        f"{pair['value_a']:.4g}",
-        f"{pair['value_b']:.4g}",
-        f"{pair['difference']:+.3g} [{pair['low']:+.3g}, {pair['high']:+.3g}]",
-        "–" if p is None else f"{p:.3f}",
+        ALL[pair["metric"]].words,
+        plain(pair, "value_a"),
+        plain(pair, "value_b"),
+        f"{signed(pair, 'difference')} {unit} ({signed(pair, 'low')} to {signed(pair, 'high')})",
+        "–" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001",
         f"{pair['n_steps']} · {pair['n_sessions']}",
     ]
 

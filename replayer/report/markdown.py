@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from replayer.conclusions import plain, signed
 from replayer.display import safe
 from replayer.figures import run_figures
+from replayer.metrics import ALL
 from replayer.report.evidence import Evidence
 from replayer.report.sections import Section, sections
 from replayer.report.summary import conclude, few_sessions
@@ -63,11 +65,11 @@ def _comparisons(pairs: list[dict[str, Any]]) -> list[str]:
         return []
     rows = [
         (
-            f"{pair['a']} → {pair['b']}: {pair['metric']}",
+            f"{pair['a']} → {pair['b']}: {ALL[pair['metric']].words}",
             [
-                f"{pair['value_a']:.4g}",
-                f"{pair['value_b']:.4g}",
-                f"{pair['difference']:+.3g} [{pair['low']:+.3g}, {pair['high']:+.3g}]",
+                plain(pair, "value_a"),
+                plain(pair, "value_b"),
+                f"{signed(pair, 'difference')} {ALL[pair['metric']].unit}, {signed(pair, 'low')} to {signed(pair, 'high')}",
             ],
         )
         for pair in pairs

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from replayer.metrics import ALL, PRIMARY
+from replayer.signals.prefix_reuse.causes import PHRASES
 from replayer.stats import MIN_SESSIONS
 
 
@@ -41,13 +42,24 @@ def _open(pairs: list[dict[str, Any]]) -> list[str]:
     sentences = []
     for a, b in dict.fromkeys((pair["a"], pair["b"]) for pair in pairs):
         mine = [pair for pair in pairs if (pair["a"], pair["b"]) == (a, b)]
-        primary = next((pair["conclusion"] for pair in mine if pair["metric"] == PRIMARY), None)
-        words = [ALL[pair["metric"]].words for pair in mine if pair["metric"] != PRIMARY]
-        if primary:
-            sentences.append(f"{a} and {b}, {primary}.")
-        if words:
-            sentences.append(f"{a} and {b}: no evidence of a difference in {and_list(words, 'or')}.")
+        sentences += [f"{a} and {b}, {pair['conclusion']}." for pair in mine if pair["metric"] == PRIMARY]
+        rest = [pair for pair in mine if pair["metric"] != PRIMARY]
+        for told, words in (
+            ("no evidence of a difference in", [_words(pair) for pair in rest if not _untested(pair)]),
+            ("too few sessions to compare", [_words(pair) for pair in rest if _untested(pair)]),
+        ):
+            if words:
+                sentences.append(f"{a} and {b}: {told} {and_list(words, 'or')}.")
     return sentences
+
+
+def _words(pair: dict[str, Any]) -> str:
+    return ALL[pair["metric"]].words
+
+
+def _untested(pair: dict[str, Any]) -> bool:
+    """A mean over fewer sessions than any test needs."""
+    return pair["n_sessions"] < MIN_SESSIONS and not pair["sequential"] and not ALL[pair["metric"]].rate
 
 
 def and_list(words: list[str], last: str = "and") -> str:
@@ -98,7 +110,11 @@ def _prefix(prefix: dict[str, Any]) -> str:
     ideal, reported = prefix["ideal"], prefix["reported"]
     if ideal is None or reported is None:
         return ""
-    cause = f" (chief cause: {prefix['cause']})" if prefix["cause"] and ideal - reported > 0.01 else ""
+    cause = (
+        f" (chief cause: {PHRASES.get(prefix['cause'], prefix['cause'])})"
+        if prefix["cause"] and ideal - reported > 0.01
+        else ""
+    )
     return f" Its prefix cache served {reported:.1%} of the prompts, of {ideal:.1%} possible{cause}."
 
 
