@@ -44,17 +44,39 @@ def _side_by_side(document: Figures, lanes: list[Figures]) -> Table:
     return table
 
 
+_Table = tuple[list[str], list[list[str]]]
+
+
+def _fitting(head: list[str], rows: list[list[str]], width: int) -> list[_Table]:
+    """The table where it fits; else turned round, its rows as columns, in as many tables as the width asks for."""
+    needed = [max(len(cell) for cell in column) + 3 for column in zip(head, *rows, strict=True)]
+    words = [max(map(len, title.split())) + 3 for title in head]
+    wrapped = [min(cell, max(word, 16)) for cell, word in zip(needed, words, strict=True)]
+    if sum(wrapped) <= width or len(head) <= 6:
+        return [(head, rows)]
+    label = max(map(len, head)) + 3
+    beside = max(1, (width - label) // _LANE_WIDTH)
+    shares = (rows[start : start + beside] for start in range(0, len(rows), beside))
+    return [_turned(head, share) for share in shares]
+
+
+def _turned(head: list[str], rows: list[list[str]]) -> _Table:
+    lines = [list(line) for line in zip(head, *rows, strict=True)]
+    return lines[0], lines[1:]
+
+
 def print_section(section: Section, console: Console) -> None:
     console.print(Text(safe(section.title), "bold italic"))
-    table = Table(pad_edge=False)
-    for number, column in enumerate(section.head):
-        first = number == 0
-        table.add_column(
-            Text(safe(column)), justify="left" if first else "right", overflow="fold", no_wrap=first
-        )
-    for row in section.rows:
-        table.add_row(*(Text(safe(cell)) for cell in row))
-    console.print(table)
+    for head, rows in _fitting(section.head, section.rows, console.width):
+        table = Table(pad_edge=False)
+        for number, column in enumerate(head):
+            first = number == 0
+            table.add_column(
+                Text(safe(column)), justify="left" if first else "right", overflow="fold", no_wrap=first
+            )
+        for row in rows:
+            table.add_row(*(Text(safe(cell)) for cell in row))
+        console.print(table)
     for note in section.notes:
         console.print(Text(safe(note), "dim"))
     if section.code:
