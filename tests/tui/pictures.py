@@ -81,9 +81,10 @@ class Folder:
         return {"cell": f"{lane}/session/0", "attempt": 1, "step": step}
 
     def step(
-        self, lane: str, step: int, *, faults: tuple[str, ...] = (), start: bool = True, **more: Any
-    ) -> None:
-        """One finished and judged step; `more` overrides what the engine said."""
+        self, lane: str, step: int, *, faults: tuple[str, ...] = (), message: str = "", start: bool = True,
+        **more: Any,
+    ) -> None:  # fmt: skip
+        """One finished and judged step; `message` is that of its faults, `more` overrides what the engine said."""
         if start:
             self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=self.at / 1e9))
         arrivals = [50_000_000 + 10_000_000 * n for n in range(20)]
@@ -113,7 +114,7 @@ class Folder:
                 **self.where(lane, step),
                 usable=not faults,
                 faults=[
-                    {"klass": name, "blame": "model", "message": f"about {name}", "fatal": True,
+                    {"klass": name, "blame": "model", "message": message or f"about {name}", "fatal": True,
                      "call_index": 0 if said["tool_calls"] else None, "path": "/path"}
                     for name in faults
                 ],

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from fcntl import ioctl
 from pathlib import Path
 
+import orjson
 import pytest
 from rich.cells import cell_len
 
 from replayer.display import safe
-from replayer.events import ToolRunFinished, Warned
+from replayer.events import LaneReady, TelemetryRead, Warned
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 HOSTILE = (
@@ -34,86 +35,137 @@ FORBIDDEN = [
 ]
 
 
+LANE = "vl\x1b]0;owned\x07[b]漢"
+"""A lane's name: all of HOSTILE that a file name can hold."""
+
+
 def hostile_folder(path: Path) -> Folder:
-    folder = Folder(path, {"vllm": {"stop": HOSTILE}, "sglang": {}})
+    folder = Folder(path, {LANE: {"stop": HOSTILE}, "sglang": {}}, steps=8)
+    folder.recorded()
+    folder.add(
+        LaneReady(
+            lane=LANE, kind=HOSTILE, model=HOSTILE, base_url=HOSTILE,
+            facts={"version": HOSTILE, "kind": HOSTILE}, settings={"sampling": {HOSTILE: HOSTILE}},
+        )
+    )  # fmt: skip
     call = {"index": 0, "id": HOSTILE, "name": HOSTILE, "arguments": HOSTILE}
+    object_call = {
+        "index": 1,
+        "id": "c",
+        "name": "edit",
+        "arguments": orjson.dumps({HOSTILE: HOSTILE}).decode(),
+    }
     fault = {"kind": "server_error", "message": HOSTILE, "status": 500, "body": HOSTILE}
     folder.step(
-        "vllm", 0, content=HOSTILE * 50, reasoning=HOSTILE, tool_calls=[call], faults=("unknown_tool",)
-    )
-    folder.step("vllm", 1, content="x" * 1_000_000, fault=fault)
+        LANE, 0, content=HOSTILE * 50, reasoning=HOSTILE, tool_calls=[call, object_call], finish_reason=HOSTILE,
+        faults=("unknown_tool",), message=HOSTILE,
+    )  # fmt: skip
+    folder.prefix(LANE, 0, excerpt_before=HOSTILE, excerpt_after=HOSTILE[::-1], path=HOSTILE, detail=HOSTILE)
+    folder.ran(LANE, 0, HOSTILE * 20, name=HOSTILE, against_recorded="different")
+    folder.step(LANE, 1, content="x" * 1_000_000, fault=fault, faults=("engine_error",), message=HOSTILE)
     folder.collapse("sglang", 0, unit=HOSTILE)
     for channel in ("content", "reasoning", "tool_name", "tool_arguments"):
-        folder.stream("vllm", 2, HOSTILE * 3 + "\n", channel)
+        folder.stream(LANE, 2, HOSTILE * 3 + "\n", channel)
     folder.stream("sglang", 0, "y" * 100_000)
-    folder.add(Warned(message=HOSTILE, lane="vllm"))
-    folder.add(
-        ToolRunFinished(
-            **folder.where("vllm", 0), call_index=0, name=HOSTILE, outcome="ok", output=HOSTILE * 20
-        )
-    )
+    folder.add(Warned(message=HOSTILE, lane=LANE))
+    folder.add(TelemetryRead(lane=LANE, instance=HOSTILE, sample={"at": 0.0, "running": 1.0}))
+    folder.add(TelemetryRead(lane=LANE, instance="b", sample={"at": 1.0, "missing": HOSTILE}))
     (path / "engines" / "vllm.log").write_bytes(HOSTILE.encode() + b"\xff\xfe broken \x1b]0;owned\x07\n")
     return folder
 
 
-@pytest.mark.parametrize("keys", [(), ("2",), ("3",), ("4",), ("u",)])
+@pytest.mark.parametrize(
+    "keys",
+    [(), ("o",), ("u",), ("2",), ("2", "slash", "x"), ("2", "enter"), ("2", "enter", "o"), ("3",), ("4",)],
+)
 async def test_no_screen_crashes_and_columns_stay_aligned(tmp_path: Path, keys: tuple[str, ...]) -> None:
     hostile_folder(tmp_path / "run")
     app = app_on(tmp_path / "run")
     async with app.run_test(size=(110, 36)) as pilot:
         await settled(pilot)
-        await pilot.press(*keys)
-        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot)
         seen = picture(app)
     assert app.return_code in (None, 0)
     assert "\x1b" not in seen and "\u202e" not in seen
-    if not keys:
+    if not keys or keys == ("2", "enter"):
         borders = [line for line in seen.splitlines() if line.startswith("│")]
         assert len({cell_len(line) for line in borders}) == 1, "a wide character moved a border"
 
 
-@pytest.mark.parametrize(
-    ("screen", "there"), [("1", b"usable turns"), ("2", b"not usable"), ("4", b"warnings")]
-)
-def test_nothing_reaches_the_terminal_raw(tmp_path: Path, screen: str, there: bytes) -> None:
-    """The program under a real pseudo-terminal, every byte that it writes looked at."""
+async def test_tooltips_are_plain_text(tmp_path: Path) -> None:
     hostile_folder(tmp_path / "run")
-    written = screen_bytes(
-        [sys.executable, "-m", "replayer", "watch", str(tmp_path / "run")], screen.encode(), there
-    )
-    assert b"Quit" in written
+    app = app_on(tmp_path / "run")
+    async with app.run_test(size=(110, 36), tooltips=True) as pilot:
+        await settled(pilot)
+        head = app.screen.query(".head").first()
+        assert "[bold]not bold[/bold]" in str(head.tooltip)
+        await pilot.hover(".head", offset=(3, 1))
+        await pilot.pause(1)
+        seen = picture(app)
+    assert "\x1b" not in seen and "\u202e" not in seen
+
+
+STEPS = [
+    (b"\x1b[<35;8;4M", b""),
+    (b"o", b""),
+    (b"u", b"unknown"),
+    (b"u", b""),
+    (b"2", b"a tool failed"),
+    (b"\r", b"recorded answer"),
+    (b"o", b""),
+    (b"3", b"time of"),
+    (b"4", b"warnings"),
+]
+"""What is typed (the first is the mouse), and a word that shows that the screen has changed; none where it may not."""
+
+
+def test_nothing_reaches_the_terminal_raw(tmp_path: Path) -> None:
+    """The program under a real pseudo-terminal, every byte that it writes looked at, screen by screen."""
+    hostile_folder(tmp_path / "run")
+    written = screen_bytes([sys.executable, "-m", "replayer", "watch", str(tmp_path / "run")], STEPS)
     for sequence in FORBIDDEN:
         assert sequence not in written, sequence
 
 
-def screen_bytes(command: list[str], keys: bytes, there: bytes) -> bytes:
-    """Run under a pty of 110 × 36, press keys until something is there, quit; returns all that was written."""
+def screen_bytes(command: list[str], steps: list[tuple[bytes, bytes]]) -> bytes:
+    """Run under a pty of 110 × 36, type, quit, and give back all that was written."""
     master, slave = pty.openpty()
     ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 110, 0, 0))
     environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
     with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment) as program:
         os.close(slave)
-        written = read_until(master, lambda seen: b"Quit" in seen)
+        try:
+            return _typed(master, program, steps)
+        finally:
+            program.kill()
+            os.close(master)
+
+
+def _typed(master: int, program: subprocess.Popen[bytes], steps: list[tuple[bytes, bytes]]) -> bytes:
+    written = read_until(master, b"Quit")
+    for keys, word in steps:
         os.write(master, keys)
-        written += read_until(master, lambda seen: there in written + seen)
-        os.write(master, b"q")
-        written += read_until(master, lambda seen: b"still going on" in seen)
-        os.write(master, b"l")
-        written += read_until(master, lambda seen: program.poll() is not None)
-        program.kill()
-    os.close(master)
-    return written
+        said = read_until(master, word) if word else read_until(master, None, 1)
+        assert word in said, f"after {keys!r} nobody saw {word!r}"
+        written += said
+    os.write(master, b"q")
+    written += read_until(master, b"still")
+    os.write(master, b"l")
+    return written + read_until(master, None, done=lambda: program.poll() is not None)
 
 
-def read_until(master: int, done: Callable[[bytes], bool], seconds: float = 120) -> bytes:
+def read_until(
+    master: int, word: bytes | None, seconds: float = 120, done: Callable[[], bool] = lambda: False
+) -> bytes:
     seen = b""
     deadline = time.monotonic() + seconds
-    while not done(seen):
-        assert time.monotonic() < deadline, seen
+    while time.monotonic() < deadline and not done() and (word is None or word not in seen):
         if select.select([master], [], [], 0.1)[0]:
             try:
                 seen += os.read(master, 65536)
-            except OSError:  # the program has closed its side
+            except OSError:
                 break
     return seen
 

@@ -1,0 +1,106 @@
+"""The step view: its keys, and the marks of what differs."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from textual.widgets import DataTable
+
+from replayer.tui.marked import HERE, THERE, changed_middle, marked
+from replayer.tui.step_screen import StepScreen
+from replayer.tui.text import Span, plot, sparkline, wrapped
+from tests.tui.pictures import Folder, app_on, picture, settled
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, steps=8)
+    made.recorded()
+    for step in range(6):
+        made.step("a", step)
+        made.step("b", step, faults=("unknown_tool",) if step in (1, 4) else ())
+    made.ran("b", 5, output="line one\nline two\n")
+    return made
+
+
+def shown_step(app: object) -> int:
+    screen = app.screen  # type: ignore[attr-defined]
+    assert isinstance(screen, StepScreen)
+    return screen.detail.step
+
+
+async def test_keys_of_a_step(folder: Folder) -> None:
+    app = app_on(folder.path)
+    async with app.run_test(size=(140, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert shown_step(app) == 0
+        for key, step in (("n", 1), ("n", 4), ("n", 1), ("N", 4), ("right", 5), ("right", 5), ("left", 4)):
+            await pilot.press(key)
+            await settled(pilot)
+            assert shown_step(app) == step, key
+        await pilot.press("right")
+        await settled(pilot)
+        assert "│ line two" not in picture(app)
+        await pilot.press("o")
+        await settled(pilot)
+        assert "│ line two" in picture(app)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert isinstance(app.screen.focused, DataTable)
+
+
+async def test_a_step_that_nobody_has_a_trace_for_is_told(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", {"a": {}})
+    made.step("a", 0)
+    app = app_on(made.path)
+    async with app.run_test(size=(110, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert not isinstance(app.screen, StepScreen)
+        assert any("not been sent" in note.message for note in app._notifications)
+
+
+TEXTS = st.text(alphabet="ab \n.é漢", max_size=60)
+
+
+@settings(max_examples=60)
+@given(recorded=TEXTS, said=TEXTS)
+def test_marks_lose_no_text(recorded: str, said: str) -> None:
+    spans = marked(recorded, said)
+    assert "".join(text for text, style in spans if style != THERE) == said
+    there = "".join(text for text, style in spans if style != HERE)
+    assert there.replace("\n", "") == recorded.replace("\n", "")
+
+
+def test_words_that_differ_are_marked_within_a_line() -> None:
+    spans: list[Span] = marked("path: src/app.py\n", "path: src/main.py\n")
+    assert [text for text, style in spans if style == HERE] == ["main"]
+    assert [text for text, style in spans if style == THERE] == ["app"]
+
+
+@settings(max_examples=60)
+@given(before=TEXTS, after=TEXTS)
+def test_the_changed_middle_is_all_that_differs(before: str, after: str) -> None:
+    old, new = changed_middle(before, after)
+    assert ("".join(old), "".join(new)) == (before, after)
+    assert (old[0], old[2]) == (new[0], new[2])
+
+
+@settings(max_examples=60)
+@given(text=TEXTS, width=st.integers(8, 40))
+def test_folded_text_keeps_its_words(text: str, width: int) -> None:
+    lines = wrapped(text, width, "  ").split("\n")
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_zero_and_unknown_look_different() -> None:
+    assert sparkline([0.0, None, 1.0], 10) == "▁ █"
+    assert plot([0.0, None, 1.0], 10, 2) == ["  █", "▁ █"]
