@@ -53,6 +53,8 @@ class PlainTransport(asyncio.Transport):
         self._loop = asyncio.get_running_loop()
         self._unsent: list[memoryview] = []
         self._closed = False
+        self._refused: OSError | None = None
+        """Why the peer takes no more: it may have answered before it closed, so reading ends the connection."""
         self._receiver = _receiver(self._loop)
         self._receiver.add(sock.fileno(), self)
 
@@ -66,7 +68,7 @@ class PlainTransport(asyncio.Transport):
         self._close(None)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        if self._closed:
+        if self._closed or self._refused:
             return
         rest = memoryview(data)
         if not self._unsent:
@@ -96,6 +98,9 @@ class PlainTransport(asyncio.Transport):
             return self._sock.send(data)
         except (BlockingIOError, InterruptedError):
             return 0
+        except (BrokenPipeError, ConnectionResetError) as error:
+            self._refused = error
+            return len(data)
         except OSError as error:
             self._close(error)
             return 0
@@ -111,7 +116,7 @@ class PlainTransport(asyncio.Transport):
             return False
         now = time.monotonic_ns()
         if not size:
-            self._close(None)
+            self._close(self._refused)
             return False
         wall = wall_stamp(ancillary)
         kernel = None if wall is None or offset is None else wall - offset

@@ -241,3 +241,19 @@ def test_a_key_with_a_line_break_is_refused(key: str) -> None:
 def test_an_address_that_makes_no_sense_is_refused(url: str, message: str) -> None:
     with pytest.raises(PlanError, match=message):
         WireClient(url)
+
+
+async def test_a_refusal_in_the_middle_of_the_upload_is_read() -> None:
+    """The server answers after the head and closes with most of the request unread: the kernel resets then."""
+    page = b'{"error":{"message":"too large","code":413}}'
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(plain(page, "413 Payload Too Large"))
+        await writer.drain()
+
+    async with serving_raw(connected) as server:
+        client = WireClient(server.url, retries=0)
+        reply = await client.chat(Request([b"x" * 1_000_000] * 30))
+        await client.aclose()
+    assert reply.fault is not None and reply.fault.status == 413
