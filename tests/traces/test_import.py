@@ -171,6 +171,17 @@ def test_codex_contexts_and_exact_text(tmp_path: Path) -> None:
         assert isinstance(patch, ToolCallItem) and patch.freeform and patch.arguments == "*** Begin Patch"
 
 
+def test_codex_of_2025_wraps_results_in_json(tmp_path: Path) -> None:
+    records = made.codex_session()
+    for record in records:
+        payload = record["payload"]
+        if payload.get("type") == "function_call_output":
+            payload["output"] = '{"output":"no such file","metadata":{"exit_code":2,"duration_seconds":0.1}}'
+    with _open(tmp_path, "r.jsonl", made.jsonl(records)) as trace:
+        results = [i for i in trace.items() if i.kind == "tool_result" and "no such" in str(i.content)]
+        assert results and all(result.is_error for result in results)
+
+
 def test_swe_agent_query_is_the_context_exactly(tmp_path: Path) -> None:
     document = made.swe_agent(query=True)
     with _open(tmp_path, "q.traj", document) as trace:

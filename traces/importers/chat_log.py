@@ -155,6 +155,7 @@ def _litellm(record: dict[str, Any]) -> Exchange | None:
         times=Times(
             started=epoch(record.get("startTime")), first_token=first, ended=epoch(record.get("endTime"))
         ),
+        notes=("reading LiteLLM's payloads is experimental",),
     )
     exchange = with_response(exchange, record.get("response"))
     if exchange.reply is None and isinstance(record.get("response"), str) and record["response"]:
@@ -165,5 +166,5 @@ def _litellm(record: dict[str, Any]) -> Exchange | None:
         )
     if record.get("status") == "failure":
         exchange.finish_reason = "error"
-        exchange.notes = (f"a request failed: {as_str(record.get('error_str'))[:120]}",)
+        exchange.notes += (f"a request failed: {as_str(record.get('error_str'))[:120]}",)
     return exchange

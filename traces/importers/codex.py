@@ -26,6 +26,7 @@ from replayer.traces.importers.values import (
     dicts,
     epoch,
     opt_str,
+    parsed,
 )
 from replayer.traces.schema import Content, Fidelity, SystemItem, Times, Usage
 
@@ -287,8 +288,11 @@ class _Reader:
 
 
 def exit_code(content: Content) -> int | None:
-    """The exit status that Codex writes into a result's text, near its beginning."""
-    head = _joined(content)[:400]
+    """The exit status that Codex writes into a result: in its text, near the beginning, or (2025) as JSON around it."""
+    text = _joined(content)
+    if text.startswith('{"output"'):
+        return as_int(as_dict(as_dict(parsed(text)).get("metadata")).get("exit_code"))
+    head = text[:400]
     found = _EXIT.search(head) if "xit" in head else None
     return int(found.group(1)) if found else None
 

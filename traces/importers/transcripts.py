@@ -38,7 +38,7 @@ _FIDELITY = Fidelity(text="recorded", arguments="recorded", boundaries="derived"
 class ShareGpt:
     format: ClassVar[str] = "sharegpt"
     fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         return any(_share_gpt(record) for record in _records(probe)[:16])
@@ -50,7 +50,7 @@ class ShareGpt:
 class Messages:
     format: ClassVar[str] = "messages"
     fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         records = _records(probe)
