@@ -92,3 +92,18 @@ def test_a_wrong_condition_is_named(text: str, words: str) -> None:
     with pytest.raises(PlanError) as caught:
         parse(text)
     assert words in str(caught.value)
+
+
+def test_three_pairs_are_one_family() -> None:
+    """A p of 0.031 decides one pair of lanes; among three pairs it does not."""
+    a, b = steps([[True] * 8] * 6), steps([[True] * 5 + [False] * 3] * 6)
+    alone = decide([compare_steps("a", a, "b", b, METRICS["usable_turn_rate"], paired=True) or {}])
+    assert [pair["decided"] for pair in alone] == [True]
+    lanes = [(x, y) for x, y in (("a", "b"), ("a", "c"), ("b", "c"))]
+    of = {"a": a, "b": b, "c": a}
+    family = [
+        compare_steps(x, of[x], y, of[y], METRICS["usable_turn_rate"], paired=True) or {} for x, y in lanes
+    ]
+    told = decide(family)
+    assert [pair["decided"] for pair in told] == [False, False, False]
+    assert "no evidence of a difference, once everything compared here is counted" in told[0]["conclusion"]
