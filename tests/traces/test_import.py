@@ -361,6 +361,25 @@ _odd_values = st.sampled_from(
 )
 
 
+_mutations = st.sampled_from(["delete", "replace", "double", "wrap", "as text", "rename"])
+
+
+def _mutate(container: Any, key: Any, mutation: str, odd: Any) -> None:
+    """Changes one field or element of a recording the way a neighbouring version or a bug would."""
+    if mutation == "delete" and isinstance(container, dict):
+        del container[key]
+    elif mutation == "double" and isinstance(container, list):
+        container.insert(key, deepcopy(container[key]))
+    elif mutation == "rename" and isinstance(container, dict):
+        container[f"{key}_2"] = container.pop(key)
+    elif mutation == "wrap":
+        container[key] = [container[key]]
+    elif mutation == "as text":
+        container[key] = json.dumps(container[key])
+    else:
+        container[key] = odd
+
+
 def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Every (container, key) inside a value."""
     entries = (
@@ -382,10 +401,7 @@ def test_odd_values_never_crash_an_importer(sample: made.Sample, data: st.DataOb
     for _ in range(data.draw(st.integers(1, 3))):
         places = _places(records, [])
         container, key = data.draw(st.sampled_from(places))
-        if data.draw(st.booleans()) and isinstance(container, dict):
-            del container[key]
-        else:
-            container[key] = deepcopy(data.draw(_odd_values))
+        _mutate(container, key, data.draw(_mutations), deepcopy(data.draw(_odd_values)))
 
     lines = [json.dumps(record).encode() for record in records]
     with tempfile.TemporaryDirectory() as folder:
