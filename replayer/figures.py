@@ -10,6 +10,7 @@ from typing import Any
 from replayer.compare import compare
 from replayer.load_figures import load
 from replayer.prefix_figures import prefix_cache
+from replayer.signals.repetition_finding import AT_THE_LIMIT
 from replayer.signals.tool_reliability import fold
 from replayer.stats import quantile, wilson
 from replayer.steps import Attempt, StepFacts, bin_ms
@@ -117,7 +118,7 @@ def repetition(steps: Sequence[StepFacts]) -> dict[str, Any]:
     """`precision` comes from the steps whose alarm was left running, and from those alone."""
     collapsed = [step for step in steps if "collapsed" in step.faults or step.collapse]
     stopped = [step for step in collapsed if step.stopped]
-    observed = [step for step in collapsed if not step.stopped]
+    observed = [step for step in collapsed if not step.stopped and not _at_the_limit(step)]
     false = [
         step for step in observed if step.finish_reason in ("stop", "tool_calls") and _otherwise_valid(step)
     ]
@@ -128,6 +129,11 @@ def repetition(steps: Sequence[StepFacts]) -> dict[str, Any]:
         "wasted_tokens": sum(wasted_tokens(step) for step in collapsed),
         "precision": rate(len(observed) - len(false), len(observed)),
     }
+
+
+def _at_the_limit(step: StepFacts) -> bool:
+    """Seen only once the token limit had ended the reply: whether it would have gone on is not known."""
+    return step.collapse is not None and step.collapse.get("note") == AT_THE_LIMIT
 
 
 def _otherwise_valid(step: StepFacts) -> bool:

@@ -27,7 +27,7 @@ class RepetitionDetector:
     """
 
     name = "repetition"
-    version = 1
+    version = 2
 
     def __init__(
         self, prompt_contains: Callable[[str], bool] | None = None, recorded: str | None = None

@@ -14,6 +14,7 @@ Level = Literal["suspect", "collapsed"]
 """Only `collapsed` may stop a stream; `suspect` is shown, and is what sound files also do now and then."""
 
 UNIT_CHARS = 400
+AT_THE_LIMIT = "still running when the token limit cut the reply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class Finding:
     wasted_chars: int
     confidence: float
     note: str | None = None
-    """Why an alarm was lowered to `suspect`: the text stands in the prompt or in the recording."""
+    """Why an alarm was lowered to `suspect`: the text stands in the prompt or in the recording. Or why a suspicion was
+    raised: `AT_THE_LIMIT`, which proves nothing about the alarms before it."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -8,7 +8,7 @@ from zlib import crc32
 from replayer.signals.repetition_copies import near_copies
 from replayer.signals.repetition_cycles import CycleTracker, Run
 from replayer.signals.repetition_evidence import Evidence
-from replayer.signals.repetition_finding import UNIT_CHARS, Finding, Kind, Level
+from replayer.signals.repetition_finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind, Level
 from replayer.signals.repetition_rules import LEAST_COPIES, NEVER, Needed, needed, primitive, tidy
 from replayer.signals.repetition_templates import Template, TemplateSignal
 from replayer.signals.repetition_words import WordSignal
@@ -214,6 +214,8 @@ class TextDetector:
                 level = "suspect"
                 if self._level == "suspect":
                     return []
+            elif self._cut:
+                note = AT_THE_LIMIT
         self._level = level
         return [
             Finding(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.signals.repetition import RepetitionDetector, scan
-from replayer.signals.repetition_finding import Finding
+from replayer.signals.repetition_finding import AT_THE_LIMIT, Finding
 from replayer.wire.types import Channel, Delta, Reply, Timing
 
 TESTS = Path(__file__).parent.parent
@@ -193,7 +193,8 @@ def test_copies_that_change_in_the_same_places_are_a_template_and_no_collapse() 
 def test_a_suspicion_is_enough_where_the_token_limit_cut_a_running_cycle(text: str, length: int) -> None:
     reply = OPENING + (text * length)[:length]
     assert not collapsed(scan(reply))
-    assert collapsed(scan(reply, finish_reason="length"))
+    alarm = scan(reply, finish_reason="length")
+    assert collapsed(alarm) and alarm is not None and alarm.note == AT_THE_LIMIT
     assert not collapsed(scan(reply, finish_reason="stop"))
     assert not collapsed(scan(reply + "\n" + OPENING, finish_reason="length"))
 
