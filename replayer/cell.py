@@ -104,13 +104,17 @@ async def replay_recorded(context: CellContext, tools: RecordedTools | None) -> 
     unreachable = 0
     for step, turn in enumerate(context.turns):
         await _pace(context, step)
-        request = recorded_request(context, turn)
+        messages = await rewritten(context, partial(recorded_messages, context, turn))
+        request = recorded_request(context, turn, messages)
         recorded = context.history.recorded(turn)
-        other = recorded_request(context, turn, other_mode=True) if context.plan.differential else None
+        other = (
+            recorded_request(context, turn, messages, other_mode=True) if context.plan.differential else None
+        )
         done = await exchange(context, step, turn, request, recorded=recorded, other=other)
         calls = done.reply.tool_calls
         runs = await tools.run(turn, calls) if tools is not None and calls else []
-        await after_step(context, step, turn, done, runs, partial(recorded_messages, context, turn))
+        sent = partial(recorded_messages, context, turn) if messages is None else partial(list, messages)
+        await after_step(context, step, turn, done, runs, sent)
         unreachable = unreachable + 1 if _is_unreachable(done.reply) else 0
         if unreachable >= MAX_UNREACHABLE:
             return "unreachable"
@@ -140,20 +144,31 @@ async def after_step(
 
 
 def recorded_messages(context: CellContext, turn: int) -> Messages:
-    messages = context.history.messages(turn, marker=context.marker, length=context.lengths.get(turn))
-    return messages if context.transform is None else context.transform(messages)
+    return context.history.messages(turn, marker=context.marker, length=context.lengths.get(turn))
 
 
-def recorded_request(context: CellContext, turn: int, *, other_mode: bool = False) -> Request:
-    """The turn's request with its recorded history, rewritten by the plan's transform if there is one.
+async def rewritten(context: CellContext, messages: Callable[[], Messages]) -> Messages | None:
+    """The messages as the plan's transform writes them, once per request; None where there is none.
+
+    In a thread: it is the user's code, and may start a program, while other streams are timed.
+    """
+    if context.transform is None:
+        return None
+    return await asyncio.to_thread(context.transform, messages())
+
+
+def recorded_request(
+    context: CellContext, turn: int, messages: Messages | None, *, other_mode: bool = False
+) -> Request:
+    """The turn's request with its recorded history, or with the messages that a transform made of it.
 
     `other_mode`: not streamed where the lane streams, and the reverse.
     """
     history, stream = context.history, context.lane.plan.stream is not other_mode
-    if context.transform is None:
+    if messages is None:
         marker, length = context.marker, context.lengths.get(turn)
         return history.request(turn, context.fields(turn), marker=marker, stream=stream, length=length)
-    return build_request(history, turn, recorded_messages(context, turn), context.fields(turn), stream)
+    return build_request(history, turn, messages, context.fields(turn), stream)
 
 
 def build_request(

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from replayer.cell import CellContext, after_step, build_request, exchange
+from replayer.cell import CellContext, after_step, build_request, exchange, rewritten
 from replayer.events import Substituted
 from replayer.live import ClientName, LiveConversation, LivePolicy
 from replayer.plan import Plan
@@ -27,8 +27,7 @@ async def replay_live(context: CellContext, executor: Executor | None) -> tuple[
     while live.finished is None:
         turn = live.turn
         messages = live.next_messages()
-        if context.transform is not None:
-            messages = context.transform(messages)
+        messages = await rewritten(context, partial(list, messages)) or messages
         requests = [
             build_request(context.history, turn, messages, context.fields(turn), stream)
             for stream in _modes(context)

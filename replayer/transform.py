@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -61,8 +62,12 @@ def _command(text: str) -> Transform:
 
 
 def _checked(text: str, function: Callable[[Messages], Any]) -> Transform:
+    """Lanes call it from threads: one at a time, for the user's code need not expect that."""
+    lock = threading.Lock()
+
     def transform(messages: Messages) -> Messages:
-        changed = function(messages)
+        with lock:
+            changed = function(messages)
         if not isinstance(changed, list) or not all(isinstance(m, dict) and "role" in m for m in changed):
             raise PlanError(f"--transform {text} must give a list of messages, each an object with a role")
         return changed

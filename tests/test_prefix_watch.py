@@ -74,6 +74,11 @@ def test_a_transform_that_rewrites_is_caught(tmp_path: Path) -> None:
     assert report["cause"] == "clock_or_date"
     assert report["verdict"].startswith("every request since turn 2 differs ")
     assert "at message 0 (messages[0].content), offset " in report["verdict"]
+    second = findings(tmp_path / "run", "a")[1]
+    assert "09:00" in second["excerpt_before"], (
+        "it is asked once for each request: what is judged is what was sent"
+    )
+    assert "09:01" in second["excerpt_after"]
 
 
 def test_live_sessions_reuse_what_was_generated(tmp_path: Path) -> None:
