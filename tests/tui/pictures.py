@@ -208,4 +208,6 @@ async def settled(pilot: Pilot[Any]) -> None:
             break
         assert app.is_running, "the screen ended"
         await pilot.pause(0.05)
+    else:
+        raise AssertionError("the page in front was never painted whole")
     await pilot.pause()

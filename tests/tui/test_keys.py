@@ -38,6 +38,7 @@ async def test_digits_show_the_screens(folder: Folder) -> None:
             await pilot.press(key)
             await settled(pilot)
             assert isinstance(app.screen, kind)
+        assert "usable turns" in picture(app), "the lanes are there again"
 
 
 async def test_n_goes_to_the_next_fault_and_slash_filters(folder: Folder) -> None:
