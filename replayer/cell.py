@@ -27,7 +27,7 @@ from replayer.lengths import Length
 from replayer.live_feed import LiveFeed
 from replayer.plan import Cell, Plan
 from replayer.recorded_tools import RecordedTools
-from replayer.request_fields import asked_fields, asked_lengths, only_lengths
+from replayer.request_fields import asked_fields, asked_lengths, only_lengths, token_limit
 from replayer.signals.base import Signal
 from replayer.signals.repetition import RepetitionDetector
 from replayer.step import StepKey, Watch, finished, observes
@@ -213,6 +213,7 @@ async def exchange(
             wall=time.time(),
             sent=sent or (dataclasses.asdict(length) if (length := context.lengths.get(turn)) else None),
             asked=asked_lengths(context.history.trace.turns[turn], context.fields(turn)),
+            max_tokens=token_limit(context.fields(turn)),
         )
     )
     reply, watch = await _watched(context, key, turn, request, recorded)

@@ -88,6 +88,8 @@ class StepStarted(StepEvent):
     of the step before. A prompt of filler: its `{words, pads}`."""
     asked: dict[str, int] | None = None
     """Tokens in and out that the turn is to have, where it is made of lengths: {"input", "output"}."""
+    max_tokens: int | None = None
+    """The token limit that the request sets, if it sets one."""
 
 
 class Alarm(StepEvent):

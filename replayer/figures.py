@@ -115,7 +115,10 @@ def tool_calls(steps: Sequence[StepFacts]) -> dict[str, Any]:
 
 
 def repetition(steps: Sequence[StepFacts]) -> dict[str, Any]:
-    """`precision` comes from the steps whose alarm was left running, and from those alone."""
+    """`precision` comes from the steps whose alarm was left running, and from those alone.
+
+    `saved_tokens_at_most` is what the token limits of the stopped steps still allowed; None where one had no limit.
+    """
     collapsed = [step for step in steps if "collapsed" in step.faults or step.collapse]
     stopped = [step for step in collapsed if step.stopped]
     observed = [step for step in collapsed if not step.stopped and not _at_the_limit(step)]
@@ -127,8 +130,14 @@ def repetition(steps: Sequence[StepFacts]) -> dict[str, Any]:
         "rate": rate(len(collapsed), len(steps)),
         "stopped_steps": len(stopped),
         "wasted_tokens": sum(wasted_tokens(step) for step in collapsed),
+        "saved_tokens_at_most": _saved(stopped),
         "precision": rate(len(observed) - len(false), len(observed)),
     }
+
+
+def _saved(stopped: Sequence[StepFacts]) -> int | None:
+    left = [step.max_tokens and step.max_tokens - (step.completion_tokens or step.deltas) for step in stopped]
+    return None if None in left else sum(max(0, tokens or 0) for tokens in left)
 
 
 def _at_the_limit(step: StepFacts) -> bool:

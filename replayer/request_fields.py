@@ -33,6 +33,12 @@ def asked_lengths(turn: Turn, fields: Mapping[str, Any]) -> dict[str, int] | Non
     return {"input": turn.tokens.input_tokens, "output": int(fields.get("max_tokens") or 0)}
 
 
+def token_limit(fields: Mapping[str, Any]) -> int | None:
+    """The most tokens that a request allows its answer, under either of the API's two names."""
+    limit = fields.get("max_tokens") or fields.get("max_completion_tokens")
+    return limit if isinstance(limit, int) else None
+
+
 def only_lengths(verdict: Verdict) -> Verdict:
     """The verdict on an answer to filler: whether it came, not what it says or that its length was set."""
     faults = tuple(fault for fault in verdict.faults if fault.klass in _OF_FILLER)

@@ -79,6 +79,8 @@ class StepFacts:
     asked_input: int | None = None
     """Tokens that the prompt, and the answer, of a turn of lengths are to have."""
     asked_output: int | None = None
+    max_tokens: int | None = None
+    """The token limit that the request set."""
     marks: tuple[FaultMark, ...] = ()
     collapse: dict[str, Any] | None = None
     tool_outcomes: tuple[str, ...] = ()
@@ -189,6 +191,7 @@ def start(attempt: Attempt, event: StepStarted) -> None:
         body_bytes=event.body_bytes,
         asked_input=event.asked["input"] if event.asked else None,
         asked_output=(event.asked["output"] or None) if event.asked else None,
+        max_tokens=event.max_tokens,
     )
 
 

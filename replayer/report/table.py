@@ -158,7 +158,9 @@ def _executed(calls: Figures) -> str:
 def _collapsed(repetition: Figures) -> str:
     if not repetition["collapsed_steps"]:
         return "0"
-    return f"{repetition['collapsed_steps']} ({repetition['wasted_tokens']} tokens wasted)"
+    saved = repetition.get("saved_tokens_at_most")
+    spared = f", ≤ {saved:,} saved" if saved else ""
+    return f"{repetition['collapsed_steps']} ({repetition['wasted_tokens']:,} tokens wasted{spared})"
 
 
 def _prefix(prefix: Figures) -> str:

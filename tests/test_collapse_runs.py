@@ -1,0 +1,49 @@
+"""Repetition collapse in whole runs against a simulated engine: journalled at once, stopped, text kept, tokens counted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from replayer.events import Alarm, StepFinished
+from replayer.journal import read
+
+LIMIT = 400
+
+
+def run(folder: Path, *extra: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "replayer", "run", "--trace", "fix-failing-test", "--json"]
+    lane = ["--engine", "a=simulated,fault=collapse", "--out", str(folder)]
+    done = subprocess.run(
+        [*command, *lane, *extra], capture_output=True, text=True, timeout=300, cwd=folder.parent
+    )
+    report: dict[str, Any] = json.loads(done.stdout)
+    return dict(report["lanes"][0]["repetition"])
+
+
+def test_a_collapse_is_stopped_and_what_that_saved_is_bounded(tmp_path: Path) -> None:
+    figures = run(tmp_path / "run", "--max-tokens", str(LIMIT), "--repeat", "2")
+    events = list(read(tmp_path / "run"))
+    alarms = {(e.cell, e.step): e for e in events if isinstance(e, Alarm)}
+    finished = {(e.cell, e.step): e for e in events if isinstance(e, StepFinished)}
+    stopped = {key: finished[key] for key, alarm in alarms.items() if alarm.stopped}
+    ran_on = {key: finished[key] for key, alarm in alarms.items() if not alarm.stopped}
+    assert figures["collapsed_steps"] == len(alarms) == 16
+    assert figures["stopped_steps"] == len(stopped) > len(ran_on) > 0
+    for key, step in stopped.items():
+        alarm = alarms[key]
+        assert step.stopped_by_us == alarm.signal == "repetition"
+        assert step.finish_reason is None
+        assert len(step.content) > alarm.finding["onset"] > 0, (
+            "the text is kept, the sound part before the onset too"
+        )
+    assert {step.finish_reason for step in ran_on.values()} == {"length"}
+    spent = [(step.usage or {}).get("completion_tokens") or step.deltas for step in stopped.values()]
+    assert figures["saved_tokens_at_most"] == sum(LIMIT - tokens for tokens in spent) > 0
+
+
+def test_without_a_limit_nobody_knows_what_was_saved(tmp_path: Path) -> None:
+    assert run(tmp_path / "run", "--max-turns", "3")["saved_tokens_at_most"] is None
