@@ -146,6 +146,7 @@ def step_keys(number: int) -> tuple[str, ...]:
         (steps, (300, 100), step_keys(3)),
     ],
 )
+@pytest.mark.slow
 async def test_picture(
     tmp_path: Path, state: Callable[[Path], None], size: tuple[int, int], keys: tuple[str, ...]
 ) -> None:
