@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from rich.cells import cell_len
@@ -95,6 +96,8 @@ class LaneColumn(Vertical, can_focus=True):
         if figures is not None:
             rows = fitting(self.content_size.height - LINES - _STREAM_LINES - lines)
             self._rows.paint(self._figures(lane, figures, rows, frame.best, width))
+        won = [better for better in frame.best.values() if better.lane == lane.name]
+        self.border_subtitle = content(_stream_words(self.talk) or mark_words(won))
         self._stream.paint(self._said(width, self._stream.size.height, unfolded=unfolded))
 
     def _title(self, lane: LaneView, width: int) -> None:
@@ -104,7 +107,6 @@ class LaneColumn(Vertical, can_focus=True):
         if phrase is not None:
             spans += [("  ", ""), phrase]
         self.border_title = content(*spans)
-        self.border_subtitle = content(_stream_words(self.talk))
 
     def _alarm(self, lane: LaneView, width: int) -> int:
         """The banner, loud while the collapse is the newest thing that happened; lines that it takes."""
@@ -156,6 +158,12 @@ def fitting(height: int) -> list[Row]:
     """All rows, or where they do not fit those without curves, or the first of them; never fewer than four."""
     rows = list(ROWS) if len(ROWS) <= height else [row for row in ROWS if not row.curve]
     return rows[: max(4, height)]
+
+
+def mark_words(won: Collection[Better]) -> str:
+    """What the marks behind this lane's values mean."""
+    words = {True: "▲ better, beyond noise", False: "△ better, in these sessions"}
+    return " · ".join(words[sure] for sure in sorted({better.sure for better in won}, reverse=True))
 
 
 def _stream_words(talk: Talk | None) -> str:

@@ -86,9 +86,13 @@ def _prefix(lane: LaneView, figures: Figures, width: int) -> Cell:
     prefix = figures["prefix_cache"]
     if prefix["reported"] is None:
         return unknown("this engine does not report cached tokens; `replayer doctor URL` names the flag")
-    ideal = f" of {prefix['ideal']:.1%} possible" if prefix["ideal"] is not None else ""
+    words = f"{prefix['reported']:.1%}"
+    if prefix["ideal"] is not None:
+        words += f" of {prefix['ideal']:.1%} possible"
+    if prefix["evicted"] and len(words) + 16 <= width:
+        words += f", {prefix['evicted']:.1%} evicted"
     style = "$warning" if prefix["cause"] else ""
-    return Cell(f"{prefix['reported']:.1%}{ideal}", style, more=prefix["verdict"] or "")
+    return Cell(words, style, more=prefix["verdict"] or "")
 
 
 def _prefix_reported(lane: LaneView, figures: Figures, width: int) -> Cell:

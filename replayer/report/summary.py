@@ -115,7 +115,9 @@ def _prefix(prefix: dict[str, Any]) -> str:
         if prefix["cause"] and ideal - reported > 0.01
         else ""
     )
-    return f" Its prefix cache served {reported:.1%} of the prompts, of {ideal:.1%} possible{cause}."
+    evicted = prefix["evicted"]
+    gone = f"; another {evicted:.1%} had been evicted before it was needed again" if evicted else ""
+    return f" Its prefix cache served {reported:.1%} of the prompts, of {ideal:.1%} possible{cause}{gone}."
 
 
 def _bands(lane: dict[str, Any]) -> str:

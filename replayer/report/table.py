@@ -165,7 +165,10 @@ def _collapsed(repetition: Figures) -> str:
 
 def _prefix(prefix: Figures) -> str:
     reported = DASH if prefix["reported"] is None else f"{prefix['reported']:.1%}"
-    return reported if prefix["ideal"] is None else f"{reported} of {prefix['ideal']:.1%} possible"
+    if prefix["ideal"] is None:
+        return reported
+    evicted = f", {prefix['evicted']:.1%} evicted" if prefix["evicted"] else ""
+    return f"{reported} of {prefix['ideal']:.1%} possible{evicted}"
 
 
 def _pair(quantiles: Figures) -> str:

@@ -77,6 +77,8 @@ class PrefixFinding:
     disagreements: tuple[str, ...] = ()
     """Sources that contradict each other; they are shown, never averaged."""
     token_source: str = "engine"
+    evicted_tokens: int = 0
+    """Tokens that a pool without limit would still hold; they are no part of the ideal."""
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PrefixFinding:
