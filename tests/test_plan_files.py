@@ -111,6 +111,7 @@ def test_the_ramp_finds_the_planted_saturation_point(tmp_path: Path) -> None:
     assert 1.3 < ramp["knee"] < 3
 
 
+@pytest.mark.slow
 def test_lanes_that_were_asked_for_other_work_are_not_compared(tmp_path: Path) -> None:
     found = document(
         "decode-length", tmp_path / "run", "--set", "matrix.max_tokens=[8,16]", "--repeat", "1",

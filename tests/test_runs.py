@@ -141,6 +141,7 @@ def test_ctrl_c_leaves_a_complete_journal_and_says_how_to_go_on(tmp_path: Path) 
     assert [e for e in read(folder) if isinstance(e, StepFinished)]
 
 
+@pytest.mark.slow
 def test_stop_ends_a_run_in_the_background(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     command = [sys.executable, "-m", "replayer", "run", "--trace", TRACE, "--out", str(folder)]
@@ -155,6 +156,7 @@ def test_stop_ends_a_run_in_the_background(tmp_path: Path) -> None:
     assert "nothing is writing this run" in replayer("stop", folder).stderr
 
 
+@pytest.mark.slow
 def test_into_adds_a_lane_to_an_earlier_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert replayer("run", "--trace", TRACE, "--engine", "a=simulated", "--out", folder).returncode == 0
@@ -179,6 +181,7 @@ def test_exclusive_lanes_run_one_after_another(tmp_path: Path) -> None:
     assert order == ["a/fix-failing-test/0"] * 2 + ["b/fix-failing-test/0"] * 2
 
 
+@pytest.mark.slow
 def test_interleaved_cells_alternate(tmp_path: Path) -> None:
     done = replayer(
         "run", "--trace", TRACE, "--engine", "a=simulated", "--engine", "b=simulated",

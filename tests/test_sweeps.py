@@ -32,6 +32,7 @@ def lanes(*arguments: str | Path) -> dict[str, dict[str, Any]]:
     return {lane["lane"]: lane for lane in json.loads(done.stdout)["lanes"]}
 
 
+@pytest.mark.slow
 def test_prompts_and_answers_have_the_lengths_that_were_asked_for(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN)
@@ -65,6 +66,7 @@ def started(folder: Path) -> int:
     return sum(isinstance(event, CellStarted) for event in read(folder))
 
 
+@pytest.mark.slow
 def test_a_schema_is_asked_for_and_its_breach_is_found(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(

@@ -83,6 +83,7 @@ def replayer(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plan",
     [
