@@ -138,7 +138,7 @@ def banner(found: list[tuple[Attempt, StepFacts]], width: int) -> Content:
     ]
     others = turns[:-1]
     where = f"≋ COLLAPSED in turn {turns[-1]} · {wasted_tokens(step)} tokens wasted"
-    before = f" · before that in {', '.join(others[-3:])}" if others else ""
+    before = f" · also in turn{'s' * (len(others) > 1)} {', '.join(others[-3:])}" if others else ""
     unit = safe(str(collapse.get("unit", ""))).replace("\n", "⏎")
     tail = " again and again"
     said = unit if cell_len(unit) <= width - len(tail) - 2 else unit[: max(4, width - len(tail) - 3)] + "…"
