@@ -40,15 +40,18 @@ class Rebuilt:
 
 
 class Rebuilder:
-    """Requests of one lane of a run. Raises RunFolderError where the folder lacks the trace."""
+    """Requests of one lane of a run. Raises RunFolderError where the folder lacks the trace, or names a kind of engine that is not known."""
 
     def __init__(self, folder: Path, plan: Plan, lane: LaneView) -> None:
         self._folder, self._plan, self._lane = folder, plan, lane
         self._lane_plan: LanePlan = next(one for one in plan.lane if one.name == lane.name)
         self._transform = load_transform(plan.transform) if plan.transform else None
-        self._engine = ADAPTERS[lane.facts["kind"]](
-            lane.base_url, httpx.AsyncClient()
-        )  # never asked anything
+        kind = lane.facts.get("kind", lane.kind)
+        if kind not in ADAPTERS:
+            raise RunFolderError(
+                f"{folder}: lane {lane.name!r} is of kind {kind!r}, which this replayer does not know"
+            )
+        self._engine = ADAPTERS[kind](lane.base_url, httpx.AsyncClient())  # never asked anything
         self._histories: dict[str, RecordedHistory] = {}
 
     def history(self, trace: str) -> RecordedHistory:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from textual.command import CommandPalette
 from textual.widgets import DataTable
 
 from replayer.figures import run_figures
@@ -237,3 +238,15 @@ async def test_arrows_scroll_lanes_that_do_not_fit(tmp_path: Path) -> None:
         await pilot.press(*["right"] * 6)
         await settled(pilot)
         assert "lane5" in picture(app)
+
+
+async def test_the_palette_offers_the_screens(folder: Folder) -> None:
+    app = app_on(folder.path)
+    async with app.run_test(size=(110, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("ctrl+p")
+        await settled(pilot)
+        assert isinstance(app.screen, CommandPalette)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert isinstance(app.screen, MainScreen)

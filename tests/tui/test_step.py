@@ -104,3 +104,18 @@ def test_folded_text_keeps_its_words(text: str, width: int) -> None:
 def test_zero_and_unknown_look_different() -> None:
     assert sparkline([0.0, None, 1.0], 10) == "▁ █"
     assert plot([0.0, None, 1.0], 10, 2) == ["  █", "▁ █"]
+
+
+async def test_c_copies_the_request_as_curl(folder: Folder) -> None:
+    app = app_on(folder.path)
+    async with app.run_test(size=(140, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert not app.clipboard
+        await pilot.press("c")
+        await app.workers.wait_for_complete()
+        assert app.clipboard.startswith("curl ")
+        assert '"messages"' in app.clipboard and "127.0.0.1" in app.clipboard
