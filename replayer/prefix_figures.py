@@ -12,7 +12,7 @@ from replayer.steps import StepFacts
 
 def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
     """Shares of prompt tokens: what could have been reused, and what the engine says was. `evicted` is what could have
-    been on top, had the KV pool no limit.
+    been on top, had the KV pool no limit; None where the pool is not known.
 
     `curve` has the same two shares for each turn, pooled over sessions: an average hides that reuse grows with a
     session (68.7 to 91.2 % within one). Both shares are over the steps whose reuse was reported, where any was: a
@@ -30,7 +30,11 @@ def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
     comparable = _comparable(findings)
     return {
         "ideal": _share((finding["ideal_tokens"], finding["prompt_tokens"]) for finding in comparable),
-        "evicted": _share((f.get("evicted_tokens"), f["prompt_tokens"]) for f in comparable),
+        "evicted": _share(
+            (f["evicted_tokens"], f["prompt_tokens"])
+            for f in comparable
+            if f.get("evicted_tokens") is not None
+        ),
         "reported": reported,
         "source": source,
         "cause": causes.most_common(1)[0][0] if causes else None if source else "not_reported",

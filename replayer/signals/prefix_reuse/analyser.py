@@ -93,6 +93,7 @@ class PrefixReuse:
                 size: ideal_reuse(met.depth, total, size) for size in sorted({1, 16, self._block})
             },
             evicted=unbounded - ideal,
+            bounded=self._pool is not None,
             expected=max(met.depth, past.expected(total) if past else 0),
             previous=before.reuse.key if before else None,
             best=met.node.owner if met.depth else None,

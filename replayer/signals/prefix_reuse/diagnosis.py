@@ -184,5 +184,5 @@ def _finding(step: StepReuse, report: Report, worst: Loss | None) -> PrefixFindi
         witness=report.witness,
         disagreements=_disagreements(step, report),
         token_source=step.token_source,
-        evicted_tokens=step.evicted,
+        evicted_tokens=step.evicted if step.bounded else None,
     )

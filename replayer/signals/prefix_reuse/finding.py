@@ -25,6 +25,8 @@ class StepReuse:
     """For blocks of 1, 16 and the engine's own, with no bound on the pool."""
     evicted: int = 0
     """Tokens of the ideal that a pool of the known capacity no longer holds."""
+    bounded: bool = False
+    """Whether the pool's capacity is known."""
     shared_generated: int = 0
     """How much of `shared` lies in what was generated for the request that this one continues."""
     expected: int = 0
@@ -77,8 +79,8 @@ class PrefixFinding:
     disagreements: tuple[str, ...] = ()
     """Sources that contradict each other; they are shown, never averaged."""
     token_source: str = "engine"
-    evicted_tokens: int = 0
-    """Tokens that a pool without limit would still hold; they are no part of the ideal."""
+    evicted_tokens: int | None = None
+    """Tokens that a pool without limit would still hold; they are no part of the ideal. None: the pool is not known."""
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PrefixFinding:

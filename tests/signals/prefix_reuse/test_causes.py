@@ -291,6 +291,15 @@ def test_eviction_by_a_pool_of_known_size() -> None:
         step = reuse.request(str(number), letter * 1200)
         found = reuse.reported(str(number), Usage(cached_tokens=step.ideal))
     assert (step.ideal, step.evicted, found.cause) == (400, 784, "eviction")
+    assert found.evicted_tokens == 784
+
+
+def test_without_the_size_of_the_pool_nobody_knows_what_was_evicted() -> None:
+    reuse = PrefixReuse(block_size=16)
+    reuse.request("0", "a" * 1200)
+    found = reuse.reported("0", Usage(cached_tokens=0))
+    assert found.evicted_tokens is None
+    assert PrefixFinding.from_dict({}).evicted_tokens is None, "an older journal"
 
 
 def test_eviction_where_the_pool_is_unknown() -> None:
