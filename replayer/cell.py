@@ -203,7 +203,7 @@ async def exchange(
     `other` is the same request in the other mode, sent afterwards so that both answers can be judged together. `sent`
     is for the journal: messages that the trace alone does not tell.
     """
-    key = context.key(step)
+    key, fields = context.key(step), context.fields(turn)
     context.emit(
         StepStarted(
             **key.where(),
@@ -212,8 +212,8 @@ async def exchange(
             body_sha256=body_digest(request),
             wall=time.time(),
             sent=sent or (dataclasses.asdict(length) if (length := context.lengths.get(turn)) else None),
-            asked=asked_lengths(context.history.trace.turns[turn], context.fields(turn)),
-            max_tokens=token_limit(context.fields(turn)),
+            asked=asked_lengths(context.history.trace.turns[turn], fields),
+            max_tokens=token_limit(fields),
         )
     )
     reply, watch = await _watched(context, key, turn, request, recorded)

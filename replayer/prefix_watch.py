@@ -93,13 +93,10 @@ class PrefixWatch:
         if isinstance(ids, list) and ids:
             self._reuse.generated(key, ids, message)
             return
-        try:
-            grown = await self._engine.tokenize([*messages, message], tools or None)
-        except ReplayerError:
-            return
-        if grown and usage and usage.completion_tokens and grown[: len(prompt)] == prompt:
-            end = len(prompt) + usage.completion_tokens
-            self._reuse.generated(key, grown[len(prompt) : end], message)
+        if usage and usage.completion_tokens:
+            await self._learn_rendered(
+                _Sent(key, prompt, usage.completion_tokens, messages, tools, reply), message
+            )
 
     def _analyse(
         self,
@@ -159,18 +156,17 @@ class PrefixWatch:
         elif said and any(text and text[:_COMMON_TEXT] == said[:_COMMON_TEXT] for text in came_back):
             await self._learn_rendered(before)
 
-    async def _learn_rendered(self, before: _Sent) -> None:
-        """A reply that parts from the recording, or was stopped: its tokens are what the template adds for it."""
-        start = len(before.prompt)
+    async def _learn_rendered(self, sent: _Sent, comes_back: dict[str, Any] | None = None) -> None:
+        """A reply's tokens are what the template adds for it, as many as usage counts. `comes_back`: its message, where
+        the client will send it."""
+        start, message = len(sent.prompt), assistant_message(sent.reply)
         try:
-            grown = await self._engine.tokenize(
-                [*before.messages, assistant_message(before.reply)], before.tools or None
-            )
+            grown = await self._engine.tokenize([*sent.messages, message], sent.tools or None)
         except ReplayerError:
             return
-        if grown and grown[:start] == before.prompt:
-            end = None if before.completion is None else start + before.completion
-            self._reuse.generated(before.key, grown[start:end])
+        if grown and grown[:start] == sent.prompt:
+            end = None if sent.completion is None else start + sent.completion
+            self._reuse.generated(sent.key, grown[start:end], comes_back)
 
     def _load_local(self) -> str:
         tokenizer = load_tokenizer(None, lambda _: None)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from textual.pilot import Pilot
 from textual.widgets import DataTable
 
 from replayer.tui.marked import HERE, THERE, changed_middle, marked
@@ -30,14 +31,17 @@ def shown_step(app: object) -> int:
     return screen.detail.step
 
 
+async def open_first_step(pilot: Pilot[None]) -> None:
+    await settled(pilot)
+    for key in ("2", "enter"):
+        await pilot.press(key)
+        await settled(pilot)
+
+
 async def test_keys_of_a_step(folder: Folder) -> None:
     app = app_on(folder.path)
     async with app.run_test(size=(140, 50)) as pilot:
-        await settled(pilot)
-        await pilot.press("2")
-        await settled(pilot)
-        await pilot.press("enter")
-        await settled(pilot)
+        await open_first_step(pilot)
         assert shown_step(app) == 0
         for key, step in (("n", 1), ("n", 4), ("n", 1), ("N", 4), ("right", 5), ("right", 5), ("left", 4)):
             await pilot.press(key)
@@ -109,11 +113,7 @@ def test_zero_and_unknown_look_different() -> None:
 async def test_c_copies_the_request_as_curl(folder: Folder) -> None:
     app = app_on(folder.path)
     async with app.run_test(size=(140, 50)) as pilot:
-        await settled(pilot)
-        await pilot.press("2")
-        await settled(pilot)
-        await pilot.press("enter")
-        await settled(pilot)
+        await open_first_step(pilot)
         assert not app.clipboard
         await pilot.press("c")
         await app.workers.wait_for_complete()
