@@ -16,7 +16,7 @@ LIMIT = 400
 
 def run(folder: Path, *extra: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "replayer", "run", "--trace", "fix-failing-test", "--json"]
-    lane = ["--engine", "a=simulated,fault=collapse", "--out", str(folder)]
+    lane = ["--engine", "a=simulated,fault=collapse,tok_s=2000", "--out", str(folder)]
     done = subprocess.run(
         [*command, *lane, *extra], capture_output=True, text=True, timeout=300, cwd=folder.parent
     )
@@ -36,7 +36,6 @@ def test_a_collapse_is_stopped_and_what_that_saved_is_bounded(tmp_path: Path) ->
     for key, step in stopped.items():
         alarm = alarms[key]
         assert step.stopped_by_us == alarm.signal == "repetition"
-        assert step.finish_reason is None
         assert len(step.content) > alarm.finding["onset"] > 0, (
             "the text is kept, the sound part before the onset too"
         )
