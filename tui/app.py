@@ -113,6 +113,8 @@ class ReplayerApp(App[str]):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = THEMES[0].name
+        for name, page in self._pages.items():
+            self.install_screen(page, name)
         self.push_screen(self._pages["lanes"])
         self.set_interval(INTERVAL, self._ask)
         self._ask()

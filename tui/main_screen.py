@@ -66,7 +66,6 @@ class MainScreen(Screen[None]):
         self._frame: Frame | None = None
 
     def compose(self) -> ComposeResult:
-        self._columns.clear()  # shown again after another screen, it is made anew, and so are they
         yield Static(id="run", markup=False)
         yield HorizontalScroll(id="lanes", can_focus=False)
         yield Keys()

@@ -1,0 +1,24 @@
+"""The screen on a real terminal, in a process of its own."""
+
+import sys
+from pathlib import Path
+
+from benchmarks.pty_screen import PtyScreen
+from tests.tui.pictures import Folder
+
+PAGES = {"1": "usable turns", "2": "cut by the token budget", "3": "time of the run", "4": "warnings"}
+"""By key, words that only this page has."""
+
+
+def test_every_page_is_there_again_when_it_is_shown_again(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, steps=4)
+    for step in range(4):
+        made.step("a", step)
+        made.step("b", step)
+    screen = PtyScreen([sys.executable, "-m", "replayer", "watch", str(made.path)])
+    try:
+        screen.wait_for(PAGES["1"])
+        for key in "2342143132":
+            screen.wait_for(PAGES[key], key.encode())
+    finally:
+        screen.close()
