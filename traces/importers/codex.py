@@ -1,7 +1,9 @@
 """OpenAI Codex CLI rollouts: current ones, and the older form of bare response items.
 
-A turn is one API call: the items between two `token_count` events that report new usage (where a file has none, a run
-of the model's items up to the first result). After `compacted` the context is the replacement history.
+A turn is one API call: the items between two `token_count` events that report new usage. Until about 0.5x the count
+stood before its items, since then behind them; rollouts of 2025 without counts have a `state` line between replies, the
+oldest not even that (a run of the model's items up to the first result). After `compacted` the context is the
+replacement history. `instructions` are the user's own (AGENTS.md), `base_instructions` the system prompt.
 Projection P: keeps messages by role, reasoning with its encrypted form, calls with exact argument text, results in
 recorded order, server-side searches (opaque). Drops `event_msg`, the screen's twin, except usage and times. The error
 flag is derived from the exit code in a result's text. Tool definitions are not in the source.
@@ -9,30 +11,18 @@ flag is derived from the exit code in a result's text. Tool definitions are not 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.codex_items import content_of, exit_code, joined, output_content, usage_of
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.values import (
-    as_dict,
-    as_int,
-    as_list,
-    as_str,
-    as_text,
-    compact,
-    dicts,
-    epoch,
-    opt_str,
-    parsed,
-)
-from replayer.traces.schema import Content, Fidelity, SystemItem, Times, Usage
+from replayer.traces.importers.values import as_dict, as_str, as_text, compact, dicts, epoch, opt_str
+from replayer.traces.schema import Fidelity, SystemItem, Times, Usage
 
 _WRAPPED = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _BARE = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
-_EXIT = re.compile(r"(?:Process exited with code|Exit code:|exited with code) (-?\d+)")
 _FAILED = (
     "apply_patch verification failed",
     "exec_command failed",
@@ -95,10 +85,16 @@ class _Reader:
         self.model: str | None = None
         self.params: dict[str, Any] = {}
         self.total: Any = None
+        self.pending: Usage | None = None
+        """Usage that was counted before the items it belongs to."""
+        self.counts_first: bool | None = None
         self.started: float | None = None
         self.ended: float | None = None
         self.counted = any(_is_count(record) for record in probe.head)
+        """The file marks where a reply ends."""
         self.hidden = False
+        self.spoken = False
+        self.bare = False
         self.gap: int | None = None
 
     def read(self) -> None:
@@ -106,8 +102,6 @@ class _Reader:
         for at, kind, payload in self._records():
             self._record(at, kind, payload)
         self._close(None)
-        if not self.system:
-            self.builder.fidelity(system="absent")
         self._explain()
 
     def _records(self) -> Iterator[tuple[float | None, str, Any]]:
@@ -122,7 +116,10 @@ class _Reader:
             kind = as_str(record.get("type"))
             if kind in _BARE and "payload" not in record:
                 yield at, "response_item", record
+            elif record.get("record_type") == "state":
+                yield at, "state", record
             elif not kind and ("instructions" in record or (number == 1 and "id" in record)):
+                self.bare = True
                 yield at, "session_meta", record
             else:
                 yield at, kind, record.get("payload", record)
@@ -141,25 +138,35 @@ class _Reader:
             self._event(at, fields)
         elif kind == "compacted":
             self._compacted(fields)
+        elif kind == "state":
+            self.counted = True
+            self._close(None)
         else:
             self.builder.opaque({"type": kind, "payload": payload})
 
     def _meta(self, meta: dict[str, Any]) -> None:
         if self.builder.header.source.version is not None or self.context:
             return
-        text = as_dict(meta.get("base_instructions")).get("text") or meta.get("instructions")
-        if isinstance(text, str) and text and not self.system:
-            self.system = [self.builder.system(text)]
-            self.context = list(self.system)
+        self._instructions(opt_str(as_dict(meta.get("base_instructions")).get("text")), meta)
         git = as_dict(meta.get("git"))
         self.builder.source(version=opt_str(meta.get("cli_version")))
         self.builder.remember(
             session_id=opt_str(meta.get("id")),
+            user_instructions=opt_str(meta.get("instructions")),
             forked_from=opt_str(meta.get("forked_from_id")),
             provider=opt_str(meta.get("model_provider")),
         )
         root = {"path": meta.get("cwd"), "commit": git.get("commit_hash"), "branch": git.get("branch")}
         self.builder.describe(workspace={"roots": [{**root, "remote": git.get("repository_url")}]})
+
+    def _instructions(self, base: str | None, meta: dict[str, Any]) -> None:
+        own = opt_str(meta.get("instructions"))
+        if base:
+            self.system = [self.builder.system(base)]
+            self.context = list(self.system)
+        elif own and self.bare:
+            # Wrapped rollouts hold them among the messages; these do not, although they were sent so.
+            self.context = [self.builder.user(f"<user_instructions>\n\n{own}\n\n</user_instructions>")]
 
     def _item(self, at: float | None, kind: str, item: dict[str, Any]) -> None:
         if kind == "message" and item.get("role") != "assistant":
@@ -173,10 +180,10 @@ class _Reader:
 
     def _said_to_the_model(self, at: float | None, item: dict[str, Any]) -> None:
         self._close(None)
-        content = _content(item.get("content"))
+        content = content_of(item.get("content"))
         if item.get("role") in ("developer", "system"):
             role: Literal["system", "developer"] = "developer" if item["role"] == "developer" else "system"
-            self.context.append(self.builder.add(SystemItem(id=0, text=_joined(content), role=role)))
+            self.context.append(self.builder.add(SystemItem(id=0, text=joined(content), role=role)))
         else:
             self.context.append(self.builder.user(content))
             self.users.append(self.context[-1])
@@ -186,12 +193,13 @@ class _Reader:
         if self.late and not self.counted:
             self._close(None)
         self.produced.append(self._model_item(kind, item))
+        self.spoken = True
         self.ended = at
 
     def _model_item(self, kind: str, item: dict[str, Any]) -> int:
         builder = self.builder
         if kind == "message":
-            return builder.assistant(_joined(_content(item.get("content"))))
+            return builder.assistant(joined(content_of(item.get("content"))))
         if kind == "reasoning":
             return self._reasoning(item)
         if kind == "web_search_call":
@@ -213,9 +221,9 @@ class _Reader:
 
     def _output(self, at: float | None, item: dict[str, Any]) -> None:
         call_id = as_str(item.get("call_id"))
-        content = _output_content(item)
+        content = output_content(item)
         code = exit_code(content)
-        refused = _joined(content).startswith(_FAILED)
+        refused = joined(content).startswith(_FAILED)
         failed = bool(code) or refused or as_dict(item.get("output")).get("success") is False
         result = self.builder.result(call_id, content, is_error=failed)
         call = self.builder.call_item(call_id)
@@ -233,9 +241,20 @@ class _Reader:
             total = info.get("total_token_usage")
             if info and total != self.total:
                 self.total = total
-                self._close(_usage(info.get("last_token_usage")))
+                self._count(usage_of(info.get("last_token_usage")))
         elif event.get("type") == "turn_aborted":
             self._close(None)
+
+    def _count(self, usage: Usage | None) -> None:
+        """Usage of the items before it or behind it: whichever side of the first reply the first count stands on."""
+        self.counted = True
+        if self.counts_first is None:
+            self.counts_first = not self.spoken and self.builder.header.source.version is not None
+        if self.counts_first:
+            self._close(None)
+            self.pending = usage
+        else:
+            self._close(usage)
 
     def _compacted(self, payload: dict[str, Any]) -> None:
         self._close(None)
@@ -262,6 +281,7 @@ class _Reader:
         """Ends the open reply."""
         if not self.produced:
             return
+        usage, self.pending = usage or self.pending, None
         if usage is not None and self.gap is None and usage.prompt_tokens is not None:
             self.gap = usage.prompt_tokens
         calls = any(self.builder.is_call(item) for item in self.produced)
@@ -279,68 +299,30 @@ class _Reader:
         self.produced, self.late = [], []
 
     def _explain(self) -> None:
-        reason = "tool definitions" + (" and encrypted reasoning" if self.hidden else "")
-        first = f" (the first prompt had {self.gap:,} tokens)" if self.gap else ""
+        self._correct_fidelity()
+        lacking = ["system prompt"] * (not self.system) + ["environment context"] * self.bare
+        lacking += ["tool definitions"] + ["encrypted reasoning"] * self.hidden
+        first = f" (the first had {self.gap:,} tokens)" if self.gap else ""
         self.builder.warn(
-            f"{reason} are not in the source: rebuilt prompts are smaller than the usage says{first}; "
-            "`--profile codex` fills the tools"
+            f"not in the source: {', '.join(lacking)}; rebuilt prompts are smaller than those sent{first}; "
+            "`--profile codex` fills system prompt and tools"
         )
 
-
-def exit_code(content: Content) -> int | None:
-    """The exit status that Codex writes into a result: in its text, near the beginning, or (2025) as JSON around it."""
-    text = _joined(content)
-    if text.startswith('{"output"'):
-        return as_int(as_dict(as_dict(parsed(text)).get("metadata")).get("exit_code"))
-    head = text[:400]
-    found = _EXIT.search(head) if "xit" in head else None
-    return int(found.group(1)) if found else None
+    def _correct_fidelity(self) -> None:
+        builder = self.builder
+        if not self.system:
+            builder.fidelity(system="absent")
+        if self.gap is None:
+            builder.fidelity(usage="absent")
+        if self.ended is None:
+            builder.fidelity(timing="absent")
+        if not self.counted:
+            builder.fidelity(boundaries="derived")
+            builder.warn(
+                "the file does not say where a reply ends: a run of calls up to the first result is one"
+            )
 
 
 def _is_count(record: Any) -> bool:
     payload = as_dict(as_dict(record).get("payload"))
     return payload.get("type") == "token_count" and bool(payload.get("info"))
-
-
-def _usage(value: Any) -> Usage | None:
-    raw = as_dict(value)
-    if not raw:
-        return None
-    return Usage(
-        prompt_tokens=as_int(raw.get("input_tokens")),
-        cached_tokens=as_int(raw.get("cached_input_tokens")),
-        completion_tokens=as_int(raw.get("output_tokens")),
-        reasoning_tokens=as_int(raw.get("reasoning_output_tokens")),
-        raw=raw,
-    )
-
-
-def _content(value: Any) -> Content:
-    if isinstance(value, str) or value is None:
-        return value or ""
-    parts = []
-    for part in as_list(value):
-        fields = as_dict(part)
-        if fields.get("type") == "input_image":
-            parts.append({"type": "image_url", "image_url": {"url": as_str(fields.get("image_url"))}})
-        else:
-            text = fields.get("text", part if isinstance(part, str) else None)
-            parts.append({"type": "text", "text": as_str(text) if isinstance(text, str) else as_text(part)})
-    if len(parts) == 1 and parts[0]["type"] == "text":
-        return as_str(parts[0]["text"])
-    return tuple(parts)
-
-
-def _joined(content: Content) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(as_str(part.get("text")) for part in content if part.get("type") == "text")
-
-
-def _output_content(item: dict[str, Any]) -> Content:
-    if "tools" in item and "output" not in item:
-        return compact(item["tools"])
-    output = item.get("output")
-    if isinstance(output, dict):
-        return _content(output.get("content", compact(output)))
-    return _content(output)

@@ -69,5 +69,6 @@ def codex_bare() -> list[dict[str, Any]]:
         {"record_type": "state"},
         codex_call("c1"),
         _codex_output("c1", '{"output":"a","metadata":{"exit_code":0}}'),
+        {"record_type": "state"},
         _says("assistant", "Done"),
     ]

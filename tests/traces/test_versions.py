@@ -1,0 +1,95 @@
+"""Neighbouring versions of the formats: what real files of older and newer agents hold, in small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer.traces.convert import convert
+from replayer.traces.reader import Trace
+from replayer.traces.schema import AnyItem
+from replayer.traces.summary import Summary
+from tests.traces import samples as made
+
+
+def _import(folder: Path, file: str, data: Any) -> Trace:
+    path = folder / file
+    path.write_bytes(data if isinstance(data, bytes) else orjson.dumps(data))
+    [summary] = list(convert(path, folder / "out"))
+    assert isinstance(summary, Summary), summary
+    return Trace.open(summary.trace)
+
+
+def _brief(item: AnyItem) -> str:
+    if item.kind in ("tool_call", "tool_result"):
+        return f"{item.kind[5:]} {item.call_id}"
+    text = item.content if item.kind == "user" else getattr(item, "text", "opaque")
+    return f"{item.kind} {text if isinstance(text, str) else 'parts'}"
+
+
+def _contexts(trace: Trace) -> list[list[str]]:
+    return [[_brief(trace.item(i)) for i in trace.context(turn.id)] for turn in trace.turns]
+
+
+def _codex(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": "2025-10-01T10:00:00Z", "type": kind, "payload": payload}
+
+
+def test_codex_of_2025_counts_tokens_before_the_items_and_answers_each_call_at_once(tmp_path: Path) -> None:
+    def count(total: int, prompt: int) -> dict[str, Any]:
+        info = {"total_token_usage": {"total_tokens": total}, "last_token_usage": {"input_tokens": prompt}}
+        return _codex("event_msg", type="token_count", info=info)
+
+    def answered(call: str) -> list[dict[str, Any]]:
+        output = {"type": "function_call_output", "call_id": call, "output": "ok"}
+        return [_codex("response_item", **made.codex_call(call)), _codex("response_item", **output)]
+
+    def says(role: str, text: str) -> dict[str, Any]:
+        return _codex("response_item", type="message", role=role, content=[{"type": "text", "text": text}])
+
+    records = [
+        _codex("session_meta", id="x", cli_version="0.50.0", instructions="Be kind"),
+        says("user", "<user_instructions>Be kind</user_instructions>"),
+        _codex("event_msg", type="token_count", info=None),
+        count(100, 90),
+        *answered("c1"),
+        *answered("c2"),
+        count(100, 90),
+        count(300, 190),
+        *answered("c3"),
+        count(600, 290),
+        says("assistant", "Done"),
+    ]
+    with _import(tmp_path, "rollout.jsonl", made.jsonl(records)) as trace:
+        assert [turn.usage and turn.usage.prompt_tokens for turn in trace.turns] == [90, 190, 290]
+        asked = "user <user_instructions>Be kind</user_instructions>"
+        assert _contexts(trace)[1] == [asked, "call c1", "call c2", "result c1", "result c2"]
+        assert trace.header.fidelity.system == "absent"
+
+
+def test_codex_before_the_wrapped_form_marks_replies_with_state_lines(tmp_path: Path) -> None:
+    state = {"record_type": "state"}
+    output = {"type": "function_call_output", "output": "{}"}
+    records = [
+        {"id": "y", "timestamp": "2025-08-01T10:00:00Z", "instructions": "Be kind", "git": {}},
+        state,
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Tidy"}]},
+        state,
+        state,
+        made.codex_call("c1"),
+        {**output, "call_id": "c1"},
+        made.codex_call("c2"),
+        {**output, "call_id": "c2"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Look"}]},
+        state,
+        made.codex_call("c3"),
+    ]
+    with _import(tmp_path, "rollout.jsonl", made.jsonl(records)) as trace:
+        head = ["user <user_instructions>\n\nBe kind\n\n</user_instructions>", "user Tidy"]
+        said = ["call c1", "call c2", "assistant Look", "result c1", "result c2"]
+        assert _contexts(trace) == [head, [*head, *said]]
+        fidelity = trace.header.fidelity
+        assert (fidelity.system, fidelity.usage, fidelity.timing) == ("absent",) * 3
+        assert not any(item.kind == "opaque" for item in trace.items())
