@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from replayer import __version__
+from replayer.display import safe
 from replayer.errors import Interrupted, ReplayerError
 
 COMMANDS: dict[str, str] = {
@@ -64,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = _parse(argv, name if name in COMMANDS else None)
         return load(args.command).run(args)
     except ReplayerError as error:
-        print(f"replayer: {error}", file=sys.stderr)
+        print(f"replayer: {safe(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("replayer: interrupted", file=sys.stderr)

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from replayer.display import safe
 from replayer.errors import Interrupted, ReplayerError
 from replayer.events import AnyEvent
-from replayer.journal import JOURNAL, read_from, writer_pid
+from replayer.journal import JOURNAL, writer_pid
 from replayer.plan import Plan
 from replayer.progress_bars import Bars, LineProgress
-from replayer.view import Fold
+from replayer.view import Fold, fold_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,12 @@ def follow(job: Job, *, plain: bool) -> int:
             return _watch_bars(job, runner, errors)
         from replayer.tui.watch import watch
 
-        if watch([job.folder]) == "stop":
+        try:
+            choice = watch([job.folder])
+        except ReplayerError as error:
+            print(f"replayer: {safe(str(error))}", file=sys.stderr)
+            choice = "leave"
+        if choice == "stop":
             runner.send_signal(signal.SIGTERM)
             runner.wait()
         return _after_screen(job, runner, errors)
@@ -122,8 +128,7 @@ def _watch_bars(job: Job, runner: subprocess.Popen[str], errors: IO[str]) -> int
         try:
             while True:
                 ended = runner.poll() is not None
-                for event, after in read_from(job.folder, offset):
-                    fold.apply(event, offset)
+                for after in fold_from(job.folder, fold, offset):
                     offset = after
                 bars.show(fold.view(run=job.folder.name, running=not ended, partial=True))
                 if ended:

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from replayer.errors import RunFolderError
-from replayer.events import EVENT, JOURNAL_SCHEMA, AnyEvent, Event
+from replayer.events import EVENT, JOURNAL_SCHEMA, AnyEvent, Event, RunStarted
 
 JOURNAL = "journal.jsonl"
 
@@ -207,37 +207,49 @@ def read_from(folder: Path, offset: int = 0) -> Iterator[tuple[AnyEvent, int]]:
         raise RunFolderError(f"{path} cannot be read: {error.strerror}") from None
     with stream:
         stream.seek(offset)
-        for number, line in enumerate(stream, 1):
+        for line in stream:
             if not line.endswith(b"\n"):
                 return
+            event = _parse(line, path, offset)
             offset += len(line)
-            event = _parse(line, path, number)
             if event is not None:
                 yield event, offset
 
 
-def _parse(line: bytes, path: Path, number: int) -> AnyEvent | None:
+def line_at(path: Path, offset: int) -> int:
+    """The number of the line that starts at byte `offset`, counted from 1."""
+    with path.open("rb") as stream:
+        return 1 + stream.read(offset).count(b"\n")
+
+
+def _parse(line: bytes, path: Path, offset: int) -> AnyEvent | None:
     try:
-        return EVENT.validate_json(line)
+        event = EVENT.validate_json(line)
     except ValidationError:
-        return _older_or_unknown(line, path, number)
+        return _older_or_unknown(line, path, offset)
+    if isinstance(event, RunStarted):
+        _check_schema(event.schema_number, path)
+    return event
 
 
-def _older_or_unknown(line: bytes, path: Path, number: int) -> AnyEvent | None:
+def _check_schema(number: object, path: Path) -> None:
+    if isinstance(number, int) and number > JOURNAL_SCHEMA:
+        raise RunFolderError(f"{path} has journal schema {number}, this is {JOURNAL_SCHEMA}: update replayer")
+
+
+def _older_or_unknown(line: bytes, path: Path, offset: int) -> AnyEvent | None:
     """Migrate a line of an older journal; skip event types that this version does not know."""
     try:
         values = orjson.loads(line)
         kind = values["type"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise RunFolderError(
-            f"{path}, line {number}: not a journal line; the file is damaged there"
+            f"{path}, line {line_at(path, offset)}: not a journal line; the file is damaged there"
         ) from None
-    if kind == "run_started" and values.get("schema_number", 0) > JOURNAL_SCHEMA:
-        raise RunFolderError(
-            f"{path} has journal schema {values['schema_number']}, this is {JOURNAL_SCHEMA}: update replayer"
-        )
-    if kind in KNOWN_TYPES:
-        raise RunFolderError(f"{path}, line {number}: a damaged {kind!r} event")
+    if kind == "run_started":
+        _check_schema(values.get("schema_number"), path)
+    if str(kind) in KNOWN_TYPES:
+        raise RunFolderError(f"{path}, line {line_at(path, offset)}: a damaged {kind!r} event")
     return None
 
 

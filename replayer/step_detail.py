@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from replayer.errors import RunFolderError
+from replayer.errors import RunFolderError, TraceError
 from replayer.history import RecordedHistory
 from replayer.tool_runs import plain
 from replayer.traces.reader import Trace
@@ -54,7 +54,7 @@ class StepDetail:
 
 
 def step_detail(folder: Path, view: RunView, trace: str, repeat: int, step: int) -> StepDetail:
-    """Raises RunFolderError when the run has no such step."""
+    """Raises RunFolderError when the run has no such step, TraceError when its trace is not the run's or damaged."""
     lanes = {lane.name: lane_step(folder, view, lane.name, trace, repeat, step) for lane in view.lanes}
     turn = next(
         (
@@ -68,6 +68,10 @@ def step_detail(folder: Path, view: RunView, trace: str, repeat: int, step: int)
     if turn is None:
         raise RunFolderError(f"{folder} has no step {step + 1} of {trace}, repeat {repeat}")
     history = open_history(folder, view, trace)
+    if turn not in history.turns or step > len(history.turns):
+        raise TraceError(
+            f"{history.trace.path} has no turn {turn + 1}: it is not the trace that this run replayed"
+        )
     messages = history.messages(turn)
     before = history.messages(history.turns[step - 1]) if step else []
     shared = _shared(before, messages)
@@ -141,11 +145,17 @@ def lane_step(folder: Path, view: RunView, lane: str, trace: str, repeat: int, s
 
 def _events(folder: Path, cell: str, attempt: int, step: int) -> Iterator[dict[str, Any]]:
     """A step's lines, found by their bytes: most of a journal is other steps."""
+    name = orjson.dumps(cell)
     with (folder / "journal.jsonl").open("rb") as stream:
         for line in stream:
-            if cell.encode() not in line:
+            if name not in line or not line.endswith(b"\n"):
                 continue
-            values = orjson.loads(line)
+            try:
+                values = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                raise RunFolderError(
+                    f"{folder / 'journal.jsonl'}: a damaged line of {cell} ({error})"
+                ) from None
             if (values.get("cell"), values.get("attempt"), values.get("step")) == (cell, attempt, step):
                 yield values
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from replayer import steps
-from replayer.errors import PlanError
+from replayer.errors import PlanError, RunFolderError
 from replayer.events import (
     Alarm,
     AnyEvent,
@@ -28,9 +29,11 @@ from replayer.events import (
     VerdictGiven,
     Warned,
 )
-from replayer.journal import read_from
+from replayer.journal import JOURNAL, line_at, read_from
 from replayer.steps import Attempt
 
+MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What a journal brings about whose lines are sound one by one and do not fit together: a damaged one, or a forged one."""
 _MAX_SAMPLES = 4096
 """Telemetry readings kept per lane; older ones are thinned out."""
 
@@ -224,17 +227,51 @@ def _counted(tries: dict[int, Attempt], partial: bool) -> Attempt | None:
 def load(folder: Path, *, running: bool = False, partial: bool = False) -> RunView:
     """The view of a run folder. Raises RunFolderError."""
     fold = Fold()
-    before = 0
-    for event, after in read_from(folder):
-        fold.apply(event, before)
-        before = after
-    return fold.view(run=folder.name, running=running, partial=partial)
+    for _ in fold_from(folder, fold):
+        pass
+    try:
+        return fold.view(run=folder.name, running=running, partial=partial)
+    except MISFITS as error:
+        raise misfit(folder, error) from error
+
+
+def fold_from(folder: Path, fold: Fold, offset: int = 0) -> Iterator[int]:
+    """Apply the events from byte `offset` on; the offset after each. Raises RunFolderError, also for an event that
+    fits nothing before it."""
+    for event, after in read_from(folder, offset):
+        try:
+            fold.apply(event, offset)
+        except MISFITS as error:
+            path = folder / JOURNAL
+            raise RunFolderError(
+                f"{path}, line {line_at(path, offset)}: a {event.type!r} event that fits nothing before it; "
+                "the file is damaged there"
+            ) from error
+        offset = after
+        yield offset
+
+
+def misfit(folder: Path, error: Exception) -> RunFolderError:
+    """For a journal that can be read and makes no sense."""
+    return RunFolderError(f"{folder / JOURNAL} holds values that no run has ({error}); the file is damaged")
+
+
+def named_apart(views: Sequence[RunView]) -> list[RunView]:
+    """Runs of the same name, in two places, are numbered."""
+    seen: Counter[str] = Counter()
+    named = []
+    for view in views:
+        seen[view.run] += 1
+        number = seen[view.run]
+        named.append(replace(view, run=f"{view.run} ({number})") if number > 1 else view)
+    return named
 
 
 def side_by_side(views: Sequence[RunView]) -> RunView:
     """Several runs as one view, lanes named RUN:LANE where names clash. Raises PlanError where modes differ."""
     if len(views) == 1:
         return views[0]
+    views = named_apart(views)
     modes = {view.mode for view in views}
     if len(modes) > 1:
         raise PlanError(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replayer.errors import RunFolderError
-from replayer.events import CellFinished, StepFinished, Warned
+from replayer.events import JOURNAL_SCHEMA, CellFinished, RunStarted, StepFinished, Warned
 from replayer.journal import JOURNAL, JournalWriter, create_folder, find_run, read, writer_pid
 from replayer.packing import gaps_us, pack
 from replayer.progress import plan_of
@@ -54,6 +54,22 @@ def test_a_damaged_line_is_named(folder: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'{"at"', b'{at"', 1))
     with pytest.raises(RunFolderError, match=r"journal\.jsonl, line 1: not a journal line"):
         messages(folder)
+
+
+def test_a_damaged_line_is_named_by_its_place_in_the_file_by_whoever_reads_on(folder: Path) -> None:
+    write(folder, "one", "two")
+    path = folder / JOURNAL
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes() + b"{}\n")
+    with pytest.raises(RunFolderError, match=r"line 3: not a journal line"):
+        list(read(folder, size))
+
+
+def test_a_journal_of_a_later_schema_is_refused_even_where_it_could_be_read(folder: Path) -> None:
+    line = RunStarted(schema_number=JOURNAL_SCHEMA + 1, run_id="r", wall=0.0, version="9", plan={})
+    (folder / JOURNAL).write_text(line.model_dump_json() + "\n")
+    with pytest.raises(RunFolderError, match="update replayer"):
+        list(read(folder))
 
 
 def test_events_of_a_later_version_are_passed_over(folder: Path) -> None:

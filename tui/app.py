@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from collections.abc import Callable, Iterable
@@ -17,7 +16,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from replayer.curl import curl
-from replayer.errors import ReplayerError, RunFolderError
+from replayer.errors import ReplayerError
 from replayer.report.output import write
 from replayer.repro import find_case
 from replayer.step_detail import StepDetail, step_detail
@@ -108,6 +107,8 @@ class ReplayerApp(App[str]):
         self._reading = False
         self._share = share
         self._asked, self._cpu = 0.0, 0.0
+        self.failed: ReplayerError | None = None
+        """Why the run can be read no longer, where that ended the screen."""
 
     def on_mount(self) -> None:
         for theme in THEMES:
@@ -147,7 +148,8 @@ class ReplayerApp(App[str]):
         self.frames += 1
 
     def on_read_failed(self, message: ReadFailed) -> None:
-        self.exit("leave", return_code=message.error.exit_code, message=safe(f"replayer: {message.error}"))
+        self.failed = message.error
+        self.exit("leave", return_code=message.error.exit_code)
 
     def _paint(self) -> None:
         """Only the page in front is painted; the others catch up when they are shown."""
@@ -221,9 +223,7 @@ class ReplayerApp(App[str]):
 
     def on_open_step(self, message: OpenStep) -> None:
         screen = self._step(message.key)
-        if screen is None:
-            self.notify("this step has not been sent yet", markup=False)
-        else:
+        if screen is not None:
             self.push_screen(screen)
 
     def on_next_step(self, message: NextStep) -> None:
@@ -233,20 +233,27 @@ class ReplayerApp(App[str]):
             return
         detail = here.detail
         key = turns.neighbour((detail.trace, detail.repeat, detail.step), message.by, faulty=message.faulty)
-        screen = self._step(key) if key is not None else None
-        if screen is None:
+        if key is None:
             self.notify("no step has a fault" if message.faulty else "no further step", markup=False)
-        else:
+            return
+        screen = self._step(key)
+        if screen is not None:
             self.switch_screen(screen)
 
     def _step(self, key: Key) -> StepScreen | None:
-        """The step in every run that has it, all lanes side by side."""
+        """The step in every run that has it, all lanes side by side; where none has it, says why."""
         frame = self._frame
         found: list[StepDetail] = []
+        why = "this step has not been sent yet"
         for folder, view in zip(self._folders, frame.views if frame else (), strict=False):
-            with contextlib.suppress(RunFolderError):
+            try:
                 found.append(step_detail(folder, view, *key))
+            except ReplayerError as error:
+                why = str(error)
+            except OSError as error:
+                why = f"{folder} cannot be read: {error.strerror}"
         if not found or frame is None:
+            self.notify(safe(why), severity="warning", markup=False)
             return None
         lanes = {name: lane for detail in found for name, lane in detail.lanes.items()}
         return StepScreen(replace(found[0], lanes=lanes), steps=_planned(frame, key), note=_note(frame.view))

@@ -8,6 +8,8 @@ from itertools import pairwise
 from replayer.events import TelemetryRead
 from replayer.steps import StepFacts
 
+_MOST = 1e300
+"""No reading is larger; neither are infinity and NaN."""
 Span = tuple[float, float, float | None]
 """From and to, in seconds of the run, and the value that held; None is unknown."""
 
@@ -49,8 +51,8 @@ def over_time(spans: Sequence[Span], seconds: float, width: int) -> list[float |
     for begin, end, value in spans:
         if value is None:
             continue
-        first = min(width - 1, max(0, int(begin / slice_)))
-        last = min(width - 1, max(0, int(end / slice_)))
+        first = int(max(0, min(width - 1, begin / slice_)))
+        last = int(max(0, min(width - 1, end / slice_)))
         for n in range(first, last + 1):
             weight = max(0.0, min(end, (n + 1) * slice_) - max(begin, n * slice_))
             sums[n] += weight * value
@@ -78,7 +80,7 @@ def _value(sample: TelemetryRead, name: str) -> float | None:
     value = sample.sample.get(name)
     if value is None:
         value = sample.sample.get("gauges", {}).get(name)
-    return float(value) if isinstance(value, int | float) else None
+    return float(value) if isinstance(value, int | float) and abs(value) < _MOST else None
 
 
 def _moved(before: TelemetryRead, after: TelemetryRead, counter: str) -> float | None:

@@ -7,16 +7,22 @@ from pathlib import Path
 
 import orjson
 
+from replayer.errors import RunFolderError
 from replayer.figures import run_figures
 from replayer.journal import writer_pid
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
-from replayer.view import load
+from replayer.view import MISFITS, load, misfit
 
 
 def report_words(folders: Sequence[Path], form: str) -> str:
     """`html`, or `json` with one document a line. Raises RunFolderError, and PlanError where modes differ."""
-    if form == "html":
-        return html_report(gather(folders))
-    views = [load(folder, running=writer_pid(folder) is not None) for folder in folders]
-    return "".join(orjson.dumps(run_figures(view)).decode() + "\n" for view in views)
+    try:
+        if form == "html":
+            return html_report(gather(folders))
+        views = [load(folder, running=writer_pid(folder) is not None) for folder in folders]
+        return "".join(orjson.dumps(run_figures(view)).decode() + "\n" for view in views)
+    except MISFITS as error:
+        raise misfit(folders[0], error) from error
+    except OSError as error:
+        raise RunFolderError(f"{folders[0]} cannot be read: {error.strerror}") from error

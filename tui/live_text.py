@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,11 +46,11 @@ class LiveText:
     def poll(self) -> None:
         try:
             status = self.path.stat()
-        except OSError:
+        except (OSError, ValueError):  # no feed, or a lane whose name is no file name
             return
         if status.st_size < self.offset or status.st_ino != self.inode:
             self.offset, self.inode = 0, status.st_ino
-        with self.path.open("rb") as stream:
+        with contextlib.suppress(OSError), self.path.open("rb") as stream:
             stream.seek(self.offset)
             for line in stream:
                 if not line.endswith(b"\n"):
@@ -60,13 +61,13 @@ class LiveText:
     def _take(self, line: bytes) -> None:
         try:
             values = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            return
-        cell, step = values["cell"], values["step"]
+            cell, step = str(values["cell"]), int(values["step"])
+            piece = Piece(str(values["channel"]), int(values["call"]), str(values["text"]))
+        except (ValueError, LookupError, TypeError):
+            return  # the feed is disposable, and so is a line of it
         if cell not in self.streams or self.streams[cell][0] != step:
             self.streams[cell] = (step, deque())
         pieces = self.streams[cell][1]
-        piece = Piece(values["channel"], values["call"], values["text"])
         if pieces and (pieces[-1].channel, pieces[-1].call) == (piece.channel, piece.call):
             piece = Piece(piece.channel, piece.call, (pieces.pop().text + piece.text)[-STREAM_KEPT:])
         pieces.append(piece)

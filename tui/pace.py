@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 
 from replayer.progress_bars import turns_done
@@ -30,7 +31,8 @@ def seconds_left(lane: LaneView) -> float | None:
     )
     if len(ends) < 2 or not planned:
         return None
-    return max(0, planned - done) * (ends[0] - ends[-1]) / (len(ends) - 1)
+    left = max(0, planned - done) * (ends[0] - ends[-1]) / (len(ends) - 1)
+    return left if math.isfinite(left) else None
 
 
 def _latest(attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -9,11 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from replayer.errors import RunFolderError
 from replayer.figures import lane_figures
-from replayer.journal import read_from, writer_pid
+from replayer.journal import JOURNAL, writer_pid
 from replayer.tui.better import Better, better_lanes
 from replayer.tui.lane_replies import LaneReplies, Talk
-from replayer.view import Fold, RunView, side_by_side
+from replayer.view import MISFITS, Fold, RunView, fold_from, misfit, named_apart, side_by_side
 
 _MOST_EVENTS = 20_000
 """Read for one frame: about a quarter of a second."""
@@ -47,18 +48,30 @@ class RunSource:
         self.folder = folder
         self.pins = {} if pins is None else pins
         """Lane -> the cell whose stream its column keeps to; the screen writes it."""
-        self._fold = Fold()
-        self._offset = 0
-        self._behind = False
-        self._replies: dict[str, LaneReplies] = {}
+        self._begin()
         self._figures: dict[str, dict[str, Any]] = {}
         self._best: dict[str, Better] = {}
         self._stale = True
         self._figures_at = 0.0
         self._figures_cost = 0.0
 
+    def _begin(self) -> None:
+        self._fold = Fold()
+        self._offset = 0
+        self._inode = 0
+        self._behind = False
+        self._replies: dict[str, LaneReplies] = {}
+
     def poll(self) -> Frame:
-        """Raises RunFolderError when the journal is damaged."""
+        """Raises RunFolderError when the journal is damaged or gone."""
+        try:
+            return self._poll()
+        except MISFITS as error:
+            raise misfit(self.folder, error) from error
+        except OSError as error:
+            raise RunFolderError(f"{self.folder} cannot be read: {error.strerror}") from error
+
+    def _poll(self) -> Frame:
         began = time.monotonic()
         changed = self._read()
         running = self._behind or writer_pid(self.folder) is not None
@@ -70,17 +83,25 @@ class RunSource:
 
     def _read(self) -> bool:
         """All of it at first, then at most so much a frame that a flood of events leaves the keys answered."""
+        self._begin_again_where_replaced()
         before = self._offset
-        events = read_from(self.folder, self._offset)
+        events = fold_from(self.folder, self._fold, self._offset)
         count = 0
-        for event, after in islice(events, _MOST_EVENTS) if before else events:
-            self._fold.apply(event, self._offset)
+        for after in islice(events, _MOST_EVENTS) if before else events:
             self._offset = after
             count += 1
             if before and count % _PIECE == 0:
                 time.sleep(_REST_S)
         self._behind = bool(before) and count == _MOST_EVENTS
         return self._offset != before
+
+    def _begin_again_where_replaced(self) -> None:
+        """Another file, or one that lost what was read of it, is read from its start."""
+        status = (self.folder / JOURNAL).stat()
+        if self._offset and (status.st_ino != self._inode or status.st_size < self._offset):
+            self._begin()
+            self._stale = True
+        self._inode = status.st_ino
 
     def _refresh(self, view: RunView, *, force: bool) -> None:
         """Figures cost some microseconds per step: on long runs they are refreshed less often."""
@@ -119,7 +140,8 @@ class Sources:
     def _merged(self, frames: Sequence[Frame]) -> Frame:
         whole = side_by_side([frame.view for frame in frames])
         lanes = iter(whole.lanes)
-        views = [replace(frame.view, lanes=tuple(next(lanes) for _ in frame.view.lanes)) for frame in frames]
+        named = named_apart([frame.view for frame in frames])
+        views = [replace(view, lanes=tuple(next(lanes) for _ in view.lanes)) for view in named]
         pairs = [
             (lane.name, own.name, frame)
             for frame, view in zip(frames, views, strict=True)

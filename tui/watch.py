@@ -22,11 +22,17 @@ _COLLECT_AFTER = 50_000
 
 
 def watch(folders: Sequence[Path]) -> str:
-    """Show runs until the user leaves; "stop" when the user wants the run ended, else "leave"."""
+    """Show runs until the user leaves; "stop" when the user wants the run ended, else "leave".
+
+    Raises RunFolderError when a journal is damaged or gone, PlanError when the runs' modes differ.
+    """
     os.nice(_NICENESS)
     sys.setswitchinterval(_SWITCH_S)
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER, 20, 100)
     pins: dict[str, str] = {}
     app = ReplayerApp(Sources(folders, pins).poll, list(folders), pins, share=_SHARE)
-    return app.run() or "leave"
+    choice = app.run()
+    if app.failed is not None:
+        raise app.failed
+    return choice or "leave"

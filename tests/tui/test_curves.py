@@ -1,9 +1,10 @@
 """Telemetry over the run's time: counters that fall, readings that fail, servers side by side."""
 
+import math
 from typing import Any
 
 from replayer.events import TelemetryRead
-from replayer.tui.curves import by_instance, gauge, over_time, rate, share
+from replayer.tui.curves import by_instance, gauge, known, over_time, rate, share
 
 
 def reading(second: int, instance: str = "a", **sample: Any) -> TelemetryRead:
@@ -43,3 +44,9 @@ def test_counters_of_two_servers_are_kept_apart() -> None:
     samples = [reading(0, "a", running=1.0), reading(0, "b", running=2.0), reading(1, "a", running=3.0)]
     found = by_instance(samples)
     assert [len(found[name]) for name in ("a", "b")] == [2, 1]
+
+
+def test_readings_that_are_no_number_are_unknown_and_times_out_of_reach_break_nothing() -> None:
+    samples = [reading(n, kv_used=value) for n, value in enumerate((0.5, math.nan, math.inf, "x", 10**400))]
+    assert known(gauge(samples, "kv_used")) == [0.5]
+    assert over_time([(-math.inf, math.inf, 1.0), (math.nan, math.nan, 2.0)], 4, 2) == [1.0, 1.0]

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from replayer.errors import RunFolderError
+from replayer.events import StepStarted
 from replayer.tui import source
-from replayer.tui.source import RunSource
+from replayer.tui.source import RunSource, Sources
 from tests.tui.pictures import Folder
 
 LANES: dict[str, dict[str, float]] = {"a": {}, "b": {}}
@@ -44,3 +46,66 @@ def test_a_finished_run_is_whole_in_its_first_frame(tmp_path: Path, monkeypatch:
     frame = RunSource(made.path).poll()
     assert frame.view.state == "finished"
     assert [lane.attempts[0].finished for lane in frame.view.lanes] == [20, 20]
+
+
+def finished_steps(followed: RunSource) -> list[int]:
+    return [attempt.finished for lane in followed.poll().view.lanes for attempt in lane.attempts]
+
+
+def test_a_journal_that_was_replaced_or_cut_is_read_from_its_start(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", LANES)
+    made.step("a", 0)
+    journal = made.path / "journal.jsonl"
+    short = journal.read_bytes()
+    made.step("a", 1)
+    followed = RunSource(made.path)
+    assert finished_steps(followed) == [2, 0]
+    journal.write_bytes(short)
+    assert finished_steps(followed) == [1, 0]
+    (tmp_path / "another").write_bytes(short + short.splitlines(keepends=True)[-1] * 50)
+    (tmp_path / "another").rename(journal)
+    assert finished_steps(followed) == [1, 0]
+
+
+def test_a_folder_that_went_away_is_told_in_a_sentence(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", LANES)
+    followed = RunSource(made.path)
+    followed.poll()
+    (made.path / "journal.jsonl").unlink()
+    with pytest.raises(RunFolderError, match="run cannot be read: No such file"):
+        followed.poll()
+
+
+def test_events_that_fit_nothing_before_them_are_told_with_their_line(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", LANES)
+    followed = RunSource(made.path)
+    followed.poll()
+    made.add(StepStarted(cell="c/session/0", attempt=1, step=0, turn=0, body_bytes=1, wall=0.0))
+    with pytest.raises(
+        RunFolderError, match=r"journal\.jsonl, line 6: a 'step_started' event that fits nothing"
+    ):
+        followed.poll()
+
+
+def test_values_that_no_run_has_are_told_in_a_sentence(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", LANES)
+    line = b'{"type":"run_started","at":1,"run_id":"r","wall":0,"version":"0","plan":{"lane":[{}],"repeat":"x"}}\n'
+    (made.path / "journal.jsonl").write_bytes(line)
+    with pytest.raises(RunFolderError, match="holds values that no run has"):
+        RunSource(made.path).poll()
+
+
+def test_broken_lines_of_the_live_feed_are_passed_over(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", LANES)
+    (made.path / "live" / "a.jsonl").write_bytes(b'[1]\nnull\n{}\n\xff\n{"cell":"a/session/0","step":"x"}\n')
+    made.stream("a", 0, "still there")
+    blocks = RunSource(made.path).poll().talks["a"].shown[0].blocks
+    assert "still there" in str(blocks)
+
+
+def test_runs_of_the_same_name_in_two_places_are_told_apart(tmp_path: Path) -> None:
+    folders = [Folder(tmp_path / place / "run", LANES).path for place in ("here", "there")]
+    frame = Sources(folders).poll()
+    names = ["run:a", "run:b", "run (2):a", "run (2):b"]
+    assert [lane.name for view in frame.views for lane in view.lanes] == names
+    assert sorted(frame.figures) == sorted(frame.talks) == sorted(names)

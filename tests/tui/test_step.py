@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import DataTable
 
+from replayer.tui.app import ReplayerApp
 from replayer.tui.marked import HERE, THERE, changed_middle, marked
 from replayer.tui.step_screen import StepScreen
 from replayer.tui.text import Span, plot, sparkline, wrapped
@@ -69,7 +70,40 @@ async def test_a_step_that_nobody_has_a_trace_for_is_told(tmp_path: Path) -> Non
         await pilot.press("enter")
         await pilot.pause()
         assert not isinstance(app.screen, StepScreen)
-        assert any("not been sent" in note.message for note in app._notifications)
+        assert any("holds no copy of the trace" in note.message for note in app._notifications)
+
+
+async def opened_first_step(app: ReplayerApp) -> list[str]:
+    """What was said on opening it; nothing where it opened."""
+    async with app.run_test(size=(110, 36)) as pilot:
+        await open_first_step(pilot)
+        opened = isinstance(app.screen, StepScreen)
+        said = [note.message for note in app._notifications]
+    assert opened is not bool(said)
+    return said
+
+
+async def test_a_step_opens_while_the_journals_last_line_is_being_written(folder: Folder) -> None:
+    with (folder.path / "journal.jsonl").open("ab") as journal:
+        journal.write(b'{"at":1,"cell":"a/session/0","attempt":1,"step":6,"type":"step_sta')
+    assert await opened_first_step(app_on(folder.path)) == []
+
+
+@pytest.mark.parametrize(
+    ("trace", "words"),
+    [(b"hello\n", "not a replayer trace"), (b"", "the file is empty")],
+    ids=["not a trace", "empty"],
+)
+async def test_a_damaged_trace_of_a_run_is_told(folder: Folder, trace: bytes, words: str) -> None:
+    (folder.path / "traces" / "session" / "trace.jsonl").write_bytes(trace)
+    assert words in (await opened_first_step(app_on(folder.path)))[0]
+
+
+async def test_a_trace_that_is_not_the_runs_is_told(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", {"a": {}}, steps=200)
+    made.recorded()
+    made.step("a", 150)
+    assert "has no turn 151" in (await opened_first_step(app_on(made.path)))[0]
 
 
 TEXTS = st.text(alphabet="ab \n.é漢", max_size=60)
