@@ -17,12 +17,26 @@ from replayer.traces.schema import AnyItem, ToolCallItem, ToolResultItem
 from replayer.view import RunView
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request beside the one before it: the messages that are `new`, of how many, and how many of those before
+    were `dropped` or rewritten."""
+
+    new: list[dict[str, Any]]
+    total: int
+    dropped: int
+
+
 @dataclass(slots=True)
 class LaneStep:
-    """What one lane did at a step; the values are the journal's events as dictionaries."""
+    """What one lane did at a step; the values are the journal's events as dictionaries.
+
+    `asked` is the lane's own request where lanes are sent their own replies (live history), else None.
+    """
 
     lane: str
     attempt: int
+    asked: Asked | None = None
     reply: dict[str, Any] | None = None
     verdict: dict[str, Any] | None = None
     alarms: list[dict[str, Any]] = field(default_factory=list)
@@ -38,7 +52,7 @@ class StepDetail:
     """`new_messages` are those that the turn before was not yet sent; `dropped` were sent then and no longer are.
 
     `results` are the recorded results of the turn's recorded calls, by call id. In live mode the messages are those
-    of the recording: each lane was sent its own.
+    of the recording: what each lane was sent stands in its `asked`.
     """
 
     trace: str
@@ -138,13 +152,26 @@ def lane_step(folder: Path, view: RunView, lane: str, trace: str, repeat: int, s
         return None
     chosen = attempts[0]
     found = LaneStep(lane=lane, attempt=chosen.number)
-    for event in _events(folder, chosen.cell, chosen.number, step):
-        take(found, event)
+    before = 0
+    for event in _events(folder, chosen.cell, chosen.number, (step - 1, step)):
+        if event["type"] == "step_started":
+            found.asked = _asked(event, before)
+            before = found.asked.total if found.asked else 0
+        elif event["step"] == step:
+            take(found, event)
     return found
 
 
-def _events(folder: Path, cell: str, attempt: int, step: int) -> Iterator[dict[str, Any]]:
-    """A step's lines, found by their bytes: most of a journal is other steps."""
+def _asked(started: dict[str, Any], before: int) -> Asked | None:
+    """`before`: messages of the request before this one."""
+    sent = started.get("sent") or {}
+    if "messages" not in sent:
+        return None
+    return Asked(sent["messages"], sent["keep"] + len(sent["messages"]), max(0, before - sent["keep"]))
+
+
+def _events(folder: Path, cell: str, attempt: int, steps: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    """The lines of some steps, found by their bytes: most of a journal is other steps."""
     name = orjson.dumps(cell)
     with (folder / "journal.jsonl").open("rb") as stream:
         for line in stream:
@@ -156,7 +183,7 @@ def _events(folder: Path, cell: str, attempt: int, step: int) -> Iterator[dict[s
                 raise RunFolderError(
                     f"{folder / 'journal.jsonl'}: a damaged line of {cell} ({error})"
                 ) from None
-            if (values.get("cell"), values.get("attempt"), values.get("step")) == (cell, attempt, step):
+            if (values.get("cell"), values.get("attempt")) == (cell, attempt) and values.get("step") in steps:
                 yield values
 
 

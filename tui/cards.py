@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
 
-import orjson
 from rich.cells import cell_len
 
 from replayer.tools.partial import PartialCall
-from replayer.tui import glyphs
+from replayer.tui import calls, glyphs
 from replayer.tui.lane_replies import Talk
 from replayer.tui.replies import Card, Ran, Shown
 from replayer.tui.text import Span, fit, safe, size_words, tail
@@ -29,8 +29,11 @@ AGAINST = {
 }
 _BODY_LINES = 4
 """Lines of the argument that streams now."""
+_LONG = 80
+"""Characters of an argument that has lines of its own while it streams."""
 _UNFOLDED_LINES = 12
-_VALUE_CHARS = 80
+_REMEMBERED = 32
+"""Calls whose lines are kept: telling one may cost a diff, and cards are painted four times a second."""
 
 
 def talk_lines(talk: Talk, width: int, height: int, *, unfolded: bool) -> list[Line]:
@@ -91,23 +94,53 @@ def _trouble(klass: str, line: str) -> Line:
 
 
 def card_lines(card: Card, width: int, *, unfolded: bool) -> list[Line]:
-    """A card: who was called with what, the verdict, and the folded result."""
+    """A card: who was called with what, the verdict, and the result; folded to one line each, or in full."""
     sign, style, word = _SIGNS[card.state]
     word = card.faults[0][0] if card.faults else word
-    value = PartialCall(card.index, card.name, [card.arguments]).value
-    summary = _summary(value, card.arguments)
+    summary, body = _told(card) if card.state != "streaming" else _growing(card)
     lines = [_head(sign, card.name or "…", summary, word, style, width)]
     if card.state == "streaming":
-        body = _growing(value)
-        lines += [
-            _inside(line, style, "", width) for line in tail(body.strip("\n"), width - 4, _BODY_LINES) if body
-        ]
+        lines += _body(body[-_BODY_LINES:], style, width)[-_BODY_LINES:]
+    elif unfolded:
+        lines += _body(body, style, width)[:_UNFOLDED_LINES]
     for klass, message in card.faults:
         text = message if klass == word else f"{klass}: {message}"
         lines += [_inside(line, style, style, width) for line in tail(f"✘ {text[:400]}", width - 4, 3)]
     if card.ran is not None:
         lines += _result(card.ran, style, width, unfolded=unfolded)
     return lines
+
+
+def _told(card: Card) -> tuple[str, tuple[str, ...]]:
+    """The arguments in one line, and in as many as they need."""
+    return _told_once(card.arguments)
+
+
+@lru_cache(_REMEMBERED)
+def _told_once(raw: str) -> tuple[str, tuple[str, ...]]:
+    value = calls.parsed(raw)
+    value = PartialCall(0, "", [raw]).value if value is None else value
+    return calls.summary(value, raw), tuple(calls.body(value)) if isinstance(value, dict) else (raw,)
+
+
+def _growing(card: Card) -> tuple[str, tuple[str, ...]]:
+    """What has come so far; lines of their own only where one does not do."""
+    value = PartialCall(card.index, card.name, [card.arguments]).value
+    body = tuple(calls.body(value)) if isinstance(value, dict) else ()
+    long = len(body) > 2 or any(len(line) > _LONG for line in body)
+    return calls.summary(value, card.arguments), body if long else ()
+
+
+def _body(lines: Sequence[str], bar: str, width: int) -> list[Line]:
+    """Lines of arguments, those of diffs in their colours."""
+    return [
+        [
+            ("▌", bar),
+            (fit(f" {part}", width - 1), f"{calls.line_style(line) or '$foreground-muted'} on $panel"),
+        ]
+        for line in lines
+        for part in tail(line[: width * _BODY_LINES], width - 2, _BODY_LINES)
+    ]
 
 
 def _head(sign: str, name: str, summary: str, word: str, style: str, width: int) -> Line:
@@ -124,24 +157,6 @@ def _head(sign: str, name: str, summary: str, word: str, style: str, width: int)
 
 def _inside(line: str, bar: str, style: str, width: int) -> Line:
     return [("▌", bar), (fit(f"   {line}", width - 1), f"{style} on $panel")]
-
-
-def _summary(value: Any, raw: str) -> str:
-    """Arguments as NAME=VALUE; the raw text where they are no object."""
-    if not isinstance(value, dict):
-        return raw[:400]
-    return "  ".join(f"{key}={_value(found)}" for key, found in value.items())
-
-
-def _value(value: Any) -> str:
-    text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
-    return text if len(text) <= _VALUE_CHARS else f"{text[:_VALUE_CHARS]}…"
-
-
-def _growing(value: Any) -> str:
-    """The argument that streams now, where it is long enough to need lines of its own."""
-    last = list(value.values())[-1] if isinstance(value, dict) and value else ""
-    return last if isinstance(last, str) and (len(last) > _VALUE_CHARS or "\n" in last) else ""
 
 
 def _result(ran: Ran, bar: str, width: int, *, unfolded: bool) -> list[Line]:

@@ -6,25 +6,22 @@ from collections.abc import Iterable, Mapping
 from difflib import unified_diff
 from typing import Any
 
-import orjson
-from rich.cells import cell_len
-
 from replayer.packing import gaps_us
-from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
-from replayer.step_detail import LaneStep
-from replayer.tools.partial import PartialCall
+from replayer.step_detail import LaneStep, StepDetail
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, ToolResultItem
+from replayer.tui.calls import call_text, same_call, tinted
 from replayer.tui.cards import AGAINST, outcome_words
-from replayer.tui.marked import HERE, THERE, changed_middle, differences, marked
+from replayer.tui.marked import HERE, THERE, differences, marked
+from replayer.tui.prefix_view import prefix_text
 from replayer.tui.text import DASH, Span, plot, safe, size_words, wrapped
 
 Spans = list[Span | str]
 
 MOST_CHARS = 20_000
 """Of one answer; a reply of a megabyte is nothing that anybody reads here."""
-_OUTPUT_LINES = 12
+_OUTPUT_LINES, _UNFOLDED_LINES = 12, 200
+"""Of a result that differs from the recorded one, and of one in full."""
 _PLOT_HEIGHT = 4
-_LABEL = 8
 _QUIET = "$foreground-muted"
 _TITLE = "bold $primary"
 
@@ -34,10 +31,10 @@ def lane_text(
 ) -> Spans:
     """All that is known of the step on this lane; a lost prefix stands above the answer, a healthy one below.
 
-    `results` are the recorded results of the turn's calls by NAME and arguments (`call_text`).
+    `results` are the recorded results of the turn's calls by what they call (`same_call`).
     """
     if lane.reply is None:
-        return [("still streaming", _QUIET)]
+        return [*_alarms(lane, width), ("still streaming", _QUIET)]
     prefix, lost = prefix_text(lane.finding("prefix_reuse"), width)
     return [
         *_verdict(lane, width),
@@ -84,67 +81,6 @@ def _alarms(lane: LaneStep, width: int) -> Spans:
     return spans
 
 
-def prefix_text(found: dict[str, Any] | None, width: int) -> tuple[Spans, bool]:
-    """What was reused of the prompt, and whether anything was lost that need not have been."""
-    if found is None:
-        return [
-            ("prefix cache\n", _TITLE),
-            (f"{DASH} nothing was worked out for this step\n\n", _QUIET),
-        ], False
-    prompt, reported = found.get("prompt_tokens") or 0, found.get("reported_tokens")
-    lost, cause = found.get("lost_tokens") or 0, str(found.get("cause") or "")
-    reused = f"{DASH} reused (not reported)" if reported is None else f"{reported:,} reused"
-    counts = f"{reused}, {found.get('ideal_tokens', 0):,} possible, of {prompt:,} prompt tokens"
-    if not lost:
-        why = f"{wrapped(PHRASES.get(cause, cause), width)}\n" if cause else ""
-        return [("prefix cache\n", _TITLE), f"{wrapped(counts, width)}\n", (why, _QUIET), "\n"], False
-    why = PHRASES.get(cause, cause)
-    detail = f" ({found['detail']})" if found.get("detail") else ""
-    spans: Spans = [
-        (f"↯ PREFIX LOST: {cause.replace('_', ' ')}\n", "bold $warning"),
-        *_labelled("lost", f"{lost:,} of {prompt:,} prompt tokens were computed again", width),
-        *_labelled("why", f"{why}{detail}", width),
-        *_place(found, width),
-        *_excerpts(found, width),
-        *(_labelled("remedy", FIXES[cause], width) if cause in FIXES else []),
-        *_labelled("tokens", counts, width),
-        "\n",
-    ]
-    return spans, True
-
-
-def _labelled(label: str, text: str, width: int) -> Spans:
-    """A line `label  text`, folded beside its label."""
-    return [(f"{label:<{_LABEL}}", _QUIET), f"{wrapped(text, width, ' ' * _LABEL)}\n"]
-
-
-def _place(found: dict[str, Any], width: int) -> Spans:
-    if found.get("path") is None:
-        return []
-    offset = "" if found.get("offset") is None else f", from character {found['offset'] + 1} on"
-    return _labelled("where", f"{found['path'] or 'the start'}{offset}", width)
-
-
-def _excerpts(found: dict[str, Any], width: int) -> Spans:
-    """Both excerpts, one above the other, with what differs between them."""
-    before, after = found.get("excerpt_before") or "", found.get("excerpt_after") or ""
-    if not (before or after):
-        return []
-    spans: Spans = []
-    for label, (start, middle, end), style in zip(
-        ("before", "now"), changed_middle(before, after), (THERE, HERE), strict=True
-    ):
-        room = max(8, width - _LABEL - cell_len(safe(middle)) - 2)
-        head, tail = start[-(room // 2) :], end[: room - room // 2]
-        spans += [(f"{label:<{_LABEL}}", _QUIET), _one_line(head)]
-        spans += [(_one_line(middle) or "∅", style), _one_line(tail), "\n"]
-    return spans
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", "⏎").replace("\t", " ")
-
-
 def _answer(reply: dict[str, Any], recorded: str) -> Spans:
     spans: Spans = [("answer", _TITLE)]
     said = said_text(reply)
@@ -155,7 +91,7 @@ def _answer(reply: dict[str, Any], recorded: str) -> Spans:
     count = differences(shown)
     note = f"  {count} words differ from the recording" if count else "  word for word as recorded"
     finish = reply.get("finish_reason")
-    spans += [(f"{note}\n", _QUIET), *shown, "\n"]
+    spans += [(f"{note}\n", _QUIET), *tinted(shown), "\n"]
     if fault:
         spans.append((f"! {fault['kind']}: {fault['message'][:1000]}\n", "$error"))
     why = "no finish reason came" if finish is None else f"finish reason: {finish}"
@@ -184,19 +120,21 @@ def recorded_text(items: Iterable[AnyItem]) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def call_text(name: str | None, arguments: str | None) -> str:
-    """A call, one argument a line; the raw text where it is no object."""
-    raw = arguments or ""
-    value = PartialCall(0, name or "", [raw]).value
-    if not isinstance(value, dict):
-        return f"⚒ {name}  {raw}"
-    return "\n".join([f"⚒ {name}", *(f"  {key}: {_shown(found)}" for key, found in value.items())])
+def recorded_results(detail: StepDetail, width: int, *, unfolded: bool) -> Spans:
+    """What came of the recorded calls: a line each, or in full."""
+    spans: Spans = []
+    for item in detail.recorded:
+        if not isinstance(item, ToolCallItem) or item.call_id not in detail.results:
+            continue
+        output = detail.results[item.call_id]
+        spans += [("↺ ", _QUIET), f"{wrapped(f'{item.name} · {size_words(output)}', width, '  ')}\n"]
+        spans += _output(output) if unfolded else []
+    title: Spans = [("\nresults of its calls", _TITLE), ("\n" if unfolded else "  o unfolds\n", _QUIET)]
+    return [*title, *spans] if spans else []
 
 
-def _shown(value: Any) -> str:
-    """Strings as they are, so that code reads as code; everything else as JSON."""
-    text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
-    return text.replace("\n", "\n    ")
+def _output(output: str) -> Spans:
+    return [(f"  │ {line}\n", _QUIET) for line in output.splitlines()[:_UNFOLDED_LINES]]
 
 
 def _results(lane: LaneStep, recorded: Mapping[str, str], width: int, *, unfolded: bool) -> Spans:
@@ -213,11 +151,11 @@ def _results(lane: LaneStep, recorded: Mapping[str, str], width: int, *, unfolde
         said = f"{run.get('name')} {words} · {size_words(output)}{against and f' · {against}'}"
         spans += [(f"{sign} ", style), f"{wrapped(said, width, '  ')}\n"]
         call = calls.get(run["call_index"], {})
-        before = recorded.get(call_text(call.get("name"), call.get("arguments")))
+        before = recorded.get(same_call(call.get("name"), call.get("arguments")))
         if run.get("against_recorded") == "different" and before is not None:
             spans += _result_diff(before, output)
         elif unfolded:
-            spans += [(f"  │ {line}\n", _QUIET) for line in output.splitlines()[:200]]
+            spans += _output(output)
     return [*spans, "\n"]
 
 

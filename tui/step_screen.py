@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -17,11 +17,12 @@ from textual.widgets import Static
 
 from replayer.step_detail import LaneStep, StepDetail
 from replayer.traces.schema import ToolCallItem
+from replayer.tui.calls import same_call, tinted
 from replayer.tui.keys import Keys
-from replayer.tui.lane_step_view import Spans, call_text, cut, lane_text, recorded_text
+from replayer.tui.lane_step_view import Spans, cut, lane_text, recorded_results, recorded_text
+from replayer.tui.request_view import asked_of, change_words, request_text
 from replayer.tui.text import Span, content
 
-_MESSAGE_CHARS = 4_000
 _LEAST_PANE = 38
 
 
@@ -67,10 +68,10 @@ class StepScreen(Screen[None]):
         Binding("escape", "app.pop_screen", "Back"),
         Binding("left", "step(-1)", "Turn before", show=False, priority=True),
         Binding("right", "step(1)", "Turn after", show=False, priority=True),
-        Binding("n", "fault(1)", "Fault"),
+        Binding("n", "fault(1)", "Next fault"),
         Binding("N", "fault(-1)", "Fault before", show=False),
-        Binding("o", "unfold", "Output", show=False),
-        Binding("c", "copy", "Curl"),
+        Binding("o", "unfold", "Results"),
+        Binding("c", "copy", "Copy as curl"),
     ]
 
     DEFAULT_CSS = """
@@ -98,15 +99,16 @@ class StepScreen(Screen[None]):
         self._steps = steps
         self._note = note
         self._unfolded = False
+        self._lane_asked = next(iter(detail.lanes), None)
 
     def compose(self) -> ComposeResult:
         detail = self.detail
         yield Static(_title(detail, self._steps), id="title", markup=False)
-        request = Pane(content(("request", "bold"), f"  {_change(detail)}"), self._asked)
+        request = Pane(self._request_title(), self._asked)
         request.id = "request"
         yield request
         with HorizontalScroll(can_focus=False):
-            yield Pane(content("recorded answer"), self._recorded)
+            yield Pane(content(("recorded answer", "bold")), self._recorded)
             for name, lane in detail.lanes.items():
                 pane = Pane(content((name, "bold"), "  ", _outcome(lane)), partial(self._lane, lane), name)
                 pane.set_class(_usable(lane) is False, "bad")
@@ -121,16 +123,36 @@ class StepScreen(Screen[None]):
             if pane.id is None:
                 pane.styles.width = event.size.width // visible
 
+    def on_descendant_focus(self) -> None:
+        """Where each lane was sent its own request, the one of the lane in focus is shown."""
+        here = self.focused
+        if isinstance(here, Pane) and here.lane is not None and here.lane != self._lane_asked:
+            self._lane_asked = here.lane
+            request = self.query_one("#request", Pane)
+            request.border_title = self._request_title()
+            request.paint()
+
+    def _request_title(self) -> Content:
+        asked, own = asked_of(self.detail, self._lane_asked)
+        whose = f" to {self._lane_asked}, its own history" if own else ""
+        more = "  (tab: another lane's)" if own and len(self.detail.lanes) > 1 else ""
+        change = change_words(asked, first=not self.detail.step)
+        return content((f"request{whose}", "bold"), f"  {change}", (more, "$foreground-muted"))
+
     def _asked(self, width: int) -> Content:
-        return content(*_asked(self.detail, self._note))
+        asked, own = asked_of(self.detail, self._lane_asked)
+        return content(*request_text(asked, "" if own else self._note))
 
     def _recorded(self, width: int) -> Content:
         said = cut(recorded_text(self.detail.recorded))
-        return content(said) if said else content(("the recording has no answer here", "$foreground-muted"))
+        if not said:
+            return content(("the recording has no answer here", "$foreground-muted"))
+        results = recorded_results(self.detail, width, unfolded=self._unfolded)
+        return content(*tinted([(f"{said}\n", "")]), *results)
 
     def _lane(self, lane: LaneStep, width: int) -> Content:
         results = {
-            call_text(item.name, item.arguments): self.detail.results[item.call_id]
+            same_call(item.name, item.arguments): self.detail.results[item.call_id]
             for item in self.detail.recorded
             if isinstance(item, ToolCallItem) and item.call_id in self.detail.results
         }
@@ -172,41 +194,6 @@ def _title(detail: StepDetail, steps: int) -> Content:
     return content(*spans)
 
 
-def _change(detail: StepDetail) -> str:
-    """What makes this request another one than that of the turn before."""
-    new, all_ = len(detail.new_messages), len(detail.messages)
-    if not detail.step:
-        return f"the first: {all_} messages"
-    words = f"{new} new of {all_} messages since the turn before"
-    return f"{words}, {detail.dropped} rewritten or dropped" if detail.dropped else words
-
-
-def _asked(detail: StepDetail, note: str) -> Spans:
-    spans: list[Span | str] = [(f"{note}\n", "$warning")] if note else []
-    for message in detail.new_messages:
-        spans += [(f"{message.get('role', '?')}  ", "bold $primary"), _message_text(message), "\n"]
-    return spans[:-1]
-
-
-def _message_text(message: dict[str, Any]) -> str:
-    body = message.get("content")
-    parts = [body if isinstance(body, str) else "" if body is None else _parts_text(body)]
-    for call in message.get("tool_calls") or ():
-        function = call.get("function", {})
-        parts.append(f"⚒ {function.get('name')} {function.get('arguments')}")
-    text = "\n".join(part.strip("\n") for part in parts if part)
-    if len(text) <= _MESSAGE_CHARS:
-        return text
-    half = _MESSAGE_CHARS // 2
-    return f"{text[:half]}\n… {len(text) - _MESSAGE_CHARS:,} characters left out …\n{text[-half:]}"
-
-
-def _parts_text(parts: Sequence[Any]) -> str:
-    """Text parts as text, other parts by their type."""
-    told = (part if isinstance(part, dict) else {} for part in parts)
-    return "\n".join(str(part.get("text") or f"({part.get('type', 'part')})") for part in told)
-
-
 def _usable(lane: LaneStep) -> bool | None:
     return None if lane.verdict is None else bool(lane.verdict["usable"])
 
@@ -216,6 +203,8 @@ def _lost(lane: LaneStep) -> bool:
 
 
 def _outcome(lane: LaneStep) -> Span:
+    if lane.reply is None:
+        return "▸ streaming", "$accent"
     match _usable(lane):
         case None:
             return "○ not judged", "$foreground-muted"

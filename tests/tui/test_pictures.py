@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from replayer.events import CellFinished, TelemetryRead, Warned
 from tests.tui.pictures import Folder, app_on, picture, settled
@@ -21,6 +22,7 @@ def empty(path: Path) -> None:
 
 def running(path: Path) -> None:
     folder = Folder(path, LANES)
+    folder.recorded()
     for step in range(3):
         folder.step("vllm", step)
         folder.step("sglang", step, faults=("unknown_tool",) if step == 1 else ())
@@ -32,6 +34,7 @@ def running(path: Path) -> None:
 
 def collapse(path: Path) -> None:
     folder = Folder(path, LANES)
+    folder.recorded()
     folder.step("vllm", 0)
     folder.step("sglang", 0)
     folder.collapse("sglang", 1)
@@ -40,23 +43,30 @@ def collapse(path: Path) -> None:
 
 def engine_failed(path: Path) -> None:
     folder = Folder(path, LANES)
+    folder.recorded()
     folder.step("vllm", 0)
+    folder.step("vllm", 1)
+    folder.step("sglang", 0)
     folder.step(
-        "sglang", 0, faults=("engine_error",), fault=FAULT, content="", tool_calls=[], usage=None,
+        "sglang", 1, faults=("engine_error",), fault=FAULT, content="", tool_calls=[], usage=None,
         usage_source="none", ttft_ns=None, arrivals="", deltas=0, finish_reason=None,
     )  # fmt: skip
-    folder.add(Warned(message="sglang: 1 of 1 requests failed", lane="sglang"))
+    folder.add(Warned(message="sglang: 1 of 2 requests failed", lane="sglang"))
 
 
 def unknown(path: Path) -> None:
     folder = Folder(path, LANES)
+    folder.recorded()
     for lane in LANES:
-        folder.step(lane, 0, usage={"prompt_tokens": 100, "cached_tokens": None, "completion_tokens": None})
+        for step in range(2):
+            usage = {"prompt_tokens": 100, "cached_tokens": None, "completion_tokens": None}
+            folder.step(lane, step, usage=usage)
     folder.journal.close()
 
 
 def finished(path: Path) -> None:
     folder = Folder(path, LANES, steps=4)
+    folder.recorded()
     for step in range(4):
         folder.step("vllm", step)
         folder.step("sglang", step, faults=("arguments_not_json",) if step % 2 else ())
@@ -104,49 +114,71 @@ def step_keys(number: int) -> tuple[str, ...]:
     return ("2", *["down"] * (number - 1), "enter")
 
 
+PAGES = {
+    "main": ("1",),
+    "turns": ("2",),
+    "telemetry": ("3",),
+    "log": ("4",),
+    "step": step_keys(2),
+    "help": ("escape", "1", "question_mark"),
+}
+WIDE, NARROW = (120, 40), (80, 24)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("state", "size"),
+    [
+        (empty, WIDE),
+        (running, WIDE),
+        (collapse, WIDE),
+        (engine_failed, WIDE),
+        (unknown, WIDE),
+        (finished, WIDE),
+        (running, NARROW),
+        (collapse, NARROW),
+        (finished, NARROW),
+    ],
+)
+async def test_every_screen_in_every_state(
+    tmp_path: Path, state: Callable[[Path], None], size: tuple[int, int]
+) -> None:
+    """One after the other in one session, as a user goes through them."""
+    state(tmp_path / "run")
+    app = app_on(tmp_path / "run")
+    seen = {}
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        for page, keys in PAGES.items():
+            if page == "step" and state is empty:
+                continue  # no step to open
+            await press(pilot, keys)
+            seen[page] = picture(app)
+    for page, text in seen.items():
+        check(f"{state.__name__}-{size[0]}x{size[1]}-{page}", text)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "size", "keys"),
     [
-        (empty, (120, 40), ()),
-        (running, (120, 40), ()),
-        (collapse, (120, 40), ()),
-        (engine_failed, (120, 40), ()),
-        (unknown, (120, 40), ()),
-        (unknown, (120, 40), ("u",)),
-        (running, (80, 24), ()),
+        (unknown, WIDE, ("u",)),
+        (running, WIDE, ("q",)),
+        (running, WIDE, ("o",)),
         (running, (300, 60), ()),
-        (finished, (120, 40), ()),
-        (finished, (120, 30), ("2",)),
-        (finished, (120, 40), ("3",)),
-        (finished, (120, 30), ("4",)),
-        (running, (100, 40), ("question_mark",)),
-        (running, (100, 30), ("q",)),
         (running, (300, 100), ()),
-        (running, (120, 40), ("o",)),
-        (running, (80, 24), ("2",)),
-        (running, (120, 30), ("2",)),
-        (running, (120, 40), ("3",)),
-        (empty, (80, 24), ()),
-        (empty, (100, 30), ("2",)),
-        (empty, (100, 30), ("3",)),
-        (empty, (100, 30), ("4",)),
-        (collapse, (80, 24), ()),
-        (collapse, (120, 30), ("2",)),
-        (engine_failed, (120, 30), ("2",)),
-        (engine_failed, (120, 30), ("4",)),
-        (unknown, (120, 40), ("3",)),
-        (finished, (80, 24), ()),
-        (finished, (80, 24), ("3",)),
+        (finished, (300, 100), ("3",)),
         (six_lanes, (120, 30), ("right", "right")),
+        (steps, (150, 44), ()),
+        (steps, (150, 44), ("2",)),
         (steps, (150, 44), step_keys(2)),
         (steps, (150, 44), step_keys(3)),
         (steps, (150, 44), step_keys(5)),
         (steps, (150, 44), (*step_keys(2), "o")),
-        (steps, (80, 24), (*step_keys(3), "tab", "tab", "tab")),
+        (steps, NARROW, (*step_keys(3), "tab", "tab", "tab")),
         (steps, (300, 100), step_keys(3)),
     ],
 )
-@pytest.mark.slow
 async def test_picture(
     tmp_path: Path, state: Callable[[Path], None], size: tuple[int, int], keys: tuple[str, ...]
 ) -> None:
@@ -154,18 +186,26 @@ async def test_picture(
     app = app_on(tmp_path / "run")
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
-        for key in keys:
-            await pilot.press(key)
-            if key in "234":
-                await settled(pilot)
-        await settled(pilot)
+        await press(pilot, keys)
         seen = picture(app)
     pressed = "".join(f"-{key}" for key in keys).replace("-down", "d")
-    name = f"{state.__name__}-{size[0]}x{size[1]}{pressed}.txt"
+    check(f"{state.__name__}-{size[0]}x{size[1]}{pressed}", seen)
+
+
+async def press(pilot: Pilot[Any], keys: tuple[str, ...]) -> None:
+    for key in keys:
+        await pilot.press(key)
+        if key in "1234":
+            await settled(pilot)
+    await settled(pilot)
+
+
+def check(name: str, seen: str) -> None:
+    golden = GOLDEN / f"{name}.txt"
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
-        (GOLDEN / name).write_text(seen, encoding="utf-8")
-    assert seen == (GOLDEN / name).read_text(encoding="utf-8")
+        golden.write_text(seen, encoding="utf-8")
+    assert seen == golden.read_text(encoding="utf-8"), name
 
 
 def test_an_interrupted_run_counts_as_partial_until_it_is_resumed(tmp_path: Path) -> None:

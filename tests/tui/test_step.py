@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import DataTable
 
+from replayer.events import StepStarted
 from replayer.tui.app import ReplayerApp
 from replayer.tui.marked import HERE, THERE, changed_middle, marked
+from replayer.tui.prefix_view import prefix_text
 from replayer.tui.step_screen import StepScreen
 from replayer.tui.text import Span, plot, sparkline, wrapped
 from tests.tui.pictures import Folder, app_on, picture, settled
@@ -153,3 +155,56 @@ async def test_c_copies_the_request_as_curl(folder: Folder) -> None:
         await app.workers.wait_for_complete()
         assert app.clipboard.startswith("curl ")
         assert '"messages"' in app.clipboard and "127.0.0.1" in app.clipboard
+
+
+async def test_live_history_shows_what_each_lane_was_really_sent(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, steps=8)
+    made.recorded()
+    for step in range(2):
+        for lane in ("a", "b"):
+            new = [{"role": "user", "content": f"to {lane}, turn {step + 1}"}]
+            made.add(
+                StepStarted(
+                    **made.where(lane, step), turn=step, body_bytes=9, wall=0.0,
+                    sent={"keep": step, "messages": new},
+                )
+            )  # fmt: skip
+            made.step(lane, step, start=False)
+    app = app_on(made.path)
+    async with app.run_test(size=(140, 50)) as pilot:
+        await open_first_step(pilot)
+        await pilot.press("right")
+        await settled(pilot)
+        seen = picture(app)
+        assert "request to a, its own history  1 new of 2 messages" in seen
+        assert "to a, turn 2" in seen and "to b" not in seen
+        for _ in range(6):
+            await pilot.press("tab")
+            if getattr(app.focused, "lane", None) == "b":
+                break
+        await settled(pilot)
+        seen = picture(app)
+        assert "request to b, its own history" in seen and "to b, turn 2" in seen
+
+
+@pytest.mark.parametrize(
+    ("finding", "words"),
+    [
+        ({"lost_tokens": 0, "cause": None}, "410, all that was possible"),
+        ({"cause": "clock_or_date"}, "900 would have been possible, had nothing before them changed"),
+        ({"cause": "eviction"}, "900 had been sent before, but were evicted since: computed again"),
+        (
+            {"cause": "retokenisation", "reported_tokens": 300},
+            "900 were possible, but the engine computed them again",
+        ),
+        ({"reported_tokens": None}, "– not reported; 410 tokens are all that was possible"),
+        ({"reported_tokens": 300, "lost_tokens": 0}, "300 of the 410 that were possible"),
+        ({"cause": "eviction", "lost_tokens": 5}, "410, all that the engine still held"),
+    ],
+)
+def test_every_count_of_the_prefix_says_what_it_is(finding: dict[str, object], words: str) -> None:
+    found = {"prompt_tokens": 1400, "ideal_tokens": 410, "reported_tokens": 410, "lost_tokens": 900} | finding
+    spans, _ = prefix_text(found, 300)
+    text = "".join(span if isinstance(span, str) else span[0] for span in spans)
+    assert words in text
+    assert text.count("█") + text.count("▒") + text.count("░") >= 48, "the bar, and its key"
