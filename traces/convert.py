@@ -17,6 +17,7 @@ from replayer.traces.importers import IMPORTERS
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import TOO_DEEP
 from replayer.traces.reader import Trace, records
 from replayer.traces.schema import Header, Source
 from replayer.traces.summary import Summary, summarise, summary_of
@@ -162,6 +163,10 @@ def _warnings(importer: Importer, probe: Probe, builder: Builder) -> list[str]:
 
 
 def _broken(importer: Importer, probe: Probe, error: Exception) -> TraceError:
+    if "ecursion" in str(error):
+        return TraceError(
+            f"{probe.path}: holds a value that is {TOO_DEEP} to be imported as {importer.format}"
+        )
     return TraceError(
         f"{probe.path}: looks like {importer.format}, but has a form that replayer does not know "
         f"({type(error).__name__}: {str(error)[:120]})".replace("\n", " ")

@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from replayer.traces.importers.values import as_text, compact
+from replayer.traces.records import RecordError
 from replayer.traces.schema import (
     AnyItem,
     Content,
@@ -101,7 +102,10 @@ class Builder:
         return self._text("compaction", text)
 
     def opaque(self, record: Any) -> int:
-        return self._sized("opaque", 0, {"record": record})
+        try:
+            return self._sized("opaque", 0, {"record": record})
+        except RecordError:  # nested too deeply to be written as a value
+            return self._sized("opaque", 0, {"record": {"json": compact(record)}})
 
     def call(self, call_id: str, name: str, arguments: Any, *, freeform: bool = False) -> int:
         """`arguments` as text is kept exactly; any other value is written as compact JSON."""

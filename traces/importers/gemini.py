@@ -29,7 +29,7 @@ class Gemini:
         first = document or as_dict(next(iter(probe.head), None))
         if "sessionId" not in first or "projectHash" not in first:
             return False
-        return probe.shape == "jsonl" or isinstance(document.get("messages"), list)
+        return probe.shape == "jsonl" or not document or isinstance(document.get("messages"), list)
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         document = as_dict(probe.document)

@@ -7,17 +7,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-import jiter
 import orjson
 
 from replayer.errors import TraceError
-from replayer.traces.importers.unpack import opened
-from replayer.traces.importers.values import loads
+from replayer.traces.importers.damaged import divided, salvaged
+from replayer.traces.importers.unpack import opened, spool_of
+from replayer.traces.importers.values import TOO_DEEP, loads
 
 Shape = Literal["sqlite", "json", "jsonl", "text", "folder"]
 
 _HEAD_RECORDS = 64
 _MAX_WARNINGS = 5
+_NUL_AND_SPACE = b"\x00 \t\r\n"
+_NOT_UTF8 = "bytes that are not UTF-8"
+_NOT_JSON = "values that JSON does not have (NaN, infinities, lone surrogates, numbers beyond 64 bits)"
 
 
 class Probe:
@@ -44,7 +47,8 @@ class Probe:
                 if len(found) == _HEAD_RECORDS:
                     break
             return found
-        return [self.document] if self.shape == "json" else []
+        document = self.document if self.shape == "json" else []
+        return document[:_HEAD_RECORDS] if isinstance(document, list) else [document]
 
     @cached_property
     def document(self) -> Any:
@@ -58,8 +62,11 @@ class Probe:
 
     @cached_property
     def text(self) -> str:
-        text = self._bytes().decode("utf-8", "replace") if self.shape == "text" else ""
-        return text.replace("\r\n", "\n")
+        data = self._bytes() if self.shape == "text" else b""
+        if not _is_utf8(data):
+            self.warn(f"in the file {_NOT_UTF8} are replaced")
+        text = data.decode("utf-8", "replace")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
 
     @property
     def file(self) -> BinaryIO:
@@ -119,18 +126,36 @@ class Probe:
             self._file.close()
 
     def _line(self, number: int, line: bytes, quiet: bool) -> Iterator[tuple[int, Any]]:
+        """The value of a line that is not plain JSON: with a byte order mark, NULs, bytes that are no UTF-8."""
+        text = line.removeprefix(b"\xef\xbb\xbf").strip(_NUL_AND_SPACE).removesuffix(b",")
+        lost = b"\x00" in line
+        if lost and not quiet:
+            self.warn("NUL bytes stand where data was lost, as after a crash; they are passed over")
+        if not text:
+            return
         try:
-            yield number, loads(line[3:] if line.startswith(b"\xef\xbb\xbf") else line)
-        except ValueError:
+            yield number, self._value(text, f"from line {number} on", quiet)
+        except ValueError as error:
             if not quiet:
-                self._bad_line(number, cut=not line.endswith(b"\n"))
+                self._bad_line(number, "is cut off" if not line.endswith(b"\n") else _reason(error))
 
-    def _bad_line(self, number: int, cut: bool) -> None:
+    def _value(self, data: bytes, where: str, quiet: bool = False) -> Any:
+        """JSON with what other tools write into it, said once a kind. Raises ValueError."""
+        try:
+            return orjson.loads(data)
+        except orjson.JSONDecodeError:
+            replaced = _NOT_UTF8 if not _is_utf8(data) else _NOT_JSON
+        value = loads(data.decode("utf-8", "replace").encode() if replaced is _NOT_UTF8 else data)
+        if not quiet and not any(replaced in warning for warning in self.warnings):
+            self.warn(f"{where} {replaced} are replaced")
+        return value
+
+    def _bad_line(self, number: int, why: str) -> None:
         self._bad_lines += 1
         if self._bad_lines < _MAX_WARNINGS:
-            self.warn(f"line {number} {'is cut off' if cut else 'is not JSON'} and is left out")
+            self.warn(f"line {number} {why} and is left out")
         elif self._bad_lines == _MAX_WARNINGS:
-            self.warn(f"more lines are not JSON, from line {number} on; all are left out")
+            self.warn(f"more lines cannot be read, from line {number} on; all are left out")
 
     def _files(self, quiet: bool) -> Iterator[tuple[int, Any]]:
         folder = self.path / "events" if (self.path / "events").is_dir() else self.path
@@ -154,22 +179,41 @@ class Probe:
         head = self._file.read(1 << 16)
         if head.startswith(b"SQLite format 3\x00"):
             return "sqlite"
-        stripped = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        stripped = head.removeprefix(b"\xef\xbb\xbf").lstrip(_NUL_AND_SPACE)
         if not stripped:
-            raise TraceError(f"{self.path}: {damage.partition(';')[0] if damage else 'the file is empty'}")
-        if b"\x00" in head.rstrip(b"\x00")[:512]:
-            raise TraceError(f"{self.path}: a binary file of no known kind")
+            nothing = "the file holds nothing but NUL bytes" if head.strip() else "the file is empty"
+            raise TraceError(f"{self.path}: {damage.partition(';')[0] if damage else nothing}")
         if stripped[:1] not in (b"{", b"["):
+            if b"\x00" in head.rstrip(b"\x00")[:512]:
+                raise TraceError(f"{self.path}: a binary file of no known kind")
             return "jsonl" if self._has_json_lines() else "text"
         return self._json_shape()
 
     def _json_shape(self) -> Shape:
         first = self._first_line()
         try:
-            value = loads(first)
+            value = self._value(first, "", quiet=True)
         except ValueError:
-            return "jsonl" if first[:1] == b"{" and len(first) > 1 and self._has_json_lines() else "json"
+            if first[:1] == b"{" and len(first) > 1 and self._has_json_lines():
+                return "jsonl"
+            return self._one_or_several()
         return "jsonl" if isinstance(value, dict) else "json"
+
+    def _one_or_several(self) -> Shape:
+        """One value over many lines; or several not divided by line feeds, which are then laid out as JSON lines."""
+        data = self._bytes().removeprefix(b"\xef\xbb\xbf").strip(_NUL_AND_SPACE)
+        try:
+            self.document = self._value(data, "in the file")
+            return "json"
+        except ValueError:
+            pass
+        values = list(divided(data.decode("utf-8", "replace"))) if data[:1] == b"{" else []
+        if len(values) < 2:
+            return "json"
+        assert self._file is not None
+        self._file.close()
+        self._file = spool_of(value.encode() + b"\n" for value in values)
+        return "jsonl"
 
     def _has_json_lines(self) -> bool:
         """After a first line that is no JSON: whether the lines that follow are whole objects."""
@@ -188,7 +232,7 @@ class Probe:
     def _first_line(self) -> bytes:
         """The first line that is not blank, without byte order mark and line end."""
         for line in self.file:
-            if stripped := line.removeprefix(b"\xef\xbb\xbf").strip():
+            if stripped := line.removeprefix(b"\xef\xbb\xbf").strip(_NUL_AND_SPACE):
                 return stripped
         return b""
 
@@ -196,36 +240,30 @@ class Probe:
         return self.file.read()
 
     def _whole_document(self) -> Any:
-        data = self._bytes().removeprefix(b"\xef\xbb\xbf")
+        data = self._bytes().removeprefix(b"\xef\xbb\xbf").strip(_NUL_AND_SPACE)
         try:
-            return loads(data)
+            return self._value(data, "in the file")
         except ValueError as error:
+            if TOO_DEEP in str(error):
+                raise TraceError(f"{self.path}: the JSON is {TOO_DEEP} to be read") from None
             try:
-                value = salvaged(data)
+                value = salvaged(data.decode("utf-8", "replace").encode())
             except ValueError:
                 raise TraceError(f"{self.path}: not JSON ({error})") from None
             self.warn(f"the JSON is damaged or cut off ({error}); what stands before that is imported")
             return value
 
 
-def salvaged(data: bytes) -> Any:
-    """What stands before the damage of a JSON text. Raises ValueError when nothing does."""
-    for end in (len(data), *_error_offset(data)):
-        try:
-            value = jiter.from_json(data[:end], partial_mode=True, catch_duplicate_keys=False)
-            return loads(orjson.dumps(value))
-        except (ValueError, TypeError):
-            continue
-    raise ValueError("nothing can be read")
+def _reason(error: ValueError) -> str:
+    return f"is {TOO_DEEP}" if TOO_DEEP in str(error) else "is not JSON"
 
 
-def _error_offset(data: bytes) -> list[int]:
+def _is_utf8(data: bytes) -> bool:
     try:
-        orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        prefix = error.doc[: error.pos]
-        return [len(prefix.encode("utf-8", "replace")) if isinstance(prefix, str) else error.pos]
-    return []
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _first_two(records: Iterator[tuple[int, Any]]) -> Iterator[Any]:

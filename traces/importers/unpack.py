@@ -1,15 +1,16 @@
-"""The bytes of an input as UTF-8 that can be read twice: unpacked, recoded from UTF-16, standard input kept."""
+"""The bytes of an input as UTF-8 that can be read twice: unpacked, recoded from UTF-16 and UTF-32, standard input kept."""
 
 from __future__ import annotations
 
 import bz2
 import codecs
 import gzip
+import json
 import lzma
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +24,7 @@ _PACKED: dict[bytes, str] = {
     b"BZh": "bzip2",
 }
 """First bytes -> name."""
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _DAMAGE = (zstandard.ZstdError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, OSError, ValueError)
 
 
@@ -38,10 +40,9 @@ def opened(path: Path) -> tuple[BinaryIO, str | None]:
             file, whole = _spooled(_unpacked(file, packing))
         if not whole:
             damage = f"the {packing} data is cut off or damaged; what could be unpacked is imported"
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if _begins(file, mark):
-            with file:
-                file = _spooled(_recoded(file, encoding))[0]
+    if encoding := _encoding(file):
+        with file:
+            file = _spooled(_recoded(file, encoding))[0]
     return file, damage
 
 
@@ -75,9 +76,19 @@ def _begins(file: BinaryIO, magic: bytes) -> bool:
     return begins
 
 
+def _encoding(file: BinaryIO) -> str | None:
+    """Of text that is no UTF-8: by its byte order mark, else by where the NULs stand around its first character."""
+    head = file.read(64)
+    file.seek(0)
+    name = json.detect_encoding(head[:4])
+    if name.startswith("utf-8"):
+        return None
+    first = head.decode(name, "replace").lstrip("\ufeff \t\r\n")[:1]
+    return name if first in ("{", "[", "#") or head.startswith(_MARKS) else None
+
+
 def _recoded(file: BinaryIO, encoding: str) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)("replace")
-    file.seek(2)
     while chunk := file.read(_READ_AT_ONCE):
         yield decoder.decode(chunk).encode("utf-8", "replace")
 
@@ -93,3 +104,8 @@ def _spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, bool]:
         whole = False
     spool.seek(0)
     return spool, whole
+
+
+def spool_of(chunks: Iterable[bytes]) -> BinaryIO:
+    """A temporary file of all chunks, at its start."""
+    return _spooled(iter(chunks))[0]

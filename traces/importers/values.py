@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 Json = Any
+TOO_DEEP = "nested too deeply"
 
 
 def as_dict(value: Json) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def as_text(value: Json) -> str:
     """Text as it is; any other value as compact JSON; None as nothing."""
     if isinstance(value, str):
         return value
-    return "" if value is None else orjson.dumps(value).decode()
+    return "" if value is None else compact(value)
 
 
 def epoch(value: Json) -> float | None:
@@ -88,7 +89,9 @@ def loads(data: bytes | str) -> Json:
     try:
         value = json.loads(data, parse_constant=lambda _: None, parse_float=_float, parse_int=_whole)
         return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    except (RecursionError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    except UnicodeDecodeError as error:
         raise ValueError(str(error)) from None
 
 
@@ -104,7 +107,10 @@ def _whole(text: str) -> int | float | None:
 
 def compact(value: Json) -> str:
     """JSON text of a value, as clients that re-serialise write it."""
-    return orjson.dumps(value).decode()
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # nested deeper than orjson writes, though not than it reads
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def parsed(value: Json) -> Json:

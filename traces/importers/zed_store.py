@@ -18,7 +18,8 @@ import zstandard
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.probe import Probe, salvaged
+from replayer.traces.importers.damaged import salvaged
+from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_str, loads, opt_str
 from replayer.traces.importers.zed_legacy import is_legacy, write_legacy
 from replayer.traces.importers.zed_thread import FIDELITY, is_thread, write_thread
