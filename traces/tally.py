@@ -98,9 +98,9 @@ class Tally:
         """Calls without result and results without call, each as a warning."""
         called = set(self._calls.values())
         if called - self._answered:
-            yield f"{len(called - self._answered)} tool calls have no result"
+            yield f"tool calls that have no result: {len(called - self._answered)}"
         if self._answered - called:
-            yield f"{len(self._answered - called)} tool results have no call"
+            yield f"tool results that have no call: {len(self._answered - called)}"
 
     def _count_failed(self, thread: str, context: Sequence[int]) -> None:
         for number in self._failed.intersection(context):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -60,7 +61,7 @@ class Command:
 def _inputs(name: str) -> list[Path]:
     """The files that a word stands for. Of a folder that is no event log: every file that has a known format."""
     path = default_store() if name == "zed" and not Path(name).exists() else Path(name)
-    if not path.is_dir() or is_event_folder(path):
+    if not os.path.isdir(path) or is_event_folder(path):
         return [path]
     # Transcripts of subagents come with the session that started them.
     files = [p for p in sorted(path.rglob("*")) if p.is_file() and not p.name.startswith("agent-")]

@@ -17,6 +17,7 @@ import zstandard
 
 from replayer.errors import TraceError
 from replayer.traces.convert import convert
+from replayer.traces.importers.unpack import unpacked_zstd
 from replayer.traces.importers.values import as_int, loads
 from replayer.traces.summary import Summary, check
 from tests.traces import samples as made
@@ -173,6 +174,51 @@ def test_a_thread_store_of_another_schema(columns: str, tmp_path: Path) -> None:
         _counts(list(convert(path, tmp_path / "out"))) == [("zed-thread", 3, 4, 1)] * 2
         or _counts(list(convert(path, tmp_path / "out"))) == [("zed-threads-db", 3, 4, 1)] * 2
     )
+
+
+def _store(path: Path, rows: list[tuple[Any, ...]], more: str = "") -> Path:
+    connection = sqlite3.connect(path)
+    connection.execute(f"CREATE TABLE threads (id, parent_id, updated_at, data{more}")
+    connection.executemany("INSERT INTO threads VALUES (?, ?, '2026', ?)", rows)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def test_threads_that_stand_below_each_other_are_imported_with_a_warning(tmp_path: Path) -> None:
+    thread = orjson.dumps(made.zed_thread())
+    circle = [("a", "b", thread), ("b", "a", thread), ("c", "c", thread), ("d", "b", thread)]
+    chain = [(f"n{n}", f"n{n - 1}" if n else None, thread) for n in range(12)]
+    found = list(convert(_store(tmp_path / "t.db", circle + chain, ")"), tmp_path / "out"))
+    summaries = [outcome for outcome in found if isinstance(outcome, Summary)]
+    assert sorted((s.threads, s.turns) for s in summaries) == [(1, 3), (3, 9), (12, 36)]
+    assert sum("stands below itself" in " ".join(s.warnings) for s in summaries) == 2
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress, zstandard.compress])
+def test_a_packed_thread_store_and_one_without_rowids(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    thread = orjson.dumps(made.zed_thread())
+    more = ", PRIMARY KEY (id)) WITHOUT ROWID"
+    plain = _store(tmp_path / "plain.db", [("a", None, thread), ("b", "a", b"broken")], more).read_bytes()
+    [summary] = _outcomes(tmp_path / "threads.db", pack(plain))
+    assert isinstance(summary, Summary) and (summary.format, summary.turns) == ("zed-threads-db", 3)
+    assert "a subagent is left out (thread b is damaged" in " ".join(summary.warnings)
+
+
+def test_rows_without_data_with_odd_ids_and_ids_used_twice(tmp_path: Path) -> None:
+    thread = orjson.dumps(made.zed_thread())
+    rows = [("a", None, thread), ("a", None, thread), (7, None, thread), (None, None, thread)]
+    found = list(convert(_store(tmp_path / "t.db", [*rows, ("e", None, b"")], ")"), tmp_path / "out"))
+    assert [o.turns for o in found if isinstance(o, Summary)] == [3] * 4
+    assert [str(o).partition(": ")[2] for o in found if isinstance(o, TraceError)] == [
+        "thread e holds no data"
+    ]
+
+
+def test_a_row_that_unpacks_without_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="more than 1 GiB"):
+        unpacked_zstd(zstandard.compress(bytes(1 << 20)), most=1 << 16)
+    assert unpacked_zstd(zstandard.compress(b"a" * 70_000)[:-4])[:3] in (b"", b"aaa")
 
 
 def test_a_thread_store_that_is_open_elsewhere_in_wal_mode(tmp_path: Path) -> None:

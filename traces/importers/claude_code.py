@@ -111,7 +111,7 @@ class _Reader:
         self._threads()
         builder.remember(screen_records_dropped=self.dropped or None, api_errors=self.failures or None)
         if self.failures:
-            builder.warn(f"{self.failures} replies are API errors made up by the client; they are no turns")
+            builder.warn(f"replies made up by the client for API errors, which are no turns: {self.failures}")
 
     def _file(self, probe: Probe) -> str | None:
         session: str | None = None

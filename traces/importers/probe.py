@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -31,8 +33,11 @@ class Probe:
         self.warnings: list[str] = []
         self._bad_lines = 0
         self._file: BinaryIO | None = None
+        self._copy: Any = None
         try:
             self.shape: Shape = "folder" if path.is_dir() else self._open()
+        except OSError as error:
+            raise TraceError(f"{path}: {error.strerror or error}") from None
         except TraceError:
             self.close()
             raise
@@ -74,6 +79,16 @@ class Probe:
         assert self._file is not None
         self._file.seek(0)
         return self._file
+
+    @cached_property
+    def plain_path(self) -> Path:
+        """Where the bytes lie uncompressed: the input itself, or a copy that goes when the probe is closed."""
+        if isinstance(self.file.name, str):
+            return self.path
+        self._copy = tempfile.NamedTemporaryFile(prefix="replayer-")  # noqa: SIM115
+        shutil.copyfileobj(self.file, self._copy)
+        self._copy.flush()
+        return Path(self._copy.name)
 
     def records(self, quiet: bool = False) -> Iterator[tuple[int, Any]]:
         """Line number and value of each line; lines that are no JSON are left out with a warning."""
@@ -122,8 +137,9 @@ class Probe:
             self.warnings.append(text)
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        for file in (self._file, self._copy):
+            if file is not None:
+                file.close()
 
     def _line(self, number: int, line: bytes, quiet: bool) -> Iterator[tuple[int, Any]]:
         """The value of a line that is not plain JSON: with a byte order mark, NULs, bytes that are no UTF-8."""
@@ -170,10 +186,7 @@ class Probe:
                     self.warn(f"{name.name} is not JSON and is left out")
 
     def _open(self) -> Shape:
-        try:
-            self._file, damage = opened(self.path)
-        except OSError as error:
-            raise TraceError(f"{self.path}: {error.strerror or error}") from None
+        self._file, damage = opened(self.path)
         if damage:
             self.warn(damage)
         head = self._file.read(1 << 16)

@@ -24,6 +24,8 @@ _PACKED: dict[bytes, str] = {
     b"BZh": "bzip2",
 }
 """First bytes -> name."""
+_ZSTD_SLICE = 1 << 12
+"""A block of some bytes can stand for 128 KiB: what is unpacked at once is bounded by what is fed at once."""
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _DAMAGE = (zstandard.ZstdError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, OSError, ValueError)
 
@@ -109,3 +111,19 @@ def _spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, bool]:
 def spool_of(chunks: Iterable[bytes]) -> BinaryIO:
     """A temporary file of all chunks, at its start."""
     return _spooled(iter(chunks))[0]
+
+
+def unpacked_zstd(data: bytes, most: int = 1 << 30) -> bytes:
+    """The first zstd frame of some bytes, as far as it goes; other bytes as they are. Raises ZstdError, ValueError."""
+    if _PACKED.get(data[:4]) != "zstd":
+        return data
+    decoder = zstandard.ZstdDecompressor().decompressobj()
+    parts: list[bytes] = []
+    for start in range(0, len(data), _ZSTD_SLICE):
+        if decoder.eof:
+            break
+        parts.append(decoder.decompress(data[start : start + _ZSTD_SLICE]))
+        most -= len(parts[-1])
+        if most < 0:
+            raise ValueError("it unpacks to more than 1 GiB")
+    return b"".join(parts)

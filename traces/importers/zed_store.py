@@ -10,6 +10,7 @@ import sqlite3
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,13 +21,13 @@ from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.damaged import salvaged
 from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.unpack import unpacked_zstd
 from replayer.traces.importers.values import as_dict, as_str, loads, opt_str
 from replayer.traces.importers.zed_legacy import is_legacy, write_legacy
 from replayer.traces.importers.zed_thread import FIDELITY, is_thread, write_thread
 from replayer.traces.schema import Fidelity, Thread
 
 _COLUMNS = ("id", "summary", "updated_at", "parent_id", "folder_paths", "created_at")
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _MOST_MISSING = 1 << 30
 Row = dict[str, Any]
 
@@ -37,28 +38,53 @@ class ZedStore:
     experimental: ClassVar[bool] = False
 
     def matches(self, probe: Probe) -> bool:
-        return probe.shape == "sqlite" and "data" in _columns(probe.path)
+        return probe.shape == "sqlite" and "data" in _columns(probe)
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         """Top-level threads, newest first; a subagent whose parent is gone stands for itself."""
-        rows = {row["id"]: row for row in _rows(probe)}
-        children: dict[str, list[Row]] = {}
-        for row in rows.values():
-            if row.get("parent_id") in rows and row["parent_id"] != row["id"]:
-                children.setdefault(row["parent_id"], []).append(row)
-        for row in rows.values():
-            if row.get("parent_id") not in rows or row["parent_id"] == row["id"]:
-                yield self._session(probe.path, row, children)
+        for root, children in _families(_rows(probe)):
+            yield _session(probe, root, children)
 
-    def _session(self, path: Path, row: Row, children: dict[str, list[Row]]) -> Session:
-        def write(builder: Builder) -> None:
-            document = _document(builder, path, row)
-            _write(builder, document, "main")
-            builder.remember(thread_id=row["id"], created_at=row.get("created_at"), folders=_folders(row))
-            _write_children(builder, path, row, "main", children)
 
-        title = opt_str(row.get("summary"))
-        return Session(write, name=str(row["id"])[:8], key=str(row["id"]), title=title)
+def _families(rows: list[Row]) -> Iterator[tuple[Row, dict[str, list[Row]]]]:
+    """Each top-level row with the rows below it, by the id of their parent; every row is in one family."""
+    by_id = {row["id"]: row for row in reversed(rows)}
+    below: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.get("parent_id") in by_id:
+            below.setdefault(row["parent_id"], []).append(row)
+    taken: set[Any] = set()
+    tops = [row for row in rows if row.get("parent_id") not in by_id]
+    for number, row in enumerate((*tops, *rows)):
+        if row["key"] not in taken:
+            taken.add(row["key"])
+            yield {**row, "circle": number >= len(tops)}, _descendants(row, below, taken)
+
+
+def _descendants(top: Row, below: dict[str, list[Row]], taken: set[Any]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    open_rows = [top]
+    while open_rows:
+        row = open_rows.pop()
+        fresh = [child for child in below.get(row["id"], ()) if child["key"] not in taken]
+        taken.update(child["key"] for child in fresh)
+        if fresh:
+            found[row["id"]] = fresh
+        open_rows += fresh
+    return found
+
+
+def _session(probe: Probe, row: Row, children: dict[str, list[Row]]) -> Session:
+    def write(builder: Builder) -> None:
+        if row["circle"]:
+            builder.warn(
+                "the thread stands below itself in the store; it is taken as the first of its circle"
+            )
+        _write(builder, _document(builder, probe, row), "main")
+        builder.remember(thread_id=row["id"], created_at=row.get("created_at"), folders=_folders(row))
+        _write_children(builder, probe, row, children)
+
+    return Session(write, name=row["id"][:8], key=row["id"], title=opt_str(row.get("summary")))
 
 
 def default_store() -> Path:
@@ -78,18 +104,21 @@ def default_store() -> Path:
     return data / "threads" / "threads.db"
 
 
-def _write_children(
-    builder: Builder, path: Path, row: Row, thread: str, children: dict[str, list[Row]], depth: int = 0
-) -> None:
+def _write_children(builder: Builder, probe: Probe, top: Row, children: dict[str, list[Row]]) -> None:
     """Subagents; each is tied to the `spawn_agent` call whose result names its session."""
-    for child in children.get(row["id"], ()):
-        document = _document(builder, path, child)
-        name = f"sub-{child['id'][:8]}"
-        call = builder.call_whose_result_holds(child["id"])
-        builder.thread(Thread(id=name, parent=thread, parent_call=call, title=opt_str(document.get("title"))))
+    waiting = [(child, "main") for child in reversed(children.get(top["id"], ()))]
+    while waiting:
+        row, parent = waiting.pop()
+        name = f"sub-{row['id'][:8]}"
+        waiting += [(child, name) for child in reversed(children.get(row["id"], ()))]
+        try:
+            document = _document(builder, probe, row)
+        except TraceError as error:
+            builder.warn(f"a subagent is left out ({str(error).removeprefix(f'{probe.path}: ')})")
+            continue
+        call = builder.call_whose_result_holds(row["id"])
+        builder.thread(Thread(id=name, parent=parent, parent_call=call, title=opt_str(document.get("title"))))
         _write(builder, document, name)
-        if depth < 8:
-            _write_children(builder, path, child, name, children, depth + 1)
 
 
 def _write(builder: Builder, document: dict[str, Any], thread: str) -> None:
@@ -136,71 +165,87 @@ def _filled_up(path: Path, missing: int) -> sqlite3.Connection:
     return connection
 
 
-def _columns(path: Path) -> list[str]:
+@contextmanager
+def _open(probe: Probe) -> Iterator[sqlite3.Connection]:
+    connection = _connect(probe.plain_path)
     try:
-        connection = _connect(path)
-        try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _columns(probe: Probe) -> list[str]:
+    try:
+        with _open(probe) as connection:
             return [row[1] for row in connection.execute("PRAGMA table_info(threads)")]
-        finally:
-            connection.close()
     except sqlite3.Error as error:
-        raise TraceError(f"{path}: the database cannot be read ({error})") from None
+        raise TraceError(f"{probe.path}: the database cannot be read ({error})") from None
+
+
+def _key_column(probe: Probe) -> str:
+    """What a row is found by: a table WITHOUT ROWID, and a view, have the id only."""
+    try:
+        with _open(probe) as connection:
+            row = connection.execute("SELECT rowid FROM threads LIMIT 1").fetchone()
+        return "id" if row == (None,) else "rowid"
+    except sqlite3.OperationalError:
+        return "id"
+    except sqlite3.Error:
+        return "rowid"
 
 
 def _rows(probe: Probe) -> list[Row]:
     """Every row without its data. Rows behind damage are named in a warning."""
-    names = [name for name in _COLUMNS if name in _columns(probe.path)]
+    names = [name for name in _COLUMNS if name in _columns(probe)]
+    key = _key_column(probe)
     rows: dict[Any, Row] = {}
     failure: sqlite3.Error | None = None
-    for order in ("updated_at DESC", "rowid", "rowid DESC"):
-        failure = _collect(
-            probe.path, f"SELECT rowid, {', '.join(names)} FROM threads ORDER BY {order}", names, rows
-        )
+    for order in ("updated_at DESC", key, f"{key} DESC"):
+        query = f"SELECT {key}, {', '.join(names)} FROM threads ORDER BY {order}"
+        failure = _collect(probe, query, names, rows)
         if failure is None:
             break
     if failure is not None and not rows:
         raise TraceError(f"{probe.path}: the database cannot be read ({failure})")
     if failure is not None:
         probe.warn(f"the database is damaged or cut off; {len(rows)} threads were found ({failure})")
-    return [row for key, row in rows.items() if isinstance(key, str)]
+    return [
+        {**row, "id": _id_text(row.get("id"), number), "key": found, "by": key}
+        for number, (found, row) in enumerate(rows.items(), start=1)
+    ]
 
 
-def _collect(path: Path, query: str, names: list[str], rows: dict[Any, Row]) -> sqlite3.Error | None:
-    """Adds the rows of a query by id; returns the error that ended it early."""
+def _id_text(value: Any, number: int) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return f"row-{number}" if value in (None, "") else str(value)
+
+
+def _collect(probe: Probe, query: str, names: list[str], rows: dict[Any, Row]) -> sqlite3.Error | None:
+    """Adds the rows of a query by their key; returns the error that ended it early."""
     try:
-        connection = _connect(path)
-        try:
-            for values in connection.execute(query):
-                row = dict(zip(("rowid", *names), values, strict=True))
-                rows.setdefault(row.get("id"), row)
-        finally:
-            connection.close()
+        with _open(probe) as connection:
+            for key, *values in connection.execute(query):
+                rows.setdefault(key, dict(zip(names, values, strict=True)))
     except sqlite3.Error as error:
         return error
     return None
 
 
-def _document(builder: Builder, path: Path, row: Row) -> dict[str, Any]:
+def _document(builder: Builder, probe: Probe, row: Row) -> dict[str, Any]:
     """The thread of a row. Raises TraceError that names it."""
-    key = row["id"]
+    where = f"{probe.path}: thread {row['id']}"
     try:
-        connection = _connect(path)
-        try:
-            query = "SELECT data FROM threads WHERE rowid = ?"
-            [data] = connection.execute(query, (row["rowid"],)).fetchone()
-        finally:
-            connection.close()
-        raw = data.encode() if isinstance(data, str) else bytes(data)
-        document = _value(
-            builder,
-            zstandard.ZstdDecompressor().decompressobj().decompress(raw) if raw.startswith(_ZSTD) else raw,
-        )
+        with _open(probe) as connection:
+            query = f"SELECT data FROM threads WHERE {row['by']} IS ?"
+            [data] = connection.execute(query, (row["key"],)).fetchone()
+        if not data:
+            raise TraceError(f"{where} holds no data")
+        document = _value(builder, unpacked_zstd(data.encode() if isinstance(data, str) else bytes(data)))
     except (sqlite3.Error, zstandard.ZstdError, ValueError, TypeError) as error:
-        raise TraceError(f"{path}: thread {key} is damaged and cannot be read ({error})") from None
+        raise TraceError(f"{where} is damaged and cannot be read ({error})") from None
     if not (is_thread(document) or is_legacy(document)):
-        raise TraceError(
-            f"{path}: thread {key} has a form that replayer does not know (version {_version(document)})"
-        )
+        raise TraceError(f"{where} has a form that replayer does not know (version {_version(document)})")
     return as_dict(document)
 
 
