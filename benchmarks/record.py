@@ -21,6 +21,7 @@ import orjson
 
 from replayer.traces.recorder import serve, upstream
 from replayer.traces.recording import Recording
+from replayer.wire.loop import run_receiving
 
 CHUNK = b'data: {"choices":[{"index":0,"delta":{"content":"word "}}]}\n\n'
 EVENTS = CHUNK * 64 + b"data: [DONE]\n\n"
@@ -50,11 +51,11 @@ def _upstream(pipe: Connection) -> None:
 def _proxy(pipe: Connection, port: int, folder: str) -> None:
     async def run() -> None:
         recording = Recording(Path(folder))
-        server = await serve(upstream(f"http://127.0.0.1:{port}"), recording.add, "127.0.0.1", 0)
-        pipe.send(server.sockets[0].getsockname()[1])
+        proxy = await serve(upstream(f"http://127.0.0.1:{port}"), recording.add, "127.0.0.1", 0)
+        pipe.send(proxy.port)
         await asyncio.Event().wait()
 
-    asyncio.run(run())
+    run_receiving(run())
 
 
 def _times(port: int, requests: int, text: str) -> list[float]:

@@ -2,45 +2,78 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-from collections.abc import Iterator
-from urllib.parse import parse_qsl
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote_to_bytes
 
-_HEADERS = frozenset(
-    {b"authorization", b"proxy-authorization", b"x-api-key", b"api-key", b"x-goog-api-key", b"cookie"}
+_NAMED = re.compile(
+    rb"auth|token|secret|passw|credential|cookie|signature|api-?key|(?:^|[-_])(?:key|sig|code)$", re.I
 )
-_QUERY = frozenset({"key", "api_key", "api-key", "apikey", "token", "access_token", "sig", "code"})
-_IN_BODY = re.compile(rb'"(?:api_?key|access_token|authorization|password)"\s*:\s*"([^"\\]{8,})"', re.I)
-_SHORTEST = 16
-"""Shorter values are what people put where a local server asks for none ("lm-studio"); text may hold them as words."""
+"""Names of header fields and query parameters whose value lets someone in."""
+_IN_BODY = re.compile(
+    rb'"(?:api_?key|access_token|auth_token|authorization|password)"\s*:\s*"([^"\\]{8,})"', re.I
+)
+_PLACEHOLDERS = frozenset(
+    {b"none", b"null", b"empty", b"dummy", b"test", b"local", b"ollama", b"lm-studio", b"no-key", b"anything"}
+    | {b"bearer", b"basic", b"true", b"false", b"sk-no-key-required", b"not-needed", b"placeholder"}
+)
+"""What people put where a local server asks for no key."""
+_SHORTEST = 4
+_LONG = 16
 
 
 def in_head(head: bytes) -> tuple[bytes, ...]:
-    """Values from headers, cookies and the query string of a request's head."""
+    """Values from headers, cookies and the query string of a request's head, the longest first."""
     line, _, lines = head.partition(b"\r\n")
     found = {*_from_query(line), *(value for row in lines.split(b"\r\n") for value in _from_header(row))}
-    return tuple(value for value in sorted(found) if len(value) >= _SHORTEST)
+    return _longest_first(found)
 
 
 def in_body(body: bytes) -> tuple[bytes, ...]:
     """Values of fields of a JSON body that are named like a credential."""
-    return tuple(sorted(set(_IN_BODY.findall(body))))
+    return _longest_first(set(_IN_BODY.findall(body)))
+
+
+def unmistakable(credentials: Iterable[bytes]) -> tuple[bytes, ...]:
+    """Those that no conversation holds as a word: they can be removed from any text."""
+    return tuple(value for value in credentials if len(value) >= _LONG or _looks_made_up(value))
+
+
+def _looks_made_up(value: bytes) -> bool:
+    return len(value) >= 8 and any(48 <= code <= 57 for code in value)
+
+
+def _longest_first(found: Iterable[bytes]) -> tuple[bytes, ...]:
+    kept = {value for value in found if len(value) >= _SHORTEST and value.lower() not in _PLACEHOLDERS}
+    return tuple(sorted(kept, key=lambda value: (-len(value), value)))
 
 
 def _from_query(line: bytes) -> Iterator[bytes]:
-    query = line.split(b" ")[1].partition(b"?")[2] if line.count(b" ") == 2 else b""
-    for pair in query.split(b"&"):
+    for pair in line.split(b" ")[1].partition(b"?")[2].split(b"&") if line.count(b" ") == 2 else ():
         name, _, value = pair.partition(b"=")
-        if name.decode("latin-1").lower() in _QUERY:
+        if _NAMED.search(name):
             yield value
-            yield from (text.encode() for _, text in parse_qsl(pair.decode("latin-1")))
+            yield unquote_to_bytes(value.replace(b"+", b" "))
 
 
 def _from_header(row: bytes) -> Iterator[bytes]:
     name, _, value = row.partition(b":")
-    if name.strip().lower() not in _HEADERS:
+    if not _NAMED.search(name.strip()):
         return
     for part in value.split(b";"):
-        part = part.strip()
-        yield part.rpartition(b" ")[2]
-        yield part.partition(b"=")[2]
+        word = part.strip().rpartition(b" ")[2]
+        yield word
+        yield part.strip().partition(b"=")[2]
+        if value.strip()[:6].lower() == b"basic ":
+            yield from _user_and_password(word)
+
+
+def _user_and_password(word: bytes) -> Iterator[bytes]:
+    try:
+        both = base64.b64decode(word, validate=True)
+    except binascii.Error:
+        return
+    yield both
+    yield both.partition(b":")[2]

@@ -7,22 +7,27 @@ are rewritten; a response passes byte for byte, before anything looks at it. Hea
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
+import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import httptools
 
 from replayer.errors import TraceError
-from replayer.traces.credentials import in_head
-from replayer.traces.recording import Passed
-from replayer.wire.reply import ReplyReader
-from replayer.wire.types import WireFault
+from replayer.traces.passing import Observed, Passed
+from replayer.traces.request_framing import Head, read_head
+from replayer.wire.types import FaultKind
 
 _HEAD_LIMIT = 1 << 17
-_KEPT_RAW = 64 << 20
+_HELD_LIMIT = 1 << 20
+"""Bytes that a client may send ahead of the answer to its last request before it is read no further."""
+_CONNECT_SECONDS = 30
+_LINGER_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class Upstream:
     host: str
     port: int
     path: str
-    tls: bool
+    tls: ssl.SSLContext | None
 
     @property
     def authority(self) -> str:
@@ -40,81 +45,94 @@ class Upstream:
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == usual else f"{name}:{self.port}"
 
-    def target(self, path: str) -> str:
-        """The path to ask for: a client that already has the prefix keeps it."""
-        if not self.path or path == self.path or path.startswith(f"{self.path}/"):
-            return path
-        return self.path + path
+    def target(self, target: str) -> str:
+        """What to ask for: a client that already has the prefix, or the end of it, keeps that."""
+        if "://" in target.partition("?")[0]:  # the form for forward proxies
+            target = "/" + target.partition("://")[2].partition("/")[2]
+        path, mark, query = target.partition("?")
+        if not path.startswith("/"):
+            return target
+        segments = self.path.split("/")[1:]
+        for known in range(len(segments) + 1):
+            end = "".join(f"/{segment}" for segment in segments[known:])
+            if path == end or path.startswith(f"{end}/"):
+                return "".join(f"/{segment}" for segment in segments[:known]) + path + mark + query
+        return target
 
 
-def upstream(url: str) -> Upstream:
-    """Raises TraceError for what is no http(s) URL."""
+def upstream(url: str, ca_file: str | None = None) -> Upstream:
+    """`ca_file` holds certificates to trust instead of the system's. Raises TraceError for what is no http(s) URL."""
     try:
         parts: SplitResult = urlsplit(url)
         port = parts.port
     except ValueError as error:
         raise TraceError(f"--upstream {url!r}: {error}") from None
+    if parts.username or parts.password or parts.query:
+        raise TraceError(
+            "--upstream: a user, a password or a query in the URL is not passed on; let the client send it"
+        )
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise TraceError(f"--upstream {url!r}: a URL like http://127.0.0.1:8000 is needed")
-    tls = parts.scheme == "https"
+    tls = _trusting(ca_file) if parts.scheme == "https" else None
     return Upstream(parts.hostname, port or (443 if tls else 80), parts.path.rstrip("/"), tls)
 
 
-@dataclass(slots=True)
-class _Exchange:
-    """One request on its way, and what is seen of the answer."""
-
-    method: str
-    path: str
-    body: bytearray = field(default_factory=bytearray)
-    raw: bytearray = field(default_factory=bytearray)
-    reader: ReplyReader = field(default_factory=lambda: ReplyReader(stream=True))
-    status: int = 0
-    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
-    wall: float = 0.0
-    credentials: tuple[bytes, ...] = ()
+def _trusting(ca_file: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise TraceError(f"--ca-file {ca_file}: cannot be read ({error.strerror or error})") from None
 
 
 OnPassed = Callable[[Passed], None]
 
 
 class _Client(asyncio.Protocol):
-    """The client's side: cuts requests, rewrites their heads, and owns the connection to the server."""
+    """The client's side: cuts requests, rewrites their heads, and owns the connection to the server.
 
-    def __init__(self, to: Upstream, on_passed: OnPassed) -> None:
-        self._to, self._on_passed = to, on_passed
+    One exchange at a time: what a client sends ahead waits until the answer before it is whole.
+    """
+
+    def __init__(self, proxy: Proxy) -> None:
+        self._proxy = proxy
+        self._to = proxy.to
         self._loop = asyncio.get_running_loop()
         self._transport: Any = None
         self._server: _Server | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._waiting: list[bytes] = []
         self._head = bytearray()
-        self._in_body = False
-        self._parser: Any = None
-        self.exchange: _Exchange | None = None
+        self._ahead = bytearray()
+        self._request: Observed | None = None
+        """The request whose body is still passing."""
+        self._blind = False
+        self._refused = False
+        self.exchange: Observed | None = None
+        """The request whose answer is not whole."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
+        self._proxy.clients.add(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._in_body:
-            self._send(data)
-            self._observe(data)
-            return
-        self._head += data
-        end = self._head.find(b"\r\n\r\n")
-        if end >= 0:
-            head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
-            self._head.clear()
-            self._begin(head, rest)
-        elif len(self._head) > _HEAD_LIMIT:
-            self._refuse(431, "the request's head is too long")
+        while data and not self._refused:
+            if self._blind:
+                self._send(data)
+                return
+            if self._request is not None:
+                data = self._pass_body(self._request, data)
+            elif self.exchange is not None or self._ahead:
+                self._hold(data)
+                return
+            else:
+                data = self._pass_head(data)
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self._server is not None:
-            self._server.close()
+        self._proxy.clients.discard(self)
         if self._connecting is not None:
             self._connecting.cancel()
+        if self._server is not None:
+            self._server.close()
         self.ended("the client closed the connection")
 
     def pause_writing(self) -> None:
@@ -125,74 +143,99 @@ class _Client(asyncio.Protocol):
         if self._server is not None:
             self._server.hold(False)
 
-    # What the parser of requests calls.
-    def on_body(self, data: bytes) -> None:
-        if self.exchange is not None:
-            self.exchange.body += data
-
-    def on_message_complete(self) -> None:
-        self._in_body = False
-        if self.exchange is not None:
-            self.exchange.reader.sent(time.monotonic_ns())
-            self.exchange.wall = time.time()
+    def hold(self, held: bool) -> None:
+        _hold(self._transport, held)
 
     def from_server(self, data: bytes) -> None:
         self._transport.write(data)
 
-    def ended(self, reason: str | None = None) -> None:
+    def blind(self) -> None:
+        """From here on only bytes pass: another protocol, or none that is known."""
+        self._blind = True
+        self._go_on()
+
+    def ended(self, reason: str | None = None, kind: FaultKind = "stream_broken") -> None:
         """The exchange is over; with a reason, before its answer was whole."""
         exchange, self.exchange = self.exchange, None
-        if exchange is None or exchange.method != "POST":
+        if exchange is None:
             return
-        broken = WireFault("stream_broken", reason) if reason else None
-        at = time.monotonic_ns()
-        reply = exchange.reader.reply(ended=at, broken=broken)
-        self._on_passed(
-            Passed(
-                path=exchange.path,
-                request=bytes(exchange.body),
-                status=exchange.status,
-                reply=reply,
-                wall=exchange.wall or time.time(),
-                raw=bytes(exchange.raw),
-                credentials=exchange.credentials,
-            )
-        )
+        if self._ahead:
+            self._loop.call_soon(self._go_on)
+        if exchange.is_recorded:
+            self._proxy.on_passed(exchange.passed(reason, kind))
 
     def server_lost(self, reason: str | None) -> None:
         """The server closed: what it had to say is said, so the client's connection ends as well."""
         self._server = None
-        if self.exchange is not None:
-            self.ended(reason)
+        self.ended(reason)
+        if not self._refused:
             self._transport.close()
 
-    def _begin(self, head: bytes, rest: bytes) -> None:
-        line, _, lines = head.partition(b"\r\n")
-        parts = line.split(b" ")
-        if len(parts) != 3:
-            self._refuse(400, "no HTTP request")
-            return
-        method, path = parts[0].decode("latin-1"), parts[1].decode("latin-1")
-        self.exchange = _Exchange(method, path.partition("?")[0])
-        self._parser = httptools.HttpRequestParser(self)
-        self._in_body = True
-        target = self._to.target(path).encode("latin-1")
-        self._send(b" ".join((parts[0], target, parts[2])) + b"\r\n" + self._with_host(lines) + rest)
-        self.exchange.credentials = in_head(head)
-        self._observe(head + rest)
+    def stop(self) -> None:
+        """The recorder ends: what has come until now is all there is."""
+        self.ended("the recorder was stopped")
+        self._transport.abort()
+
+    def _pass_head(self, data: bytes) -> bytes:
+        """Collects a head and sends it on; returns what is behind it."""
+        self._head += data
+        if not self._head.lstrip(b"\r\n")[:1].isalpha():  # line ends between requests are allowed; TLS is not
+            if self._head.strip(b"\r\n"):
+                self._refuse(400, "this is no HTTP request (the address begins with http://, not https://)")
+            return b""
+        end = self._head.find(b"\r\n\r\n", len(self._head) - len(self._head.lstrip(b"\r\n")))
+        if end < 0:
+            if len(self._head) > _HEAD_LIMIT:
+                self._refuse(431, "the request's head is too long")
+            return b""
+        block, rest = bytes(self._head[: end + 4]).lstrip(b"\r\n"), bytes(self._head[end + 4 :])
+        self._head.clear()
+        try:
+            self._begin(read_head(block), block)
+        except ValueError as error:
+            self._refuse(400, str(error))
+        return rest
+
+    def _begin(self, head: Head, block: bytes) -> None:
+        self.exchange = self._request = exchange = Observed(head, block)
+        if self._server is not None:
+            self._server.expect()
+        target = self._to.target(head.target).encode("latin-1")
+        line = b" ".join((head.method.encode(), target, head.version))
+        self._send(line + b"\r\n" + self._with_host(head.lines))
+        if exchange.body.done:
+            self._whole(exchange)
+
+    def _pass_body(self, request: Observed, data: bytes) -> bytes:
+        try:
+            taken = request.body.take(data)
+        except ValueError as error:
+            self._refuse(400, str(error))
+            return b""
+        self._send(data if taken == len(data) else data[:taken])
+        if request.body.done:
+            self._whole(request)
+        return data[taken:]
+
+    def _whole(self, request: Observed) -> None:
+        self._request = None
+        request.sent()
+
+    def _hold(self, data: bytes) -> None:
+        self._ahead += data
+        if len(self._ahead) > _HELD_LIMIT:
+            self.hold(True)
+
+    def _go_on(self) -> None:
+        ahead, self._ahead = bytes(self._ahead), bytearray()
+        if ahead:
+            self.hold(False)
+            self.data_received(ahead)
 
     def _with_host(self, lines: bytes) -> bytes:
         host = b"Host: " + self._to.authority.encode("latin-1")
         kept = [host if line[:5].lower() == b"host:" else line for line in lines.split(b"\r\n")]
         return b"\r\n".join(kept)
-
-    def _observe(self, data: bytes) -> None:
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            pass  # From here on only bytes pass.
-        except httptools.HttpParserError:
-            self._refuse(400, "no HTTP request")
 
     def _send(self, data: bytes) -> None:
         if self._server is not None:
@@ -203,19 +246,15 @@ class _Client(asyncio.Protocol):
             self._connecting = self._loop.create_task(self._connect())
 
     async def _connect(self) -> None:
+        to = self._to
+        name = to.host if to.tls else None
         try:
-            _, server = await asyncio.wait_for(
-                self._loop.create_connection(
-                    lambda: _Server(self),
-                    self._to.host,
-                    self._to.port,
-                    ssl=self._to.tls or None,
-                    server_hostname=self._to.host if self._to.tls else None,
-                ),
-                timeout=30,
-            )
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                _, server = await self._loop.create_connection(
+                    lambda: _Server(self), to.host, to.port, ssl=to.tls, server_hostname=name
+                )
         except (OSError, TimeoutError) as error:
-            self._refuse(502, f"the upstream {self._to.authority} cannot be reached ({error or 'timeout'})")
+            self._refuse(502, f"the upstream {to.authority} cannot be reached ({_reason(error)})")
             return
         finally:
             self._connecting = None
@@ -227,13 +266,22 @@ class _Client(asyncio.Protocol):
         """An answer of the proxy's own, for a request that cannot go on."""
         if self.exchange is not None:
             self.exchange.status = status
-        self.ended(reason)
-        body = (
-            b'{"error":{"message":"replayer record: %s","type":"proxy"}}' % reason.replace('"', "'").encode()
-        )
+        self._refused = True
+        self._request = None
+        self._waiting.clear()
+        self.ended(reason, "unreachable" if status == 502 else "bad_request")
+        words = reason.replace("\\", "/").replace('"', "'")
+        body = f'{{"error":{{"message":"replayer record: {words}","type":"proxy"}}}}'.encode()
         head = f"HTTP/1.1 {status} Proxy\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         self._transport.write(head.encode() + b"Connection: close\r\n\r\n" + body)
-        self._transport.close()
+        if self._server is not None:
+            self._server.close()
+        if self._transport.can_write_eof():
+            # Closing at once while the client still sends would reset the connection and lose the answer.
+            self._transport.write_eof()
+            self._loop.call_later(_LINGER_SECONDS, self._transport.abort)
+        else:
+            self._transport.close()
 
 
 class _Server(asyncio.Protocol):
@@ -242,9 +290,16 @@ class _Server(asyncio.Protocol):
     def __init__(self, client: _Client) -> None:
         self._client = client
         self._transport: Any = None
-        self._parser = httptools.HttpResponseParser(self)
         self._blind = False
+        self._headers: list[tuple[bytes, bytes]] = []
         self._at = 0
+        self._parser = httptools.HttpResponseParser(self)
+
+    def expect(self) -> None:
+        """Another request goes out. What followed an answer to HEAD is no body: the parser begins anew."""
+        if self._blind:
+            self._blind = False
+            self._parser = httptools.HttpResponseParser(self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -257,58 +312,60 @@ class _Server(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+        except httptools.HttpParserUpgrade:
             self._blind = True
+        except httptools.HttpParserError:
+            self._blind = True
+            self._client.blind()
 
     def connection_lost(self, error: Exception | None) -> None:
         exchange = self._client.exchange
         # A body without length ends with the connection; anything else that ends so is broken off.
-        whole = exchange is not None and exchange.status and not _has_length(exchange.headers)
-        self._client.server_lost(
-            None if whole and error is None else "the server closed the connection early"
-        )
+        whole = exchange is not None and exchange.status >= 200 and not exchange.has_length
+        answered = "early" if exchange is not None and exchange.status else "before it answered"
+        reason = None if whole and error is None else f"the server closed the connection {answered}"
+        self._client.server_lost(reason)
 
     def pause_writing(self) -> None:
-        self._client._transport.pause_reading()
+        self._client.hold(True)
 
     def resume_writing(self) -> None:
-        self._client._transport.resume_reading()
+        self._client.hold(False)
 
     def write(self, data: bytes) -> None:
         self._transport.write(data)
 
     def hold(self, held: bool) -> None:
-        (self._transport.pause_reading if held else self._transport.resume_reading)()
+        _hold(self._transport, held)
 
     def close(self) -> None:
-        self._transport.close()
+        """The client has left: nothing that is still to be sent is wanted any more."""
+        self._transport.abort()
 
     # What the parser of responses calls.
     def on_message_begin(self) -> None:
-        if self._client.exchange is not None:
-            self._client.exchange.headers = []
+        self._headers = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._client.exchange is not None:
-            self._client.exchange.headers.append((name.lower(), value))
+        self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        exchange = self._client.exchange
-        if exchange is None:
+        exchange, status = self._client.exchange, self._parser.get_status_code()
+        if exchange is None or (status < 200 and status != 101):
             return
-        exchange.status = self._parser.get_status_code()
-        if exchange.status >= 200:
-            exchange.reader.headers(exchange.status, exchange.headers, self._at)
-        if exchange.method == "HEAD":
+        exchange.answered(status, self._headers, self._at)
+        if status == 101 or (exchange.method == "CONNECT" and status < 300):
+            self._blind = True
+            self._client.ended()
+            self._client.blind()
+        elif exchange.method == "HEAD":
             self._blind = True
             self._client.ended()
 
     def on_body(self, data: bytes) -> None:
         exchange = self._client.exchange
         if exchange is not None:
-            exchange.reader.body(data, self._at)
-            if len(exchange.raw) < _KEPT_RAW and not exchange.path.endswith("/chat/completions"):
-                exchange.raw += data
+            exchange.received(data, self._at)
 
     def on_message_complete(self) -> None:
         exchange = self._client.exchange
@@ -316,14 +373,61 @@ class _Server(asyncio.Protocol):
             self._client.ended()
 
 
-def _has_length(headers: list[tuple[bytes, bytes]]) -> bool:
-    return any(name in (b"content-length", b"transfer-encoding") for name, _ in headers)
+def _hold(transport: Any, held: bool) -> None:
+    if not transport.is_closing():
+        with contextlib.suppress(RuntimeError):  # already so, which some loops take for a mistake
+            (transport.pause_reading if held else transport.resume_reading)()
 
 
-async def serve(to: Upstream, on_passed: OnPassed, host: str, port: int) -> asyncio.Server:
-    """Starts the proxy. Raises TraceError when the port is taken."""
-    loop = asyncio.get_running_loop()
-    try:
-        return await loop.create_server(lambda: _Client(to, on_passed), host, port)
-    except OSError as error:
-        raise TraceError(f"--port {port}: {error.strerror or error}; choose another port") from None
+def _reason(error: OSError | TimeoutError) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no connection within {_CONNECT_SECONDS} s"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"{error.verify_message}; --ca-file names the certificate to trust"
+    return error.strerror or str(error) or type(error).__name__
+
+
+class Proxy:
+    """A proxy that listens, and the clients that are connected to it."""
+
+    def __init__(self, to: Upstream, on_passed: OnPassed) -> None:
+        self.to = to
+        self.on_passed = on_passed
+        self.clients: set[_Client] = set()
+        self._server: asyncio.Server | None = None
+
+    @property
+    def port(self) -> int:
+        assert self._server is not None
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def listen(self, host: str, port: int) -> None:
+        """Raises TraceError when the address cannot be had."""
+        if not 0 <= port <= 65535:
+            raise TraceError(f"--port {port}: a port is a number from 0 to 65535")
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(lambda: _Client(self), host, port)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise TraceError(f"--port {port}: the port is in use; choose another") from None
+            raise TraceError(
+                f"--host {host}: cannot be listened on ({error.strerror or error}); choose another address"
+            ) from None
+
+    async def close(self) -> None:
+        """Takes no more clients; exchanges under way end here and are recorded as far as they came."""
+        if self._server is not None:
+            self._server.close()
+        for client in tuple(self.clients):
+            client.stop()
+        while self.clients:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # their connections to the server close as well
+
+
+async def serve(to: Upstream, on_passed: OnPassed, host: str, port: int) -> Proxy:
+    """Starts the proxy; port 0 takes any that is free. Raises TraceError when the port is taken."""
+    proxy = Proxy(to, on_passed)
+    await proxy.listen(host, port)
+    return proxy

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 from replayer import __version__
+from replayer.errors import TraceError
 from replayer.traces.chat import Message
+from replayer.traces.cleaning import Cleaner
 from replayer.traces.credentials import in_body
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.chat_log import is_request
-from replayer.traces.importers.exchanges import Conversation, Exchange, ExchangeWriter, Sorter, usage_of
-from replayer.traces.importers.values import loads
+from replayer.traces.importers.exchanges import Exchange, ExchangeWriter, usage_of
+from replayer.traces.importers.sorting import Conversation, Sorter
+from replayer.traces.passing import Passed
+from replayer.traces.records import RecordError
 from replayer.traces.schema import Fidelity, Header, OpaqueItem, Source, Times
 from replayer.traces.secrets import Redact
 from replayer.traces.writer import TraceWriter
@@ -30,59 +34,51 @@ _ALL_RECORDED = Fidelity(
     usage="recorded",
     boundaries="recorded",
 )
-_HIDDEN = b"[redacted credential]"
+_ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
+"""What a request of an unknown form can raise."""
 _AWAKE = 32
 """Conversations whose files stay open; those that were silent longest are opened again when they go on."""
-RAW_PATHS = ("/messages", "/responses", "/completions")
-"""Endpoints that are kept as they passed; `/chat/completions` is the one that becomes turns."""
 
-
-@dataclass(slots=True)
-class Passed:
-    """One exchange that went through the proxy. `wall` is when the request was sent, seconds since the epoch."""
-
-    path: str
-    request: bytes
-    status: int
-    reply: Reply
-    wall: float
-    raw: bytes = b""
-    """The response body, kept for endpoints that only pass through."""
-    credentials: tuple[bytes, ...] = ()
-    """What the request's head carried to be let in; none of it is written."""
+OnTurn = Callable[[Path, int, Passed], None]
+"""Called for every turn that was written: the trace, the turn's number, and the exchange without credentials."""
 
 
 class Recording:
     """Sorts exchanges into conversations and writes each as it ends. Raises TraceError when a file cannot be written."""
 
-    def __init__(
-        self,
-        folder: Path,
-        redact: Redact | None = None,
-        on_turn: Callable[[Path, int, Passed], None] | None = None,
-    ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, folder: Path, redact: Redact | None = None, on_turn: OnTurn | None = None) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TraceError(f"{folder}: cannot be written ({error.strerror or error})") from None
         self._folder, self._redact, self._on_turn = folder, redact, on_turn
         self._stamp = time.strftime("%Y%m%d-%H%M%S")
         self._sorter = Sorter()
         self._count = 0
         self._open: dict[int, tuple[TraceWriter, ExchangeWriter]] = {}
         self._passing: TraceWriter | None = None
-        self._hidden: tuple[bytes, ...] = ()
         self.paths: list[Path] = []
 
     def add(self, passed: Passed) -> None:
         """Takes one exchange whose last byte has passed."""
-        self._hidden = (*passed.credentials, *in_body(passed.request))
-        request = self._request(passed.request)
-        if passed.path.endswith("/chat/completions") and isinstance(request, dict) and is_request(request):
+        cleaner = Cleaner((*passed.credentials, *in_body(passed.request)), self._redact)
+        try:
+            request, raw = cleaner.body(passed.request)
+        except (ValueError, RecursionError):
+            request, raw = cleaner.text(passed.request.decode("utf-8", "replace")), b""
+        if passed.reply is not None and isinstance(request, dict) and is_request(request):
             try:
-                self._chat(passed, request)
-            except (TypeError, ValueError, KeyError, AttributeError, IndexError):
-                # A request of an unknown form must neither end the proxy nor be lost.
-                self._pass(passed, request)
-        elif passed.path.endswith(RAW_PATHS) or passed.path.endswith("/chat/completions"):
-            self._pass(passed, request)
+                self._chat(passed, request, raw, cleaner.reply(passed.reply))
+                return
+            except (*_ODD, RecordError):
+                pass  # It must neither end the proxy nor be lost.
+        self._pass(passed, request, cleaner)
+
+    def warnings(self) -> Iterator[tuple[Path, str]]:
+        """What was noticed while the traces were written."""
+        for writer, turns in self._open.values():
+            for warning in turns.builder.warnings:
+                yield writer.path, warning
 
     def close(self) -> None:
         """Ends every trace with its end record."""
@@ -91,24 +87,7 @@ class Recording:
         if self._passing is not None:
             self._passing.close()
 
-    def _request(self, body: bytes) -> Any:
-        try:
-            return loads(self._clean(body))
-        except ValueError:
-            return self._clean(body).decode("utf-8", "replace")
-
-    def _clean(self, body: bytes) -> bytes:
-        for value in self._hidden:
-            body = body.replace(value, _HIDDEN)
-        if self._redact is None:
-            return body
-        return self._redact(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-
-    def _text(self, text: str) -> str:
-        return self._clean(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-
-    def _chat(self, passed: Passed, request: dict[str, Any]) -> None:
-        reply = self._redacted(passed.reply)
+    def _chat(self, passed: Passed, request: dict[str, Any], raw: bytes, reply: Reply) -> None:
         exchange = Exchange(
             request=request,
             reply=message_of(reply),
@@ -116,26 +95,24 @@ class Recording:
             times=times_of(reply, passed.wall),
             finish_reason="error" if reply.fault is not None else reply.finish_reason,
             model=reply.extra.get("model") if isinstance(reply.extra.get("model"), str) else None,
-            raw=self._clean(passed.request),
+            raw=raw,
         )
         conversation, thread = self._sorter.add(self._count, exchange)
         self._count += 1
-        line = next(line for line in conversation.lines if line.name == thread)
+        line = conversation.line(thread)
         writer, turns = self._writer(conversation)
         number = turns.write(exchange, thread, line.parent_text)
         if reply.fault is not None:
-            fault = {"kind": reply.fault.kind, "status": reply.fault.status, "message": reply.fault.message}
+            fault: dict[str, Any] = {
+                "kind": reply.fault.kind,
+                "status": reply.fault.status,
+                "message": reply.fault.message,
+            }
+            if passed.retry_after is not None:
+                fault["retry_after"] = passed.retry_after
             writer.add_item(OpaqueItem(id=0, record={"failure": fault, "turn": number}))
         if self._on_turn is not None:
-            self._on_turn(writer.path, number, passed)
-
-    def _redacted(self, reply: Reply) -> Reply:
-        if self._redact is None and not self._hidden:
-            return reply
-        calls = tuple(replace(call, arguments=self._text(call.arguments)) for call in reply.tool_calls)
-        content, reasoning = self._text(reply.content), self._text(reply.reasoning)
-        fault = replace(reply.fault, message=self._text(reply.fault.message)) if reply.fault else None
-        return replace(reply, content=content, reasoning=reasoning, tool_calls=calls, fault=fault)
+            self._on_turn(writer.path, number, replace(passed, reply=reply))
 
     def _writer(self, conversation: Conversation) -> tuple[TraceWriter, ExchangeWriter]:
         key = id(conversation)
@@ -149,29 +126,53 @@ class Recording:
             writer.rest()
         return known
 
-    def _pass(self, passed: Passed, request: Any) -> None:
+    def _pass(self, passed: Passed, request: Any, cleaner: Cleaner) -> None:
         if self._passing is None:
             self._passing = self._trace("passed", "requests that only passed through")
+        failed = passed.status >= 400 or passed.status == 0
         record = {
-            "path": passed.path,
+            "path": cleaner.error(passed.path),
             "request": request,
             "status": passed.status,
-            "response": self._clean(passed.raw).decode("utf-8", "replace"),
+            "response": cleaner.stream(passed.raw.decode("utf-8", "replace"), failed),
             "started": passed.wall,
-            "seconds": (passed.reply.timing.ended - passed.reply.timing.sent) / 1e9,
+            "seconds": passed.seconds,
+            "arrivals": passed.arrivals,
         }
-        self._passing.add_item(OpaqueItem(id=0, record=record))
+        if passed.reply is not None:
+            record["reply"] = message_of(cleaner.reply(passed.reply))
+        if passed.broken is not None:
+            record["broken"] = cleaner.error(passed.broken)
+        try:
+            self._passing.add_item(OpaqueItem(id=0, record=record))
+        except RecordError:  # JSON that is nested too deep to be written again
+            text = passed.request.decode("utf-8", "replace")
+            self._passing.add_item(OpaqueItem(id=0, record={**record, "request": cleaner.text(text)}))
 
     def _trace(self, name: str, title: str) -> TraceWriter:
+        path = self._new_file(name)
         header = Header(
-            trace_id=f"{self._stamp}-{name}",
+            trace_id=path.name.removesuffix(".trace.jsonl"),
             source=Source(format="record", importer=f"replayer {__version__}"),
             fidelity=_ALL_RECORDED,
             title=title or None,
         )
-        path = self._folder / f"{header.trace_id}.trace.jsonl"
         self.paths.append(path)
         return TraceWriter(path, header, live=True)
+
+    def _new_file(self, name: str) -> Path:
+        """A name that no other recorder of this folder has, or had."""
+        for number in count(1):
+            again = f"-{number}" if number > 1 else ""
+            path = self._folder / f"{self._stamp}-{name}{again}.trace.jsonl"
+            try:
+                path.touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise TraceError(f"{path}: cannot be written ({error.strerror or error})") from None
+            break
+        return path
 
 
 def message_of(reply: Reply) -> Message | None:

@@ -46,6 +46,7 @@ class TraceWriter:
         self.path = Path(path)
         self.header = header
         self._live = live
+        self._broken = False
         self._items: dict[str, int] = {}
         self._tool_sets: dict[str, ToolSet] = {}
         self._held: list[bytes] = []
@@ -162,6 +163,9 @@ class TraceWriter:
 
     def close(self) -> None:
         """Finishes the file: the end record, then (unless live) the rename to its name."""
+        if self._broken:
+            self._file.close()
+            return
         self._put(encode(End(items=self._next_item, turns=self._next_turn)))
         self._flush()
         if self._live:
@@ -204,11 +208,25 @@ class TraceWriter:
                 for line in lines:
                     self._frames.write(line)
             else:
-                if self._live and self._file.closed:
-                    self._file = self.path.open("ab", buffering=0)
-                self._file.write(b"".join(lines))
+                self._append(b"".join(lines))
         except OSError as error:
             raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
+
+    def _append(self, data: bytes) -> None:
+        """Writes all of it or, where a live trace's disk is full, none: a reader must not meet half a line."""
+        if not self._live:
+            self._file.write(data)
+            return
+        if self._file.closed:
+            self._file = self.path.open("ab", buffering=0)
+        before, rest = self._file.seek(0, os.SEEK_END), memoryview(data)
+        try:
+            while rest:  # a disk that is nearly full takes a part and says how much
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._broken = True
+            self._file.truncate(before)
+            raise
 
     def _assemble(self) -> None:
         """Header, then the spooled body, under a temporary name beside the target."""

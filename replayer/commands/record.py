@@ -9,10 +9,13 @@ import signal
 from pathlib import Path
 
 from replayer.errors import TraceError
-from replayer.traces.recorder import serve, upstream
-from replayer.traces.recording import Passed, Recording
+from replayer.traces.passing import Passed
+from replayer.traces.recorder import Upstream, serve, upstream
+from replayer.traces.recording import Recording
 from replayer.traces.secrets import redactor
+from replayer.traces.show import clean
 from replayer.traces.summary import check
+from replayer.wire.loop import run_receiving
 
 
 class Command:
@@ -27,6 +30,9 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--upstream", required=True, metavar="URL", help="the server that answers")
+        parser.add_argument(
+            "--ca-file", metavar="FILE", help="certificates to trust, of an upstream with a CA of its own"
+        )
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
         parser.add_argument(
             "--port", type=int, default=0, metavar="P", help="port to listen on (default: any free)"
@@ -40,63 +46,65 @@ class Command:
         )
 
     def run(self, args: argparse.Namespace) -> int:
+        to = upstream(args.upstream, args.ca_file)
         rules = Path(args.redact_rules) if args.redact_rules else None
         redact = redactor(rules) if args.redact or rules else None
+        recording = Recording(Path(args.out), redact, _told)
         try:
-            recording = Recording(Path(args.out), redact, _told)
-        except OSError as error:
-            raise TraceError(f"{args.out}: cannot be written ({error.strerror or error})") from None
-        try:
-            asyncio.run(_serve(recording, args))
+            run_receiving(_serve(to, recording, args))
         finally:
             recording.close()
         _report(recording)
         return 0
 
 
-async def _serve(recording: Recording, args: argparse.Namespace) -> None:
+async def _serve(to: Upstream, recording: Recording, args: argparse.Namespace) -> None:
     """Until a signal, or until nothing can be written any more. Raises the TraceError of the latter."""
-    to = upstream(args.upstream)
     stop = asyncio.Event()
     failures: list[TraceError] = []
 
     def take(passed: Passed) -> None:
+        if failures:
+            return
         try:
             recording.add(passed)
         except TraceError as error:
             failures.append(error)
             stop.set()
 
-    server = await serve(to, take, args.host, args.port)
-    host, port = server.sockets[0].getsockname()[:2]
-    print(
-        f"recording http://{host}:{port}{to.path} -> {args.upstream} into {args.out}; Ctrl-C ends it",
-        flush=True,
-    )
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    proxy = await serve(to, take, args.host, args.port)
+    host = f"[{args.host}]" if ":" in args.host else args.host
+    where = f"recording http://{host}:{proxy.port}{to.path} -> {args.upstream} into {args.out}"
+    print(f"{where}; Ctrl-C ends it", flush=True)
     await stop.wait()
-    server.close()
+    await proxy.close()
     if failures:
         raise failures[0]
 
 
 def _told(path: Path, turn: int, passed: Passed) -> None:
     reply = passed.reply
+    assert reply is not None
     if reply.fault is not None:
-        what = f"{reply.fault.kind}: {reply.fault.message[:80]}"
+        what = f"{reply.fault.kind}: {clean(reply.fault.message).replace(chr(10), ' ')[:80]}"
     else:
         what = f"{len(reply.tool_calls)} calls, {len(reply.content):,} characters"
-    milliseconds = (reply.timing.ended - reply.timing.sent) / 1e6
-    print(f"{path.name} turn {turn}: status {passed.status}, {what}, {milliseconds:,.0f} ms", flush=True)
+    print(
+        f"{path.name} turn {turn}: status {passed.status}, {what}, {passed.seconds * 1e3:,.0f} ms", flush=True
+    )
 
 
 def _report(recording: Recording) -> None:
+    noticed: dict[Path, list[str]] = {}
+    for path, warning in recording.warnings():
+        noticed.setdefault(path, []).append(warning)
     for path in recording.paths:
         summary = check(path)
         print(f"{path}: {summary.turns} turns, {summary.tool_calls} tool calls, {summary.threads} threads")
-        for warning in summary.warnings:
+        for warning in (*summary.warnings, *noticed.get(path, ())):
             print(f"  warning: {warning}")
     if not recording.paths:
         print("nothing was recorded")

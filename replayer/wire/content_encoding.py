@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 
+import brotli
 import zstandard
 
 Decode = Callable[[bytes], bytes]
@@ -17,10 +18,20 @@ def decoder(encoding: str) -> Decode | None:
     names = [name for name in names if name not in ("", "identity")]
     if not names:
         return None
-    if len(names) > 1 or names[0] not in _DECODERS:
+    if unknown := [name for name in names if name not in _DECODERS]:
         known = ", ".join(sorted(_DECODERS))
-        raise ValueError(f"the answer has the content encoding {encoding!r}, which is not one of {known}")
-    return _DECODERS[names[0]]()
+        raise ValueError(f"the answer has the content encoding {unknown[0]!r}, which is not one of {known}")
+    stages = [_DECODERS[name]() for name in reversed(names)]
+    return stages[0] if len(stages) == 1 else _chain(stages)
+
+
+def _chain(stages: list[Decode]) -> Decode:
+    def decode(data: bytes) -> bytes:
+        for stage in stages:
+            data = stage(data)
+        return data
+
+    return decode
 
 
 class _Zlib:
@@ -28,20 +39,24 @@ class _Zlib:
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-        self._first = True
+        self._start = b""
 
     def __call__(self, data: bytes) -> bytes:
-        first, self._first = self._first, False
         try:
-            return self._decompress(data)
-        except zlib.error as error:
-            if not first:
-                raise ValueError(error) from error
-        self._stream = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
-        try:
+            if len(self._start) < 2:  # as many bytes as the header has by which it is known
+                data = self._start + data
+                self._start = data[:2]
+                return self._first(data) if len(data) > 1 else b""
             return self._decompress(data)
         except zlib.error as error:
             raise ValueError(error) from error
+
+    def _first(self, data: bytes) -> bytes:
+        try:
+            return self._decompress(data)
+        except zlib.error:
+            self._stream = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
+            return self._decompress(data)
 
     def _decompress(self, data: bytes) -> bytes:
         pieces = [self._stream.decompress(data)]
@@ -53,7 +68,7 @@ class _Zlib:
 
 class _Zstd:
     def __init__(self) -> None:
-        self._stream = zstandard.ZstdDecompressor().decompressobj()
+        self._stream = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
 
     def __call__(self, data: bytes) -> bytes:
         try:
@@ -62,4 +77,21 @@ class _Zstd:
             raise ValueError(error) from error
 
 
-_DECODERS: dict[str, Callable[[], Decode]] = {"gzip": _Zlib, "x-gzip": _Zlib, "deflate": _Zlib, "zstd": _Zstd}
+class _Brotli:
+    def __init__(self) -> None:
+        self._stream = brotli.Decompressor()
+
+    def __call__(self, data: bytes) -> bytes:
+        try:
+            return bytes(self._stream.process(data))
+        except brotli.error as error:
+            raise ValueError(error) from error
+
+
+_DECODERS: dict[str, Callable[[], Decode]] = {
+    "br": _Brotli,
+    "gzip": _Zlib,
+    "x-gzip": _Zlib,
+    "deflate": _Zlib,
+    "zstd": _Zstd,
+}

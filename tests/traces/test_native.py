@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -243,3 +244,20 @@ def test_the_index_is_small(tmp_path: Path) -> None:
             i.offsets.itemsize * len(i) + i.lengths.itemsize * len(i) for i in (trace._items, trace._turns)
         )
         assert held / entries <= 64
+
+
+def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "live.jsonl"
+    writer = TraceWriter(path, HEADER, live=True)
+    writer.add_item(UserItem(id=0, content="kept"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 40, hard))
+    try:
+        with pytest.raises(TraceError, match="cannot be written"):
+            writer.add_item(UserItem(id=0, content="lost " * 100))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    writer.close()
+    assert path.read_bytes().endswith(b"\n")
+    with Trace.open(path) as trace:
+        assert [item.content for item in trace.items()] == ["kept"] and not trace.complete  # type: ignore[union-attr]

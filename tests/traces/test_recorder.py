@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,47 +16,12 @@ from replayer.engines.simulated import SimulatedSpec, launch
 from replayer.errors import TraceError
 from replayer.history import RecordedHistory
 from replayer.traces.reader import Trace
-from replayer.traces.recorder import serve, upstream
-from replayer.traces.recording import Passed, Recording
+from replayer.traces.recorder import upstream
+from replayer.traces.recording import Recording
 from replayer.traces.secrets import redactor
 from replayer.traces.summary import check
 from tests.generate import long_session
-
-
-@asynccontextmanager
-async def _proxy(url: str, recording: Recording, seen: list[bytes] | None = None) -> AsyncIterator[str]:
-    def take(passed: Passed) -> None:
-        if seen is not None:
-            seen.append(passed.request)
-        recording.add(passed)
-
-    server = await serve(upstream(url), take, "127.0.0.1", 0)
-    try:
-        port = server.sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        server.close()
-        recording.close()
-
-
-@asynccontextmanager
-async def _answering(answer: Callable[[bytes], bytes]) -> AsyncIterator[str]:
-    """A bare server that gives fixed bytes and closes."""
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(
-            next(line for line in head.lower().split(b"\r\n") if b"content-length" in line).split(b":")[1]
-        )
-        writer.write(answer(head + await reader.readexactly(length)))
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    finally:
-        server.close()
+from tests.traces.proxies import answering, proxy
 
 
 async def _play(client: AsyncOpenAI, trace: Trace) -> None:
@@ -109,7 +72,7 @@ async def test_a_session_of_the_official_client_replays_byte_for_byte(tmp_path: 
     with Trace.open(source) as trace:
         recording = Recording(tmp_path / "out")
         async with (
-            _proxy(engine.base_url, recording, sent) as url,
+            proxy(engine.base_url, recording, sent) as url,
             AsyncOpenAI(base_url=url, api_key="sk-x" * 9) as client,
         ):
             await _play(client, trace)
@@ -152,8 +115,8 @@ async def test_errors_and_broken_streams_are_recorded_as_such(
     recording = Recording(tmp_path)
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
     async with (
-        _answering(lambda _: answer) as server,
-        _proxy(server, recording) as url,
+        answering(lambda _: answer) as server,
+        proxy(server, recording) as url,
         httpx.AsyncClient() as client,
     ):
         try:
@@ -183,7 +146,7 @@ async def test_bytes_pass_unchanged_and_other_endpoints_are_kept_raw(tmp_path: P
 
     recording = Recording(tmp_path)
     body = b'{"model": "claude",  "messages": [{"role":"user","content":"h\\u00e9"}]}'
-    async with _answering(answer) as server, _proxy(server, recording) as url, httpx.AsyncClient() as client:
+    async with answering(answer) as server, proxy(server, recording) as url, httpx.AsyncClient() as client:
         headers = {"x-api-key": "secret-key", "cookie": "a=b"}
         response = await client.post(f"{url}/messages?beta=1", content=body, headers=headers)
         assert response.content == events
@@ -215,7 +178,7 @@ async def test_subagents_are_threads_and_other_conversations_other_traces(tmp_pa
         )
 
     recording = Recording(tmp_path)
-    async with _answering(answer) as server, _proxy(server, recording) as url, httpx.AsyncClient() as client:
+    async with answering(answer) as server, proxy(server, recording) as url, httpx.AsyncClient() as client:
         for text in ("Fix it", prompt, "Something else entirely"):
             body = {"model": "m", "messages": [{"role": "user", "content": text}]}
             assert (await client.post(f"{url}/chat/completions", json=body)).status_code == 200
@@ -229,7 +192,7 @@ async def test_subagents_are_threads_and_other_conversations_other_traces(tmp_pa
 
 async def test_an_upstream_that_is_not_there_is_a_clear_answer(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
-    async with _proxy("http://127.0.0.1:9", recording) as url, httpx.AsyncClient() as client:
+    async with proxy("http://127.0.0.1:9", recording) as url, httpx.AsyncClient() as client:
         body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
         response = await client.post(f"{url}/chat/completions", json=body)
         assert response.status_code == 502 and "cannot be reached" in response.json()["error"]["message"]
@@ -249,8 +212,8 @@ async def test_redaction_removes_secrets_and_home_paths(tmp_path: Path) -> None:
     )
     recording = Recording(tmp_path / "out", redactor(rules))
     async with (
-        _answering(lambda _: answer) as server,
-        _proxy(server, recording) as url,
+        answering(lambda _: answer) as server,
+        proxy(server, recording) as url,
         httpx.AsyncClient() as client,
     ):
         ask = {"model": "m", "messages": [{"role": "user", "content": text}]}
@@ -296,7 +259,7 @@ async def test_no_credential_is_written_wherever_it_hides(
         return head % (status, len(text)) + text
 
     recording = Recording(tmp_path)
-    async with _answering(answer) as server, _proxy(server, recording) as url, httpx.AsyncClient() as client:
+    async with answering(answer) as server, proxy(server, recording) as url, httpx.AsyncClient() as client:
         for text in ("hi", "fail"):
             ask: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": f"{text} {_KEY}"}]}
             ask |= {field: _KEY} if field else {}
@@ -317,8 +280,8 @@ async def test_many_conversations_keep_few_files_open(tmp_path: Path) -> None:
     )
     recording = Recording(tmp_path)
     async with (
-        _answering(lambda _: answer) as server,
-        _proxy(server, recording) as url,
+        answering(lambda _: answer) as server,
+        proxy(server, recording) as url,
         httpx.AsyncClient() as client,
     ):
         for _ in range(2):

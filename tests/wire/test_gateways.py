@@ -310,7 +310,11 @@ async def test_deltas_of_a_compressed_stream_arrive_one_by_one() -> None:
 
 @pytest.mark.parametrize(
     ("name", "body", "message"),
-    [("br", b"x", "content encoding 'br', which is not one of"), ("gzip", b"no gzip", "cannot be read")],
+    [
+        ("lzma", b"x", "content encoding 'lzma', which is not one of"),
+        ("gzip", b"no gzip", "cannot be read"),
+        ("br", b"no brotli", "cannot be read"),
+    ],
 )
 async def test_bodies_that_cannot_be_unpacked(name: str, body: bytes, message: str) -> None:
     async with serving(lambda r: r.send_chunks(body, headers=f"Content-Encoding: {name}\r\n")) as server:

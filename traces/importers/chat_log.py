@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from replayer.traces.importers.base import Session
-from replayer.traces.importers.exchanges import Exchange, Sorter, from_response, sessions
+from replayer.traces.importers.exchanges import Exchange, from_response, sessions
 from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.sorting import Sorter
 from replayer.traces.importers.sse import assembled, events
 from replayer.traces.importers.values import as_dict, as_str, dicts, epoch, opt_str, parsed
 from replayer.traces.schema import Fidelity, Times, Usage

@@ -1,12 +1,8 @@
-"""Logs of single requests, put together into conversations: by session id where there is one, else by shared prefix.
-
-Two requests belong together when they share the messages up to and including the first user message. A request that
-begins otherwise opens a new conversation, or a thread of one whose call carries its first user text (a subagent).
-"""
+"""Logs of single requests as turns whose requests can be rebuilt exactly (`sorting` puts them into conversations)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +11,7 @@ import orjson
 from replayer.traces.chat import STYLES, Message, definition, split, tool_schemas
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.sorting import Conversation, Sorter
 from replayer.traces.importers.values import as_dict, as_int, as_str, dicts
 from replayer.traces.schema import AnyItem, Body, Thread, Times, Usage
 
@@ -65,71 +62,6 @@ def from_response(exchange: Exchange, response: dict[str, Any]) -> Exchange:
     exchange.usage = usage_of(response.get("usage")) or exchange.usage
     exchange.model = as_str(response.get("model")) or exchange.model
     return exchange
-
-
-@dataclass(slots=True)
-class _Line:
-    """One thread of a conversation while requests are sorted."""
-
-    name: str
-    members: list[int] = field(default_factory=list)
-    parent_text: str | None = None
-
-
-@dataclass(slots=True)
-class Conversation:
-    key: str
-    title: str
-    lines: list[_Line] = field(default_factory=list)
-    calls: list[str] = field(default_factory=list)
-
-    @property
-    def members(self) -> list[tuple[int, _Line]]:
-        return sorted(
-            ((number, line) for line in self.lines for number in line.members), key=lambda pair: pair[0]
-        )
-
-
-class Sorter:
-    """Assigns exchanges, in order, to conversations and threads; keeps digests of openings, not texts."""
-
-    def __init__(self) -> None:
-        self.conversations: list[Conversation] = []
-        self._openings: dict[tuple[str | None, tuple[int, ...]], tuple[Conversation, _Line]] = {}
-        self._sessions: dict[str, Conversation] = {}
-
-    def add(self, number: int, exchange: Exchange) -> tuple[Conversation, str]:
-        """Assigns one exchange; returns its conversation and thread."""
-        first = exchange.messages[: _first_user(exchange.messages) + 1]
-        opening = (exchange.session, tuple(map(digest, first)))
-        if opening not in self._openings:
-            self._openings[opening] = self._open(exchange)
-        conversation, line = self._openings[opening]
-        line.members.append(number)
-        conversation.calls += _call_texts(exchange.reply)
-        return conversation, line.name
-
-    def _open(self, exchange: Exchange) -> tuple[Conversation, _Line]:
-        text = _text(exchange.messages, _first_user(exchange.messages))
-        parent = self._sessions.get(exchange.session) if exchange.session else self._starter(text)
-        if parent is None:
-            parent = Conversation(key=exchange.session or f"{len(self.conversations) + 1}", title=text[:80])
-            self.conversations.append(parent)
-            if exchange.session:
-                self._sessions[exchange.session] = parent
-        name = exchange.thread or ("main" if not parent.lines else f"thread-{len(parent.lines) + 1}")
-        if any(line.name == name for line in parent.lines):
-            name = f"{name}-{len(parent.lines) + 1}"
-        line = _Line(name, parent_text=text if parent.lines else None)
-        parent.lines.append(line)
-        return parent, line
-
-    def _starter(self, text: str) -> Conversation | None:
-        """The conversation one of whose calls carries the text that begins a subagent."""
-        probe = orjson.dumps(text[:200]).decode()[1:-1]
-        if len(probe) < 12:
-            return None
-        return next((c for c in reversed(self.conversations) if any(probe in call for call in c.calls)), None)
 
 
 def sessions(sorter: Sorter, load: Callable[[int], Exchange], agent: str | None = None) -> Iterator[Session]:
@@ -249,19 +181,3 @@ def digest(message: Message) -> int:
     if set(map(type, message.values())) == {str}:
         return hash(tuple(message.items()))
     return hash(orjson.dumps(message))
-
-
-def _first_user(messages: Sequence[Message]) -> int:
-    return next((n for n, message in enumerate(messages) if message.get("role") == "user"), len(messages) - 1)
-
-
-def _text(messages: Sequence[Message], number: int) -> str:
-    content = messages[number].get("content") if 0 <= number < len(messages) else ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(as_str(part.get("text")) for part in dicts(content))
-
-
-def _call_texts(reply: Message | None) -> list[str]:
-    functions = (as_dict(call.get("function")) for call in dicts(as_dict(reply).get("tool_calls")))
-    return [as_str(function.get("arguments"))[:4000] for function in functions]

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.chat_log import is_request, with_response
-from replayer.traces.importers.exchanges import Exchange, Sorter, sessions
+from replayer.traces.importers.exchanges import Exchange, sessions
 from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.sorting import Sorter
 from replayer.traces.importers.values import as_dict, as_list, as_str, epoch, loads
 from replayer.traces.schema import Fidelity, Times
 

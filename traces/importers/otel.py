@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 from replayer.traces.chat import Message
 from replayer.traces.importers.base import Session
-from replayer.traces.importers.exchanges import Exchange, Sorter, sessions
+from replayer.traces.importers.exchanges import Exchange, sessions
 from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.sorting import Sorter
 from replayer.traces.importers.values import (
     as_dict,
     as_int,
