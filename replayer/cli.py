@@ -60,6 +60,7 @@ def load(name: str) -> Command:
 
 def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     name = next((word for word in argv if not word.startswith("-")), None)
     try:
         args = _parse(argv, name if name in COMMANDS else None)
@@ -73,6 +74,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _open_closed_streams() -> None:
+    """What goes to a stream that was closed before the start goes nowhere, not to the next file that is opened."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
 
 
 def _parse(argv: Sequence[str], chosen: str | None) -> argparse.Namespace:

@@ -21,6 +21,7 @@ from replayer.events import AnyEvent
 from replayer.journal import JOURNAL, writer_pid
 from replayer.plan import Plan
 from replayer.progress_bars import Bars, LineProgress
+from replayer.terminal import is_terminal, why_no_screen
 from replayer.view import Fold, fold_from
 
 
@@ -70,14 +71,15 @@ def perform(job: Job, on_event: Callable[[AnyEvent], None] | None = None) -> int
 
 def follow(job: Job, *, plain: bool) -> int:
     """Run the job and show it: the screen on a terminal, bars with `plain`, lines where there is no terminal."""
-    if not sys.stdout.isatty():
+    bars = plain and is_terminal(sys.stdout) and is_terminal(sys.stderr)
+    if why_no_screen() and not bars:
         progress = LineProgress(job.plan, sys.stderr)
         return perform(job, progress.event)
     with tempfile.TemporaryFile("w+") as errors:
         runner = _spawn(job, errors)
         if not _wait_for_journal(job.folder, runner):
             return _failed(runner, errors)
-        if plain:
+        if bars:
             return _watch_bars(job, runner, errors)
         from replayer.tui.watch import watch
 
@@ -142,9 +144,10 @@ def _watch_bars(job: Job, runner: subprocess.Popen[str], errors: IO[str]) -> int
 
 def _after_screen(job: Job, runner: subprocess.Popen[str], errors: IO[str]) -> int:
     if runner.poll() is None:
+        name = safe(str(job.folder))
         print(
-            f"the run goes on in process {runner.pid}: `replayer watch {job.folder}` shows it, "
-            f"`replayer stop {job.folder}` ends it",
+            f"the run goes on in process {runner.pid}: `replayer watch {name}` shows it, "
+            f"`replayer stop {name}` ends it",
             file=sys.stderr,
         )
         return 0

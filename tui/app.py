@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import signal
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -76,6 +78,9 @@ class ReplayerApp(App[str]):
         Binding("r", "report_html", "Save the report as HTML", show=False),
         Binding("j", "report_json", "Save the report as JSON", show=False),
         Binding("q", "leave", "Quit"),
+        Binding("ctrl+q", "leave", "Quit", show=False, priority=True),
+        Binding("ctrl+c", "leave", "Quit", show=False),
+        Binding("ctrl+z", "suspend_process", "Suspend", show=False),
     ]
 
     def __init__(
@@ -117,6 +122,9 @@ class ReplayerApp(App[str]):
         for name, page in self._pages.items():
             self.install_screen(page, name)
         self.push_screen(self._pages["lanes"])
+        if not self.is_headless:
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+                asyncio.get_running_loop().add_signal_handler(number, self.exit, "leave")
         self.set_interval(INTERVAL, self._ask)
         self._ask()
 
@@ -204,9 +212,14 @@ class ReplayerApp(App[str]):
     def _view_name(self) -> str:
         return self._frame.view.run if self._frame is not None else "empty"
 
+    async def action_quit(self) -> None:
+        """The command palette's."""
+        self.action_leave()
+
     def action_leave(self) -> None:
+        """Asks once, where the run goes on; who presses it again leaves the run running."""
         running = self._frame is not None and any(view.state == "running" for view in self._frame.views)
-        if not running:
+        if not running or isinstance(self.screen, QuitDialog):
             self.exit("leave")
             return
         self.push_screen(QuitDialog(), self._left)

@@ -24,7 +24,7 @@ _CSS = """
 class TextDialog(ModalScreen[None]):
     """Some text; any of Escape, Enter, q or ? closes it."""
 
-    BINDINGS: ClassVar = [Binding("escape,enter,q,question_mark,u", "dismiss", "Close")]
+    BINDINGS: ClassVar = [Binding("escape,enter,q,question_mark,u,ctrl+c", "dismiss", "Close")]
     DEFAULT_CSS = _CSS.format(name="TextDialog")
 
     def __init__(self, text: Content) -> None:
@@ -40,7 +40,7 @@ class QuitDialog(ModalScreen[str | None]):
     """Leaving the screen of a running run: leave it running, stop it, or stay."""
 
     BINDINGS: ClassVar = [
-        Binding("l", "dismiss('leave')", "Leave it running"),
+        Binding("l,ctrl+c", "dismiss('leave')", "Leave it running"),
         Binding("s", "dismiss('stop')", "Stop it"),
         Binding("escape,q", "dismiss(None)", "Stay"),
     ]

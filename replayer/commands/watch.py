@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from replayer.errors import ReplayerError
 from replayer.front import stop
 from replayer.journal import find_run
+from replayer.terminal import why_no_screen
 
 
 class Command:
@@ -18,9 +20,13 @@ class Command:
         parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
 
     def run(self, args: argparse.Namespace) -> int:
+        folders = [find_run(name) for name in args.runs]
+        if missing := why_no_screen():
+            raise ReplayerError(
+                f"no screen can be shown: {missing}; `replayer report {' '.join(args.runs)}` prints the figures"
+            )
         from replayer.tui.watch import watch
 
-        folders = [find_run(name) for name in args.runs]
         if watch(folders) == "stop":
             for folder in folders:
                 stop(folder)

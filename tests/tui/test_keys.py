@@ -10,6 +10,7 @@ from textual.widgets import DataTable
 
 from replayer.figures import run_figures
 from replayer.tui.column import Figures, LaneColumn
+from replayer.tui.dialogs import QuitDialog
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen
 from replayer.tui.rows import ROWS
@@ -205,6 +206,21 @@ async def test_q_asks_what_becomes_of_a_running_run(folder: Folder, choice: str,
         await pilot.press(choice)
         await pilot.pause()
     assert app.return_value == result
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
+async def test_who_presses_ctrl_c_is_asked_and_leaves_the_run_running_with_the_second(
+    folder: Folder, key: str
+) -> None:
+    app = app_on(folder.path)
+    async with app.run_test(size=(110, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press(key)
+        await pilot.pause()
+        assert isinstance(app.screen, QuitDialog) and app.is_running
+        await pilot.press(key)
+        await pilot.pause()
+    assert app.return_value == "leave"
 
 
 async def test_q_leaves_a_finished_run_at_once(folder: Folder) -> None:
