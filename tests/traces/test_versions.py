@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from replayer.history import RecordedHistory
 from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AnyItem
@@ -93,3 +94,35 @@ def test_codex_before_the_wrapped_form_marks_replies_with_state_lines(tmp_path: 
         fidelity = trace.header.fidelity
         assert (fidelity.system, fidelity.usage, fidelity.timing) == ("absent",) * 3
         assert not any(item.kind == "opaque" for item in trace.items())
+
+
+def test_swe_agent_queries_with_a_refused_reply_an_exit_and_attempts(tmp_path: Path) -> None:
+    """A reply without a valid action is asked again outside of the history; the exit is a step of the agent's own."""
+    document = made.swe_agent(query=True)
+    first, second = document["trajectory"]
+    call = {
+        **first["query"][0],
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [made.CALLING["tool_calls"][0]],
+    }
+    refused = {**first, "response": "", "action": "", "query": first["query"]}
+    again = {
+        **first,
+        "query": [*first["query"], call, {"role": "user", "content": "Your call was not valid."}],
+    }
+    gone = {"action": "", "observation": "", "response": "Exit due to cost limit", "state": {}, "query": [{}]}
+    document["trajectory"] = [refused, again, second, gone]
+    document["history"].append({"role": "assistant", "content": "Exit due to cost limit", "agent": "main"})
+    with _import(tmp_path, "exit.traj", document) as trace:
+        assert [len(context) for context in _contexts(trace)] == [2, 4, 5]
+        made_by = [[trace.item(item).kind for item in turn.produced] for turn in trace.turns]
+        assert made_by == [["tool_call"], ["assistant", "tool_call"], ["assistant"]]
+        history = RecordedHistory(trace)
+        for turn, step in zip(history.turns, document["trajectory"][:3], strict=True):
+            sent = [(m["role"], m["content"], m.get("tool_calls")) for m in step["query"]]
+            assert [(m["role"], m["content"], m.get("tool_calls")) for m in history.messages(turn)] == sent
+    retried = {"attempts": [made.swe_agent(query=True), document], "trajectory": [], "info": {}}
+    (tmp_path / "retry.traj").write_bytes(orjson.dumps(retried))
+    found = [s for s in convert(tmp_path / "retry.traj", tmp_path / "r") if isinstance(s, Summary)]
+    assert [(s.format, s.turns) for s in found] == [("swe-agent", 2), ("swe-agent", 3)]

@@ -1,13 +1,14 @@
 """SWE-agent `.traj` and mini-swe-agent trajectories.
 
-SWE-agent: where a step holds its `query` (or `messages`), that is the context, exactly; else it is the history before
-the reply, demonstrations included, as far as no history processor elided observations. mini-swe-agent: every assistant
-message is a turn. Projection P: roles, texts, calls with exact text, call ids; costs and cache marks are dropped.
+SWE-agent: where a step holds its `query` (or `messages`), that is the context, exactly, and the reply is what the next
+query repeats of it; a step without one was made by the agent itself (an exit). In files without queries the context is
+the history before the reply, demonstrations included, as far as no history processor elided observations. A run with
+retries is a session per attempt. mini-swe-agent: every assistant message is a turn. Projection P: roles, texts, calls with exact text, call ids; costs and cache marks are dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from replayer.traces.chat import Message, split
@@ -31,14 +32,26 @@ class SweAgent:
 
     def matches(self, probe: Probe) -> bool:
         document = as_dict(probe.document)
-        steps = document.get("trajectory")
-        if not isinstance(steps, list) or "messages" in document:
-            return False
-        return isinstance(document.get("history"), list) or any("observation" in s for s in dicts(steps)[:2])
+        return "messages" not in document and any(map(_is_run, (document, *dicts(document.get("attempts")))))
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         document = as_dict(probe.document)
-        yield Session(lambda builder: _SweAgent(builder, document).write())
+        attempts = [attempt for attempt in dicts(document.get("attempts")) if _is_run(attempt)]
+        if not attempts:
+            yield Session(lambda builder: _SweAgent(builder, document).write())
+        for number, attempt in enumerate(attempts, start=1):
+            yield Session(_writer(attempt), name=f"attempt-{number}", key=f"attempt-{number}")
+
+
+def _writer(document: dict[str, Any]) -> Callable[[Builder], None]:
+    return lambda builder: _SweAgent(builder, document).write()
+
+
+def _is_run(document: dict[str, Any]) -> bool:
+    steps = document.get("trajectory")
+    if not isinstance(steps, list):
+        return False
+    return isinstance(document.get("history"), list) or any("observation" in s for s in dicts(steps)[:2])
 
 
 class MiniSweAgent:
@@ -94,21 +107,30 @@ class _SweAgent:
             model_stats=as_dict(self.info.get("model_stats")) or None,
         )
         self.builder.warn("SWE-agent records no tool definitions; text-action models have none")
-        if self.steps and all(isinstance(_query(step), list) and _query(step) for step in self.steps):
+        if any(map(_query, self.steps)):
             self._from_queries()
         else:
             self._from_history()
 
     def _from_queries(self) -> None:
         replies = [m for m in self.history if m.get("role") == "assistant" and not m.get("is_demo")]
-        for step in self.steps:
+        asked = [step for step in self.steps if _query(step)]
+        for step, following in zip(asked, [*asked[1:], {}], strict=True):
+            reply = _repeated(step, following) or _matching(replies, step)
+            if reply in replies:
+                del replies[: replies.index(reply) + 1]
+            sent = [self.messages.sent(message) for message in _query(step)]
             text = as_str(step.get("response"))
-            reply = _matching(replies, text)
-            sent = [self.messages.sent(message) for message in dicts(_query(step))]
             if not text and reply is None:
+                self.builder.warn("a reply is stored nowhere in the file: its turn has a prompt only")
+                self.builder.chat_turn(sent, (), times=_step_times(step))
                 continue
             produced = self.messages.reply(reply or {"role": "assistant", "content": text})
             self.builder.chat_turn(sent, produced, times=_step_times(step))
+        if len(asked) < len(self.steps):
+            self.builder.warn(
+                f"steps without a query, which are no LLM calls: {len(self.steps) - len(asked)}"
+            )
 
     def _from_history(self) -> None:
         elided = any(as_str(m.get("content")).startswith("Old environment output") for m in self.history)
@@ -134,17 +156,24 @@ class _SweAgent:
         return agent
 
 
-def _query(step: dict[str, Any]) -> Any:
-    return step.get("query") or step.get("messages")
+def _query(step: dict[str, Any]) -> list[Message]:
+    """The messages that a step sent; a step that the agent made up has one empty message."""
+    return [m for m in dicts(step.get("query") or step.get("messages")) if m]
 
 
-def _matching(replies: list[Message], text: str) -> Message | None:
-    """The next reply of the history with this text; it is taken out, and those that were left behind with it."""
-    for number, reply in enumerate(replies):
-        if _text(reply) == text:
-            del replies[: number + 1]
-            return reply
+def _repeated(step: dict[str, Any], following: dict[str, Any]) -> Message | None:
+    """The reply to a step as the next query repeats it, behind what both queries share."""
+    later, place = _query(following), len(_query(step))
+    reply = later[place] if place < len(later) else {}
+    if reply.get("role") == "assistant" and _text(reply) == as_str(step.get("response")):
+        return reply
     return None
+
+
+def _matching(replies: list[Message], step: dict[str, Any]) -> Message | None:
+    """The next reply of the history that says and does what the step did."""
+    text, action = as_str(step.get("response")), as_str(step.get("action"))
+    return next((r for r in replies if _text(r) == text and as_str(r.get("action"), action) == action), None)
 
 
 def _text(message: Message) -> str:
