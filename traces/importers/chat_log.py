@@ -37,6 +37,7 @@ _NOT_SENT = frozenset(
         "message_mode",
     }
 )
+_LITELLM_CALLS = ("completion", "acompletion")
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
@@ -73,7 +74,7 @@ def exchange_of(record: Any) -> Exchange | None:
     """The exchange of one logged object; None where it holds none."""
     if not isinstance(record, dict):
         return None
-    if "model_parameters" in record or record.get("call_type") in ("completion", "acompletion"):
+    if {"model_parameters", "optional_params"} & record.keys() or record.get("call_type") in _LITELLM_CALLS:
         return _litellm(record)
     for key in _REQUEST_KEYS:
         request = as_dict(parsed(record.get(key)))
@@ -144,19 +145,15 @@ def _litellm(record: dict[str, Any]) -> Exchange | None:
     messages = parsed(record.get("messages"))
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
-    parameters = as_dict(parsed(record.get("model_parameters")))
+    parameters = as_dict(parsed(record.get("model_parameters") or record.get("optional_params")))
     request = {"model": record.get("model"), "messages": messages, **parameters}
     if not is_request(request):
         return None
-    first = epoch(record.get("completionStartTime"))
     exchange = Exchange(
         request=request,
         session=opt_str(as_dict(record.get("metadata")).get("session_id"))
         or opt_str(record.get("session_id")),
-        times=Times(
-            started=epoch(record.get("startTime")), first_token=first, ended=epoch(record.get("endTime"))
-        ),
-        notes=("reading LiteLLM's payloads is experimental",),
+        times=_litellm_times(record),
     )
     exchange = with_response(exchange, record.get("response"))
     if exchange.reply is None and isinstance(record.get("response"), str) and record["response"]:
@@ -169,3 +166,14 @@ def _litellm(record: dict[str, Any]) -> Exchange | None:
         exchange.finish_reason = "error"
         exchange.notes += (f"a request failed: {as_str(record.get('error_str'))[:120]}",)
     return exchange
+
+
+def _litellm_times(record: dict[str, Any]) -> Times:
+    """For replies that did not stream LiteLLM gives the end as the first token."""
+    ended = epoch(record.get("endTime") or record.get("end_time"))
+    first = epoch(record.get("completionStartTime"))
+    return Times(
+        started=epoch(record.get("startTime") or record.get("start_time")),
+        first_token=first if first != ended else None,
+        ended=ended,
+    )

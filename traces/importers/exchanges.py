@@ -13,7 +13,7 @@ from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.sorting import Conversation, Sorter
 from replayer.traces.importers.values import as_dict, as_int, as_str, dicts
-from replayer.traces.schema import AnyItem, Body, Thread, Times, Usage
+from replayer.traces.schema import AnyItem, Body, Provenance, Thread, Times, Usage
 
 _NOT_PARAMS = frozenset({"messages", "tools", "model"})
 
@@ -32,6 +32,8 @@ class Exchange:
     raw: bytes | None = None
     notes: tuple[str, ...] = ()
     thread: str | None = None
+    aspects: dict[str, Provenance] = field(default_factory=dict)
+    """Where the source holds less than its format at best."""
     messages: list[Message] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -167,6 +169,7 @@ class ExchangeWriter:
             self.builder.fidelity(usage="recorded")
         if exchange.times is not None:
             self.builder.fidelity(timing="recorded")
+        self.builder.fidelity(**exchange.aspects)
 
 
 def _is_held(key: str, value: Any) -> bool:

@@ -1,18 +1,27 @@
 """OpenTelemetry GenAI spans: OTLP JSON (document or lines) and flat span lists, in the conventions of several years.
 
-Every chat span is one request; spans are put together by session or trace id (see exchanges.py). Projection P:
-messages, reply, tools, parameters, usage and times of chat spans. Other spans are dropped and counted.
+Every chat span is one request, its messages on the span, in its events, or in log records that name it; spans are put
+together by session or trace id (see exchanges.py). Projection P: messages, reply, tools, parameters, usage and times of
+chat spans. Other spans are dropped and counted.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from replayer.traces.chat import Message
+from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.exchanges import Exchange, sessions
+from replayer.traces.importers.otel_messages import (
+    Event,
+    from_events,
+    messages_of,
+    numbered,
+    numbered_tools,
+    system_of,
+    text_reply,
+)
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.sorting import Sorter
 from replayer.traces.importers.values import (
@@ -20,8 +29,6 @@ from replayer.traces.importers.values import (
     as_int,
     as_list,
     as_str,
-    as_text,
-    compact,
     dicts,
     epoch,
     opt_str,
@@ -31,10 +38,12 @@ from replayer.traces.schema import Fidelity, Times, Usage
 
 _PARAMS = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "seed")
 _SESSION_KEYS = ("gen_ai.conversation.id", "session.id", "exgentic.session.id", "langfuse.session.id")
-_NUMBERED = re.compile(
-    r"^(?:gen_ai\.(prompt|completion)|llm\.(input|output)_messages)\.(\d+)\.(?:message\.)?(.+)$"
+_FINISH_KEYS = (
+    "gen_ai.response.finish_reasons",
+    "gen_ai.response.finish_reason",
+    "gen_ai.completion.0.finish_reason",
+    "llm.finish_reason",
 )
-_CALL = re.compile(r"^tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(.+)$")
 Span = dict[str, Any]
 
 
@@ -46,14 +55,24 @@ class OTel:
     experimental: ClassVar[bool] = False
 
     def matches(self, probe: Probe) -> bool:
-        return any(_is_genai(span) for record in probe.head[:16] for span in _spans(record))
+        head = probe.head[:16]
+        return any(_is_genai(span) for record in head for span in _spans(record)) or any(map(_logged, head))
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
-        spans = [span for _, record in probe.located() for span in _spans(record)]
+        spans: list[Span] = []
+        logged: list[Span] = []
+        for _, record in probe.located():
+            spans += _spans(record)
+            logged += _logged(record)
+        spans = _joined(spans, logged)
         exchanges = [found for span in spans if (found := _exchange(span))]
+        if spans and not exchanges:
+            raise TraceError(
+                f"{probe.path}: none of its {len(spans)} spans holds messages (content not captured?)"
+            )
         if len(exchanges) < len(spans):
             probe.warn(
-                f"{len(spans) - len(exchanges)} spans are no chat requests with messages and are left out"
+                f"spans that are no chat requests with messages, and are left out: {len(spans) - len(exchanges)}"
             )
         exchanges.sort(key=lambda e: (e.times.started if e.times else None) or 0.0)
         sorter = Sorter()
@@ -78,9 +97,70 @@ def _spans(record: Any) -> list[Span]:
         ]
     if isinstance(record, list):
         return [span for entry in record for span in _spans(entry)]
-    if "attributes" in fields and ({"span_id", "spanId", "traceId", "trace_id", "context"} & fields.keys()):
+    if (
+        "attributes" in fields
+        and not _logged(fields)
+        and ({"span_id", "spanId", "traceId", "trace_id", "context"} & fields.keys())
+    ):
         return [{**fields, "attributes": _attributes(fields["attributes"])}]
     return []
+
+
+def _logged(record: Any) -> list[Span]:
+    """Log records of GenAI events (OTLP or as the SDK prints them), each as a span that has this event only."""
+    fields = as_dict(record)
+    if "resourceLogs" in fields:
+        entries = [
+            entry
+            for resource in dicts(fields["resourceLogs"])
+            for scope in dicts(resource.get("scopeLogs"))
+            for entry in dicts(scope.get("logRecords"))
+        ]
+    else:
+        entries = [fields] if "body" in fields else []
+    return [span for entry in entries if (span := _one_logged(entry))]
+
+
+def _one_logged(entry: dict[str, Any]) -> Span | None:
+    attributes = _attributes(entry.get("attributes"))
+    name = as_str(entry.get("eventName") or entry.get("event_name") or attributes.get("event.name"))
+    if not name.startswith("gen_ai."):
+        return None
+    body = parsed(_value(entry.get("body")))
+    at = entry.get("timeUnixNano") or entry.get("observedTimeUnixNano")
+    at = at or entry.get("timestamp") or entry.get("observed_timestamp")
+    event = {"name": name, "attributes": {**attributes, **as_dict(body)}}
+    ids = {"traceId": _trace(entry), "spanId": entry.get("spanId") or entry.get("span_id")}
+    return {**ids, "attributes": {}, "events": [event], "start_time": at, "end_time": at}
+
+
+def _joined(spans: list[Span], logged: list[Span]) -> list[Span]:
+    """The events of log records on the span that they name; on a span of their own where the file lacks it."""
+    by_id = {_span_id(span): span for span in spans}
+    for log in logged:
+        known = by_id.get(_span_id(log))
+        if known is None:
+            by_id[_span_id(log)] = log
+            spans.append(log)
+        else:
+            known["events"] = [*dicts(known.get("events")), *log["events"]]
+            if "start_time" in known and known["attributes"] == {}:
+                known["end_time"] = log["end_time"]
+    return spans
+
+
+def _span_id(span: Span) -> str:
+    own = as_dict(span.get("context"))
+    return as_str(span.get("spanId") or span.get("span_id") or own.get("span_id")) or str(id(span))
+
+
+def _events(span: Span) -> list[Event]:
+    found = []
+    for event in dicts(span.get("events")):
+        fields = _attributes(event.get("attributes"))
+        content = as_dict(parsed(fields.get("gen_ai.event.content")))
+        found.append((as_str(event.get("name")), {**fields, **content}))
+    return found
 
 
 def _attributes(value: Any) -> dict[str, Any]:
@@ -109,21 +189,27 @@ def _is_genai(span: Span) -> bool:
 
 
 def _exchange(span: Span) -> Exchange | None:
+    events = _events(span)
     attributes = as_dict(span.get("attributes"))
-    prompt, replies = _numbered(attributes)
-    messages = _messages(attributes.get("gen_ai.input.messages")) or prompt or _from_events(span)
+    for name, fields in events:
+        if name == "gen_ai.client.inference.operation.details":
+            attributes = {**fields, **attributes}
+    prompt, replies = numbered(attributes)
+    told, answered, why = from_events(events)
+    messages = messages_of(attributes.get("gen_ai.input.messages")) or prompt or told
     if not messages:
         return None
-    system = _messages_of_system(attributes.get("gen_ai.system_instructions"))
-    output = _messages(attributes.get("gen_ai.output.messages")) or replies or _text_reply(attributes)
-    request: dict[str, Any] = {
-        "model": attributes.get("gen_ai.request.model") or attributes.get("llm.model_name")
-    }
-    request["messages"] = [*system, *messages]
-    tools = parsed(attributes.get("gen_ai.tool.definitions"))
+    output = messages_of(attributes.get("gen_ai.output.messages")) or replies or answered
+    output = output or text_reply(attributes)
+    model = attributes.get("gen_ai.request.model") or attributes.get("llm.model_name")
+    request: dict[str, Any] = {"model": model} if model else {}
+    request["messages"] = [*system_of(attributes.get("gen_ai.system_instructions")), *messages]
+    tools = parsed(attributes.get("gen_ai.tool.definitions")) or numbered_tools(attributes)
     if isinstance(tools, list) and tools:
         request["tools"] = tools
     given = {name: attributes.get(f"gen_ai.request.{name}") for name in _PARAMS}
+    invoked = as_dict(parsed(attributes.get("llm.invocation_parameters")))
+    given.update({name: invoked[name] for name in _PARAMS if name in invoked})
     request.update({name: value for name, value in given.items() if value is not None})
     return Exchange(
         request=request,
@@ -132,13 +218,25 @@ def _exchange(span: Span) -> Exchange | None:
         or _trace(span),
         usage=_usage(attributes),
         times=_times(span),
-        finish_reason=_finish(attributes),
+        finish_reason=_finish(attributes) or why,
         model=opt_str(attributes.get("gen_ai.response.model")),
+        aspects={"arguments": "derived"} if _has_objects(attributes) else {},
+    )
+
+
+def _has_objects(attributes: dict[str, Any]) -> bool:
+    """Whether arguments of calls stand in message parts as values, so that their text is unknown."""
+    return any(
+        part.get("type") == "tool_call" and not isinstance(part.get("arguments"), str)
+        for key in ("gen_ai.input.messages", "gen_ai.output.messages")
+        for message in dicts(parsed(attributes.get(key)))
+        for part in dicts(message.get("parts"))
     )
 
 
 def _trace(span: Span) -> str | None:
-    return opt_str(span.get("traceId") or span.get("trace_id"))
+    own = as_dict(span.get("context"))
+    return opt_str(span.get("traceId") or span.get("trace_id") or own.get("trace_id"))
 
 
 def _times(span: Span) -> Times | None:
@@ -148,9 +246,7 @@ def _times(span: Span) -> Times | None:
 
 
 def _finish(attributes: dict[str, Any]) -> str | None:
-    value = parsed(
-        attributes.get("gen_ai.response.finish_reasons", attributes.get("gen_ai.response.finish_reason"))
-    )
+    value = parsed(next((attributes[key] for key in _FINISH_KEYS if attributes.get(key)), None))
     return opt_str(value[0] if isinstance(value, list) and value else value)
 
 
@@ -162,103 +258,11 @@ def _usage(attributes: dict[str, Any]) -> Usage | None:
     completion = first(
         "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"
     )
-    cached = first("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
+    cached = first(
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.cache_read_input_tokens",
+        "llm.token_count.prompt_details.cache_read",
+    )
     if prompt is None and completion is None:
         return None
     return Usage(prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion)
-
-
-def _messages(value: Any) -> list[Message]:
-    """Messages in OpenAI's form from JSON text or a list, of plain messages or of messages with parts."""
-    found: list[Message] = []
-    for message in dicts(parsed(value)):
-        found += _with_parts(message) if "parts" in message else [message] if "role" in message else []
-    return found
-
-
-def _messages_of_system(value: Any) -> list[Message]:
-    value = parsed(value)
-    parts = dicts(value)
-    text = "\n".join(as_str(part.get("content")) for part in parts) if parts else as_str(value)
-    return [{"role": "system", "content": text}] if text else []
-
-
-def _with_parts(message: dict[str, Any]) -> list[Message]:
-    texts: list[str] = []
-    result: Message = {"role": as_str(message.get("role"), "user"), "content": None}
-    answers: list[Message] = []
-    for part in dicts(message.get("parts")):
-        kind = part.get("type")
-        if kind == "reasoning":
-            result["reasoning_content"] = result.get("reasoning_content", "") + as_str(part.get("content"))
-        elif kind == "tool_call":
-            result.setdefault("tool_calls", []).append(
-                _call(part.get("id"), part.get("name"), part.get("arguments"))
-            )
-        elif kind == "tool_call_response":
-            answer = part.get("response", part.get("result"))
-            answers.append(
-                {"role": "tool", "tool_call_id": as_str(part.get("id")), "content": as_text(answer)}
-            )
-        else:
-            texts.append(as_str(part.get("content")) if kind == "text" else compact(part))
-    if texts:
-        result["content"] = "\n".join(texts)
-    return answers if answers and not texts else [result, *answers]
-
-
-def _call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
-    text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
-    return {"id": as_str(call_id), "type": "function", "function": {"name": as_str(name), "arguments": text}}
-
-
-def _numbered(attributes: dict[str, Any]) -> tuple[list[Message], list[Message]]:
-    """OpenLLMetry's `gen_ai.prompt.N.content` and OpenInference's `llm.input_messages.N.message.content`."""
-    found: dict[tuple[bool, int], dict[str, Any]] = {}
-    for key, value in attributes.items():
-        if match := _NUMBERED.match(key):
-            is_input = match.group(1) == "prompt" or match.group(2) == "input"
-            found.setdefault((is_input, int(match.group(3)[:6])), {})[match.group(4)] = value
-    messages = {key: _from_fields(fields) for key, fields in sorted(found.items())}
-    return [m for (sent, _), m in messages.items() if sent], [
-        m for (sent, _), m in messages.items() if not sent
-    ]
-
-
-def _from_fields(fields: dict[str, Any]) -> Message:
-    message: Message = {"role": as_str(fields.get("role"), "user"), "content": fields.get("content")}
-    calls: dict[int, dict[str, Any]] = {}
-    for key, value in fields.items():
-        if match := _CALL.match(key):
-            calls.setdefault(int(match.group(1)[:6]), {})[match.group(2)] = value
-    if calls:
-        message["tool_calls"] = [
-            _call(c.get("id"), c.get("name"), c.get("arguments")) for _, c in sorted(calls.items())
-        ]
-    if "tool_call_id" in fields:
-        message["tool_call_id"] = fields["tool_call_id"]
-    return message
-
-
-def _from_events(span: Span) -> list[Message]:
-    """The older convention: one span event per message."""
-    found: list[Message] = []
-    for event in dicts(span.get("events")):
-        name = as_str(event.get("name"))
-        attributes = _attributes(event.get("attributes"))
-        if name.startswith("gen_ai.") and name.endswith(".message"):
-            role = name.split(".")[1]
-            found.append(
-                {
-                    "role": role,
-                    "content": as_text(attributes.get("content") or attributes.get("gen_ai.content")),
-                }
-            )
-        elif name == "gen_ai.content.prompt":
-            found += _messages(attributes.get("gen_ai.prompt"))
-    return found
-
-
-def _text_reply(attributes: dict[str, Any]) -> list[Message]:
-    text = opt_str(attributes.get("gen_ai.output.text"))
-    return [{"role": "assistant", "content": text}] if text else []
