@@ -237,3 +237,69 @@ def test_telemetry_without_messages_is_refused_in_a_sentence(tmp_path: Path) -> 
     (tmp_path / "spans.jsonl").write_bytes(made.jsonl([_span({"gen_ai.request.model": "m"}, [])]))
     with pytest.raises(TraceError, match="none of its 1 spans holds messages"):
         list(convert(tmp_path / "spans.jsonl", tmp_path))
+
+
+def _sidechain(uuid: str, parent: str | None, message: str | None, content: Any) -> dict[str, Any]:
+    more = {"isSidechain": True}
+    if message is None:
+        return made.claude_user(uuid, parent, 5, content, **more)
+    return made.claude_block(uuid, parent, 5, message, content, **more)
+
+
+def test_claude_1_writes_parallel_subagents_into_the_session_without_ids(tmp_path: Path) -> None:
+    def task(call: str, prompt: str) -> dict[str, Any]:
+        return {"type": "tool_use", "id": call, "name": "Task", "input": {"prompt": prompt}}
+
+    def text(value: str) -> dict[str, Any]:
+        return {"type": "text", "text": value}
+
+    records = [
+        made.claude_user("u1", None, 0, "Tidy up"),
+        made.claude_block("a1", "u1", 1, "m1", task("t1", "Look left")),
+        made.claude_block("a2", "a1", 1, "m1", task("t2", "Look right")),
+        _sidechain("s1", None, None, "Look left"),
+        _sidechain("r1", None, None, "Look right"),
+        _sidechain("s2", "s1", "m2", made.claude_call("c1")),
+        _sidechain("r2", "r1", "m3", made.claude_call("c2")),
+        _sidechain("s3", "s2", None, made.claude_result("c1", "left")),
+        _sidechain("r3", "r2", None, made.claude_result("c2", "right")),
+        _sidechain("s4", "s3", "m4", text("Left is fine")),
+        _sidechain("r4", "r3", "m5", text("Right is fine")),
+        made.claude_user("u2", "a2", 9, [*made.claude_result("t1", "ok"), *made.claude_result("t2", "ok")]),
+        made.claude_block("a3", "u2", 9, "m6", text("Done")),
+    ]
+    with _import(tmp_path, "session.jsonl", made.jsonl(records)) as trace:
+        by_thread = {turn.thread: _contexts(trace)[turn.id] for turn in trace.turns}
+        assert by_thread["main"] == ["user Tidy up", "call t1", "call t2", "result t1", "result t2"]
+        assert by_thread["sidechain"] == ["user Look left", "call c1", "result c1"]
+        assert by_thread["sidechain-2"] == ["user Look right", "call c2", "result c2"]
+        starters = [
+            trace.item(thread.parent_call) for thread in trace.threads if thread.parent_call is not None
+        ]
+        assert [item.call_id for item in starters if isinstance(item, ToolCallItem)] == ["t1", "t2"]
+
+
+def test_claude_of_late_2026_writes_system_prompt_tools_and_what_it_attached(tmp_path: Path) -> None:
+    def beside(uuid: str, parent: str, kind: str, **more: Any) -> dict[str, Any]:
+        line = {**made.claude_user(uuid, parent, 1, ""), "type": "attachment", "attachment": {"type": kind}}
+        return {**line, **more}
+
+    tool = {"name": "Bash", "description": "Runs.", "input_schema": {"type": "object"}}
+    records = [
+        made.claude_user("u1", None, 0, "Tidy up"),
+        beside("p1", "u1", "date", rendered=[{"content": "Today is a day."}], renderedRole="system"),
+        beside("p2", "p1", "context", rendered=[{"content": "On branch main."}]),
+        beside("p3", "p2", "prompt_snapshot"),
+        beside("p4", "p3", "skill_listing"),
+        {"type": "api-request-shape", "shape": {"system": [{"text": "Be Claude."}], "tools": [tool]}},
+        {"type": "api-request", "id": "q1", "keep": 0, "tail": ["h1"]},
+        made.claude_block("a1", "p4", 2, "m1", {"type": "text", "text": "Done"}),
+    ]
+    with _import(tmp_path, "session.jsonl", made.jsonl(records)) as trace:
+        assert _contexts(trace) == [
+            ["system Be Claude.", "user Tidy up", "system Today is a day.", "user On branch main."]
+        ]
+        assert RecordedHistory(trace).tools(0)[0]["function"]["parameters"] == {"type": "object"}
+        assert (trace.header.fidelity.system, trace.header.fidelity.tools) == ("recorded", "recorded")
+        warnings = " ".join(trace.header.meta["warnings"])
+        assert "not in the source: 1" in warnings and "neither system prompt" not in warnings

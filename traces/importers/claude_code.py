@@ -3,20 +3,22 @@
 Each response (`message.id`, streamed as several lines) is one turn. Its context is the path of `parentUuid` from its
 first line back to the root or the last compaction, with the parallel siblings of every response on that path.
 Projection P: keeps texts, thinking with signatures, calls (argument text re-serialised: the file holds the value),
-results with error flag in recorded order, images, compaction summaries, abandoned branches and unknown records. Drops
+results with error flag in recorded order, images, compaction summaries, abandoned branches and unknown records; from
+2.1.3xx on also system prompt and tools (`api-request-shape`) and what the client attached (`rendered`). Drops
 the screen's twins of what the model saw: `toolUseResult`, `progress`, snapshots, hooks, durations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
+from replayer.traces.chat import tool_schemas
 from replayer.traces.importers.anthropic import assistant_block, content_of, usage_of
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.claude_graph import Line, Node, Response
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times
@@ -26,8 +28,10 @@ _SCREEN_ONLY = frozenset(
 )
 _KEPT_OF_A_REPLY = ("model", "usage", "stop_reason")
 _SYSTEM_PROMPT = (
-    "Claude Code records neither system prompt nor tool definitions; `--profile claude-code` fills both"
+    "Claude Code records neither system prompt nor tool definitions nor the reminders that it adds; "
+    "`--profile claude-code` fills the first two"
 )
+_ATTACHED = "what the client attached to messages stands behind them; where in the prompt it was sent is not in the source"
 
 
 class ClaudeCode:
@@ -55,50 +59,31 @@ def _is_line(record: dict[str, Any]) -> bool:
     )
 
 
-@dataclass(slots=True)
-class _Response:
-    """One API response while its blocks arrive."""
-
-    thread: str
-    order: int
-    context: list[int]
-    items: list[int] = field(default_factory=list)
-    calls: list[str] = field(default_factory=list)
-    message: dict[str, Any] = field(default_factory=dict)
-    started: float | None = None
-    ended: float | None = None
-    written: bool = False
-
-
-@dataclass(slots=True)
-class _Node:
-    """One line on the graph: what it adds to a context, or the response that it belongs to."""
-
-    parent: _Node | None
-    items: tuple[int, ...] = ()
-    response: _Response | None = None
-    answers: tuple[str, ...] = ()
-
-
 class _Reader:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
-        self.nodes: dict[str, _Node] = {}
-        self.last: dict[str, _Node | None] = {}
+        self.nodes: dict[str, Node] = {}
+        self.last: dict[str, Node | None] = {}
         self.clock: dict[str, float | None] = {}
-        self.responses: dict[tuple[str, str], _Response] = {}
-        self.open: dict[str, _Response] = {}
+        self.responses: dict[tuple[str, str], Response] = {}
+        self.open: dict[str, Response] = {}
         self.results: dict[str, tuple[int, int]] = {}
         self.dropped: dict[str, int] = {}
         self.failures = 0
         self.order = 0
         self.starters: dict[str, str] = {}
-        self.paths: dict[str, _Path] = {}
+        self.prompts: dict[str, str] = {}
+        """Calls that start a subagent, by the prompt that they carry."""
+        self.sides: dict[str, str] = {}
+        self.system: list[int] = []
+        self.tool_set: str | None = None
+        self.unrendered = 0
+        self.unprompted = 0
+        self.paths: dict[str, Line] = {}
 
     def read(self, probe: Probe) -> None:
         builder = self.builder
         builder.describe(agent="claude-code")
-        builder.warn(_SYSTEM_PROMPT)
         session = self._file(probe)
         for path in _subagent_files(probe.path, session):
             extra = Probe(path)
@@ -110,6 +95,18 @@ class _Reader:
             self._write(response)
         self._threads()
         builder.remember(screen_records_dropped=self.dropped or None, api_errors=self.failures or None)
+        self._explain()
+
+    def _explain(self) -> None:
+        builder = self.builder
+        if self.tool_set is None:
+            builder.warn(_SYSTEM_PROMPT)
+        if self.unrendered:
+            builder.warn(
+                f"attachments whose text the prompts lack, because it is not in the source: {self.unrendered}"
+            )
+        if self.unprompted:
+            builder.warn(f"replies to a prompt that the file does not hold: {self.unprompted}")
         if self.failures:
             builder.warn(f"replies made up by the client for API errors, which are no turns: {self.failures}")
 
@@ -126,33 +123,72 @@ class _Reader:
 
     def _line(self, record: dict[str, Any]) -> None:
         kind = record.get("type")
-        thread = _thread_of(record)
+        thread = self._thread_of(record)
         if kind == "assistant" and isinstance(record.get("message"), dict):
             self._assistant(record, thread)
         elif kind == "user" and isinstance(record.get("message"), dict):
             self._user(record, thread)
         elif kind == "system":
             self._system(record, thread)
+        elif kind == "attachment":
+            self._attachment(record, thread)
+        elif kind == "api-request-shape":
+            self._shape(as_dict(record.get("shape")))
         elif isinstance(kind, str) and kind in _SCREEN_ONLY:
             self.dropped[kind] = self.dropped.get(kind, 0) + 1
             self._note_title(record)
-            self._link(record, thread, _Node(self._parent(record, thread)))
+            self._link(record, thread, Node(self._parent(record, thread)))
         else:
             self.builder.opaque(record)
-            self._link(record, thread, _Node(self._parent(record, thread)))
+            self._link(record, thread, Node(self._parent(record, thread)))
+
+    def _thread_of(self, record: dict[str, Any]) -> str:
+        """Subagents have an id; before 2.0.6x a side line of the same file is one from its root on."""
+        if not record.get("isSidechain"):
+            return "main"
+        if agent := as_str(record.get("agentId")):
+            return agent
+        parent = record.get("parentUuid")
+        thread = self.sides.get(parent) if isinstance(parent, str) else None
+        if thread is None:
+            number = len(set(self.sides.values())) + 1
+            thread = f"sidechain-{number}" if number > 1 else "sidechain"
+            said = as_dict(record.get("message")).get("content")
+            self.starters.setdefault(thread, self.prompts.get(said, "") if isinstance(said, str) else "")
+        self.sides[as_str(record.get("uuid"))] = thread
+        return thread
+
+    def _attachment(self, record: dict[str, Any], thread: str) -> None:
+        """What the client put into the prompt beside a message; its text is kept since 2.1.3xx only."""
+        texts = [as_str(part.get("content")) for part in dicts(record.get("rendered"))]
+        add = self.builder.system if record.get("renderedRole") == "system" else self.builder.user
+        items = tuple(add(text) for text in texts if text)
+        if items:
+            self.builder.warn(_ATTACHED)
+        else:
+            kind = as_dict(record.get("attachment")).get("type")
+            self.unrendered += "rendered" not in record and kind != "prompt_snapshot"
+            self.builder.opaque(record)
+        self._link(record, thread, Node(self._parent(record, thread), items))
+
+    def _shape(self, shape: dict[str, Any]) -> None:
+        """System prompt and tools of the requests that follow."""
+        self.system = [self.builder.system(as_str(part.get("text"))) for part in dicts(shape.get("system"))]
+        self.tool_set = self.builder.tools(tool_schemas(shape.get("tools")))
+        self.builder.fidelity(system="recorded", tools="recorded" if self.tool_set else "absent")
 
     def _note_title(self, record: dict[str, Any]) -> None:
         if record.get("type") == "summary" and self.builder.header.title is None:
             self.builder.describe(title=opt_str(record.get("summary")))
 
-    def _parent(self, record: dict[str, Any], thread: str) -> _Node | None:
+    def _parent(self, record: dict[str, Any], thread: str) -> Node | None:
         """The line before. A parent that is not in the file is taken as the line above of the same thread."""
         if "parentUuid" in record and record["parentUuid"] is None:
             return None
         found = self.nodes.get(as_str(record.get("parentUuid")))
         return found if found is not None else self.last.get(thread)
 
-    def _link(self, record: dict[str, Any], thread: str, node: _Node) -> None:
+    def _link(self, record: dict[str, Any], thread: str, node: Node) -> None:
         key = record.get("uuid")
         if isinstance(key, str):
             self.nodes[key] = self.last[thread] = node
@@ -161,23 +197,23 @@ class _Reader:
 
     def _system(self, record: dict[str, Any], thread: str) -> None:
         if record.get("subtype") == "compact_boundary":
-            self._link(record, thread, _Node(None))
+            self._link(record, thread, Node(None))
             return
         self.dropped["system"] = self.dropped.get("system", 0) + 1
-        self._link(record, thread, _Node(self._parent(record, thread)))
+        self._link(record, thread, Node(self._parent(record, thread)))
 
     def _user(self, record: dict[str, Any], thread: str) -> None:
         content = record["message"].get("content")
         results, rest = _results_apart(content)
         items = [self._result(block, record) for block in results]
         if record.get("isCompactSummary"):
-            node = _Node(None, (self.builder.compaction(_plain(content)),))
+            node = Node(None, (self.builder.compaction(_plain(content)),))
         else:
             said = content if isinstance(content, str) else rest
             if said and not record.get("isVisibleInTranscriptOnly"):
                 items.append(self.builder.user(content_of(said)))
             answers = tuple(as_str(block.get("tool_use_id")) for block in results)
-            node = _Node(self._parent(record, thread), tuple(items), answers=answers)
+            node = Node(self._parent(record, thread), tuple(items), answers=answers)
         self._link(record, thread, node)
         self.clock[thread] = epoch(record.get("timestamp")) or self.clock.get(thread)
         self._describe(record)
@@ -203,24 +239,22 @@ class _Reader:
         if message.get("model") == "<synthetic>" or record.get("isApiErrorMessage"):
             self.failures += 1
             self.builder.opaque(record)
-            self._link(record, thread, _Node(parent))
+            self._link(record, thread, Node(parent))
             return
         key = (thread, as_str(message.get("id")) or as_str(record.get("uuid")) or str(self.order))
         response = self.responses.get(key) or self._begin(key, parent)
         self._take(response, record, message)
-        self._link(record, thread, _Node(parent, response=response))
+        self._link(record, thread, Node(parent, response=response))
 
-    def _begin(self, key: tuple[str, str], parent: _Node | None) -> _Response:
+    def _begin(self, key: tuple[str, str], parent: Node | None) -> Response:
         thread = key[0]
         if thread in self.open:
             self._write(self.open[thread])
-        response = _Response(
-            thread, self.order, self._context(thread, parent), started=self.clock.get(thread)
-        )
+        response = Response(thread, self.order, self._context(thread, parent), started=self.clock.get(thread))
         self.responses[key] = self.open[thread] = response
         return response
 
-    def _take(self, response: _Response, record: dict[str, Any], message: dict[str, Any]) -> None:
+    def _take(self, response: Response, record: dict[str, Any], message: dict[str, Any]) -> None:
         if response.written:
             self.builder.warn(
                 "a reply went on after the next had begun; the late part is kept as an opaque record"
@@ -233,15 +267,17 @@ class _Reader:
             response.items.append(assistant_block(self.builder, block))
             if block.get("type") == "tool_use":
                 response.calls.append(as_str(block.get("id")))
+                if prompt := opt_str(as_dict(block.get("input")).get("prompt")):
+                    self.prompts[prompt] = as_str(block.get("id"))
         for key in _KEPT_OF_A_REPLY:
             if (value := message.get(key)) is not None:
                 response.message[key] = value
         response.ended = epoch(record.get("timestamp")) or response.ended
 
-    def _context(self, thread: str, leaf: _Node | None) -> list[int]:
+    def _context(self, thread: str, leaf: Node | None) -> list[int]:
         """Items of the path from the root to `leaf`, parallel siblings included."""
         known = self.paths.get(thread)
-        path: list[_Node] = []
+        path: list[Node] = []
         node = leaf
         while node is not None and (known is None or node is not known.leaf):
             path.append(node)
@@ -250,20 +286,23 @@ class _Reader:
             while node is not None:
                 path.append(node)
                 node = node.parent
-            known = _Path()
+            known = Line()
         known.extend(reversed(path), self.results)
         known.leaf = leaf
         self.paths[thread] = known
         return known.context(self.results)
 
-    def _write(self, response: _Response) -> None:
+    def _write(self, response: Response) -> None:
         response.written = True
         message = response.message
         started = response.started if response.started != response.ended else None
+        self.unprompted += not response.context
+        main = response.thread == "main"
         self.builder.turn(
-            response.context,
+            [*self.system, *response.context] if main else response.context,
             response.items,
             thread=response.thread,
+            tool_set=self.tool_set if main else None,
             model=opt_str(message.get("model")),
             usage=usage_of(message.get("usage")),
             times=Times(started=started, ended=response.ended) if response.ended else None,
@@ -287,57 +326,6 @@ class _Reader:
             self.builder.thread(Thread(id=name, parent="main", parent_call=call))
 
 
-class _Path:
-    """A path on the graph as items: the blocks of a response together, then the results of its calls in recorded order.
-
-    It is extended while the session goes on; `gaps` says that a call was passed over unanswered, so that a result which
-    comes later still belongs before what is already there, and the path must be read anew.
-    """
-
-    def __init__(self) -> None:
-        self.leaf: _Node | None = None
-        self.gaps = False
-        self._items: list[int] = []
-        self._seen: set[int] = set()
-        self._waiting: list[str] = []
-
-    def extend(self, nodes: Iterator[_Node], results: Mapping[str, tuple[int, int]]) -> None:
-        for node in nodes:
-            if node.response is not None:
-                self._reply(node.response, results)
-            elif node.items:
-                # Results of the last response come together, in _settle; what else the line holds comes behind them.
-                awaited = {
-                    results[call][1] for call in node.answers if call in self._waiting and call in results
-                }
-                loose = [item for item in node.items if item not in awaited]
-                if loose:
-                    self._settle(results)
-                    self._items += loose
-
-    def context(self, results: Mapping[str, tuple[int, int]]) -> list[int]:
-        return [*self._items, *_answers(self._waiting, results)]
-
-    def _reply(self, response: _Response, results: Mapping[str, tuple[int, int]]) -> None:
-        if id(response) not in self._seen:
-            self._settle(results)
-            self._seen.add(id(response))
-            self._items += response.items
-            self._waiting += response.calls
-
-    def _settle(self, results: Mapping[str, tuple[int, int]]) -> None:
-        if self._waiting:
-            found = _answers(self._waiting, results)
-            self.gaps = self.gaps or len(found) < len(self._waiting)
-            self._items += found
-            self._waiting.clear()
-
-
-def _answers(calls: list[str], results: Mapping[str, tuple[int, int]]) -> list[int]:
-    found = [results[call] for call in calls if call in results]
-    return [item for _, item in sorted(found)]
-
-
 def _results_apart(content: Any) -> tuple[list[dict[str, Any]], list[Any]]:
     """The tool results among the blocks of a user message, and what else it holds."""
     results: list[dict[str, Any]] = []
@@ -348,12 +336,6 @@ def _results_apart(content: Any) -> tuple[list[dict[str, Any]], list[Any]]:
         else:
             rest.append(block)
     return results, rest
-
-
-def _thread_of(record: dict[str, Any]) -> str:
-    if not record.get("isSidechain"):
-        return "main"
-    return as_str(record.get("agentId")) or "sidechain"
 
 
 def _plain(content: Any) -> str:
