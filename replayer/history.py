@@ -129,7 +129,7 @@ class RecordedHistory:
     def _scan(self) -> None:
         found = []
         for turn in self.trace.turns:
-            if turn.thread == self.thread and _replayable(turn):
+            if turn.thread == self.thread and is_replayable(turn):
                 found.append(turn.id)
             if turn.produced:
                 self._outputs.setdefault(turn.produced[0], []).append(turn.produced)
@@ -278,7 +278,7 @@ class RecordedHistory:
         return known
 
 
-def _replayable(turn: Turn) -> bool:
+def is_replayable(turn: Turn) -> bool:
     """A request that failed without an answer was sent again in the next turn, or led nowhere."""
     failed = turn.finish_reason == "error" and not turn.produced
     return not failed and bool(turn.tokens or turn.context.append or turn.context.base is not None)

@@ -12,7 +12,7 @@ import orjson
 from replayer.traces.chat import STYLES
 from replayer.traces.credentials import unmistakable
 from replayer.traces.importers.values import loads
-from replayer.traces.secrets import Redact
+from replayer.traces.secrets import Redact, cleaned
 from replayer.wire.types import Reply
 
 _HIDDEN = "[redacted credential]"
@@ -41,24 +41,14 @@ class Cleaner:
             text = text.replace(value, _HIDDEN)
         return text if self._redact is None else self._redact(text)
 
-    def value(self, value: Any) -> Any:
-        """JSON with every text in it cleaned, names of fields as well."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, list):
-            return [self.value(part) for part in value]
-        if isinstance(value, dict):
-            return {self.text(key): self.value(part) for key, part in value.items()}
-        return value
-
     def body(self, body: bytes) -> tuple[Any, bytes]:
         """The JSON of a request's body, and its bytes in the client's spacing. Raises ValueError for no JSON."""
         value = loads(body)
         if self._redact is None and not any(hidden.encode() in body for hidden in self._sure):
             return value, body
-        cleaned = self.value(value)
+        clean = cleaned(value, self.text)
         write = next((write for write in STYLES.values() if write(value) == body), None)
-        return cleaned, body if write is None else write(cleaned)
+        return clean, body if write is None else write(clean)
 
     def reply(self, reply: Reply) -> Reply:
         if self._redact is None and not self._known:
@@ -92,10 +82,10 @@ def _joined_events(text: str, clean: Callable[[str], str]) -> str:
     changed: set[int] = set()
     for found in places.values():
         said = "".join(holder[key] for _, holder, key in found)
-        cleaned = clean(said)
-        if cleaned != said and len(found) > 1:
+        rest = clean(said)
+        if rest != said and len(found) > 1:
             for number, holder, key in found:
-                holder[key], cleaned = cleaned, ""
+                holder[key], rest = rest, ""
                 changed.add(number)
     for number in changed:
         end = lines[number][len(lines[number].rstrip("\r\n")) :]

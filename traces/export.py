@@ -16,7 +16,7 @@ from replayer.traces.export_mooncake import to_mooncake
 from replayer.traces.reader import Trace, records
 from replayer.traces.records import decode, encode
 from replayer.traces.schema import ToolCallItem, Turn
-from replayer.traces.secrets import Redact
+from replayer.traces.secrets import Redact, cleaned
 
 Exporter = Callable[[Trace, str | None], Iterator[bytes]]
 
@@ -28,22 +28,19 @@ def to_openai(trace: Trace, thread: str | None) -> Iterator[bytes]:
     threads (an import finds them again by prefix).
     """
     # The dialects live in the core, which imports the traces; the other way only here, when it runs.
-    from replayer.history import RecordedHistory
+    from replayer.history import RecordedHistory, is_replayable
 
     histories: dict[str, RecordedHistory] = {}
     for turn in trace.turns:
-        if thread not in (None, turn.thread):
+        if thread not in (None, turn.thread) or not is_replayable(turn):
             continue
         if turn.thread not in histories:
             histories[turn.thread] = RecordedHistory(trace, thread=turn.thread)
         history = histories[turn.thread]
-        if turn.id in history.turns:
-            given = {"model": turn.model or "unknown", **turn.params}
-            body = b"".join(
-                history.request(turn.id, given, stream=bool(turn.params.get("stream", False))).body
-            )
-            extra = {"response": _response(trace, turn), **_stamps(turn)}
-            yield body[:-1] + b"," + orjson.dumps(extra)[1:] + b"\n"
+        given = {"model": turn.model or "unknown", **turn.params}
+        body = b"".join(history.request(turn.id, given, stream=bool(turn.params.get("stream", False))).body)
+        extra = {"response": _response(trace, turn), **_stamps(turn)}
+        yield body[:-1] + b"," + orjson.dumps(extra)[1:] + b"\n"
 
 
 def _response(trace: Trace, turn: Turn) -> dict[str, Any] | None:
@@ -104,9 +101,9 @@ def export(
     """Writes to a file or to stdout. Raises TraceError when the file cannot be written; then none is left."""
     chunks = EXPORTS[to](trace, thread)
     if redact is not None:
-        cleaned = (redact(chunk.decode()).encode() for chunk in chunks)
+        clean = (orjson.dumps(cleaned(orjson.loads(chunk), redact)) + b"\n" for chunk in chunks)
         # A native item states its own hash, which must be that of the cleaned text.
-        chunks = (encode(decode(chunk)) for chunk in cleaned) if to == "native" else cleaned
+        chunks = (encode(decode(chunk)) for chunk in clean) if to == "native" else clean
     if out is None:
         for chunk in chunks:
             sys.stdout.buffer.write(chunk)

@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from replayer.errors import TraceError
 from replayer.traces.reader import Trace, records
 from replayer.traces.records import content_hash, loads
-from replayer.traces.schema import AnyItem, Header, Item, ToolCallItem
+from replayer.traces.schema import AnyItem, Header, Item, OpaqueItem, ToolCallItem
 from replayer.traces.secrets import found_in
 from replayer.traces.storage import open_source
 from replayer.traces.tally import Tally
@@ -80,22 +82,38 @@ def check(path: Path) -> Summary:
 
 
 def _secrets(trace: Trace) -> Iterator[str]:
-    """Kinds of secrets that items seem to hold, each with the first item that does."""
-    seen: dict[str, int] = {}
+    """Kinds of secrets that a trace seems to hold, each with the first place that does."""
+    seen: dict[str, str] = {}
+    for place, text in _texts(trace):
+        for name in found_in(text):
+            seen.setdefault(name, place)
+    for name, place in seen.items():
+        yield f"{place} holds what looks like a secret ({name}): look before you share this file"
+
+
+def _texts(trace: Trace) -> Iterator[tuple[str, str]]:
+    """Everything that came from outside, with the name of its place."""
+    yield "the header", _json([trace.header.title, trace.header.workspace, trace.header.meta])
     for item in trace.items():
-        for name in found_in(_text(item)):
-            seen.setdefault(name, item.id)
-    for name, number in seen.items():
-        yield f"item {number} holds what looks like a secret ({name}): look before you share this file"
+        yield f"item {item.id}", _text(item)
+    for tools in trace.tool_sets.values():
+        yield f"tool set {tools.id}", _json(tools)
+    for turn in trace.turns:
+        if turn.params:
+            yield f"turn {turn.id}", _json(turn.params)
 
 
 def _text(item: AnyItem) -> str:
     if isinstance(item, ToolCallItem):
-        return item.arguments
+        return f"{item.name} {item.arguments}"
+    if isinstance(item, OpaqueItem):
+        return _json(item.record)
     content = getattr(item, "text", None) or getattr(item, "content", None) or ""
-    if isinstance(content, str):
-        return content
-    return "\n".join(str(part.get("text", "")) for part in content)
+    return content if isinstance(content, str) else _json(content)
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
 
 
 def as_json(summary: Summary) -> dict[str, Any]:
