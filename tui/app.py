@@ -28,10 +28,11 @@ from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen, PinStream
 from replayer.tui.source import Frame
 from replayer.tui.step_screen import CopyCurl, NextStep, StepScreen
+from replayer.tui.step_table import Key
 from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
-from replayer.tui.turns_screen import Key, OpenStep, TurnsScreen
+from replayer.tui.turns_screen import OpenStep, TurnsScreen
 from replayer.view import RunView
 
 INTERVAL = 0.25

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import DataTable, Input, Static
+from textual.widgets import Input, Static
 
 from replayer.figures import wasted_tokens
-from replayer.steps import StepFacts
+from replayer.steps import Attempt, StepFacts
 from replayer.tui import glyphs
 from replayer.tui.keys import Keys
 from replayer.tui.rows import number
 from replayer.tui.source import Frame
+from replayer.tui.step_table import Cells, Key, StepTable, Turns, place_of
 from replayer.tui.text import DASH, Span, content, fit, safe
 from replayer.view import LaneView
 
-Key = tuple[str, int, int]
-"""Trace, repeat, step."""
+Session = tuple[str, int]
+"""Trace, repeat."""
+LaneSteps = dict[Session, Attempt]
 
 _TURN_WIDTH, _LANE_WIDTH = (18, 32), (24, 64)
 """Least and most cells of the two kinds of columns."""
@@ -52,18 +54,20 @@ class TurnsScreen(Screen[None]):
 
     DEFAULT_CSS = """
     TurnsScreen > #legend { height: 1; padding: 0 1; background: $panel; }
-    TurnsScreen > DataTable { height: 1fr; scrollbar-size-vertical: 1; }
+    TurnsScreen > StepTable { height: 1fr; scrollbar-size-vertical: 1; }
     TurnsScreen > #filter { display: none; height: 3; }
     TurnsScreen > #filter.open { display: block; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._table: DataTable[Text] = DataTable(cursor_type="row", zebra_stripes=True)
+        self._table = StepTable(self._row)
         self._filter = Input(placeholder="session, fault, word of an outcome, prefix …", id="filter")
-        self._laid_out: tuple[object, ...] = ()
         self._turn_width, self._lane_width = _TURN_WIDTH[0], _LANE_WIDTH[0]
-        self._shown: dict[Key, tuple[str, ...]] = {}
+        self._lanes: list[LaneSteps] = []
+        self._found: dict[Session, tuple[tuple[int | None, ...], list[Key]]] = {}
+        """By session the rows that the filter leaves, and of which attempts they are."""
+        self._words: list[str] = []
         self._frame: Frame | None = None
         self._following = False
 
@@ -79,74 +83,92 @@ class TurnsScreen(Screen[None]):
     def show(self, frame: Frame) -> bool:
         self._frame = frame
         lanes = [lane for view in frame.views for lane in view.lanes]
-        names = [lane.name for lane in lanes]
-        if (names, self.size.width, self.app.theme) != self._laid_out:
-            self._columns(names)
-        steps = [lane_steps(lane) for lane in lanes]
-        rows: dict[Key, tuple[str, ...]] = {}
-        words = self._filter.value.lower().split()
-        keys = sorted({key for found in steps for key in found})
-        for key in keys:
-            found = [of_lane.get(key) for of_lane in steps]
-            if all(word in _searchable(key, found) for word in words):
-                rows[key] = tuple(_state(step) for step in found)
-        self._paint(rows, steps, names)
-        count = f"{len(rows)} of {len(keys)} turns" if words else f"{len(keys)} turns"
+        here = self._here()
+        self._lanes = [by_session(lane) for lane in lanes]
+        self._lay_out([lane.name for lane in lanes])
+        turns = self._turns()
+        keys = self._matching(turns) if self._filter.value.strip() else turns
+        self._table.fill(keys, self._cursor(keys, here))
+        count = f"{len(turns)} turns" if keys is turns else f"{len(keys)} of {len(turns)} turns"
         count += " · following" if self._following else ""
         self.query_one("#legend", Static).update(_legend(count, self.size.width - 2))
         return True
 
-    def _columns(self, names: list[str]) -> None:
-        """Lay the columns out anew: other lanes, another width, or other colours."""
-        self._laid_out = (names, self.size.width, self.app.theme)
+    def _lay_out(self, names: list[str]) -> None:
+        """Columns share the width."""
         room = self.size.width - 2
-        turn = max(_TURN_WIDTH[0], min(_TURN_WIDTH[1], room // (len(names) + 2)))
-        share = (room - turn - 2) // max(1, len(names)) - 2
+        self._turn_width = max(_TURN_WIDTH[0], min(_TURN_WIDTH[1], room // (len(names) + 2)))
+        share = (room - self._turn_width - 2) // max(1, len(names)) - 2
         self._lane_width = max(_LANE_WIDTH[0], min(_LANE_WIDTH[1], share))
-        at = self._table.cursor_row
-        self._table.clear(columns=True)
-        self._shown = {}
-        self._turn_width = turn
-        self._table.add_column("turn", width=turn, key="turn")
-        for name in names:
-            title = Text(fit(name, self._lane_width - _TIME_WIDTH) + "TTFT".rjust(_TIME_WIDTH))
-            self._table.add_column(title, width=self._lane_width, key=name)
-        self.call_after_refresh(lambda: self._table.move_cursor(row=at))
+        titles = (fit(name, self._lane_width - _TIME_WIDTH) + "TTFT".rjust(_TIME_WIDTH) for name in names)
+        self._table.lay_out((fit("turn", self._turn_width), *titles))
 
-    def _paint(
-        self, rows: dict[Key, tuple[str, ...]], steps: list[dict[Key, StepFacts]], names: list[str]
-    ) -> None:
-        """Rows that left make the table anew; changed cells are painted one by one."""
-        if list(self._shown) != list(rows)[: len(self._shown)]:
-            self._table.clear()
-            self._shown = {}
-        for key, states in rows.items():
-            old = self._shown.get(key)
-            row = _row_key(key)
-            if old is None:
-                cells = [self._cell(of_lane.get(key)) for of_lane in steps]
-                self._table.add_row(_label(key, self._turn_width), *cells, key=row)
-                continue
-            for name, of_lane, before, after in zip(names, steps, old, states, strict=True):
-                if before != after:
-                    self._table.update_cell(row, name, self._cell(of_lane.get(key)))
-        self._shown = rows
-        if self._following and rows:
-            self._table.move_cursor(row=len(rows) - 1)
+    def _turns(self) -> Turns:
+        """Every step that any lane has."""
+        sessions: dict[Session, int] = {}
+        for lane in self._lanes:
+            for session, attempt in lane.items():
+                last = next(reversed(attempt.steps), -1)
+                sessions[session] = max(last + 1, sessions.get(session, 0))
+        return Turns(sessions)
 
-    def _cell(self, step: StepFacts | None) -> Text:
+    def _matching(self, turns: Turns) -> list[Key]:
+        """Rows with all words of the filter. A session that has ended is looked through once."""
+        words = self._filter.value.lower().split()
+        if words != self._words:
+            self._words, self._found = words, {}
+        found: list[Key] = []
+        for session, count in turns.sessions():
+            attempts = [lane[session] for lane in self._lanes if session in lane]
+            state = tuple(attempt.number if attempt.ended else None for attempt in attempts)
+            known = self._found.get(session)
+            if known is None or None in state or known[0] != state:
+                keys = [(*session, step) for step in range(count)]
+                known = state, [key for key in keys if self._matches(key, words)]
+                self._found[session] = known
+            found += known[1]
+        return found
+
+    def _matches(self, key: Key, words: list[str]) -> bool:
+        text = _searchable(key, self._steps(key))
+        return all(word in text for word in words)
+
+    def _steps(self, key: Key) -> list[StepFacts | None]:
+        """Of every lane."""
+        attempts = (lane.get(key[:2]) for lane in self._lanes)
+        return [attempt.steps.get(key[2]) if attempt is not None else None for attempt in attempts]
+
+    def _here(self) -> Key | None:
+        """The turn under the cursor."""
+        return self._table.keys[self._table.cursor] if self._table.keys else None
+
+    def _cursor(self, keys: Sequence[Key], here: Key | None) -> int:
+        """Where the cursor goes: to the end where it follows, else it stays on its turn."""
+        if self._following:
+            return len(keys) - 1
+        place = place_of(keys, here) if here is not None else None
+        return self._table.cursor if place is None else place
+
+    def _row(self, key: Key) -> Cells:
+        return [[(_label(key, self._turn_width), "")], *map(self._cell, self._steps(key))]
+
+    def _cell(self, step: StepFacts | None) -> list[Span]:
         """The outcome in a sign and words, then the time to the first token."""
         glyph = glyphs.of(step)
-        text = Text()
-        text.append(f"{glyph.sign} ", self._rich(glyph.style))
+        sign = (f"{glyph.sign} ", self._rich(glyph.style))
         if step is None or step.total_ns is None:
-            return text.append(glyph.words, "dim")
+            return [sign, (fit(glyph.words, self._lane_width - 2), "dim")]
         room = self._lane_width - _TIME_WIDTH - 2
-        said = safe(_said(step, glyph, room))
-        text.append(fit(said, min(room, cell_len(said))), "bold" if glyph in _FAULTY else "")
-        rest = room - min(room, cell_len(said))
-        text.append(fit(_lost_sign(step, rest), rest), self._rich("$warning"))
-        return text.append(_ttft(step).rjust(_TIME_WIDTH), "dim")
+        words = safe(_said(step, glyph, room))
+        said = fit(words, min(room, cell_len(words)))
+        rest = room - cell_len(said)
+        lost = fit(_lost_sign(step, rest), rest)
+        return [
+            sign,
+            (said, "bold" if glyph in _FAULTY else ""),
+            (lost, self._rich("$warning")),
+            (_ttft(step).rjust(_TIME_WIDTH), "dim"),
+        ]
 
     def _rich(self, style: str) -> str:
         """A style of the theme in colours that a table cell understands."""
@@ -155,9 +177,8 @@ class TurnsScreen(Screen[None]):
         words = [known.get(word[1:], "dim") if word.startswith("$") else word for word in style.split()]
         return " ".join(words)
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        key = list(self._shown)[event.cursor_row]
-        self.post_message(OpenStep(key))
+    def on_step_table_opened(self, event: StepTable.Opened) -> None:
+        self.post_message(OpenStep(event.key))
 
     def on_input_changed(self) -> None:
         if self._frame is not None:
@@ -181,42 +202,38 @@ class TurnsScreen(Screen[None]):
             self.show(self._frame)
 
     def action_next_fault(self, by: int) -> None:
-        keys = list(self._shown)
-        here = keys[self._table.cursor_row] if keys else None
+        here = self._here()
         found = self.neighbour(here, by, faulty=True) if here is not None else None
-        if found is None:
+        place = place_of(self._table.keys, found) if found is not None else None
+        if place is None:
             self.notify("no step has a fault", markup=False)
         else:
-            self._table.move_cursor(row=keys.index(found))
+            self._table.move_cursor(place)
 
     def neighbour(self, key: Key, by: int, *, faulty: bool = False) -> Key | None:
         """The row `by` places from a step; with `faulty` the next one with a fault, from the end on to the start."""
-        keys = list(self._shown)
-        if key not in self._shown:
+        keys = self._table.keys
+        here = place_of(keys, key)
+        if here is None:
             return None
-        here = keys.index(key)
         if not faulty:
             return keys[here + by] if 0 <= here + by < len(keys) else None
-        around = [keys[(here + by * n) % len(keys)] for n in range(1, len(keys) + 1)]
-        return next((one for one in around if any(s.startswith("bad") for s in self._shown[one])), None)
+        around = (keys[(here + by * n) % len(keys)] for n in range(1, len(keys) + 1))
+        return next((one for one in around if any(map(_faulty, self._steps(one)))), None)
 
 
-def lane_steps(lane: LaneView) -> dict[Key, StepFacts]:
-    return {
-        (attempt.trace, attempt.repeat, n): step
-        for attempt in lane.attempts
-        for n, step in attempt.steps.items()
-    }
+def by_session(lane: LaneView) -> LaneSteps:
+    return {(attempt.trace, attempt.repeat): attempt for attempt in lane.attempts}
 
 
-def _row_key(key: Key) -> str:
-    return "/".join(map(str, key))
+def _faulty(step: StepFacts | None) -> bool:
+    return glyphs.of(step) in _FAULTY
 
 
-def _label(key: Key, width: int) -> Text:
+def _label(key: Key, width: int) -> str:
     trace, repeat, step = key
     again = f"#{repeat + 1} " if repeat else ""
-    return Text(fit(f"{step + 1:>4}  {again}{trace}", width))
+    return fit(f"{step + 1:>4}  {again}{trace}", width)
 
 
 def _said(step: StepFacts, glyph: glyphs.Glyph, room: int) -> str:
@@ -244,15 +261,6 @@ def _lost_sign(step: StepFacts, room: int) -> str:
 
 def _ttft(step: StepFacts) -> str:
     return DASH if step.ttft_ns is None else f"{number(step.ttft_ns / 1e6)} ms"
-
-
-def _state(step: StepFacts | None) -> str:
-    """What a cell depends on; starts with `bad` where the step has a fault."""
-    glyph = glyphs.of(step)
-    if step is None:
-        return f"ok {glyph.sign}"
-    bad = "bad" if glyph in _FAULTY else "ok"
-    return f"{bad} {glyph.sign} {step.faults} {step.ttft_ns} {step.prefix is not None}"
 
 
 def _searchable(key: Key, steps: list[StepFacts | None]) -> str:

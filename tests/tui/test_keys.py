@@ -6,7 +6,6 @@ from pathlib import Path
 import orjson
 import pytest
 from textual.command import CommandPalette
-from textual.widgets import DataTable
 
 from replayer.figures import run_figures
 from replayer.tui.column import Figures, LaneColumn
@@ -14,6 +13,7 @@ from replayer.tui.dialogs import QuitDialog
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen
 from replayer.tui.rows import ROWS
+from replayer.tui.step_table import StepTable
 from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.themes import THEMES
 from replayer.tui.turns_screen import TurnsScreen
@@ -49,12 +49,12 @@ async def test_n_goes_to_the_next_fault_and_slash_filters(folder: Folder) -> Non
         await settled(pilot)
         await pilot.press("2")
         await settled(pilot)
-        table = app.screen.query_one(DataTable)
+        table = app.screen.query_one(StepTable)
         assert table.row_count == 4
         await pilot.press("n")
-        assert table.cursor_row == 2
+        assert table.cursor == 2
         await pilot.press("up", "up", "N")
-        assert table.cursor_row == 2
+        assert table.cursor == 2
         await pilot.press("slash", *"unknown_tool")
         await settled(pilot)
         assert table.row_count == 1
@@ -187,11 +187,11 @@ async def test_f_on_the_turns_follows_the_newest_step(folder: Folder) -> None:
         await pilot.press("2")
         await settled(pilot)
         await pilot.press("f")
-        table = app.screen.query_one(DataTable)
-        assert table.cursor_row == 3
+        table = app.screen.query_one(StepTable)
+        assert table.cursor == 3
         folder.step("a", 4)
         await settled(pilot)
-        assert table.cursor_row == 4
+        assert table.cursor == 4
         assert "following" in picture(app)
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.pilot import Pilot
-from textual.widgets import DataTable
 
 from replayer.events import StepStarted
 from replayer.tui.app import ReplayerApp
 from replayer.tui.marked import HERE, THERE, changed_middle, marked
 from replayer.tui.prefix_view import prefix_text
 from replayer.tui.step_screen import StepScreen
+from replayer.tui.step_table import StepTable
 from replayer.tui.text import Span, plot, sparkline, wrapped
 from tests.tui.pictures import Folder, app_on, picture, settled
 
@@ -58,7 +58,7 @@ async def test_keys_of_a_step(folder: Folder) -> None:
         assert "│ line two" in picture(app)
         await pilot.press("escape")
         await settled(pilot)
-        assert isinstance(app.screen.focused, DataTable)
+        assert isinstance(app.screen.focused, StepTable)
 
 
 async def test_a_step_that_nobody_has_a_trace_for_is_told(tmp_path: Path) -> None:
