@@ -11,6 +11,8 @@ from textual.widget import Widget
 
 _KEY = "$footer-key-foreground bold"
 _WORDS = "$footer-description-foreground"
+_ALWAYS = 2
+"""Keys at the end that are shown however narrow it is: help and quit. Help names those that are left out."""
 
 
 class Keys(Widget):
@@ -38,9 +40,13 @@ class Keys(Widget):
         return binding.key, self.app.get_key_display(binding), binding.description
 
     def render(self) -> Content:
-        line = Content.assemble(*(_key(*one) for one in self.shown))
+        width = self.size.width
+        parts = [_key(*one) for one in self.shown]
+        while len(parts) > _ALWAYS and sum(part.cell_length for part in parts) > width + 1:
+            del parts[-_ALWAYS - 1]
+        line = Content.assemble(*parts)
         palette = Content.assemble(("▏", "$foreground-muted"), self._palette()[1:])
-        room = self.size.width - line.cell_length - palette.cell_length
+        room = width - line.cell_length - palette.cell_length
         return line + " " * room + palette if room > 0 else line
 
     def _palette(self) -> Content:
