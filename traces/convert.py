@@ -16,6 +16,7 @@ from replayer.suggest import nearest
 from replayer.traces.importers import IMPORTERS
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.claude_code import comes_with_session
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import TOO_DEEP
 from replayer.traces.reader import Trace, records
@@ -26,6 +27,9 @@ from replayer.traces.writer import TraceWriter
 _ODD_FORM = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 """What reading foreign JSON of an unknown form can raise. Sources are files that anyone may have damaged: an importer
 that stumbles over one must not end in a traceback."""
+
+_OF_FOLDERS = frozenset({"openhands-v0", "openhands-v1"})
+"""Formats that write one session as a folder of events; files of every other stand for themselves."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -80,9 +84,21 @@ def is_known(path: Path) -> bool:
     return True
 
 
-def is_event_folder(path: Path) -> bool:
-    """Whether a folder is one session: an event a file."""
-    return path.is_dir() and is_known(path)
+def recordings_in(folder: Path) -> Iterator[Path]:
+    """Everything in a folder that may be a recording: files, and folders that are one session (an event a file).
+
+    Transcripts of Claude Code's subagents come with the session that started them, where that is there.
+    """
+    if is_known(folder):
+        yield folder
+        return
+    entries = sorted(folder.iterdir())
+    for entry in entries:
+        if entry.is_dir():
+            if not entry.is_symlink():
+                yield from recordings_in(entry)
+        elif entry.is_file() and not comes_with_session(entry):
+            yield entry
 
 
 def find_importer(probe: Probe, format_name: str | None = None) -> Importer:
@@ -92,6 +108,8 @@ def find_importer(probe: Probe, format_name: str | None = None) -> Importer:
         if format_name not in known:
             raise TraceError(f"unknown format {format_name!r}{nearest(format_name, known)}")
     for importer in IMPORTERS:
+        if probe.shape == "folder" and importer.format not in _OF_FOLDERS:
+            continue
         if format_name in (None, importer.format) and _matches(importer, probe):
             return importer
     what = f"is not of the format {format_name!r}" if format_name else "is of no format that replayer knows"

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 from replayer.errors import TraceError
-from replayer.traces.convert import convert, is_event_folder, is_known, list_sessions
+from replayer.traces.convert import convert, is_known, list_sessions, recordings_in
 from replayer.traces.importers import IMPORTERS
 from replayer.traces.importers.zed_store import default_store
 from replayer.traces.show import clean
@@ -59,17 +59,19 @@ class Command:
 
 
 def _inputs(name: str) -> list[Path]:
-    """The files that a word stands for. Of a folder that is no event log: every file that has a known format."""
-    path = default_store() if name == "zed" and not Path(name).exists() else Path(name)
-    if not os.path.isdir(path) or is_event_folder(path):
+    """The files that a word stands for. Of a folder: every recording in it; a file that cannot be read is named later."""
+    path = default_store() if name == "zed" and not os.path.exists(name) else Path(name)
+    if not os.path.isdir(path):  # says no where Path.is_dir raises
         return [path]
-    # Transcripts of subagents come with the session that started them.
-    files = [p for p in sorted(path.rglob("*")) if p.is_file() and not p.name.startswith("agent-")]
-    known = [p for p in files if is_known(p)]
-    if len(known) < len(files):
-        print(f"replayer: {path}: {len(files) - len(known)} files are of no known format", file=sys.stderr)
+    try:
+        files = list(recordings_in(path))
+    except OSError as error:
+        raise TraceError(f"{error.filename}: {error.strerror or error}") from None
+    known = [file for file in files if not os.access(file, os.R_OK) or is_known(file)]
     if not known:
         raise TraceError(f"{path}: the folder holds no recording of a known format")
+    if len(known) < len(files):
+        print(f"replayer: {path}: files of no known format: {len(files) - len(known)}", file=sys.stderr)
     return known
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import orjson
@@ -66,6 +67,40 @@ def test_a_folder_stands_for_the_recordings_in_it(tmp_path: Path, capsys: pytest
     printed = capsys.readouterr()
     assert "2 threads, 5 turns" in printed.out and "1 files are of no known format" in printed.err
     assert main(["import", str(project.parent.parent / "s1" / "nowhere")]) == 2
+
+
+def test_a_folder_of_every_kind_of_recording(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Many JSON files beside each other are as many sessions; only events in files of their own are one."""
+    folder = tmp_path / "all"
+    for name in ("s1", "s2"):
+        (folder / name / "events").mkdir(parents=True)
+        for number, event in enumerate(made.openhands_v0()):
+            (folder / name / "events" / f"{number}.json").write_bytes(orjson.dumps(event))
+    for name, data in (("a.json", made.kv_cache()), ("b.json", made.kv_cache()), ("c.json", made.gemini())):
+        (folder / name).write_bytes(orjson.dumps(data))
+    (folder / "agent-lost.jsonl").write_bytes(made.jsonl(made.claude_session()))
+    (folder / "threads.db").write_bytes(made.zed_database(tmp_path))
+    (folder / "empty.json").write_bytes(b"")
+    (folder / "again").symlink_to(folder)
+    os.mkfifo(folder / "pipe")
+    assert main(["import", str(folder), "-o", str(tmp_path / "out"), "--json"]) == 2
+    printed = capfdbinary.readouterr()
+    found = [orjson.loads(line) for line in printed.out.splitlines()]
+    assert sorted(line["format"] for line in found) == [
+        "claude-code",
+        "gemini-cli",
+        "kv-cache-tester",
+        "kv-cache-tester",
+        "openhands-v0",
+        "openhands-v0",
+        *["zed-threads-db"] * 3,
+    ]
+    assert [line["turns"] for line in found if line["format"] == "openhands-v0"] == [2, 2]
+    assert b"files of no known format: 1\n" in printed.err and b"bad-1 is damaged" in printed.err
+    assert main(["import", "x" * 300]) == 2
+    assert b"File name too long" in capfdbinary.readouterr().err
 
 
 def test_trace_check_show_and_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,7 +127,10 @@ class Probe:
             return self._listed()[key]
         assert self._file is not None
         self._file.seek(key)
-        return next(self._line(0, self._file.readline(), quiet=True))[1]
+        found = next(self._line(0, self._file.readline(), quiet=True), None)
+        if found is None:
+            raise TraceError(f"{self.path}: the file was changed while it was read")
+        return found[1]
 
     def _listed(self) -> list[Any]:
         return self.document if isinstance(self.document, list) else [self.document]
