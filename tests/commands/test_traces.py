@@ -65,7 +65,7 @@ def test_a_folder_stands_for_the_recordings_in_it(tmp_path: Path, capsys: pytest
     (tmp_path / "project" / "notes.txt").write_text("mine\n")
     assert main(["import", str(tmp_path / "project"), "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr()
-    assert "2 threads, 5 turns" in printed.out and "1 files are of no known format" in printed.err
+    assert "2 threads, 5 turns" in printed.out and "files of no known format: 1" in printed.err
     assert main(["import", str(project.parent.parent / "s1" / "nowhere")]) == 2
 
 
