@@ -303,3 +303,39 @@ def test_claude_of_late_2026_writes_system_prompt_tools_and_what_it_attached(tmp
         assert (trace.header.fidelity.system, trace.header.fidelity.tools) == ("recorded", "recorded")
         warnings = " ".join(trace.header.meta["warnings"])
         assert "not in the source: 1" in warnings and "neither system prompt" not in warnings
+
+
+def test_openhands_v1_as_the_sdk_writes_it_today(tmp_path: Path) -> None:
+    """SDK 1.58: usage in the state beside the events, tools without parameters, results rendered for the model."""
+    records = made.openhands_v1()
+    records[0]["tools"] = [{"description": "Runs.", "kind": "TerminalTool", "title": "terminal"}]
+    place = {
+        "exit_code": 0,
+        "working_dir": "/w",
+        "py_interpreter_path": "/py",
+        "prefix": "",
+        "suffix": "\n[ok]",
+    }
+    records[4]["observation"].update(is_error=True, metadata=place, exit_code=0)
+    folder = tmp_path / "session"
+    (folder / "events").mkdir(parents=True)
+    for number, event in enumerate(records):
+        (folder / "events" / f"event-{number:05}-x.json").write_bytes(orjson.dumps(event))
+    counts = [{"response_id": "r1", "prompt_tokens": 70, "cache_read_tokens": 30, "completion_tokens": 5}]
+    state = {"stats": {"usage_to_metrics": {"agent": {"token_usages": counts}}}}
+    (folder / "base_state.json").write_bytes(orjson.dumps(state))
+    [summary] = convert(folder, tmp_path / "out")
+    assert isinstance(summary, Summary)
+    with Trace.open(summary.trace) as trace:
+        assert [
+            turn.usage and (turn.usage.prompt_tokens, turn.usage.cached_tokens) for turn in trace.turns
+        ] == [
+            (70, 30),
+            None,
+        ]
+        [result] = [i for i in trace.items() if i.kind == "tool_result" and i.call_id == "t2"]
+        assert result.content == (
+            "[An error occurred during execution.]\nb\n[ok]\n[Current working directory: /w]\n"
+            "[Python interpreter: /py]\n[Command finished with exit code 0]"
+        )
+        assert trace.header.meta["tool_names"] == ["terminal"] and trace.header.fidelity.tools == "absent"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.values import as_str, as_text, dicts, epoch
+from replayer.traces.importers.values import as_int, as_str, as_text, dicts, epoch
 from replayer.traces.schema import Times
 
 
@@ -57,6 +57,18 @@ def joined(value: Any) -> str:
     if isinstance(value, list):
         return "".join(as_str(part.get("text")) if "text" in part else "" for part in dicts(value))
     return as_text(value)
+
+
+def with_place(content: str, metadata: dict[str, Any]) -> str:
+    """A command's output as the model gets it: directory, interpreter and exit code behind it."""
+    text = f"{as_str(metadata.get('prefix'))}{content}{as_str(metadata.get('suffix'))}"
+    if metadata.get("working_dir"):
+        text += f"\n[Current working directory: {metadata['working_dir']}]"
+    if metadata.get("py_interpreter_path"):
+        text += f"\n[Python interpreter: {metadata['py_interpreter_path']}]"
+    if as_int(metadata.get("exit_code")) not in (None, -1):
+        text += f"\n[Command finished with exit code {metadata['exit_code']}]"
+    return text
 
 
 def ended(event: dict[str, Any]) -> Times | None:

@@ -14,7 +14,7 @@ from replayer.traces.chat import split, tool_schemas
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.exchanges import usage_of
-from replayer.traces.importers.openhands_log import EventLog, ended
+from replayer.traces.importers.openhands_log import EventLog, ended, with_place
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import (
     as_dict,
@@ -255,11 +255,4 @@ def _rendered(event: dict[str, Any]) -> str:
     metadata = as_dict(as_dict(event.get("extras")).get("metadata"))
     if event.get("observation") != "run" or not metadata:
         return content
-    text = f"{as_str(metadata.get('prefix'))}{content}{as_str(metadata.get('suffix'))}"
-    if metadata.get("working_dir"):
-        text += f"\n[Current working directory: {metadata['working_dir']}]"
-    if metadata.get("py_interpreter_path"):
-        text += f"\n[Python interpreter: {metadata['py_interpreter_path']}]"
-    if as_int(metadata.get("exit_code")) not in (None, -1):
-        text += f"\n[Command finished with exit code {metadata['exit_code']}]"
-    return text
+    return with_place(content, metadata)

@@ -1,18 +1,20 @@
 """OpenHands V1 events (software-agent-sdk): a list or a folder of events.
 
 A reply is all actions of one `llm_response_id`. Projection P: texts, reasoning with its provider's form, calls with
-exact argument text, results and errors, condensations; other events become opaque. There is no usage in the source.
+exact argument text, results rendered as the agent renders them and errors, condensations; other events become opaque.
+Usage is in the folder's `base_state.json`, not in the events.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 from replayer.traces.chat import tool_schemas
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.openhands_log import EventLog, ended, joined
+from replayer.traces.importers.openhands_log import EventLog, ended, joined, with_place
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import (
     as_dict,
@@ -22,9 +24,10 @@ from replayer.traces.importers.values import (
     as_text,
     dicts,
     epoch,
+    loads,
     opt_str,
 )
-from replayer.traces.schema import Fidelity
+from replayer.traces.schema import Fidelity, Usage
 
 
 class OpenHandsV1:
@@ -32,7 +35,7 @@ class OpenHandsV1:
     fidelity: ClassVar[Fidelity] = Fidelity(
         text="recorded", arguments="recorded", timing="recorded", boundaries="recorded"
     )
-    experimental: ClassVar[bool] = True
+    experimental: ClassVar[bool] = False
 
     def matches(self, probe: Probe) -> bool:
         return any(_is_v1(record) for record in _v1_events(probe)[:8])
@@ -40,7 +43,19 @@ class OpenHandsV1:
     def sessions(self, probe: Probe) -> Iterator[Session]:
         document = probe.document
         events = _v1_list(document) or [as_dict(record) for _, record in probe.records()]
-        yield Session(lambda builder: V1(builder).write(events))
+        usages = _usages(probe.path)
+        yield Session(lambda builder: V1(builder, usages).write(events))
+
+
+def _usages(folder: Path) -> dict[str, dict[str, Any]]:
+    """Token usage by the id of a response, from the state that lies beside the events."""
+    try:
+        state = as_dict(loads((folder / "base_state.json").read_bytes()))
+    except (OSError, ValueError):
+        return {}
+    by_usage = as_dict(as_dict(state.get("stats")).get("usage_to_metrics"))
+    counts = [usage for metrics in by_usage.values() for usage in dicts(as_dict(metrics).get("token_usages"))]
+    return {as_str(usage.get("response_id")): usage for usage in counts}
 
 
 def _is_v1(record: Any) -> bool:
@@ -58,15 +73,18 @@ def _v1_events(probe: Probe) -> list[Any]:
 
 
 class V1:
-    def __init__(self, builder: Builder) -> None:
-        self.builder, self.log = builder, EventLog(builder)
+    def __init__(self, builder: Builder, usages: dict[str, dict[str, Any]]) -> None:
+        self.builder, self.log, self.usages = builder, EventLog(builder), usages
 
     def write(self, events: list[dict[str, Any]]) -> None:
         self.builder.describe(agent="openhands")
         for event in events:
             self._event(as_str(event.get("kind")), event)
         self.log.close()
-        self.builder.warn("V1 events carry no usage; token counts are estimates")
+        if self.usages:
+            self.builder.fidelity(usage="recorded")
+        else:
+            self.builder.warn("V1 events carry no usage; token counts are estimates")
 
     def _event(self, kind: str, event: dict[str, Any]) -> None:
         key = event.get("id")
@@ -75,6 +93,10 @@ class V1:
             self.log.said(key, self.builder.system(as_str(as_dict(prompt).get("text")) or as_text(prompt)))
             self.log.tool_set = self.builder.tools(tool_schemas(event.get("tools")))
             self.builder.fidelity(system="recorded", tools="recorded" if self.log.tool_set else "absent")
+            names = [opt_str(tool.get("title")) for tool in dicts(event.get("tools"))]
+            if self.log.tool_set is None and any(names):
+                self.builder.remember(tool_names=names)
+                self.builder.warn("tools are named without their parameters; see `tool_names` in the header")
         elif kind == "MessageEvent":
             self._message(key, event, as_dict(event.get("llm_message")))
         elif kind == "ActionEvent":
@@ -90,7 +112,7 @@ class V1:
     def _message(self, key: Any, event: dict[str, Any], message: dict[str, Any]) -> None:
         text = joined(message.get("content"))
         if event.get("source") == "agent" or message.get("role") == "assistant":
-            self.log.begin(as_str(event.get("llm_response_id")) or f"event-{key}", times=ended(event))
+            self._begin(key, event)
             if isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]:
                 self.log.produced.append((key, self.builder.reasoning(message["reasoning_content"])))
             self.log.produced.append((key, self.builder.assistant(text)))
@@ -100,8 +122,14 @@ class V1:
         extended = joined(event.get("extended_content"))
         self.log.said(key, self.builder.user(f"{text}\n{extended}" if extended else text))
 
+    def _begin(self, key: Any, event: dict[str, Any]) -> None:
+        response = as_str(event.get("llm_response_id"))
+        counted = self.usages.get(response)
+        facts = {"usage": _usage(counted), "model": opt_str(counted.get("model"))} if counted else {}
+        self.log.begin(response or f"event-{key}", times=ended(event), **facts)
+
     def _action(self, key: Any, event: dict[str, Any]) -> None:
-        self.log.begin(as_str(event.get("llm_response_id")) or f"event-{key}", times=ended(event))
+        self._begin(key, event)
         if not any(item for _, item in self.log.produced):
             self._said_before_the_call(key, event)
         call = as_dict(event.get("tool_call"))
@@ -128,7 +156,7 @@ class V1:
         text = {
             "AgentErrorEvent": as_str(event.get("error")),
             "UserRejectObservation": as_str(event.get("rejection_reason")),
-        }.get(kind) or joined(observation.get("content", observation.get("output", event.get("observation"))))
+        }.get(kind) or _rendered(observation, event.get("observation"))
         code = as_int(observation.get("exit_code", as_dict(observation.get("metadata")).get("exit_code")))
         failed = (
             kind != "ObservationEvent" or observation.get("is_error") is True or code not in (None, 0, -1)
@@ -139,3 +167,21 @@ class V1:
         if call is not None:
             self.builder.tool_run(call, item, ended=epoch(event.get("timestamp")), exit_code=code)
         self.log.said(key, item)
+
+
+def _rendered(observation: dict[str, Any], whole: Any) -> str:
+    """What the model gets: a header on errors, the text, and behind a command's output where it ran."""
+    text = joined(observation.get("content", observation.get("output", whole)))
+    if metadata := as_dict(observation.get("metadata")):
+        text = with_place(text, metadata)
+    return f"[An error occurred during execution.]\n{text}" if observation.get("is_error") is True else text
+
+
+def _usage(counted: dict[str, Any]) -> Usage:
+    return Usage(
+        prompt_tokens=as_int(counted.get("prompt_tokens")),
+        cached_tokens=as_int(counted.get("cache_read_tokens")),
+        completion_tokens=as_int(counted.get("completion_tokens")),
+        reasoning_tokens=as_int(counted.get("reasoning_tokens")),
+        raw=counted,
+    )
