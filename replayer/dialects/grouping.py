@@ -31,12 +31,17 @@ def by_reply(items: Sequence[AnyItem], outputs: Outputs) -> Iterator[Sequence[An
 
 
 def by_role(items: Sequence[AnyItem]) -> Iterator[Sequence[AnyItem]]:
-    """Neighbours of the assistant, and neighbours of the user, are one message each."""
+    """Neighbours of the assistant, and neighbours of the user, are one message each.
+
+    A message that begins with a call has no place for text: the text behind it begins another.
+    """
     position = 0
     while position < len(items):
         end = position + 1
         for same in (from_model, _from_user):
             while same(items[position]) and end < len(items) and same(items[end]):
+                if isinstance(items[position], ToolCallItem) and not isinstance(items[end], ToolCallItem):
+                    break
                 end += 1
         yield items[position:end]
         position = end

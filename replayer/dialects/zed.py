@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import orjson
 
 from replayer.dialects.base import Message, in_order
+from replayer.dialects.zed_schema import subset
 from replayer.traces.schema import (
     AnyItem,
     AssistantItem,
@@ -130,34 +131,8 @@ def _result(content: Content) -> str | list[dict[str, Any]]:
 
 
 def _definition(tool: ToolSchema) -> dict[str, Any]:
-    parameters = _subset(tool.parameters)
+    parameters = subset(tool.parameters)
     return {
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
     }
-
-
-def _subset(schema: Any) -> Any:
-    """Zed's JsonSchemaSubset: no lists of types, no `oneOf`, none of the keywords that some servers refuse."""
-    if isinstance(schema, list):
-        return [_subset(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    result: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key in ("$schema", "title", "additionalProperties", "format") and not isinstance(
-            value, dict | list
-        ):
-            continue
-        if key == "type" and isinstance(value, list):
-            kinds = [kind for kind in value if kind != "null"]
-            result["type"] = kinds[0] if kinds else "null"
-            if "null" in value:
-                result["nullable"] = True
-        elif key in ("properties", "$defs", "definitions") and isinstance(value, dict):
-            result[key] = {name: _subset(part) for name, part in value.items()}
-        elif key in ("enum", "const", "default", "required", "examples"):
-            result[key] = value
-        else:
-            result["anyOf" if key == "oneOf" else key] = _subset(value)
-    return result
