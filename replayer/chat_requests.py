@@ -11,6 +11,7 @@ import orjson
 
 from replayer.errors import TraceError
 from replayer.history import RecordedHistory
+from replayer.traces.chat import standard
 from replayer.traces.reader import Trace
 from replayer.traces.schema import TokenShape, Usage
 from replayer.transform import Transform
@@ -73,7 +74,8 @@ def _from_trace(path: Path, dialect: str) -> Iterator[ChatRequest]:
             history, turns = histories[turn.thread]
             if turn.id not in turns:
                 continue
-            reply = history.dialect.message(history.recorded(turn.id)) if turn.produced else None
+            # As the engine generated it: what a dialect makes of it in the next request is what it costs.
+            reply = standard(history.recorded(turn.id)) if turn.produced else None
             yield ChatRequest(
                 key=str(turn.id),
                 messages=tuple(orjson.dumps(message) for message in history.messages(turn.id)),

@@ -8,9 +8,12 @@ from typing import Any
 import orjson
 import pytest
 
+from replayer.chat_requests import read_requests
 from replayer.dialects import DIALECTS, dialect
 from replayer.errors import PlanError
 from replayer.history import RecordedHistory
+from replayer.prefix_report import Settings, analyse
+from replayer.tokenizers import load_tokenizer
 from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
 from replayer.traces.schema import ToolSchema, ToolSet
@@ -157,3 +160,36 @@ def test_filler_stands_in_for_a_system_prompt_of_a_size(tmp_path: Path) -> None:
 def test_every_dialect_says_what_it_changes() -> None:
     for name, kind in DIALECTS.items():
         assert kind.name == name and kind.changes
+
+
+def test_the_prefix_analysis_shows_what_a_dialect_costs(tmp_path: Path) -> None:
+    """The cache holds what the model wrote; a client that writes it in another way parts from it there."""
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "ls", "arguments": '{"path":  "' + "src/" * 60 + '"}'},
+    }
+    said = {"role": "assistant", "content": None, "reasoning_content": "Look first.", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "a.py"}
+    ask = [{"role": "user", "content": "What is there?"}]
+    path = tmp_path / "log.jsonl"
+    lines = [
+        {"request": {"model": "m", "messages": messages}, "response": {"choices": [{"message": reply}]}}
+        for messages, reply in ((ask, said), ([*ask, said, result], made.DONE))
+    ]
+    path.write_bytes(made.jsonl(lines))
+    [summary] = convert(path, tmp_path / "out")
+    assert isinstance(summary, Summary)
+    settings = Settings(block_size=1)
+    found = {
+        name: analyse(
+            read_requests(Path(summary.trace), name),
+            load_tokenizer("characters", lambda text: None),
+            settings,
+        )
+        for name in DIALECTS
+    }
+    reused = {name: report.steps[1].ideal for name, report in found.items()}
+    assert reused["zed"] < reused["openai-verbatim"] > reused["claude-code"]
+    assert found["claude-code"].findings[1].cause == "arguments_reserialised"
+    assert found["openai-verbatim"].findings[1].cause is None
