@@ -339,3 +339,65 @@ def test_openhands_v1_as_the_sdk_writes_it_today(tmp_path: Path) -> None:
             "[Python interpreter: /py]\n[Command finished with exit code 0]"
         )
         assert trace.header.meta["tool_names"] == ["terminal"] and trace.header.fidelity.tools == "absent"
+
+
+def test_gemini_saved_chats_and_prompt_logs(tmp_path: Path) -> None:
+    def call(name: str, **more: Any) -> dict[str, Any]:
+        return {"functionCall": {"name": name, "args": {"p": 1}, **more}}
+
+    def answer(name: str, response: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return {"functionResponse": {"name": name, "response": response, **more}}
+
+    contents = [
+        {"role": "user", "parts": [{"text": "Tidy"}]},
+        {
+            "role": "model",
+            "parts": [{"text": "Hm", "thought": True}, call("ls"), call("cat", id="c9"), call("ls")],
+        },
+        {"role": "user", "parts": [answer("cat", {"error": "no"}, id="c9"), answer("ls", {"output": "a"})]},
+        {"role": "user", "parts": [answer("ls", {"output": "b"})]},
+        {"role": "model", "parts": [{"text": "Done"}]},
+    ]
+    for name, document in (("list", contents), ("history", {"history": contents, "authType": "x"})):
+        with _import(tmp_path, f"checkpoint-{name}.json", document) as trace:
+            said = ["user Tidy", "reasoning Hm", "call call_1", "call c9", "call call_3"]
+            assert _contexts(trace) == [["user Tidy"], [*said, "result c9", "result call_1", "result call_3"]]
+            assert trace.header.source.format == "gemini-cli" and trace.header.fidelity.usage == "absent"
+    typed = [{"sessionId": "s", "messageId": 0, "type": "user", "message": "Tidy", "timestamp": "2026-01-01"}]
+    (tmp_path / "logs.json").write_bytes(orjson.dumps(typed))
+    with pytest.raises(TraceError, match="typed prompts only"):
+        list(convert(tmp_path / "logs.json", tmp_path))
+
+
+def test_sharegpt_with_function_calls_a_system_prompt_and_tools(tmp_path: Path) -> None:
+    turns = [
+        {"from": "human", "value": "List it"},
+        {"from": "function_call", "value": '{"name": "ls", "arguments": {"p": 1}}'},
+        {"from": "observation", "value": "a"},
+        {"from": "gpt", "value": "One file."},
+    ]
+    record = {"conversations": turns, "system": "Be brief.", "tools": orjson.dumps(made.TOOLS).decode()}
+    with _import(tmp_path, "share.jsonl", made.jsonl([record, {"note": "none"}])) as trace:
+        assert _contexts(trace)[1] == ["system Be brief.", "user List it", "call call_1", "result call_1"]
+        assert RecordedHistory(trace).tools(1)[0]["function"]["name"] == "ls"
+        assert "records that hold no conversation, and are left out: 1" in trace.header.meta["warnings"]
+    plain = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    with _import(tmp_path, "plain.json", [{"conversations": plain}]) as trace:
+        assert _contexts(trace) == [["user Hi"]]
+
+
+def test_atif_with_nested_subagents_summed_steps_and_sound(tmp_path: Path) -> None:
+    document = made.atif()
+    leaf = {**document["subagent_trajectories"][0], "trajectory_id": "leaf"}
+    document["subagent_trajectories"][0]["subagent_trajectories"] = [leaf]
+    sound = {"type": "audio", "source": {"media_type": "audio/wav", "path": "a.wav"}}
+    document["steps"][1]["message"].append(sound)
+    document["steps"][2] |= {"llm_call_count": 3}
+    document["continued_trajectory_ref"] = "next.json"
+    with _import(tmp_path, "trajectory.json", document) as trace:
+        assert [thread.parent for thread in trace.threads] == ["main", "sub-sub"]
+        assert [turn.usage and turn.usage.prompt_tokens for turn in trace.turns] == [None] * 4
+        [user] = [item for item in trace.items() if item.kind == "user" and not isinstance(item.content, str)]
+        assert "a.wav" in str(user.content)
+        warnings = " ".join(trace.header.meta["warnings"])
+        assert "several LLM calls" in warnings and "next.json" in warnings

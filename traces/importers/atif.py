@@ -1,8 +1,9 @@
-"""Harbor's Agent Trajectory Interchange Format, versions 1.0 to 1.7.
+"""Harbor's Agent Trajectory Interchange Format, versions 1.0 to 1.8.
 
 Each agent step that an LLM made is a turn; its context is every step before it, with the observations as results.
 Projection P: messages, reasoning, calls (argument text re-serialised: ATIF holds objects), results in listed order,
-metrics, tool definitions, embedded subagents as threads. Steps marked as copied context are sent but are no turns.
+metrics, tool definitions, embedded subagents at any depth as threads. Steps marked as copied context are sent but are no
+turns; counts of a step that stands for several LLM calls are sums and are kept as raw usage only.
 """
 
 from __future__ import annotations
@@ -46,13 +47,19 @@ def _write(builder: Builder, document: dict[str, Any]) -> None:
         final_metrics=as_dict(document.get("final_metrics")) or None,
         notes=opt_str(document.get("notes")),
     )
+    if following := opt_str(document.get("continued_trajectory_ref")):
+        builder.warn(f"the session goes on in another file: {following}")
+    _write_thread(builder, document, "main")
+
+
+def _write_thread(builder: Builder, document: dict[str, Any], name: str) -> None:
     children: dict[str, int] = {}
-    _Trajectory(builder, document, "main", children).write()
+    _Trajectory(builder, document, name, children).write()
     for number, child in enumerate(dicts(document.get("subagent_trajectories")), start=1):
         key = as_str(child.get("trajectory_id")) or as_str(child.get("session_id"))
-        name = f"sub-{key or number}"
-        builder.thread(Thread(id=name, parent="main", parent_call=children.get(key)))
-        _Trajectory(builder, child, name, {}).write()
+        own = f"sub-{key or number}" if name == "main" else f"{name}-{key or number}"
+        builder.thread(Thread(id=own, parent=name, parent_call=children.get(key)))
+        _write_thread(builder, child, own)
 
 
 class _Trajectory:
@@ -104,7 +111,12 @@ class _Trajectory:
         self._observation(step, [as_str(call.get("tool_call_id")) for call in calls])
 
     def _turn(self, step: dict[str, Any], produced: list[int], calls: bool) -> None:
-        usage = _usage(step.get("metrics"))
+        several = (as_int(step.get("llm_call_count")) or 0) > 1
+        if several:
+            self.builder.warn(
+                "some steps stand for several LLM calls each; how their prompts grew is not in the source"
+            )
+        usage = _usage(step.get("metrics"), several)
         if usage is not None:
             self.builder.fidelity(usage="recorded")
         ended = epoch(step.get("timestamp"))
@@ -138,6 +150,8 @@ class _Trajectory:
             for key in ("trajectory_id", "session_id"):
                 if call is not None and isinstance(reference.get(key), str):
                     self.children[reference[key]] = call
+            if path := opt_str(reference.get("trajectory_path")):
+                self.builder.warn(f"a subagent's trajectory lies in another file and is not read: {path}")
 
 
 def _arguments(value: Any) -> str:
@@ -146,10 +160,12 @@ def _arguments(value: Any) -> str:
     return as_str(fields["_raw"]) if set(fields) == {"_raw"} else as_text(value)
 
 
-def _usage(metrics: Any) -> Usage | None:
+def _usage(metrics: Any, several: bool) -> Usage | None:
     raw = as_dict(metrics)
     if "prompt_tokens" not in raw and "completion_tokens" not in raw:
         return None
+    if several:
+        return Usage(raw=raw)
     return Usage(
         prompt_tokens=as_int(raw.get("prompt_tokens")),
         cached_tokens=as_int(raw.get("cached_tokens")),
@@ -170,7 +186,7 @@ def _content(value: Any) -> Content:
 def _part(part: dict[str, Any]) -> dict[str, Any]:
     if part.get("type") == "image":
         return {"type": "image_url", "image_url": {"url": as_str(as_dict(part.get("source")).get("path"))}}
-    return {"type": "text", "text": as_str(part.get("text"))}
+    return {"type": "text", "text": as_str(part["text"]) if "text" in part else as_text(part)}
 
 
 def _plain(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Gemini CLI chats: one JSON document, or (from 0.40) JSON lines with `$set` patches.
+"""Gemini CLI chats: one JSON document, or (from 0.40) JSON lines with `$set` patches; also what `/chat save` wrote.
 
 Each `gemini` message is a turn with its calls and their results. Projection P: texts, thoughts (subject and
 description), calls (argument text re-serialised), the text that was returned to the model, failure by status.
@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.gemini_contents import contents_of, write_contents
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_list, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Content, Fidelity, Times, Usage
+
+_ABSENT = "Gemini CLI records neither system prompt nor tool definitions, and before 0.6x not the context that opens a session"
 
 
 class Gemini:
@@ -25,6 +29,8 @@ class Gemini:
     experimental: ClassVar[bool] = False
 
     def matches(self, probe: Probe) -> bool:
+        if contents_of(probe.document) or _is_prompt_log(probe):
+            return True
         document = as_dict(probe.document)
         first = document or as_dict(next(iter(probe.head), None))
         if "sessionId" not in first or "projectHash" not in first:
@@ -32,10 +38,28 @@ class Gemini:
         return probe.shape == "jsonl" or not document or isinstance(document.get("messages"), list)
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
+        if _is_prompt_log(probe):
+            raise TraceError(
+                f"{probe.path}: holds typed prompts only (logs.json); the sessions are in chats/session-*"
+            )
+        if contents := contents_of(probe.document):
+            yield Session(lambda builder: _write_saved(builder, contents))
+            return
         document = as_dict(probe.document)
         if "messages" not in document:
             document = _patched(probe)
         yield Session(lambda builder: _Reader(builder, document).read())
+
+
+def _is_prompt_log(probe: Probe) -> bool:
+    entries = dicts(probe.document)
+    return bool(entries) and all({"sessionId", "messageId", "message"} <= entry.keys() for entry in entries)
+
+
+def _write_saved(builder: Builder, contents: list[dict[str, Any]]) -> None:
+    builder.describe(agent="gemini-cli")
+    builder.warn(_ABSENT)
+    write_contents(builder, contents)
 
 
 def _patched(probe: Probe) -> dict[str, Any]:
@@ -65,7 +89,7 @@ class _Reader:
     def read(self) -> None:
         self.builder.describe(agent="gemini-cli")
         self.builder.remember(session_id=opt_str(self.document.get("sessionId")))
-        self.builder.warn("Gemini CLI records neither system prompt nor tool definitions")
+        self.builder.warn(_ABSENT)
         for message in dicts(self.document.get("messages")):
             kind = message.get("type")
             if kind == "user":

@@ -14,7 +14,7 @@ from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.chat_log import is_request
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts, parsed
+from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts, opt_str, parsed
 from replayer.traces.schema import Fidelity
 
 _FROM = {
@@ -32,6 +32,7 @@ _FROM = {
     "observation": "tool",
     "function_call": "assistant",
 }
+_LISTS = ("messages", "traj", "conversation", "conversations")
 _FIDELITY = Fidelity(text="recorded", arguments="recorded", boundaries="derived")
 
 
@@ -69,11 +70,14 @@ def _records(probe: Probe) -> list[Any]:
 
 
 def _sessions(probe: Probe, read: Any) -> Iterator[Session]:
+    skipped = 0
     for number, (offset, record) in enumerate(probe.located(), start=1):
-        if read(record):
-            yield Session(
-                _writer(probe, offset, read), name=_name(record, number), title=_title(read(record))
-            )
+        if messages := read(record):
+            yield Session(_writer(probe, offset, read), name=_name(record, number), title=_title(messages))
+        else:
+            skipped += 1
+    if skipped:
+        probe.warn(f"records that hold no conversation, and are left out: {skipped}")
 
 
 def _writer(probe: Probe, offset: int, read: Any) -> Any:
@@ -82,7 +86,7 @@ def _writer(probe: Probe, offset: int, read: Any) -> Any:
         builder.remember(
             **{key: record.get(key) for key in ("task_id", "trial", "reward", "source", "model")}
         )
-        write_transcript(builder, read(record), record.get("tools"), record.get("model"))
+        write_transcript(builder, read(record), parsed(record.get("tools")), record.get("model"))
 
     return write
 
@@ -107,19 +111,36 @@ def _share_gpt(record: Any) -> list[Message]:
     turns = dicts(as_dict(record).get("conversations"))
     if not turns or not all("from" in turn and "value" in turn for turn in turns):
         return []
-    found = []
+    system = opt_str(as_dict(record).get("system"))
+    found: list[Message] = [{"role": "system", "content": system}] if system else []
+    calls = 0
     for turn in turns:
         role = _FROM.get(as_str(turn["from"]).lower(), "user")
-        found.append({"role": role, "content": as_text(turn["value"])})
+        text = as_text(turn["value"])
+        call = _call(text, f"call_{calls + 1}") if turn["from"] == "function_call" else None
+        if call is not None:
+            calls += 1
+            found.append({"role": role, "content": None, "tool_calls": [call]})
+        elif role == "tool" and calls:
+            found.append({"role": role, "tool_call_id": f"call_{calls}", "content": text})
+        else:
+            found.append({"role": role, "content": text})
     return found
+
+
+def _call(text: str, call_id: str) -> dict[str, Any] | None:
+    """A `function_call` turn holds {"name", "arguments"} as JSON; ShareGPT gives calls no ids."""
+    value = as_dict(parsed(text))
+    name, arguments = opt_str(value.get("name")), value.get("arguments", value.get("parameters"))
+    if name is None or arguments is None:
+        return None
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": as_text(arguments)}}
 
 
 def _transcript(record: Any) -> list[Message]:
     """The messages of one conversation that ends or goes on with the assistant; [] where it is none."""
     fields = as_dict(record)
-    messages = next(
-        (fields[k] for k in ("messages", "traj", "conversation") if isinstance(fields.get(k), list)), None
-    )
+    messages = next((fields[k] for k in _LISTS if isinstance(fields.get(k), list)), None)
     messages = parsed(fields.get("messages")) if messages is None else messages
     if not is_request({"messages": messages}):
         return []

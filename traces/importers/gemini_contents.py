@@ -1,0 +1,66 @@
+"""Gemini's own contents, as `/chat save` of Gemini CLI keeps them (checkpoint-TAG.json): a list, or with `history`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts
+
+
+def contents_of(document: Any) -> list[dict[str, Any]]:
+    """The contents of a document; [] where it holds none."""
+    found = dicts(document if isinstance(document, list) else as_dict(document).get("history"))
+    return found if found and all(_is_content(entry) for entry in found) else []
+
+
+def _is_content(entry: dict[str, Any]) -> bool:
+    return entry.get("role") in ("user", "model") and isinstance(entry.get("parts"), list)
+
+
+def write_contents(builder: Builder, contents: list[dict[str, Any]]) -> None:
+    """Each run of the model's contents is a turn."""
+    builder.fidelity(usage="absent", timing="absent", boundaries="derived")
+    names: list[tuple[str, str]] = []
+    context: list[int] = []
+    produced: list[int] = []
+    for entry in [*contents, {"role": "user", "parts": []}]:
+        parts = [part if isinstance(part, dict) else {"text": part} for part in as_list(entry["parts"])]
+        if entry["role"] == "model":
+            produced += [_said(builder, part, names) for part in parts]
+            continue
+        if produced:
+            builder.turn(context, produced)
+            context, produced = context + produced, []
+        context += [_given(builder, part, names) for part in parts]
+
+
+def _said(builder: Builder, part: dict[str, Any], names: list[tuple[str, str]]) -> int:
+    if "functionCall" in part:
+        call = as_dict(part["functionCall"])
+        call_id = as_str(call.get("id")) or f"call_{builder.tally.tool_calls + len(names) + 1}"
+        names.append((as_str(call.get("name")), call_id))
+        return builder.call(call_id, as_str(call.get("name")), as_text(call.get("args", {})))
+    if part.get("thought") is True:
+        return builder.reasoning(as_str(part.get("text")))
+    return builder.assistant(as_str(part["text"])) if "text" in part else builder.opaque(part)
+
+
+def _given(builder: Builder, part: dict[str, Any], names: list[tuple[str, str]]) -> int:
+    """A result names its call's tool at least; without an id it answers the first call of that tool still open."""
+    if "functionResponse" in part:
+        answer = as_dict(part["functionResponse"])
+        name = as_str(answer.get("name"))
+        pair = next(
+            (p for p in names if p[1] == answer.get("id") or (not answer.get("id") and p[0] == name)), None
+        )
+        if pair:
+            names.remove(pair)
+        response = as_dict(answer.get("response"))
+        text = as_text(response.get("output", response.get("error", answer.get("response"))))
+        call_id = pair[1] if pair else as_str(answer.get("id"))
+        return builder.result(call_id, text, is_error="error" in response, name=name or None)
+    if inline := as_dict(part.get("inlineData")):
+        url = f"data:{as_str(inline.get('mimeType'))};base64,{as_str(inline.get('data'))}"
+        return builder.user(({"type": "image_url", "image_url": {"url": url}},))
+    return builder.user(as_str(part["text"])) if "text" in part else builder.opaque(part)
