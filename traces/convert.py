@@ -48,7 +48,7 @@ def convert(
         with _no_collection():
             chosen = [session for session in _sessions(importer, probe) if _picked(session, pick)]
         if not chosen:
-            raise TraceError(_nothing(path, pick))
+            raise TraceError(_nothing(path, pick, probe.warnings))
         digest = _digest(probe)
         names = _names(path, chosen)
         for session, name in zip(chosen, names, strict=True):
@@ -200,12 +200,12 @@ def _picked(session: Session, pick: Sequence[str]) -> bool:
     )
 
 
-def _nothing(path: Path, pick: Sequence[str]) -> str:
+def _nothing(path: Path, pick: Sequence[str], warnings: Sequence[str]) -> str:
     if pick:
         return (
             f"{path}: no session has the id or title {', '.join(map(repr, pick))}; --list shows what there is"
         )
-    return f"{path}: holds no session"
+    return f"{path}: holds no session{f' ({warnings[0]})' if warnings else ''}"
 
 
 def _target(out: Path, name: str, digest: str | None) -> Path:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from replayer.errors import TraceError
 from replayer.history import RecordedHistory
 from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
-from replayer.traces.schema import AnyItem, ToolCallItem
+from replayer.traces.schema import AnyItem, OpaqueItem, ToolCallItem
 from replayer.traces.summary import Summary
 from tests.traces import samples as made
 
@@ -401,3 +404,49 @@ def test_atif_with_nested_subagents_summed_steps_and_sound(tmp_path: Path) -> No
         assert "a.wav" in str(user.content)
         warnings = " ".join(trace.header.meta["warnings"])
         assert "several LLM calls" in warnings and "next.json" in warnings
+
+
+def test_zed_messages_of_a_later_kind_do_not_cost_the_thread(tmp_path: Path) -> None:
+    thread = made.zed_thread()
+    thread["messages"][:0] = [{"Checkpoint": {"sha": "abc"}}, "Paused"]
+    with _import(tmp_path, "thread.json", thread) as trace:
+        assert len(trace.turns) == 3
+        kept = [item.record for item in trace.items() if isinstance(item, OpaqueItem)]
+        assert {"Checkpoint": {"sha": "abc"}} in kept and "Paused" in kept
+        assert any("of a kind that replayer does not know" in w for w in trace.header.meta["warnings"])
+
+
+def test_claude_sessions_may_begin_with_many_summaries(tmp_path: Path) -> None:
+    summaries = [{"type": "summary", "summary": f"Earlier {n}", "leafUuid": f"l{n}"} for n in range(80)]
+    with _import(tmp_path, "s.jsonl", made.jsonl([*summaries, *made.claude_session()])) as trace:
+        assert len(trace.turns) == 5
+
+
+def test_har_bodies_as_proxies_keep_them(tmp_path: Path) -> None:
+    document = made.har()
+    _, later, first = document["log"]["entries"]
+
+    def packed(body: dict[str, Any], pack: Callable[[bytes], bytes]) -> None:
+        body.update(text=base64.b64encode(pack(body["text"].encode())).decode(), encoding="base64")
+
+    packed(later["request"]["postData"], bytes)
+    packed(later["response"]["content"], gzip.compress)
+    first["response"]["content"].update(text=base64.b64encode(b"\x1b\x03 brotli \xff").decode())
+    with _import(tmp_path, "page.har", document) as trace:
+        assert [len(turn.produced) for turn in trace.turns] == [0, 1]
+        assert any("a reply cannot be read" in w for w in trace.header.meta["warnings"])
+    del document["log"]["entries"][1:]
+    (tmp_path / "page.har").write_bytes(orjson.dumps(document))
+    with pytest.raises(TraceError, match=r"holds no session \(entries that are no chat completions"):
+        list(convert(tmp_path / "page.har", tmp_path))
+
+
+@pytest.mark.parametrize("name", ["resource_spans", "batches"])
+def test_otlp_as_other_stores_write_it(name: str, tmp_path: Path) -> None:
+    text = orjson.dumps({"trace": made.otlp()} if name == "batches" else made.otlp()).decode()
+    text = text.replace("resourceSpans", name).replace("scopeSpans", "scope_spans")
+    text = text.replace("stringValue", "string_value").replace("startTimeUnixNano", "start_time_unix_nano")
+    with _import(tmp_path, "spans.json", text.encode()) as trace:
+        assert [len(trace.context(turn.id)) for turn in trace.turns] == [2, 5]
+        one, two = (turn.times for turn in trace.turns)
+        assert one and two and one.started and two.started == one.started * 2

@@ -38,6 +38,7 @@ _NOT_SENT = frozenset(
     }
 )
 _LITELLM_CALLS = ("completion", "acompletion")
+_ANTHROPIC = "requests in Anthropic's form are kept as they were sent; their replies are not read"
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
@@ -60,7 +61,7 @@ class ChatLog:
             else:
                 sorter.add(offset, exchange)
         if skipped:
-            probe.warn(f"{skipped} lines hold no chat request and are left out")
+            probe.warn(f"lines that hold no chat request, and are left out: {skipped}")
 
         def load(offset: int) -> Exchange:
             exchange = exchange_of(probe.record_at(offset))
@@ -119,6 +120,9 @@ def with_response(exchange: Exchange, response: Any) -> Exchange:
     if isinstance(value, list):
         return from_response(exchange, assembled(value))
     fields = as_dict(value)
+    if fields.get("type") == "message" and isinstance(fields.get("content"), list):
+        exchange.notes += (_ANTHROPIC,)
+        return exchange
     if "body" in fields and "choices" not in fields:
         return with_response(exchange, fields["body"])
     if "choices" in fields:

@@ -26,6 +26,12 @@ from replayer.traces.schema import Fidelity, Thread, Times
 _SCREEN_ONLY = frozenset(
     {"progress", "file-history-snapshot", "queue-operation", "summary", "last-prompt", "pr-link"}
 )
+_GRAPH = frozenset({"uuid", "sessionId", "parentUuid"})
+_BEFORE = {
+    "summary": frozenset({"summary", "leafUuid"}),
+    "file-history-snapshot": frozenset({"messageId", "snapshot"}),
+    "queue-operation": frozenset({"operation", "sessionId"}),
+}
 _KEPT_OF_A_REPLY = ("model", "usage", "stop_reason")
 _SYSTEM_PROMPT = (
     "Claude Code records neither system prompt nor tool definitions nor the reminders that it adds; "
@@ -51,12 +57,11 @@ class ClaudeCode:
 
 
 def _is_line(record: dict[str, Any]) -> bool:
-    if record.get("type") not in ("user", "assistant"):
-        return False
-    message = record.get("message")
-    return isinstance(message, dict) and (
-        "uuid" in record and "sessionId" in record and "parentUuid" in record
-    )
+    """A message of the graph; or, since those may begin far down, one of the lines that stand before the first."""
+    if record.get("type") in ("user", "assistant"):
+        return isinstance(record.get("message"), dict) and record.keys() >= _GRAPH
+    kind = record.get("type")
+    return record.keys() >= _GRAPH or (isinstance(kind, str) and _BEFORE.get(kind, _GRAPH) <= record.keys())
 
 
 class _Reader:

@@ -35,8 +35,8 @@ class Copilot:
     experimental: ClassVar[bool] = False
 
     def matches(self, probe: Probe) -> bool:
-        known = ("session.", "user.message", "assistant.", "system.message", "tool.execution")
-        head = [r for r in probe.head[:16] if isinstance(r, dict)]
+        known = ("session.", "hook.", "user.message", "assistant.", "system.message", "tool.execution")
+        head = [r for r in probe.head if isinstance(r, dict)]
         return any(
             as_str(record.get("type")).startswith(known) and isinstance(record.get("data"), dict)
             for record in head

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import base64
 import binascii
+import gzip
+import zlib
 from collections.abc import Iterator
 from typing import Any, ClassVar
+
+import zstandard
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.chat_log import is_request, with_response
 from replayer.traces.importers.exchanges import Exchange, sessions
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.sorting import Sorter
+from replayer.traces.importers.unpack import unpacked_zstd
 from replayer.traces.importers.values import as_dict, as_list, as_str, epoch, loads
 from replayer.traces.schema import Fidelity, Times
 
@@ -32,7 +37,9 @@ class Har:
         entries = as_list(as_dict(as_dict(probe.document).get("log")).get("entries"))
         exchanges = [found for entry in entries if (found := _exchange(as_dict(entry)))]
         if len(exchanges) < len(entries):
-            probe.warn(f"{len(entries) - len(exchanges)} entries are no chat completions and are left out")
+            probe.warn(
+                f"entries that are no chat completions, and are left out: {len(entries) - len(exchanges)}"
+            )
         exchanges.sort(key=lambda e: (e.times.started if e.times else None) or 0.0)
         sorter = Sorter()
         for number, exchange in enumerate(exchanges):
@@ -41,31 +48,40 @@ class Har:
 
 
 def _exchange(entry: dict[str, Any]) -> Exchange | None:
-    text = as_dict(as_dict(entry.get("request")).get("postData")).get("text")
+    text = _body(as_dict(as_dict(entry.get("request")).get("postData")))
     try:
-        request = loads(text) if isinstance(text, str) else None
+        request = loads(text) if text else None
     except ValueError:
         return None
     if not isinstance(request, dict) or not is_request(request):
         return None
     exchange = Exchange(request=request, raw=as_str(text).encode(), times=_times(entry))
     response = as_dict(entry.get("response"))
-    exchange = with_response(exchange, _body(as_dict(response.get("content"))))
+    answer = _body(as_dict(response.get("content")))
+    exchange = with_response(exchange, answer)
     status = response.get("status")
     if isinstance(status, int) and status >= 400:
         exchange.finish_reason = "error"
         exchange.notes = (f"a request was answered with status {status}",)
+    elif exchange.reply is None:
+        exchange.notes = (
+            "a reply cannot be read: the capture holds no body of it, or one in an unknown form",
+        )
     return exchange
 
 
-def _body(content: dict[str, Any]) -> str:
+def _body(content: dict[str, Any]) -> str | None:
+    """The text of a body; captures keep what is not text, or is packed as it passed, in base64. None: unreadable."""
     text = as_str(content.get("text"))
     if content.get("encoding") != "base64":
         return text
     try:
-        return base64.b64decode(text).decode("utf-8", "replace")
-    except (binascii.Error, ValueError):
-        return ""
+        data = base64.b64decode(text)
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.decompress(data)
+        return unpacked_zstd(data).decode()
+    except (binascii.Error, ValueError, EOFError, OSError, zlib.error, zstandard.ZstdError):
+        return None
 
 
 def _times(entry: dict[str, Any]) -> Times | None:

@@ -38,6 +38,10 @@ from replayer.traces.schema import Fidelity, Times, Usage
 
 _PARAMS = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "seed")
 _SESSION_KEYS = ("gen_ai.conversation.id", "session.id", "exgentic.session.id", "langfuse.session.id")
+_RESOURCES = ("resourceSpans", "resource_spans", "batches")
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_STARTS = ("startTimeUnixNano", "start_time_unix_nano", "start_time")
+_ENDS = ("endTimeUnixNano", "end_time_unix_nano", "end_time")
 _FINISH_KEYS = (
     "gen_ai.response.finish_reasons",
     "gen_ai.response.finish_reason",
@@ -84,11 +88,13 @@ class OTel:
 def _spans(record: Any) -> list[Span]:
     """Spans with their attributes as a flat dictionary."""
     fields = as_dict(record)
-    if "resourceSpans" in fields:
+    fields = as_dict(fields.get("trace")) or fields
+    resources = next((fields[key] for key in _RESOURCES if key in fields), None)
+    if resources is not None:
         return [
             {**span, "attributes": _attributes(span.get("attributes"))}
-            for resource in dicts(fields["resourceSpans"])
-            for scope in dicts(resource.get("scopeSpans") or resource.get("instrumentationLibrarySpans"))
+            for resource in dicts(resources)
+            for scope in dicts(next((resource[key] for key in _SCOPES if key in resource), None))
             for span in dicts(scope.get("spans"))
         ]
     if isinstance(fields.get("spans"), list):
@@ -172,15 +178,16 @@ def _attributes(value: Any) -> dict[str, Any]:
 def _value(value: Any) -> Any:
     """A value of OTLP's `AnyValue`."""
     fields = as_dict(value)
-    for key in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
-        if key in fields:
-            return fields[key]
-    if "intValue" in fields:
-        return as_int(fields["intValue"])
-    if "arrayValue" in fields:
-        return [_value(part) for part in as_list(as_dict(fields["arrayValue"]).get("values"))]
-    if "kvlistValue" in fields:
-        return _attributes(as_dict(fields["kvlistValue"]).get("values"))
+    for key, inner in fields.items():
+        kind = key.replace("_value", "Value")
+        if kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
+            return inner
+        if kind == "intValue":
+            return as_int(inner)
+        if kind == "arrayValue":
+            return [_value(part) for part in as_list(as_dict(inner).get("values"))]
+        if kind == "kvlistValue":
+            return _attributes(as_dict(inner).get("values"))
     return value
 
 
@@ -240,8 +247,8 @@ def _trace(span: Span) -> str | None:
 
 
 def _times(span: Span) -> Times | None:
-    started = epoch(span.get("startTimeUnixNano") or span.get("start_time"))
-    ended = epoch(span.get("endTimeUnixNano") or span.get("end_time"))
+    started = epoch(next((span[key] for key in _STARTS if span.get(key)), None))
+    ended = epoch(next((span[key] for key in _ENDS if span.get(key)), None))
     return Times(started=started, ended=ended) if started else None
 
 

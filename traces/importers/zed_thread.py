@@ -49,12 +49,13 @@ class ZedThread:
 
 
 def is_thread(document: Any) -> bool:
+    """Messages are one variant each; a variant of a later version does not make a thread unreadable."""
     messages = as_list(as_dict(document).get("messages"))
     if not messages:
         return {"title", "messages", "updated_at"} <= as_dict(document).keys()
-    return all(
-        m == "Resume" or (isinstance(m, dict) and len(m) == 1 and _VARIANTS & m.keys()) for m in messages[:8]
-    )
+    head = messages[:64]
+    tagged = all(isinstance(m, str) or (isinstance(m, dict) and len(m) == 1) for m in head)
+    return tagged and any(m == "Resume" or (isinstance(m, dict) and _VARIANTS & m.keys()) for m in head)
 
 
 def write_thread(builder: Builder, document: dict[str, Any], thread: str = "main") -> None:
@@ -136,6 +137,9 @@ class _Thread:
                 self._compaction(message["Compaction"])
             else:
                 self.builder.opaque(message)
+                self.builder.warn(
+                    "messages of a kind that replayer does not know are kept, but are in no prompt"
+                )
 
     def _user(self, message: dict[str, Any]) -> str | None:
         content = user_content(self.builder, as_list(message.get("content")))
