@@ -15,7 +15,7 @@ from replayer.errors import TraceError
 from replayer.history import RecordedHistory
 from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
-from replayer.traces.schema import AnyItem, OpaqueItem, ToolCallItem
+from replayer.traces.schema import AnyItem, OpaqueItem, ToolCallItem, ToolResultItem
 from replayer.traces.summary import Summary
 from tests.traces import samples as made
 
@@ -450,3 +450,11 @@ def test_otlp_as_other_stores_write_it(name: str, tmp_path: Path) -> None:
         assert [len(trace.context(turn.id)) for turn in trace.turns] == [2, 5]
         one, two = (turn.times for turn in trace.turns)
         assert one and two and one.started and two.started == one.started * 2
+
+
+def test_qwen_code_is_not_taken_for_claude_code(tmp_path: Path) -> None:
+    with _import(tmp_path, "chat.jsonl", made.jsonl(made.qwen())) as trace:
+        assert trace.header.source.format == "qwen-code"
+        assert _contexts(trace) == [["user Tidy"], ["user We listed.", "assistant Good.", "user Go on"]]
+        results = [item.call_id for item in trace.items() if isinstance(item, ToolResultItem)]
+        assert results == ["c2", "c1"]

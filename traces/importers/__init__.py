@@ -15,6 +15,7 @@ from replayer.traces.importers.native import Native
 from replayer.traces.importers.openhands_v0 import OpenHandsV0
 from replayer.traces.importers.openhands_v1 import OpenHandsV1
 from replayer.traces.importers.otel import OTel
+from replayer.traces.importers.qwen import QwenCode
 from replayer.traces.importers.swe_agent import MiniSweAgent, SweAgent
 from replayer.traces.importers.token_traces import KvCacheTester, Mooncake
 from replayer.traces.importers.transcripts import Messages, ShareGpt
@@ -28,6 +29,7 @@ IMPORTERS: tuple[Importer, ...] = (
     ZedStore(),
     ZedThread(),
     ZedLegacyThread(),
+    QwenCode(),
     ClaudeCode(),
     ClaudeStream(),
     Codex(),

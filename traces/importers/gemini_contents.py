@@ -7,6 +7,9 @@ from typing import Any
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts
 
+Open = list[tuple[str, str]]
+"""Tool and id of each call that is not answered yet."""
+
 
 def contents_of(document: Any) -> list[dict[str, Any]]:
     """The contents of a document; [] where it holds none."""
@@ -21,21 +24,34 @@ def _is_content(entry: dict[str, Any]) -> bool:
 def write_contents(builder: Builder, contents: list[dict[str, Any]]) -> None:
     """Each run of the model's contents is a turn."""
     builder.fidelity(usage="absent", timing="absent", boundaries="derived")
-    names: list[tuple[str, str]] = []
+    names: Open = []
     context: list[int] = []
     produced: list[int] = []
     for entry in [*contents, {"role": "user", "parts": []}]:
-        parts = [part if isinstance(part, dict) else {"text": part} for part in as_list(entry["parts"])]
         if entry["role"] == "model":
-            produced += [_said(builder, part, names) for part in parts]
+            produced += said(builder, entry, names)
             continue
         if produced:
             builder.turn(context, produced)
             context, produced = context + produced, []
-        context += [_given(builder, part, names) for part in parts]
+        context += given(builder, entry, names)
 
 
-def _said(builder: Builder, part: dict[str, Any], names: list[tuple[str, str]]) -> int:
+def said(builder: Builder, entry: dict[str, Any], names: Open) -> list[int]:
+    """The items of a content of the model; its calls join those that are open."""
+    return [_said(builder, part, names) for part in _parts(entry)]
+
+
+def given(builder: Builder, entry: dict[str, Any], names: Open) -> list[int]:
+    """The items of a content that the model gets."""
+    return [_given(builder, part, names) for part in _parts(entry)]
+
+
+def _parts(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part if isinstance(part, dict) else {"text": part} for part in as_list(entry.get("parts"))]
+
+
+def _said(builder: Builder, part: dict[str, Any], names: Open) -> int:
     if "functionCall" in part:
         call = as_dict(part["functionCall"])
         call_id = as_str(call.get("id")) or f"call_{builder.tally.tool_calls + len(names) + 1}"
@@ -46,7 +62,7 @@ def _said(builder: Builder, part: dict[str, Any], names: list[tuple[str, str]]) 
     return builder.assistant(as_str(part["text"])) if "text" in part else builder.opaque(part)
 
 
-def _given(builder: Builder, part: dict[str, Any], names: list[tuple[str, str]]) -> int:
+def _given(builder: Builder, part: dict[str, Any], names: Open) -> int:
     """A result names its call's tool at least; without an id it answers the first call of that tool still open."""
     if "functionResponse" in part:
         answer = as_dict(part["functionResponse"])

@@ -35,7 +35,7 @@ from tests.traces.samples.logs import (
     sse,
 )
 from tests.traces.samples.spans import otel_flat, otlp, share_gpt
-from tests.traces.samples.terminals import copilot, gemini, gemini_lines
+from tests.traces.samples.terminals import copilot, gemini, gemini_lines, qwen
 from tests.traces.samples.zed import (
     ZED_MARKDOWN,
     zed_compacted,
@@ -80,6 +80,7 @@ __all__ = [
     "openhands_v1",
     "otel_flat",
     "otlp",
+    "qwen",
     "request",
     "samples",
     "share_gpt",
@@ -163,6 +164,7 @@ def samples(folder: Path) -> list[Sample]:
             largest=90,
         ),
         Sample("session.jsonl", "gemini-cli", jsonl(gemini_lines()), 2, 1, 1, largest=90),
+        Sample("qwen.jsonl", "qwen-code", jsonl(qwen()), 2, 2, 1, largest=80),
         Sample("chat.jsonl", "openai-log", jsonl(chat_log()), 3, 1, 0, 2, 2, largest=40),
         Sample(
             "requests.jsonl", "openai-log", jsonl([request(ASK), request([*ASK, CALLING, ANSWER])]), 2, 0, 0

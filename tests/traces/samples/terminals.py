@@ -76,3 +76,34 @@ def gemini_lines() -> list[dict[str, Any]]:
     first, *rest = whole["messages"]
     early = {**rest[0], "toolCalls": [], "content": "Loo"}
     return [header, first, early, rest[0], *rest[1:], {"$set": {"lastUpdated": "2026-01-15T20:00:10Z"}}]
+
+
+def qwen() -> list[dict[str, Any]]:
+    """Two calls, one answered with an error, and a compression before the last reply."""
+
+    def line(number: int, kind: str, **more: Any) -> dict[str, Any]:
+        at = f"2026-01-15T20:00:{number:02d}Z"
+        ids = {"uuid": f"q{number}", "parentUuid": f"q{number - 1}" if number else None, "sessionId": "s"}
+        return {**ids, "timestamp": at, "type": kind, "cwd": "/p", "version": "0.2.0", **more}
+
+    def message(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        return {"role": role, "parts": list(parts)}
+
+    calls = [{"functionCall": {"id": f"c{n}", "name": "ls", "args": {"p": n}}} for n in (1, 2)]
+    answers = [
+        {"functionResponse": {"id": "c2", "name": "ls", "response": {"error": "no such file"}}},
+        {"functionResponse": {"id": "c1", "name": "ls", "response": {"output": "a"}}},
+    ]
+    usage = {"promptTokenCount": 80, "cachedContentTokenCount": 40, "candidatesTokenCount": 5}
+    kept = [message("user", {"text": "We listed."}), message("model", {"text": "Good."})]
+    return [
+        line(0, "user", message=message("user", {"text": "Tidy"})),
+        line(1, "system", subtype="ui_telemetry", systemPayload={}),
+        line(
+            2, "assistant", model="m", message=message("model", {"text": "Look"}, *calls), usageMetadata=usage
+        ),
+        *(line(3 + n, "tool_result", message=message("user", answer)) for n, answer in enumerate(answers)),
+        line(5, "system", subtype="chat_compression", systemPayload={"compressedHistory": kept}),
+        line(6, "user", message=message("user", {"text": "Go on"})),
+        line(7, "assistant", model="m", message=message("model", {"text": "Done"})),
+    ]
