@@ -55,6 +55,17 @@ def _said(item: AnyItem) -> list[Any] | None:
     return [item.kind, text] if text else None
 
 
+def _joined(said: list[list[Any]]) -> list[list[Any]]:
+    """Texts that stand side by side as one."""
+    joined: list[list[Any]] = []
+    for entry in said:
+        if joined and entry[0] == joined[-1][0] != "call":
+            joined[-1] = [entry[0], joined[-1][1] + entry[1]]
+        else:
+            joined.append(entry)
+    return joined
+
+
 def _atif(traces: list[Trace]) -> View:
     """Per thread the replies in order (calls by value) with their usage. What every prompt held is not part of it."""
     threads: dict[tuple[str, str], View] = {}
@@ -62,7 +73,7 @@ def _atif(traces: list[Trace]) -> View:
         for turn in trace.turns:
             items = [said for number in turn.produced if (said := _said(trace.item(number)))]
             if items:
-                threads.setdefault((str(trace.path), turn.thread), []).append([items, _usage(turn)])
+                threads.setdefault((str(trace.path), turn.thread), []).append([_joined(items), _usage(turn)])
     return sorted(threads.values(), key=orjson.dumps)
 
 
