@@ -33,8 +33,16 @@ STYLES: dict[str, Callable[[Any], bytes]] = {
     "compact-ascii": lambda value: json.dumps(value, separators=(",", ":")).encode(),
     "spaced": lambda value: json.dumps(value, ensure_ascii=False).encode(),
     "spaced-ascii": lambda value: json.dumps(value).encode(),
+    "compact-html": lambda value: _html_safe(orjson.dumps(value)),
+    "compact-python": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(),
 }
-"""How clients space and escape JSON: name -> writer."""
+"""How clients space and escape JSON: name -> writer. `compact-html` is Go's; Python writes some numbers differently."""
+
+_HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def _html_safe(written: bytes) -> bytes:
+    return written.decode().translate(str.maketrans(_HTML)).encode()
 
 
 def standard(items: Sequence[AnyItem]) -> Message | None:

@@ -203,7 +203,9 @@ class Body:
     """How the client wrote the request's JSON: top-level keys in order (values are in `params`), and the spacing."""
 
     keys: tuple[str, ...]
-    style: Literal["compact", "spaced", "compact-ascii", "spaced-ascii"] = "compact"
+    style: Literal["compact", "spaced", "compact-ascii", "spaced-ascii", "compact-html", "compact-python"] = (
+        "compact"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

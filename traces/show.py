@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby, takewhile
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from replayer.display import safe
+from replayer.errors import TraceError
+from replayer.traces.importers.values import compact
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
     AnyItem,
+    AssistantItem,
+    Content,
     OpaqueItem,
     ToolCallItem,
     ToolResultItem,
@@ -17,83 +24,208 @@ from replayer.traces.schema import (
 )
 
 _FOLDED_LINES = 12
-_STYLES = {
-    "system": "dim",
-    "user": "bold cyan",
-    "assistant": "",
-    "reasoning": "italic dim",
-    "tool_call": "yellow",
-    "tool_result": "green",
-    "compaction": "magenta",
-    "opaque": "dim",
+_FOLDED_CHARS = 4000
+_WIDEST = 120
+_LABEL = 11
+_LOOKS = {
+    "system": ("system", "dim"),
+    "user": ("user", "bold cyan"),
+    "assistant": ("assistant", ""),
+    "reasoning": ("thinking", "italic dim"),
+    "tool_call": ("call", "yellow"),
+    "tool_result": ("result", "green"),
+    "compaction": ("compacted", "magenta"),
 }
-_UNSAFE = {code: None for code in (*range(9), *range(11, 32), *range(127, 160))}
+_ORDINARY_ENDS = (None, "stop", "tool_calls", "end_turn", "tool_use", "error")
 
 
 def show(trace: Trace, *, brief: bool, full: bool, thread: str | None = None) -> None:
-    """Prints a trace to stdout, in colour on a terminal."""
-    console = Console(highlight=False, soft_wrap=True)
-    header = trace.header
-    console.print(Text(f"{clean(header.title or header.trace_id)}", style="bold"))
-    console.print(
-        Text(f"{header.source.format} · {len(trace.turns)} turns · {trace.item_count} items", style="dim")
-    )
-    seen: set[int] = set()
-    for turn in trace.turns:
-        if thread is not None and turn.thread != thread:
-            continue
-        if brief:
-            console.print(Text(brief_line(trace, turn)))
-            continue
-        for line in _turn(trace, turn, seen, full):
-            console.print(line)
+    """Prints a trace to stdout, in colour on a terminal. Raises TraceError for a thread that it does not have."""
+    console = Console(highlight=False)
+    names = list(dict.fromkeys(turn.thread for turn in trace.turns))
+    if thread is not None and thread not in names:
+        raise TraceError(f"--thread {thread}: the trace has no such thread (it has: {', '.join(names)})")
+    page = _Page(trace, min(console.width, _WIDEST), full)
+    shown = [turn for turn in trace.turns if thread in (None, turn.thread)]
+    for line in page.title(names):
+        console.print(line, no_wrap=True)
+    for turn in shown:
+        for line in [page.brief(turn)] if brief else page.turn(turn):
+            console.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
-def brief_line(trace: Trace, turn: Turn) -> str:
-    """Number, thread, size of the context, usage and what the turn produced, in one line."""
-    produced = [trace.item(number) for number in turn.produced]
-    calls = [clean(item.name) for item in produced if isinstance(item, ToolCallItem)]
-    said = next((clean(item.text) for item in produced if item.kind == "assistant"), "")
-    tokens = turn.usage.prompt_tokens if turn.usage else None
-    prompt = f"{tokens:,} tok" if tokens is not None else f"{len(trace.context(turn.id))} items"
-    what = " ".join(f"[{name}]" for name in calls) or said.replace("\n", " ")[:80]
-    return f"{turn.id:>4}  {turn.thread[:12]:<12} {prompt:>14}  {what}"
+class _Page:
+    """Lines of at most `width` cells."""
+
+    def __init__(self, trace: Trace, width: int, full: bool) -> None:
+        self._trace, self._width, self._full = trace, width, full
+        self._seen: set[int] = set()
+        self._before: dict[str, tuple[int, ...]] = {}
+        self._names: dict[str, str] = {}
+        self._failures = dict(_failures(trace))
+
+    def title(self, threads: list[str]) -> Iterator[Text]:
+        header = self._trace.header
+        yield self._cut(Text(safe(header.title or header.trace_id).replace("\n", " "), style="bold"))
+        count = len(self._trace.turns)
+        where = f" in {len(threads)} threads" if len(threads) > 1 else ""
+        facts = (
+            f"{safe(header.source.format)} · {_many(count, 'turn')}{where} · {self._trace.item_count:,} items"
+        )
+        yield self._cut(Text(facts, style="dim"))
+
+    def brief(self, turn: Turn) -> Text:
+        """Number, thread, size of the context, time and what the turn produced."""
+        produced = [self._trace.item(number) for number in turn.produced]
+        line = Text(
+            f"{turn.id:>4}  {safe(turn.thread)[:12]:<12} {self._size(turn):>14} {_seconds(turn):>8}  "
+        )
+        calls = [safe(item.name) for item in produced if isinstance(item, ToolCallItem)]
+        line.append(", ".join(_times(name, len(list(same))) for name, same in groupby(calls)), style="yellow")
+        said = next((safe(item.text) for item in produced if isinstance(item, AssistantItem)), "")
+        line.append(("  " if calls and said else "") + " ".join(said[: self._width].split()))
+        if trouble := self._trouble(turn):
+            line.append(f"  {trouble}", style="red")
+        return self._cut(line)
+
+    def turn(self, turn: Turn) -> Iterator[Text]:
+        model = f" · {safe(turn.model)}" if turn.model else ""
+        facts = " · ".join(fact for fact in (self._size(turn), _answered(turn), _seconds(turn)) if fact)
+        left = Text(f"── turn {turn.id} · {safe(turn.thread)}{model} ")
+        left.truncate(self._width - len(facts) - 4, overflow="ellipsis")
+        yield Text(
+            f"{left.plain}{'─' * (self._width - left.cell_len - len(facts) - 4)} {facts} ──", style="dim"
+        )
+        context = self._trace.context(turn.id)
+        if gone := self._left_out(turn, context):
+            yield Text(f"{_many(gone, 'item')} of the context before are not sent any more", style="magenta")
+        for number in (*context, *turn.produced):
+            if number not in self._seen:
+                self._seen.add(number)
+                yield from self._item(self._trace.item(number))
+        if trouble := self._trouble(turn):
+            yield from self._block("failed", safe(trouble), "red")
+
+    def _item(self, item: AnyItem) -> Iterator[Text]:
+        if isinstance(item, OpaqueItem):
+            return
+        label, style = _LOOKS[item.kind]
+        if isinstance(item, ToolCallItem):
+            self._names[item.call_id] = item.name
+            yield from self._block(label, _call(item), style)
+        elif isinstance(item, ToolResultItem):
+            name = item.name or self._names.get(item.call_id, item.call_id)
+            failed = " failed" if item.is_error else ""
+            text = f"of {name}{failed}\n{_text(item.content)}"
+            yield from self._block(label, text, "red" if item.is_error else style)
+        else:
+            text = _text(item.content) if item.kind == "user" else item.text
+            yield from self._block(label, text, style)
+
+    def _block(self, label: str, text: str, style: str) -> Iterator[Text]:
+        """Text beside its label, wrapped and, where it is long, folded."""
+        text = safe(text.replace("\r\n", "\n")).expandtabs(4).rstrip("\n")
+        kept, rest = _folded(text.split("\n"), self._width - _LABEL, self._full)
+        for number, line in enumerate(kept):
+            yield Text(f"{label if not number else '':<{_LABEL}}{line}".rstrip(), style=style)
+        if rest:
+            yield Text(" " * _LABEL + rest, style="dim")
+
+    def _left_out(self, turn: Turn, context: tuple[int, ...]) -> int:
+        """Items of the thread's context before that this turn was not sent, thinking aside."""
+        before = self._before.get(turn.thread, ())
+        self._before[turn.thread] = (*context, *turn.produced)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, context, strict=False)))
+        gone = set(before[same:]) - set(context)
+        return sum(self._trace.item(number).kind not in ("reasoning", "opaque") for number in gone)
+
+    def _size(self, turn: Turn) -> str:
+        tokens = turn.usage.prompt_tokens if turn.usage else turn.tokens.input_tokens if turn.tokens else None
+        return f"{tokens:,} tok" if tokens is not None else _many(len(self._trace.context(turn.id)), "item")
+
+    def _trouble(self, turn: Turn) -> str:
+        if turn.finish_reason not in _ORDINARY_ENDS:
+            return f"ended by {safe(str(turn.finish_reason))}"
+        if turn.finish_reason != "error":
+            return ""
+        return " ".join(safe(self._failures.get(turn.id, "no answer")).split())
+
+    def _cut(self, line: Text) -> Text:
+        line.truncate(self._width, overflow="ellipsis")
+        return line
 
 
-def clean(text: str) -> str:
-    """Without control characters, so that no recorded text drives the reader's terminal."""
-    return text.translate(_UNSAFE)
+def _failures(trace: Trace) -> Iterator[tuple[int, str]]:
+    """What the recorder wrote down of requests that failed."""
+    if trace.header.source.format != "record":
+        return
+    for item in trace.items():
+        record = item.record if isinstance(item, OpaqueItem) and isinstance(item.record, dict) else {}
+        failure = record.get("failure")
+        if isinstance(failure, dict) and isinstance(record.get("turn"), int):
+            yield record["turn"], f"{failure.get('kind')}: {failure.get('message')}"
 
 
-def _turn(trace: Trace, turn: Turn, seen: set[int], full: bool) -> Iterator[Text]:
-    yield Text(f"── turn {turn.id} · {turn.thread} ".ljust(78, "─"), style="dim")
-    for number in (*trace.context(turn.id), *turn.produced):
-        if number not in seen:
-            seen.add(number)
-            item = trace.item(number)
-            if not isinstance(item, OpaqueItem):
-                yield Text(f"{item.kind}: {_fold(_body(item), full)}", style=_style(item))
+def _call(call: ToolCallItem) -> str:
+    """Name, then each argument on a line of its own."""
+    if not isinstance(call.parsed, dict):
+        return f"{call.name} {call.arguments}"
+    rows = [
+        f"{key}: {value if isinstance(value, str) else compact(value)}" for key, value in call.parsed.items()
+    ]
+    return "\n".join((call.name, *rows))
 
 
-def _style(item: AnyItem) -> str:
-    if isinstance(item, ToolResultItem) and item.is_error:
-        return "red"
-    return _STYLES[item.kind]
+def _text(content: Content) -> str:
+    return content if isinstance(content, str) else "\n".join(map(_part, content))
 
 
-def _body(item: AnyItem) -> str:
-    if isinstance(item, ToolCallItem):
-        return clean(f"{item.name} {item.arguments}")
-    if isinstance(item, OpaqueItem):
+def _part(part: dict[str, Any]) -> str:
+    text = part.get("text")
+    return text if isinstance(text, str) else f"<{part.get('type')}>"
+
+
+def _wrapped(row: str, width: int) -> Iterator[str]:
+    """Rows of at most `width` cells, cut at blanks where there are any."""
+    if row.isascii() and len(row) <= width:
+        yield row
+        return
+    console = Console(width=width, file=None, highlight=False)
+    for line in Text(row).wrap(console, width):
+        yield line.plain.rstrip()
+
+
+def _folded(rows: list[str], width: int, full: bool) -> tuple[list[str], str]:
+    """The lines to show, and what is said of those that are not."""
+    kept: list[str] = []
+    for number, row in enumerate(rows):
+        for line in _wrapped(row if full else row[:_FOLDED_CHARS], width):
+            if len(kept) == _FOLDED_LINES and not full:
+                left = len(rows) - number
+                characters = sum(map(len, rows)) - sum(map(len, kept))
+                return kept, f"… {left:,} more lines" if left > 1 else f"… {characters:,} more characters"
+            kept.append(line)
+    return kept, ""
+
+
+def _answered(turn: Turn) -> str:
+    usage = turn.usage
+    if usage is None or usage.completion_tokens is None:
         return ""
-    content = item.content if item.kind in ("user", "tool_result") else item.text  # type: ignore[union-attr]
-    if isinstance(content, str):
-        return clean(content)
-    return clean("\n".join(str(part.get("text", f"<{part.get('type')}>")) for part in content))
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    return f"{usage.completion_tokens:,} out{cached}"
 
 
-def _fold(text: str, full: bool) -> str:
-    lines = text.splitlines()
-    if full or len(lines) <= _FOLDED_LINES:
-        return text
-    return "\n".join(lines[:_FOLDED_LINES]) + f"\n… {len(lines) - _FOLDED_LINES} more lines"
+def _seconds(turn: Turn) -> str:
+    times = turn.times
+    if times is None or times.started is None or times.ended is None:
+        return ""
+    return f"{times.ended - times.started:,.1f} s"
+
+
+def _times(name: str, count: int) -> str:
+    return name if count == 1 else f"{name} ×{count}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

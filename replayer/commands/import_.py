@@ -9,11 +9,11 @@ from pathlib import Path
 
 import orjson
 
+from replayer.display import safe
 from replayer.errors import TraceError
 from replayer.traces.convert import convert, is_known, list_sessions, recordings_in
 from replayer.traces.importers import IMPORTERS
 from replayer.traces.importers.zed_store import default_store
-from replayer.traces.show import clean
 from replayer.traces.summary import Summary, as_json
 
 
@@ -81,7 +81,7 @@ def _one(path: Path, args: argparse.Namespace) -> list[TraceError]:
     try:
         if args.list:
             for session in list_sessions(path, args.format):
-                print(f"{session.key or session.name or '-'}  {clean(session.title or '')}".rstrip())
+                print(f"{session.key or session.name or '-'}  {safe(session.title or '')}".rstrip())
             return []
         for outcome in convert(path, Path(args.out), args.format, args.pick):
             if isinstance(outcome, TraceError):
@@ -106,4 +106,4 @@ def _report(summary: Summary, as_line: bool) -> None:
     if absent:
         print(f"  absent in the source: {', '.join(absent)}")
     for warning in summary.warnings:
-        print(f"  warning: {clean(warning)}")
+        print(f"  warning: {safe(warning)}")

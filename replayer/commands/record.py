@@ -8,12 +8,12 @@ import contextlib
 import signal
 from pathlib import Path
 
+from replayer.display import safe
 from replayer.errors import TraceError
 from replayer.traces.passing import Passed
 from replayer.traces.recorder import Upstream, serve, upstream
 from replayer.traces.recording import Recording
 from replayer.traces.secrets import redactor
-from replayer.traces.show import clean
 from replayer.traces.summary import check
 from replayer.wire.loop import run_receiving
 
@@ -89,7 +89,7 @@ def _told(path: Path, turn: int, passed: Passed) -> None:
     reply = passed.reply
     assert reply is not None
     if reply.fault is not None:
-        what = f"{reply.fault.kind}: {clean(reply.fault.message).replace(chr(10), ' ')[:80]}"
+        what = f"{reply.fault.kind}: {safe(reply.fault.message).replace(chr(10), ' ')[:80]}"
     else:
         what = f"{len(reply.tool_calls)} calls, {len(reply.content):,} characters"
     print(

@@ -13,9 +13,12 @@ import pytest
 import zstandard
 
 from replayer.errors import TraceError
+from replayer.history import RecordedHistory
+from replayer.traces.passing import Passed
 from replayer.traces.reader import Trace
 from replayer.traces.recorder import serve, upstream
 from replayer.traces.recording import Recording
+from replayer.wire.reply import assemble
 from tests.traces.proxies import asking, proxy, said, scripted, whole
 
 
@@ -257,3 +260,25 @@ async def test_odd_requests_are_kept_as_they_came(tmp_path: Path) -> None:
     assert [type(record["request"]).__name__ for record in records] == ["str", "str", "dict"]
     assert all(record["reply"]["role"] == "assistant" for record in records)
     assert records[0]["request"].encode() == deep
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        rb'{"model":"m","messages":[{"role":"user","content":"a \u003cb\u003e \u0026 \u2028 \u00e9"}]}'.replace(
+            rb"\u00e9", "é".encode()
+        ),  # Go
+        b'{"model":"m","messages":[{"role":"user","content":"hi"}],"temperature":1e-05}',  # httpx
+        b'{"messages": [{"role": "user", "content": "\\u00e9 <b>"}], "model": "m", "top_p": 1e-05}',  # requests
+        '{"model":"m","messages":[{"role":"user","content":"é <b> \u2028"}],"stream":false}'.encode(),  # JavaScript
+    ],
+)
+def test_requests_of_other_languages_replay_byte_for_byte(body: bytes, tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    reply = assemble(said("ok"))
+    recording.add(Passed(path="/v1/chat/completions", request=body, status=200, reply=reply, wall=1.0))
+    assert list(recording.warnings()) == []
+    recording.close()
+    with Trace.open(recording.paths[0]) as trace:
+        sent = RecordedHistory(trace).request(0, {}, stream=False)
+        assert b"".join(sent.body) == body
