@@ -38,11 +38,13 @@ STYLES: dict[str, Callable[[Any], bytes]] = {
 }
 """How clients space and escape JSON: name -> writer. `compact-html` is Go's; Python writes some numbers differently."""
 
-_HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_HTML = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
 
 
 def _html_safe(written: bytes) -> bytes:
-    return written.decode().translate(str.maketrans(_HTML)).encode()
+    return written.decode().translate(_HTML).encode()
 
 
 def standard(items: Sequence[AnyItem]) -> Message | None:
