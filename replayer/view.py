@@ -56,6 +56,8 @@ class LaneView:
     steps_planned: int
     plan: dict[str, Any] = field(default_factory=dict)
     """The lane as the plan has it, and of the plan what holds for it: cells `in_flight`, `slo`."""
+    resumed_wall: float = 0.0
+    """When the process that goes on with an interrupted run began; 0 where none had to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +96,7 @@ class Fold:
 
     opening: RunStarted | None = None
     resumed: int = 0
+    resumed_wall: float = 0.0
     finished: RunFinished | None = None
     stopped_early: StoppedEarly | None = None
     lanes: dict[str, LaneReady] = field(default_factory=dict)
@@ -131,6 +134,7 @@ class Fold:
                 self.opening, self.finished, self.stopped_early = event, None, None
             case RunResumed():
                 self.resumed += 1
+                self.resumed_wall = event.wall
                 self.finished = self.stopped_early = None
             case StoppedEarly():
                 self.stopped_early = event
@@ -198,6 +202,7 @@ class Fold:
             steps_planned=sum(self.opening.steps.values()) * plan.get("repeat", 1) if self.opening else 0,
             cells_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
             plan=_lane_plan(name, plan),
+            resumed_wall=self.resumed_wall,
         )
 
 

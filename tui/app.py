@@ -26,13 +26,13 @@ from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
 from replayer.tui.export import report_words
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen, PinStream
+from replayer.tui.messages import Key, OpenStep
 from replayer.tui.source import Frame
 from replayer.tui.step_screen import CopyCurl, NextStep, StepScreen
-from replayer.tui.step_table import Key
 from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
-from replayer.tui.turns_screen import OpenStep, TurnsScreen
+from replayer.tui.turns_screen import TurnsScreen
 from replayer.view import RunView
 
 INTERVAL = 0.25
@@ -243,10 +243,11 @@ class ReplayerApp(App[str]):
     def on_next_step(self, message: NextStep) -> None:
         turns = self._pages["turns"]
         here = self.screen
-        if not isinstance(here, StepScreen) or not isinstance(turns, TurnsScreen):
+        if not isinstance(here, StepScreen) or not isinstance(turns, TurnsScreen) or self._frame is None:
             return
         detail = here.detail
-        key = turns.neighbour((detail.trace, detail.repeat, detail.step), message.by, faulty=message.faulty)
+        at = (detail.trace, detail.repeat, detail.step)
+        key = turns.neighbour(at, message.by, self._frame, faulty=message.faulty)
         if key is None:
             self.notify("no step has a fault" if message.faulty else "no further step", markup=False)
             return

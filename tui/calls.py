@@ -69,9 +69,8 @@ def summary(value: Any, raw: str) -> str:
     if where:
         words.append(where)
         rest = [key for key in rest if key not in (*_PATH, *_PLACE)]
-    change = _change_words(value)
-    if change:
-        words.append(change)
+    if _changing(value):
+        words.append(_change_words(value))
         rest = [key for key in rest if key not in _changing(value)]
     return "  ".join([*words, *(f"{key}={_short(value[key])}" for key in rest)])
 
@@ -187,6 +186,9 @@ def _patch_line(line: str) -> str:
 
 
 def _diff(old: str, new: str) -> Iterator[str]:
+    if old == new:
+        yield f"{KEPT}(old and new text are the same)"
+        return
     before, after = old.splitlines(), new.splitlines()
     if len(old) + len(new) > _DIFF_CHARS:
         yield from (REMOVED + line for line in before)
@@ -201,12 +203,12 @@ def _diff(old: str, new: str) -> Iterator[str]:
 
 
 def _change_words(value: Arguments) -> str:
-    """`−3 +12`, the lines that go and come."""
+    """`−3 +12`, the lines that go and come; `±0` where old and new text are the same."""
     lines = _changes(value)
     removed = sum(line.startswith(REMOVED.rstrip()) for line in lines)
     added = sum(line.startswith(ADDED.rstrip()) for line in lines)
     counts = [f"−{removed}" if removed else "", f"+{added}" if added else ""]
-    return " ".join(count for count in counts if count)
+    return " ".join(count for count in counts if count) or "±0"
 
 
 def _short(value: Any) -> str:

@@ -73,7 +73,7 @@ def _reply(shown: Shown, width: int, height: int, *, unfolded: bool) -> list[Lin
         if isinstance(block, Card):
             lines[:0] = card_lines(block, width, unfolded=unfolded)
         else:
-            style = "dim italic" if block.channel == "reasoning" else ""
+            style = "italic $foreground-muted" if block.channel == "reasoning" else ""
             lines[:0] = [[(line, style)] for line in tail(block.text.strip("\n"), width, height)]
     if not lines:
         said = "waiting for the first token …" if shown.streaming else "the reply is empty"

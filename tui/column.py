@@ -2,34 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import MouseMove
+from textual.events import Click, MouseMove
 
+from replayer.tui.arrange import Arrangement
 from replayer.tui.better import Better
 from replayer.tui.cards import talk_lines
-from replayer.tui.head import LINES, banner, collapses, head, health, is_newest, settings_words
+from replayer.tui.head import banner, clipped, collapses, head, health, is_newest, strip_start
 from replayer.tui.lane_replies import Talk, newest_attempt
+from replayer.tui.messages import OpenStep
 from replayer.tui.quiet import Quiet
-from replayer.tui.rows import ROWS, Row
+from replayer.tui.rows import ROWS, Cell, Row
+from replayer.tui.settings_view import Settings, settings_lines
 from replayer.tui.source import Frame
-from replayer.tui.text import Span, content, fit, safe
+from replayer.tui.text import DASH, Span, content, fit, plot, safe, sparkline, wrapped
 from replayer.view import LaneView
 
 LABEL_WIDTH = 18
 _SHORT_LABEL = 9
 _WIDE = 44
 """Cells from which on rows have their long labels."""
-_STREAM_LINES = 4
-"""What the streaming text keeps for itself on a low screen."""
-_LOW = 34
 LEAST_CONTENT = 10
 """Cells below which there is nothing to be read."""
+
+
+_QUIET = "$foreground-muted"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """What a column shows of one frame, before it is known how many lines each part gets."""
+
+    lane: LaneView
+    frame: Frame
+    settings: list[list[Span]]
+    cells: dict[Row, Cell]
+    wanted: dict[Row, int]
+    """Lines that each row would fill."""
+    alarm: bool
+
+
+class Head(Quiet):
+    """Who the lane is; a click on the sign of a turn opens it."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="head")
+        self.strip: tuple[int, tuple[str, int] | None, int] = (-1, None, 0)
+        """The line of signs, trace and repeat that it is of, and its first step."""
+
+    def on_click(self, event: Click) -> None:
+        line, session, first = self.strip
+        if event.y == line and session is not None:
+            self.post_message(OpenStep((*session, first + event.x)))
 
 
 class Figures(Quiet):
@@ -69,7 +99,7 @@ class LaneColumn(Vertical, can_focus=True):
     def __init__(self, lane: str) -> None:
         super().__init__()
         self.lane = lane
-        self._head = Quiet(classes="head")
+        self._head = Head()
         self._banner = Quiet(classes="banner")
         self._stream = Quiet(classes="stream")
         self._rows = Figures()
@@ -82,23 +112,38 @@ class LaneColumn(Vertical, can_focus=True):
         yield self._stream
         yield self._rows
 
-    def show(self, lane: LaneView, frame: Frame, differing: dict[str, Any], *, unfolded: bool) -> None:
-        """`differing` are the settings in which the lanes are not all alike."""
+    def draw(self, lane: LaneView, frame: Frame, differing: Settings) -> Drawn:
+        """The frame's content for this lane; `differing` are the settings in which the lanes are not all alike."""
         width = self.content_size.width
-        self.talk = frame.talks.get(lane.name)
-        self.set_class(self.container_size.height < _LOW, "tight")
-        attempt = self.talk.attempt if self.talk is not None else newest_attempt(lane)
-        self._head.paint(head(lane, differing, attempt, width))
-        self._head.tooltip = content(settings_words(differing)) if differing else None
-        lines = self._alarm(lane, width)
-        self._title(lane, width)
         figures = frame.figures.get(lane.name)
-        if figures is not None:
-            rows = fitting(self.content_size.height - LINES - _STREAM_LINES - lines)
-            self._rows.paint(self._figures(lane, figures, rows, frame.best, width))
+        room = width - self._label_width(width)
+        cells = {row: row.cell(lane, figures, room - 2) for row in ROWS} if figures is not None else {}
+        wanted = {row: wrapped(cell.text, room - 2).count("\n") + 1 for row, cell in cells.items()}
+        settings = settings_lines(differing, width)
+        return Drawn(lane, frame, settings, cells, wanted, bool(collapses(lane)))
+
+    def show(self, drawn: Drawn, arranged: Arrangement, *, running: bool, unfolded: bool) -> None:
+        """`running`: whether the run goes on."""
+        lane, frame, width = drawn.lane, drawn.frame, self.content_size.width
+        self.talk = frame.talks.get(lane.name)
+        self.set_class(arranged.tight, "tight")
+        attempt = self.talk.attempt if self.talk is not None else newest_attempt(lane)
+        settings = clipped(drawn.settings, arranged.settings, width)
+        self._head.paint(head(lane, settings, attempt, width, running=running))
+        self._head.tooltip = Content("\n").join(content(*line) for line in drawn.settings)
+        session = None if attempt is None else (attempt.trace, attempt.repeat)
+        self._head.strip = 2 + arranged.settings, session, strip_start(attempt, width) if attempt else 0
+        self._alarm(lane, width)
+        self._title(lane, width)
+        if drawn.cells:
+            self._rows.paint(self._figures(drawn.cells, arranged, frame.best, width))
         won = [better for better in frame.best.values() if better.lane == lane.name]
         self.border_subtitle = content(_stream_words(self.talk) or mark_words(won))
         self._stream.paint(self._said(width, self._stream.size.height, unfolded=unfolded))
+
+    @staticmethod
+    def _label_width(width: int) -> int:
+        return LABEL_WIDTH if width >= _WIDE else _SHORT_LABEL
 
     def _title(self, lane: LaneView, width: int) -> None:
         name = fit(lane.name, min(width - 2, cell_len(safe(lane.name)))).rstrip()
@@ -108,15 +153,13 @@ class LaneColumn(Vertical, can_focus=True):
             spans += [("  ", ""), phrase]
         self.border_title = content(*spans)
 
-    def _alarm(self, lane: LaneView, width: int) -> int:
-        """The banner, loud while the collapse is the newest thing that happened; lines that it takes."""
+    def _alarm(self, lane: LaneView, width: int) -> None:
+        """The banner, loud while the collapse is the newest thing that happened."""
         found = collapses(lane)
         self.set_class(bool(found), "collapsed")
         self.set_class(bool(found) and is_newest(lane, found[-1][1]), "alarm")
-        if not found:
-            return 0
-        self._banner.paint(banner(found, width - 3))
-        return 3
+        if found:
+            self._banner.paint(banner(found, width - 3))
 
     def _said(self, width: int, height: int, *, unfolded: bool) -> Content:
         if self.talk is None:
@@ -125,39 +168,59 @@ class LaneColumn(Vertical, can_focus=True):
         return Content("\n").join(content(*line) for line in lines)
 
     def _figures(
-        self,
-        lane: LaneView,
-        figures: dict[str, Any],
-        rows: list[Row],
-        best: dict[str, Better],
-        width: int,
+        self, cells: Mapping[Row, Cell], arranged: Arrangement, best: dict[str, Better], width: int
     ) -> Content:
-        wide = width >= _WIDE
-        label_width = LABEL_WIDTH if wide else _SHORT_LABEL
-        spans: list[Span | str] = []
+        lines: list[list[Span]] = []
         self.reasons, self._rows.hints = [], []
-        for row in rows:
-            cell = row.cell(lane, figures, width - label_width - 2)
+        for row, height in arranged.rows:
+            cell = cells[row]
             better = best.get(row.metric) if row.metric is not None else None
-            won = better if better is not None and better.lane == lane.name else None
-            mark = " ▲" if won and won.sure else " △" if won else ""
-            text = fit(cell.text, min(cell_len(safe(cell.text)), width - label_width - len(mark)))
-            spans += [
-                (fit(row.label if wide else row.short, label_width), "$foreground-muted"),
-                (text, cell.style),
-                (mark, "$success bold"),
-                "\n",
-            ]
-            self._rows.hints.append(cell.reason or (won.words if won else "") or cell.more)
+            won = better if better is not None and better.lane == self.lane else None
+            if row.title and arranged.titled:
+                lines.append(_rule(row.title, width))
+                self._rows.hints.append("")
+            lines += self._row(row, cell, height, won, width)
+            self._rows.hints += [cell.reason or (won.words if won else "") or cell.more] * height
             if cell.reason:
                 self.reasons.append((row.label, cell.reason))
-        return content(*spans[:-1])
+        return Content("\n").join(content(*line) for line in lines)
+
+    def _row(self, row: Row, cell: Cell, height: int, won: Better | None, width: int) -> list[list[Span]]:
+        """Exactly `height` lines: the label, the value, and the mark of the better lane."""
+        label_width = self._label_width(width)
+        room = width - label_width
+        label = fit(row.label if width >= _WIDE else row.short, label_width)
+        mark = " ▲" if won and won.sure else " △" if won else ""
+        lines = _lines(cell, height, room - len(mark))
+        first = len(lines) - 1 if cell.values else 0
+        shown: list[list[Span]] = []
+        for n, line in enumerate(lines):
+            shown.append([(label if n == first else " " * label_width, _QUIET), (line, cell.style)])
+        shown[first].append((mark, "$success bold"))
+        if cell.text == DASH and cell.brief and len(cell.brief) + 3 <= room:
+            shown[0].append((f"  {cell.brief}", _QUIET))
+        return [*shown, *([] for _ in range(height - len(shown)))]
 
 
-def fitting(height: int) -> list[Row]:
-    """All rows, or where they do not fit those without curves, or the first of them; never fewer than four."""
-    rows = list(ROWS) if len(ROWS) <= height else [row for row in ROWS if not row.curve]
-    return rows[: max(4, height)]
+def _lines(cell: Cell, height: int, width: int) -> list[str]:
+    """The value in at most `height` lines, none wider than there is room."""
+    if cell.values and height > 1:
+        return plot(cell.values, width, height, cell.top)
+    if cell.values:
+        return [sparkline(cell.values, width, cell.top)]
+    lines = wrapped(cell.text, width).split("\n")
+    if len(lines) > height:
+        lines = [*lines[: height - 1], " ".join(lines[height - 1 :])]
+    return [fit(line, min(cell_len(safe(line)), width)) for line in lines]
+
+
+def _rule(title: str, width: int) -> list[Span]:
+    """The name of a group of rows, in a line across."""
+    return [
+        ("── ", "$panel-lighten-2"),
+        (title, "bold $foreground-muted"),
+        (" " + "─" * (width - len(title) - 4), "$panel-lighten-2"),
+    ]
 
 
 def mark_words(won: Collection[Better]) -> str:

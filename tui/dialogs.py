@@ -24,7 +24,7 @@ _CSS = """
 class TextDialog(ModalScreen[None]):
     """Some text; any of Escape, Enter, q or ? closes it."""
 
-    BINDINGS: ClassVar = [Binding("escape,enter,q,question_mark,u,ctrl+c", "dismiss", "Close")]
+    BINDINGS: ClassVar = [Binding("escape,enter,q,question_mark,u,i,ctrl+c", "dismiss", "Close")]
     DEFAULT_CSS = _CSS.format(name="TextDialog")
 
     def __init__(self, text: Content) -> None:

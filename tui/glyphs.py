@@ -11,14 +11,19 @@ class Glyph(NamedTuple):
     sign: str
     style: str
     words: str
+    brief: str = ""
+
+    @property
+    def short(self) -> str:
+        return self.brief or self.words
 
 
 USABLE = Glyph("●", "$success", "usable")
-UNUSABLE = Glyph("✗", "$error", "not usable")
+UNUSABLE = Glyph("✗", "$error", "not usable", "unusable")
 COLLAPSED = Glyph("≋", "$error bold", "collapsed")
-FAILED = Glyph("!", "$error reverse", "engine error")
-CUT = Glyph("✂", "$warning", "cut by the token budget")
-TOOL_FAILED = Glyph("◐", "$warning", "usable, a tool failed")
+FAILED = Glyph("!", "$error reverse", "engine error", "error")
+CUT = Glyph("✂", "$warning", "cut by the token budget", "cut")
+TOOL_FAILED = Glyph("◐", "$warning", "usable, a tool failed", "tool failed")
 STREAMING = Glyph("▸", "$accent bold", "streaming")
 UNJUDGED = Glyph("○", "$foreground-muted", "not judged")
 PENDING = Glyph("·", "$foreground-muted", "not yet sent")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
 
-import orjson
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -14,23 +14,26 @@ from replayer.steps import Attempt, StepFacts
 from replayer.tui import glyphs
 from replayer.tui.lane_replies import newest_attempt
 from replayer.tui.pace import duration_words, seconds_left
-from replayer.tui.text import DASH, Span, bar, content, fit, safe
+from replayer.tui.text import DASH, Span, content, fit, safe
 from replayer.view import LaneView
 
-LINES = 4
+_QUIET = "$foreground-muted"
 
 
-def head(lane: LaneView, differing: dict[str, Any], attempt: Attempt | None, width: int) -> Content:
-    """Four lines: engine, settings, progress, one sign per turn of the session that the column shows."""
-    return content(
-        (fit(f"{_engine(lane)} · {lane.model or DASH}", width), ""),
-        "\n",
-        (fit(settings_words(differing), width), "$foreground-muted"),
-        "\n",
-        *_progress(lane, width),
-        "\n",
-        *_strip(attempt, width),
-    )
+def head(
+    lane: LaneView,
+    settings: Sequence[Sequence[Span]],
+    attempt: Attempt | None,
+    width: int,
+    *,
+    running: bool,
+) -> Content:
+    """Engine, settings, progress, then one sign per turn of the session that the column shows, and their legend."""
+    spans: list[Span | str] = [(fit(f"{_engine(lane)} · {lane.model or DASH}", width), "")]
+    for line in settings:
+        spans += ["\n", *line]
+    spans += ["\n", *_progress(lane, width, running=running), "\n", *_strip(attempt, width)]
+    return content(*spans, "\n", *_legend(attempt, width))
 
 
 def _engine(lane: LaneView) -> str:
@@ -40,28 +43,40 @@ def _engine(lane: LaneView) -> str:
     return " ".join(str(word) for word in (lane.kind, like if like != lane.kind else None, version) if word)
 
 
-def settings_words(differing: dict[str, Any]) -> str:
-    """`temperature 0.9 · top_p 0.95`; only what differs from the other lanes."""
-    pairs = [f"{name.replace('_', ' ')} {_value(value)}" for name, value in differing.items()]
-    return " · ".join(pairs) or "same settings as the others"
+def clipped(lines: Sequence[list[Span]], count: int, width: int) -> list[list[Span]]:
+    """Exactly `count` lines of settings; `i` shows those that do not fit."""
+    shown = [list(line) for line in lines[:count]] + [[] for _ in range(count - len(lines))]
+    more = len(lines) > count
+    return [_fitted(line, width, more=more and n == count - 1) for n, line in enumerate(shown)]
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return "+".join(map(_value, value))
-    return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
+def _fitted(line: list[Span], width: int, *, more: bool) -> list[Span]:
+    note = " … i" if more else ""
+    used = 0
+    fitted: list[Span] = []
+    for text, style in line:
+        size = cell_len(safe(text))
+        room = width - len(note) - used
+        if size > room:
+            fitted.append((fit(text, room), style))
+            break
+        fitted.append((text, style))
+        used += size
+    return [*fitted, (note, "$accent")]
 
 
-def _progress(lane: LaneView, width: int) -> list[Span]:
+def _progress(lane: LaneView, width: int, *, running: bool) -> list[Span]:
     done, total = turns_done(lane)
     share = done / total if total else 0.0
     count = f" {done}/{total or '?'} turns · {lane.cells_done}/{lane.cells_planned} sessions"
-    left = time_left(lane)
+    left = time_left(lane) if running else ""
     if left and len(count) + len(left) + 7 > width:
         count = f" {done}/{total or '?'} turns"
     room = max(4, width - len(count) - len(left))
+    filled = round(room * min(1.0, share))
     return [
-        (bar(share, room), "$primary on $boost"),
+        ("━" * filled, "$primary"),
+        ("━" * (room - filled), "$panel-lighten-2"),
         (count[: width - room], ""),
         (left[: width - room - len(count)], "$accent"),
     ]
@@ -75,14 +90,37 @@ def time_left(lane: LaneView) -> str:
     return f" · {DASH} left" if left is None else f" · {duration_words(left)} left"
 
 
+def strip_start(attempt: Attempt, width: int) -> int:
+    """The first step that the line of signs shows: where not all fit, it keeps to the newest."""
+    last = max(attempt.steps, default=0)
+    return max(0, min(last - width + 2, attempt.planned - width))
+
+
 def _strip(attempt: Attempt | None, width: int) -> list[Span]:
     """One sign per turn, so that the eye finds where it went wrong."""
     if attempt is None:
-        return [(fit("waiting for its first session", width), "$foreground-muted")]
-    last = max(attempt.steps, default=0)
-    first = max(0, min(last - width + 2, attempt.planned - width))
-    shown = range(first, min(first + width, max(attempt.planned, last + 1)))
+        return [(fit("waiting for its first session", width), _QUIET)]
+    first = strip_start(attempt, width)
+    shown = range(first, min(first + width, max(attempt.planned, max(attempt.steps, default=0) + 1)))
     return [(glyph.sign, glyph.style) for glyph in (glyphs.of(attempt.steps.get(n)) for n in shown)]
+
+
+def _legend(attempt: Attempt | None, width: int) -> list[Span]:
+    """How often each sign occurs in the session, with its meaning as far as there is room."""
+    counts = Counter(glyphs.of(step) for step in attempt.steps.values()) if attempt is not None else Counter()
+    shown = [(glyph, counts[glyph]) for glyph in glyphs.ALL if counts[glyph]]
+    obvious = (glyphs.USABLE,)
+    forms = (
+        [(glyph, f" {n} {glyph.short}") for glyph, n in shown],
+        [(glyph, f"{n} {glyph.short}") for glyph, n in shown],
+        [(glyph, f"{n}" if glyph in obvious else f"{n} {glyph.short}") for glyph, n in shown],
+        [(glyph, f"{n}") for glyph, n in shown],
+    )
+    for number, form in enumerate(forms):
+        gap = " " if number else "  "
+        if sum(len(words) + 1 + len(gap) for _, words in form) - len(gap) <= width:
+            break
+    return [span for glyph, words in form for span in ((glyph.sign, glyph.style), (words + gap, _QUIET))]
 
 
 def health(lane: LaneView, room: int, *, alarm: bool) -> Span | None:
@@ -139,8 +177,9 @@ def banner(found: list[tuple[Attempt, StepFacts]], width: int) -> Content:
     others = turns[:-1]
     where = f"≋ COLLAPSED in turn {turns[-1]} · {wasted_tokens(step)} tokens wasted"
     before = f" · also in turn{'s' * (len(others) > 1)} {', '.join(others[-3:])}" if others else ""
+    short = f"≋ COLLAPSED turn {turns[-1]} · {wasted_tokens(step)} wasted"
+    line = next((form for form in (where + before, where) if len(form) <= width), short)
     unit = safe(str(collapse.get("unit", ""))).replace("\n", "⏎")
     tail = " again and again"
     said = unit if cell_len(unit) <= width - len(tail) - 2 else unit[: max(4, width - len(tail) - 3)] + "…"
-    line = where + before if len(where + before) <= width else where
     return content((fit(line, width), "bold"), "\n", (fit(f"“{said}”{tail}", width), "italic"))

@@ -16,11 +16,11 @@ from replayer.tui.live_text import LiveText
 from replayer.tui.replies import Shown, of_journal, of_stream
 from replayer.view import LaneView
 
-BEFORE = 3
+BEFORE = 12
 """Finished replies kept above the newest one."""
 _LINES, _BYTES = 400, 4 << 20
 """How far the journal is read for what follows a step's reply: other streams write between."""
-_KEPT = 16
+_KEPT = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)

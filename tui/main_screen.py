@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import HorizontalScroll
@@ -11,12 +12,15 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from replayer.tui.column import LEAST_CONTENT, LaneColumn
+from replayer.tui.arrange import arrange
+from replayer.tui.column import LEAST_CONTENT, Drawn, LaneColumn
 from replayer.tui.dialogs import TextDialog
 from replayer.tui.keys import Keys
 from replayer.tui.lane_replies import Talk
+from replayer.tui.rows import ROWS
+from replayer.tui.settings_view import differing_settings, settings_table
 from replayer.tui.source import Frame
-from replayer.tui.text import Span, content, fit
+from replayer.tui.text import Span, content, fit, safe
 from replayer.view import LaneView, RunView
 
 _LEAST_WIDTH = 36
@@ -45,10 +49,11 @@ class MainScreen(Screen[None]):
     BINDINGS: ClassVar = [
         Binding("left,h", "scroll(-1)", "lanes", show=False, priority=True),
         Binding("right,l", "scroll(1)", "lanes", show=False, priority=True),
-        Binding("o", "unfold", "Output"),
-        Binding("p", "pin", "Pin"),
+        Binding("o", "unfold", "Outputs"),
+        Binding("i", "settings", "Settings"),
+        Binding("p", "pin", "Pin a stream", show=False),
         Binding("f", "follow", "Follow the newest stream", show=False),
-        Binding("u", "why", "Why –?"),
+        Binding("u", "why", "Unknown figures", show=False),
     ]
 
     DEFAULT_CSS = """
@@ -79,14 +84,28 @@ class MainScreen(Screen[None]):
         title = header(frame.view, self.size.width - 2, self._in_view(len(lanes)))
         self.query_one("#run", Static).update(title)
         differing = differing_settings(lanes)
-        whole = True
-        for lane in lanes:
-            column = self._columns[lane.name]
-            ready = column.is_mounted and column.content_size.width >= LEAST_CONTENT
-            whole = whole and ready
-            if ready:
-                column.show(lane, frame, differing[lane.name], unfolded=self._unfolded)
-        return whole
+        ready = {
+            lane.name: self._columns[lane.name].draw(lane, frame, differing[lane.name])
+            for lane in lanes
+            if self._columns[lane.name].is_mounted
+            and self._columns[lane.name].content_size.width >= LEAST_CONTENT
+        }
+        if ready:
+            self._show_columns(ready)
+        return len(ready) == len(lanes)
+
+    def _show_columns(self, drawn: dict[str, Drawn]) -> None:
+        """Every column with the same rows in the same lines."""
+        wanted = {row: max(one.wanted.get(row, 1) for one in drawn.values()) for row in ROWS}
+        arranged = arrange(
+            self._columns[next(iter(drawn))].content_size.height,
+            max(len(one.settings) for one in drawn.values()),
+            wanted,
+            alarm=any(one.alarm for one in drawn.values()),
+        )
+        for name, one in drawn.items():
+            running = any(view.state == "running" and one.lane in view.lanes for view in one.frame.views)
+            self._columns[name].show(one, arranged, running=running, unfolded=self._unfolded)
 
     def _ensure_columns(self, lanes: list[LaneView]) -> None:
         missing = [lane.name for lane in lanes if lane.name not in self._columns]
@@ -123,6 +142,12 @@ class MainScreen(Screen[None]):
             spans.append(f"  {reason}\n")
         self.app.push_screen(TextDialog(content(*spans) if lanes else content("every figure is known")))
 
+    def action_settings(self) -> None:
+        """All settings of all lanes, and what their servers say."""
+        lanes = [lane for view in self._frame.views for lane in view.lanes] if self._frame else []
+        if lanes:
+            self.app.push_screen(TextDialog(settings_table(lanes, self.size.width * 9 // 10 - 6)))
+
     def action_unfold(self) -> None:
         """Tool output in every column, folded or not."""
         self._unfolded = not self._unfolded
@@ -156,30 +181,28 @@ class MainScreen(Screen[None]):
             self.show(self._frame)
 
 
-def differing_settings(lanes: list[LaneView]) -> dict[str, dict[str, Any]]:
-    """Per lane the settings in which the lanes are not all alike."""
-    flat = {lane.name: _flat(lane) for lane in lanes}
-    keys = dict.fromkeys(key for values in flat.values() for key in values)
-    different = [key for key in keys if len({str(values.get(key)) for values in flat.values()}) > 1]
-    return {name: {key: values[key] for key in different if key in values} for name, values in flat.items()}
-
-
-def _flat(lane: LaneView) -> dict[str, Any]:
-    settings = lane.settings
-    return {
-        **settings.get("sampling", {}),
-        **settings.get("extra", {}),
-        **settings.get("options", {}),
-        **settings.get("facts", {}),
-    }
+_STATES = {
+    "running": ("● running", "$success"),
+    "finished": ("✔ finished", "$primary"),
+    "broken": ("✗ finished", "$error"),
+    "interrupted": ("‖ interrupted", "$warning"),
+}
 
 
 def header(view: RunView, width: int, lanes: str = "") -> Any:
-    state = {"running": "● running", "finished": "✔ finished", "interrupted": "‖ interrupted"}[view.state]
-    style = {"running": "$success", "finished": "$primary", "interrupted": "$warning"}[view.state]
+    """The run in one line; a limit that was broken, or how to go on, is told first."""
+    state, style = _STATES["broken" if view.state == "finished" and view.exit_code else view.state]
     seconds = view.last_at // 1_000_000_000
     clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    warnings = f" · {len(view.warnings)} warning{'s' * (len(view.warnings) > 1)}" if view.warnings else ""
-    rest = f"  {view.run} · {view.mode} history · tools {view.tools} · {clock}{warnings}"
-    room = max(1, width - len(state) - len(lanes) - 1)
-    return content((state, f"{style} bold"), fit(rest, room), " ", (lanes, "$accent"))
+    rest = f"  {view.run} · {view.mode} history · tools {view.tools} · {clock}"
+    notes = [f"{len(view.warnings)} warning{'s' * (len(view.warnings) > 1)}"] if view.warnings else []
+    notes += [*view.reasons[:1], "4 tells all"] if view.reasons[1:] else view.reasons
+    if view.stopped_early:
+        notes = [view.stopped_early, *notes]
+    if view.state == "interrupted":
+        notes = [f"`replayer resume {view.run}` goes on", *notes]
+    told = "".join(f" · {note}" for note in notes)
+    room = max(1, width - cell_len(state) - len(lanes) - 1)
+    said = fit(rest, min(room, cell_len(safe(rest))))
+    note = fit(told, room - cell_len(said))
+    return content((state, f"{style} bold"), said, (note, "$warning"), " ", (lanes, "$accent"))

@@ -17,7 +17,8 @@ _NEWEST = 30
 def seconds_left(lane: LaneView) -> float | None:
     """None before two steps have finished, and where it is not known how many are planned.
 
-    Steps finish at the measured rate whatever the concurrency, so the rate is what is measured.
+    Steps finish at the measured rate whatever the concurrency, so the rate is what is measured. After a resume only
+    what has been asked since counts: the pause was no work.
     """
     done, planned = turns_done(lane)
     ends = heapq.nlargest(
@@ -26,7 +27,7 @@ def seconds_left(lane: LaneView) -> float | None:
             step.wall + step.total_ns / 1e9
             for attempt in _latest(lane.attempts)
             for step in attempt.steps.values()
-            if step.total_ns is not None
+            if step.total_ns is not None and step.wall >= lane.resumed_wall
         ),
     )
     if len(ends) < 2 or not planned:

@@ -18,10 +18,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from replayer.tui.messages import Key
 from replayer.tui.text import Span
 
-Key = tuple[str, int, int]
-"""Trace, repeat, step."""
 Cells = Sequence[Sequence[Span]]
 """One row: per column the pieces of text, as wide as the column in all."""
 
@@ -99,8 +98,7 @@ class StepTable(ScrollView, can_focus=True):
     StepTable > .step-table--header { background: $panel; color: $foreground; text-style: bold; }
     StepTable > .step-table--even { background: $surface-lighten-1 50%; }
     StepTable:dark > .step-table--even { background: $surface-darken-1 40%; }
-    StepTable > .step-table--cursor { background: $block-cursor-blurred-background; color: $foreground; }
-    StepTable:focus > .step-table--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
+    StepTable > .step-table--cursor { background: $panel-lighten-1; color: $foreground; text-style: bold; }
     """
 
     def __init__(self, row: Callable[[Key], Cells]) -> None:
@@ -168,11 +166,10 @@ class StepTable(ScrollView, can_focus=True):
         return self._strip(cells, "step-table--cursor" if row == self.cursor else even)
 
     def _strip(self, cells: Cells, look: str) -> Strip:
-        """A cell beside every cell on both sides; under the cursor its colours hide all others."""
+        """A cell beside every cell on both sides."""
         base = self.get_component_rich_style(look) if look else self.rich_style
-        over = Style(color=base.color, bgcolor=base.bgcolor) if look == "step-table--cursor" else Style()
         segments = [
-            Segment(text, base + _style(style) + over)
+            Segment(text, base + _style(style))
             for cell in cells
             for text, style in ((" ", ""), *cell, (" ", ""))
         ]

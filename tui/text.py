@@ -40,14 +40,6 @@ def fit(text: str, width: int) -> str:
     return set_cell_size(line, width)
 
 
-def bar(share: float, width: int) -> str:
-    """A progress bar of `width` cells in eighths."""
-    filled = max(0.0, min(1.0, share)) * width
-    whole = int(filled)
-    eighths = " ▏▎▍▌▋▊▉"[int((filled - whole) * 8)] if whole < width else ""
-    return ("█" * whole + eighths).ljust(width)
-
-
 def sparkline(values: Sequence[float | None], width: int, top: float | None = None) -> str:
     """All values in at most `width` cells; a gap where a value is unknown. `top` fixes the scale."""
     shown = squeezed(values, width)

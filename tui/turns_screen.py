@@ -9,36 +9,29 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
-from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from replayer.figures import wasted_tokens
 from replayer.steps import Attempt, StepFacts
-from replayer.tui import glyphs
+from replayer.tui import glyphs, turn_cells
 from replayer.tui.keys import Keys
-from replayer.tui.rows import number
+from replayer.tui.messages import Key, OpenStep
 from replayer.tui.source import Frame
-from replayer.tui.step_table import Cells, Key, StepTable, Turns, place_of
-from replayer.tui.text import DASH, Span, content, fit, safe
+from replayer.tui.step_table import Cells, StepTable, Turns, place_of
+from replayer.tui.text import Span, content, fit
+from replayer.tui.turn_cells import is_faulty, lost_cause, lost_words
 from replayer.view import LaneView
 
 Session = tuple[str, int]
 """Trace, repeat."""
 LaneSteps = dict[Session, Attempt]
 
-_TURN_WIDTH, _LANE_WIDTH = (18, 32), (24, 64)
+_TURN_WIDTH, _LANE_WIDTH = (18, 32), (24, 90)
 """Least and most cells of the two kinds of columns."""
-_TIME_WIDTH = 10
-_FAULTY = (glyphs.UNUSABLE, glyphs.COLLAPSED, glyphs.FAILED, glyphs.CUT)
-
-
-class OpenStep(Message):
-    """The user wants to see a step."""
-
-    def __init__(self, key: Key) -> None:
-        super().__init__()
-        self.key = key
+_NUMBER_WIDTH = 4
+"""Cells of the first column where all turns are of one session."""
+_NAMED = 100
+"""Cells from which on the line above the table has room for the session's name."""
 
 
 class TurnsScreen(Screen[None]):
@@ -46,7 +39,7 @@ class TurnsScreen(Screen[None]):
 
     BINDINGS: ClassVar = [
         Binding("slash", "filter", "Filter"),
-        Binding("n", "next_fault(1)", "Fault"),
+        Binding("n", "next_fault(1)", "Next fault"),
         Binding("N", "next_fault(-1)", "Fault before", show=False),
         Binding("f", "follow", "Follow the newest", show=False),
         Binding("escape", "clear", "Clear filter", show=False),
@@ -85,22 +78,25 @@ class TurnsScreen(Screen[None]):
         lanes = [lane for view in frame.views for lane in view.lanes]
         here = self._here()
         self._lanes = [by_session(lane) for lane in lanes]
-        self._lay_out([lane.name for lane in lanes])
         turns = self._turns()
+        sessions = [session for session, _ in turns.sessions()]
+        self._lay_out([lane.name for lane in lanes], several=len(sessions) > 1)
         keys = self._matching(turns) if self._filter.value.strip() else turns
         self._table.fill(keys, self._cursor(keys, here))
         count = f"{len(turns)} turns" if keys is turns else f"{len(keys)} of {len(turns)} turns"
+        count += f" of {_session(sessions[0])}" if len(sessions) == 1 and self.size.width >= _NAMED else ""
         count += " · following" if self._following else ""
         self.query_one("#legend", Static).update(_legend(count, self.size.width - 2))
         return True
 
-    def _lay_out(self, names: list[str]) -> None:
-        """Columns share the width."""
+    def _lay_out(self, names: list[str], *, several: bool) -> None:
+        """Columns share the width; `several`: the first one names the session."""
         room = self.size.width - 2
-        self._turn_width = max(_TURN_WIDTH[0], min(_TURN_WIDTH[1], room // (len(names) + 2)))
+        widest = max(_TURN_WIDTH[0], min(_TURN_WIDTH[1], room // (len(names) + 2)))
+        self._turn_width = widest if several else _NUMBER_WIDTH
         share = (room - self._turn_width - 2) // max(1, len(names)) - 2
         self._lane_width = max(_LANE_WIDTH[0], min(_LANE_WIDTH[1], share))
-        titles = (fit(name, self._lane_width - _TIME_WIDTH) + "TTFT".rjust(_TIME_WIDTH) for name in names)
+        titles = (turn_cells.title(name, self._lane_width) for name in names)
         self._table.lay_out((fit("turn", self._turn_width), *titles))
 
     def _turns(self) -> Turns:
@@ -150,31 +146,19 @@ class TurnsScreen(Screen[None]):
         return self._table.cursor if place is None else place
 
     def _row(self, key: Key) -> Cells:
-        return [[(_label(key, self._turn_width), "")], *map(self._cell, self._steps(key))]
-
-    def _cell(self, step: StepFacts | None) -> list[Span]:
-        """The outcome in a sign and words, then the time to the first token."""
-        glyph = glyphs.of(step)
-        sign = (f"{glyph.sign} ", self._rich(glyph.style))
-        if step is None or step.total_ns is None:
-            return [sign, (fit(glyph.words, self._lane_width - 2), "dim")]
-        room = self._lane_width - _TIME_WIDTH - 2
-        words = safe(_said(step, glyph, room))
-        said = fit(words, min(room, cell_len(words)))
-        rest = room - cell_len(said)
-        lost = fit(_lost_sign(step, rest), rest)
-        return [
-            sign,
-            (said, "bold" if glyph in _FAULTY else ""),
-            (lost, self._rich("$warning")),
-            (_ttft(step).rjust(_TIME_WIDTH), "dim"),
-        ]
+        filtered = not isinstance(self._table.keys, Turns)
+        cells: list[list[Span]] = [[(_label(key, self._turn_width), "")]]
+        for lane in self._lanes:
+            attempt = lane.get(key[:2])
+            lost = "" if attempt is None else lost_words(attempt.steps, key[2], alone=filtered)
+            step = None if attempt is None else attempt.steps.get(key[2])
+            cells.append(turn_cells.cell(step, lost, self._lane_width, self._rich))
+        return cells
 
     def _rich(self, style: str) -> str:
         """A style of the theme in colours that a table cell understands."""
         variables = self.app.theme_variables
-        known = {name: variables[name] for name in ("success", "error", "warning", "accent")}
-        words = [known.get(word[1:], "dim") if word.startswith("$") else word for word in style.split()]
+        words = [variables[word[1:]] if word.startswith("$") else word for word in style.split()]
         return " ".join(words)
 
     def on_step_table_opened(self, event: StepTable.Opened) -> None:
@@ -202,81 +186,66 @@ class TurnsScreen(Screen[None]):
             self.show(self._frame)
 
     def action_next_fault(self, by: int) -> None:
-        here = self._here()
-        found = self.neighbour(here, by, faulty=True) if here is not None else None
+        here, frame = self._here(), self._frame
+        found = self.neighbour(here, by, frame, faulty=True) if here is not None and frame else None
         place = place_of(self._table.keys, found) if found is not None else None
         if place is None:
             self.notify("no step has a fault", markup=False)
         else:
             self._table.move_cursor(place)
 
-    def neighbour(self, key: Key, by: int, *, faulty: bool = False) -> Key | None:
-        """The row `by` places from a step; with `faulty` the next one with a fault, from the end on to the start."""
+    def neighbour(self, key: Key, by: int, frame: Frame, *, faulty: bool = False) -> Key | None:
+        """The row `by` places from a step; with `faulty` the next one with a fault, from the end on to the start.
+
+        Of the rows that the table shows; of all, where it does not show that step.
+        """
         keys = self._table.keys
         here = place_of(keys, key)
+        if here is None:
+            self._lanes = [by_session(lane) for view in frame.views for lane in view.lanes]
+            keys = self._turns()
+            here = keys.place(key)
         if here is None:
             return None
         if not faulty:
             return keys[here + by] if 0 <= here + by < len(keys) else None
         around = (keys[(here + by * n) % len(keys)] for n in range(1, len(keys) + 1))
-        return next((one for one in around if any(map(_faulty, self._steps(one)))), None)
+        return next((one for one in around if any(map(is_faulty, self._steps(one)))), None)
 
 
 def by_session(lane: LaneView) -> LaneSteps:
     return {(attempt.trace, attempt.repeat): attempt for attempt in lane.attempts}
 
 
-def _faulty(step: StepFacts | None) -> bool:
-    return glyphs.of(step) in _FAULTY
-
-
 def _label(key: Key, width: int) -> str:
-    trace, repeat, step = key
-    again = f"#{repeat + 1} " if repeat else ""
-    return fit(f"{step + 1:>4}  {again}{trace}", width)
+    """The turn's number, and its session where there are several."""
+    number = f"{key[2] + 1:>4}"
+    return number if width <= _NUMBER_WIDTH else fit(f"{number}  {_session(key[:2])}", width)
 
 
-def _said(step: StepFacts, glyph: glyphs.Glyph, room: int) -> str:
-    if step.error is not None:
-        return step.error.replace("_", " ")
-    if glyph is glyphs.COLLAPSED:
-        wasted = f"collapsed · {wasted_tokens(step)} tokens wasted"
-        return wasted if len(wasted) <= room else "collapsed"
-    return ", ".join(step.faults) or (glyph.words if len(glyph.words) <= room else glyph.words.split(",")[0])
-
-
-def lost_words(step: StepFacts) -> str:
-    """Why a part of the prompt was computed again; empty where nothing was lost."""
-    if not step.prefix or not step.prefix.get("lost_tokens"):
-        return ""
-    return f"prefix lost: {str(step.prefix.get('cause')).replace('_', ' ')}"
-
-
-def _lost_sign(step: StepFacts, room: int) -> str:
-    """As much of why the prefix was lost as there is room for."""
-    words = lost_words(step)
-    forms = [f"  ↯ {words}", f"  ↯ {words.partition(': ')[2]}", " ↯"] if words else []
-    return next((form for form in forms if len(form) <= room), "")
-
-
-def _ttft(step: StepFacts) -> str:
-    return DASH if step.ttft_ns is None else f"{number(step.ttft_ns / 1e6)} ms"
+def _session(session: Session) -> str:
+    trace, repeat = session
+    return f"#{repeat + 1} {trace}" if repeat else trace
 
 
 def _searchable(key: Key, steps: list[StepFacts | None]) -> str:
     words = [key[0], f"turn {key[2] + 1}"]
     for step in steps:
         if step is not None:
-            words += [*step.faults, step.error or "", glyphs.of(step).words, lost_words(step)]
+            words += [*step.faults, step.error or "", glyphs.of(step).words]
+            words.append(f"prefix lost: {cause}" if (cause := lost_cause(step)) else "")
     return " ".join(words).lower()
 
 
 def _legend(count: str, width: int) -> Content:
-    """The number of turns, then as many signs as fit; help has them all."""
+    """The number of turns, then as many signs as fit, in full words where all do; help has them all."""
+    words = [glyph.words for glyph in glyphs.ALL]
+    if cell_len(count) + 3 + sum(cell_len(word) + 4 for word in words) > width:
+        words = [glyph.short for glyph in glyphs.ALL]
     spans: list[Span | str] = [(count, "bold"), "   "]
     used = cell_len(count) + 3
-    for glyph in glyphs.ALL:
-        used += cell_len(glyph.words) + 4
+    for glyph, word in zip(glyphs.ALL, words, strict=True):
+        used += cell_len(word) + 4
         if used <= width:
-            spans += [(glyph.sign, glyph.style), f" {glyph.words}  "]
+            spans += [(glyph.sign, glyph.style), f" {word}  "]
     return content(*spans)

@@ -10,7 +10,7 @@ from typing import Any
 
 from replayer.errors import PlanError
 from replayer.front import Job, follow
-from replayer.journal import JOURNAL, find_run, new_run_folder
+from replayer.journal import JOURNAL, find_run, new_run_folder, writer_pid
 from replayer.plan import Plan, load_plan, make_plan
 from replayer.plan_files import find_plan, purpose, shipped
 from replayer.plan_values import assign
@@ -258,9 +258,9 @@ def _into(values: dict[str, Any], origin: str, args: argparse.Namespace) -> int:
 
 
 def finish(job: Job, args: argparse.Namespace) -> int:
-    """Run the job, print its report, return the exit code."""
+    """Run the job, print its report, return the exit code. A run that was left running has no report yet."""
     code = follow(job, plain=args.plain or args.json)
-    if (job.folder / JOURNAL).exists():
+    if (job.folder / JOURNAL).exists() and writer_pid(job.folder) is None:
         from replayer.report.output import show
 
         show(job.folder, as_json=args.json)

@@ -46,6 +46,7 @@ class Folder:
         self.path = path
         self.journal = JournalWriter(path)
         self.at = 1_000_000_000
+        self.attempt = 1
         plan = {
             "traces": ["session"],
             "mode": "recorded",
@@ -78,7 +79,7 @@ class Folder:
         self.journal.append(event.model_copy(update={"at": self.at}))
 
     def where(self, lane: str, step: int) -> dict[str, Any]:
-        return {"cell": f"{lane}/session/0", "attempt": 1, "step": step}
+        return {"cell": f"{lane}/session/0", "attempt": self.attempt, "step": step}
 
     def step(
         self, lane: str, step: int, *, faults: tuple[str, ...] = (), message: str = "", start: bool = True,

@@ -22,6 +22,7 @@ from replayer.tui.calls import call_text, line_style, parsed, same_call, summary
             {"command": "str_replace", "path": "a.py", "old_str": "x", "new_str": "y"},
             "a.py  −1 +1  command=str_replace",
         ),
+        ({"file_path": "a.py", "old_string": "x", "new_string": "x"}, "a.py  ±0"),
         ({"file_path": "new.py", "content": "a\nb\n"}, "new.py  +2"),
         ({"input": "*** Begin Patch\n*** Update File: a\n-x\n+y\n*** End Patch"}, "−1 +1"),
         ({"regex": "Table\\b", "include_pattern": "*.py"}, "regex=Table\\b  include_pattern=*.py"),

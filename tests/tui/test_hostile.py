@@ -112,7 +112,7 @@ STEPS = [
     (b"o", b""),
     (b"u", b"unknown"),
     (b"u", b""),
-    (b"2", b"a tool failed"),
+    (b"2", "✂".encode()),
     (b"\r", b"recorded answer"),
     (b"o", b""),
     (b"3", b"time of"),

@@ -13,6 +13,7 @@ from replayer.tui.dialogs import QuitDialog
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen
 from replayer.tui.rows import ROWS
+from replayer.tui.step_screen import StepScreen
 from replayer.tui.step_table import StepTable
 from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.themes import THEMES
@@ -266,3 +267,74 @@ async def test_the_palette_offers_the_screens(folder: Folder) -> None:
         await pilot.press("escape")
         await settled(pilot)
         assert isinstance(app.screen, MainScreen)
+
+
+async def test_i_lists_the_settings_of_every_lane_and_marks_those_that_differ(tmp_path: Path) -> None:
+    made = Folder(
+        tmp_path / "run", {"a": {"temperature": 0.9, "top_p": 1.0}, "b": {"min_p": 0.05, "top_p": 1.0}}
+    )
+    app = app_on(made.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("i")
+        await pilot.pause()
+        seen = picture(app)
+        rows = {
+            name: line
+            for line in seen.splitlines()
+            for name in ("temperature", "min_p", "top_p")
+            if name in line
+        }
+        assert "≠ temperature" in rows["temperature"] and "≠ min_p" in rows["min_p"]
+        assert "≠" not in rows["top_p"] and rows["top_p"].count("1.0") == 2
+        await pilot.press("i")
+        await pilot.pause()
+        assert isinstance(app.screen, MainScreen)
+
+
+async def test_a_click_on_the_sign_of_a_turn_opens_it(folder: Folder) -> None:
+    folder.recorded()
+    app = app_on(folder.path)
+    async with app.run_test(size=(110, 44)) as pilot:
+        await settled(pilot)
+        lines = picture(app).splitlines()
+        line = next(n for n, text in enumerate(lines) if "●●●●" in text and "●●✗●" in text)
+        await pilot.click(offset=(lines[line].index("●") + 2, line))
+        await settled(pilot)
+        assert isinstance(app.screen, StepScreen) and app.screen.detail.step == 2
+        await pilot.press("right")
+        await settled(pilot)
+        assert isinstance(app.screen, StepScreen) and app.screen.detail.step == 3
+        await pilot.press("n")
+        await settled(pilot)
+        assert isinstance(app.screen, StepScreen) and app.screen.detail.step == 2
+
+
+async def test_rows_stand_in_the_same_line_of_every_column(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", {"a": {}, "b": {"temperature": 0.5, "stop": "a long setting " * 6}})
+    made.step("a", 0)
+    made.collapse("b", 0)
+    for size in ((80, 24), (120, 36), (200, 60)):
+        async with app_on(made.path).run_test(size=size) as pilot:
+            await settled(pilot)
+            columns = pilot.app.screen.query(Figures)
+            assert len({column.region.y for column in columns}) == 1, size
+            assert len({column.region.height for column in columns}) == 1, size
+
+
+async def test_the_prefix_cause_of_many_turns_is_told_once(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", {"a": {}}, steps=8)
+    for step in range(6):
+        made.step("a", step)
+        if step > 1:
+            made.prefix("a", step, cause="eviction")
+    app = app_on(made.path)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        seen = picture(app)
+        assert seen.count("prefix lost: eviction") == 1
+        assert "prefix lost: eviction, turns 3–6" in seen
+        rows = [line for line in seen.splitlines() if "usable" in line and "↯" in line and "ms" in line]
+        assert len(rows) == 4

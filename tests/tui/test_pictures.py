@@ -165,6 +165,7 @@ async def test_every_screen_in_every_state(
         (unknown, WIDE, ("u",)),
         (running, WIDE, ("q",)),
         (running, WIDE, ("o",)),
+        (running, WIDE, ("i",)),
         (running, (300, 60), ()),
         (running, (300, 100), ()),
         (finished, (300, 100), ("3",)),
