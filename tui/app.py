@@ -24,6 +24,7 @@ from replayer.repro import find_case
 from replayer.step_detail import StepDetail, step_detail
 from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
 from replayer.tui.export import report_words
+from replayer.tui.keys import Keys
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen, PinStream
 from replayer.tui.messages import Key, OpenStep
@@ -179,12 +180,14 @@ class ReplayerApp(App[str]):
 
     def action_freeze(self) -> None:
         self._frozen = not self._frozen
+        self.set_class(self._frozen, "frozen")
+        self.screen.query(Keys).refresh()
         self.notify(
             "frozen: the run goes on, the picture stays" if self._frozen else "following again", markup=False
         )
 
     def action_keys(self) -> None:
-        self.push_screen(TextDialog(help_text()))
+        self.push_screen(TextDialog(help_text(self.size.width)))
 
     def action_next_theme(self) -> None:
         names = [theme.name for theme in THEMES]

@@ -12,12 +12,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from replayer.tui import glyphs
-from replayer.tui.text import Span, content
+from replayer.tui.text import content
 
 _CSS = """
 {name} {{ align: center middle; }}
 {name} > .box {{ width: auto; max-width: 90%; max-height: 90%; height: auto; padding: 1 2; border: round $accent; background: $surface; }}
 {name} Static {{ width: auto; height: auto; }}
+{name} VerticalScroll {{ scrollbar-size-vertical: 1; }}
 """
 
 
@@ -64,40 +65,62 @@ class QuitDialog(ModalScreen[str | None]):
         self.dismiss(result)
 
 
+_MARGINS, _BETWEEN = 20, 4
+"""Cells beside the text of help, and between its two columns."""
+
 KEYS = (
     ("1 2 3 4", "lanes, turns, telemetry, log"),
-    ("← →", "lanes: the ones that do not fit; a step: the turn before or after"),
+    ("← →", "lanes that do not fit; a step: turn before, turn after"),
     ("tab", "lanes and panes: the next one"),
-    ("o", "tool output, folded or not"),
+    ("o", "calls and their outputs, folded or in full"),
+    ("i", "lanes: all settings, and what the servers say"),
     ("p  f", "lanes: pin the next of several streams; follow the newest"),
     ("u", "why a figure is unknown (–); the mouse tells it too"),
     ("/", "turns: filter (Esc shows all)"),
     ("n  N", "turns and steps: next fault, fault before"),
     ("f", "turns: follow the newest"),
-    ("Enter", "turns: open the step"),
+    ("Enter", "turns: open the step; lanes: click on its sign"),
     ("c", "step: the lane's request as a curl command"),
     ("space", "freeze the picture (the run goes on)"),
     ("t", "next theme: dark, light, safe for colour-blind eyes"),
     ("e", "save this screen as SVG"),
     ("r  j", "save the report as HTML, as JSON"),
     ("ctrl+p", "command palette"),
-    ("q", "leave; a running run is left running or stopped, as you choose"),
+    ("q", "leave; a running run goes on or stops, as you choose"),
 )
 
 
-def help_text() -> Content:
-    spans: list[Span | str] = [("keys\n", "bold $primary")]
-    for key, words in KEYS:
-        spans += [(f"{key:>9}  ", "bold"), f"{words}\n"]
-    spans.append(("\nsigns of a turn\n", "bold $primary"))
-    for glyph in glyphs.ALL:
-        spans += [(f"{glyph.sign:>9}  ", glyph.style), f"{glyph.words}\n"]
-    spans += [
-        ("\n        ▲", "bold $success"),
-        "  better than every other lane by more than noise\n",
-        ("        △", "bold $success"),
-        "  the same, of the sessions of this run only\n",
-        ("        –", "bold"),
-        "  unknown, never zero; u tells why",
-    ]
-    return content(*spans)
+def help_text(width: int) -> Content:
+    """Keys and signs; side by side where the screen is wide enough."""
+    keys, signs = _keys(), _signs()
+    left = max(line.cell_length for line in keys)
+    if left + max(line.cell_length for line in signs) + _MARGINS > width:
+        return Content("\n").join([*keys, Content(""), *signs])
+    height = max(len(keys), len(signs))
+    lines = zip(_filled(keys, height), _filled(signs, height), strict=True)
+    return Content("\n").join(a + Content(" " * (left - a.cell_length + _BETWEEN)) + b for a, b in lines)
+
+
+def _keys() -> list[Content]:
+    lines = [content(("keys", "bold $primary"))]
+    return lines + [content((f"{key:>9}  ", "bold"), words) for key, words in KEYS]
+
+
+def _signs() -> list[Content]:
+    lines = [content(("signs of a turn", "bold $primary"))]
+    lines += [content("  ", (glyph.sign, glyph.style), f"  {glyph.words}") for glyph in glyphs.ALL]
+    lines += [Content(""), content(("other signs", "bold $primary"))]
+    marks = (
+        ("▲", "bold $success", "better than every other lane by more than noise"),
+        ("△", "bold $success", "the same, of the sessions of this run only"),
+        ("–", "bold", "unknown, never zero; u tells why"),
+        ("≠", "bold $warning", "the lanes differ; unlike the recording"),
+        ("✔", "$success", "a call is valid; a command ran"),
+        ("✘", "$error", "a call is faulty"),
+        ("↺", "$foreground-muted", "the recorded result was used"),
+    )
+    return lines + [content("  ", (sign, style), f"  {words}") for sign, style, words in marks]
+
+
+def _filled(lines: list[Content], height: int) -> list[Content]:
+    return [*lines, *[Content("")] * (height - len(lines))]

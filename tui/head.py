@@ -51,17 +51,19 @@ def clipped(lines: Sequence[list[Span]], count: int, width: int) -> list[list[Sp
 
 
 def _fitted(line: list[Span], width: int, *, more: bool) -> list[Span]:
+    """As many whole names with their values as fit; the first is cut where even that does not."""
     note = " … i" if more else ""
-    used = 0
     fitted: list[Span] = []
-    for text, style in line:
-        size = cell_len(safe(text))
-        room = width - len(note) - used
-        if size > room:
-            fitted.append((fit(text, room), style))
+    used = 0
+    for name, value in zip(line[::2], line[1::2], strict=False):
+        size = cell_len(safe(name[0] + value[0]))
+        if used + size > width - len(note):
             break
-        fitted.append((text, style))
+        fitted += [name, value]
         used += size
+    if not fitted and line:
+        note = ""
+        fitted = [(fit("".join(text for text, _ in line), width), _QUIET)]
     return [*fitted, (note, "$accent")]
 
 
@@ -76,7 +78,7 @@ def _progress(lane: LaneView, width: int, *, running: bool) -> list[Span]:
     filled = round(room * min(1.0, share))
     return [
         ("━" * filled, "$primary"),
-        ("━" * (room - filled), "$panel-lighten-2"),
+        ("─" * (room - filled), "$panel-lighten-2"),
         (count[: width - room], ""),
         (left[: width - room - len(count)], "$accent"),
     ]

@@ -15,6 +15,10 @@ _ALWAYS = 2
 """Keys at the end that are shown however narrow it is: help and quit. Help names those that are left out."""
 
 
+_FROZEN = Content.assemble((" ‖ frozen ", "$warning bold reverse"), " ")
+"""Stands first while the picture is; space follows the run again."""
+
+
 class Keys(Widget):
     """The keys that work now; a click presses one. The palette's stands at the right where there is room (help
     names it)."""
@@ -27,6 +31,7 @@ class Keys(Widget):
     """Key, how it is written, what it does."""
 
     def on_mount(self) -> None:
+        self.auto_links = False  # keys have their own colour, and no line under each
         self.screen.bindings_updated_signal.subscribe(self, self._update)
         self._update(self.screen)
 
@@ -41,8 +46,9 @@ class Keys(Widget):
 
     def render(self) -> Content:
         width = self.size.width
-        parts = [_key(*one) for one in self.shown]
-        while len(parts) > _ALWAYS and sum(part.cell_length for part in parts) > width + 1:
+        frozen = [_FROZEN] if self.app.has_class("frozen") else []
+        parts = [*frozen, *(_key(*one) for one in self.shown)]
+        while len(parts) > _ALWAYS + len(frozen) and sum(part.cell_length for part in parts) > width + 1:
             del parts[-_ALWAYS - 1]
         line = Content.assemble(*parts)
         palette = Content.assemble(("▏", "$foreground-muted"), self._palette()[1:])

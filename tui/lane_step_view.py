@@ -50,8 +50,7 @@ def lane_text(
 def _verdict(lane: LaneStep, width: int) -> Spans:
     if lane.verdict is None:
         return [("○ not judged\n\n", _QUIET)]
-    usable = lane.verdict["usable"]
-    spans: Spans = [("● USABLE\n", "bold $success") if usable else ("✗ NOT USABLE\n", "bold $error")]
+    spans: Spans = [] if lane.verdict["usable"] else [("✗ NOT USABLE\n", "bold $error")]
     for fault in lane.verdict["faults"]:
         sign, style = ("✘", "$error") if fault["fatal"] else ("△", "$warning")
         where = f" at {fault['path']}" if fault.get("path") else ""
@@ -62,7 +61,7 @@ def _verdict(lane: LaneStep, width: int) -> Spans:
             spans.append(f"  {wrapped(fault['message'][:1000], width, '  ')}\n")
     for finding in lane.verdict.get("against_recording", ()):
         spans.append((f"≠ {wrapped(finding['message'][:1000], width, '  ')}\n", _QUIET))
-    return [*spans, "\n"]
+    return [*spans, "\n"] if spans else []
 
 
 def _alarms(lane: LaneStep, width: int) -> Spans:
@@ -185,24 +184,30 @@ def _timing(reply: dict[str, Any], width: int) -> Spans:
     )
     spans: Spans = [("timing", _TITLE), (f"  {first}, {total:,.0f} ms in all\n", _QUIET)]
     if len(gaps) > 1:
-        spans += _arrivals(gaps, total, max(10, min(width - 2, 60)))
+        spans += _arrivals(gaps, total, (ttft or 0) / 1e6, max(10, min(width - 2, 60)))
         between = sorted(gaps[1:])
         middle, longest = between[len(between) // 2], between[-1]
         spans.append(f"{len(gaps):,} deltas, {middle:,.1f} ms apart (median), {longest:,.0f} ms at most\n")
     return [*spans, *_tokens(reply), "\n"]
 
 
-def _arrivals(gaps: list[float], total: float, width: int) -> Spans:
-    """Deltas that arrived in each slice of the reply's time."""
+def _arrivals(gaps: list[float], total: float, ttft: float, width: int) -> Spans:
+    """Deltas that arrived in each slice of the reply's time, behind the wait for the first token."""
     counts = [0] * width
     at = 0.0
     for gap in gaps:
         at += gap
         counts[min(width - 1, int(at / max(total, at) * width))] += 1
-    lines = plot([float(count) or None for count in counts], width, _PLOT_HEIGHT)
-    end = f"{total:,.0f} ms"
-    axis = "0" + end.rjust(width - 1)
-    return [("\n".join(lines) + "\n", "$secondary"), (f"{axis}\n", _QUIET)]
+    *above, last = plot([float(count) or None for count in counts], width, _PLOT_HEIGHT)
+    wait = min(width, int(ttft / max(total, at) * width))
+    wait = min(wait, width - len(last.lstrip()))
+    axis = "0" + f"{total:,.0f} ms".rjust(width - 1)
+    return [
+        ("\n".join(above) + "\n", "$secondary"),
+        ("╌" * wait, _QUIET),
+        (f"{last[wait:]}\n", "$secondary"),
+        (f"{axis}\n", _QUIET),
+    ]
 
 
 def _tokens(reply: dict[str, Any]) -> Spans:

@@ -59,9 +59,8 @@ class LogScreen(Screen[None]):
                 title = f"\n{log.stem}: the engine's own log, its last {_LINES} lines\n"
                 spans += [(title, "bold $primary"), tail_of(log)]
         if not spans:
-            spans.append(
-                ("\nno engine's log is known: replayer has those of engines that it launched\n", _QUIET)
-            )
+            spans.append(("\nengines' own logs\n", "bold $primary"))
+            spans.append(("none is known: replayer has those of engines that it launched\n", _QUIET))
         return spans
 
 

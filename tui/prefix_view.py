@@ -104,17 +104,17 @@ def _lost_words(cause: str) -> str:
     return "would have been possible, had nothing before them changed"
 
 
-def _labelled(label: str, text: str, width: int) -> Spans:
+def _labelled(label: str, text: str, width: int) -> tuple[Span, str]:
     """A line `label  text`, folded beside its label."""
     room = _LABEL + 2
-    return [(f"{label:<{room}}", _QUIET), f"{wrapped(text, width, ' ' * room)}\n"]
+    return (f"{label:<{room}}", _QUIET), f"{wrapped(text, width, ' ' * room)}\n"
 
 
 def _place(found: dict[str, Any], width: int) -> Spans:
     if found.get("path") is None:
         return []
     offset = "" if found.get("offset") is None else f", from character {found['offset'] + 1} on"
-    return _labelled("where", f"{found['path'] or 'the start'}{offset}", width)
+    return [*_labelled("where", f"{found['path'] or 'the start'}{offset}", width)]
 
 
 def _excerpts(found: dict[str, Any], width: int) -> Spans:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -18,12 +19,14 @@ from replayer.tui.keys import Keys
 from replayer.tui.pace import duration_words
 from replayer.tui.rows import number
 from replayer.tui.source import Frame
-from replayer.tui.text import DASH, Span, content, fit, plot
+from replayer.tui.text import DASH, Span, content, fit, plot, safe
 from replayer.view import LaneView, RunView
 
 _LABEL, _FIGURES = 18, 27
-_ROWS_A_LANE = 8
-_QUIET = "$foreground-muted"
+_MOST_HEIGHT = 4
+_TICK = 24
+"""Cells between two times on the axis, at least."""
+_QUIET, _LINE = "$foreground-muted", "$panel-lighten-2"
 Samples = Sequence[TelemetryRead]
 
 
@@ -44,11 +47,19 @@ class Curve(NamedTuple):
     words: Callable[[float], str] = number
     top: float | None = None
     always: bool = True
+    style: str = "$primary"
 
 
 CURVES = (
-    Curve("server tok/s", lambda s: rate(s, "generated_tokens"), "metrics"),
-    Curve("draft acceptance", lambda s: share(s, "accepted", "drafted"), "metrics", percent, 1.0),
+    Curve("server tok/s", lambda s: rate(s, "generated_tokens"), "metrics", style="$secondary"),
+    Curve(
+        "draft acceptance",
+        lambda s: share(s, "accepted", "drafted"),
+        "metrics",
+        percent,
+        1.0,
+        style="$secondary",
+    ),
     Curve("KV cache in use", lambda s: gauge(s, "kv_used"), "metrics", percent, 1.0),
     Curve("requests running", lambda s: gauge(s, "running"), "metrics", whole),
     Curve("requests waiting", lambda s: gauge(s, "waiting"), "metrics", whole),
@@ -83,16 +94,43 @@ class TelemetryScreen(Screen[None]):
     def show(self, frame: Frame) -> bool:
         width = max(60, self.size.width - 4)
         lanes = [(view, lane) for view in frame.views for lane in view.lanes]
-        height = 2 if len(lanes) * _ROWS_A_LANE * 2 <= self.size.height else 1
+        height = self._height(lanes, frame.figures)
         spans: list[Span | str] = []
         for view, lane in lanes:
             spans += _block(view, lane, frame.figures.get(lane.name, {}), width, height)
         self.query_one("#curves", Static).update(content(*spans) if spans else Content("no lane yet"))
-        end = duration_words(max((view.last_at for view in frame.views), default=0) / 1e9)
-        room = width - _LABEL - _FIGURES
-        axis = f"{'time of the run':<{_LABEL}}0 s{end:>{max(0, room - 3)}}"
+        seconds = max((view.last_at for view in frame.views), default=0) / 1e9
+        axis = f"{'time of the run':<{_LABEL}}{_axis(seconds, width - _LABEL - _FIGURES)}"
         self.query_one("#axis", Static).update(content((axis, _QUIET)))
         return True
+
+    def _height(self, lanes: Sequence[tuple[RunView, LaneView]], figures: Mapping[str, Any]) -> int:
+        """Lines of a curve, so that all lanes fit on the screen where they can."""
+        drawn = fixed = 0
+        for _, lane in lanes:
+            shown, unknown = _curves_of(lane)
+            drawn += shown
+            fixed += 2 + unknown + len(bands_text(figures.get(lane.name, {})))
+        return max(1, min(_MOST_HEIGHT, (self.size.height - 2 - fixed) // max(1, drawn)))
+
+
+def _curves_of(lane: LaneView) -> tuple[int, int]:
+    """How many curves are drawn, and how many are a line with the reason why not."""
+    instances = by_instance(lane.telemetry) or {"": []}
+    told = [
+        (bool(known(curve.of(samples))), curve.always) for samples in instances.values() for curve in CURVES
+    ]
+    return 1 + sum(has for has, _ in told), sum(always and not has for has, always in told)
+
+
+def _axis(seconds: float, width: int) -> str:
+    """Times below which the curves stand, evenly spread."""
+    count = max(1, width // _TICK)
+    axis = ""
+    for tick in range(count):
+        axis = axis.ljust(round(tick * width / count)) + "╵" + duration_words(seconds * tick / count)
+    end = duration_words(seconds)
+    return axis.ljust(width - len(end) - 1) + f"{end}╵"
 
 
 def _block(
@@ -100,8 +138,10 @@ def _block(
 ) -> list[Span | str]:
     seconds = view.last_at / 1e9
     steps = [step for attempt in lane.attempts for step in attempt.steps.values()]
-    spans: list[Span | str] = [(f"{lane.name}", "bold"), (_missing(figures), "$warning"), "\n"]
-    decode = Curve("decode tok/s", lambda _: speeds(steps, view.started_wall), "client")
+    rule = "─" * max(0, width - cell_len(safe(lane.name)) - 4)
+    spans: list[Span | str] = [("── ", _LINE), (lane.name, "bold"), (f" {rule}\n", _LINE)]
+    spans += [(f"{missing}\n", "$warning")] if (missing := _missing(figures)) else []
+    decode = Curve("decode tok/s", lambda _: speeds(steps, view.started_wall), "client", style="$secondary")
     spans += _curve(decode, (), seconds, width, height)
     instances = by_instance(lane.telemetry) or {"": []}
     for name, samples in instances.items():
@@ -126,7 +166,7 @@ def _curve(curve: Curve, samples: Samples, seconds: float, width: int, height: i
     for n, line in enumerate(lines):
         end = n == len(lines) - 1
         figures = f"  last {now:<7} max {curve.words(max(values))}" if end else ""
-        spans += [(fit(curve.label if end else "", _LABEL), _QUIET), (line, "$primary"), f"{figures}\n"]
+        spans += [(fit(curve.label if end else "", _LABEL), _QUIET), (line, curve.style), f"{figures}\n"]
     return spans
 
 
@@ -135,7 +175,7 @@ def _missing(figures: dict[str, Any]) -> str:
     server = figures.get("server") or {}
     missing, readings = server.get("missing") or 0, server.get("readings") or 0
     why = ", ".join(map(str, server.get("why") or ()))
-    return f"  {missing} of {missing + readings} readings failed ({why})" if missing else ""
+    return f"△ {missing} of {missing + readings} readings failed ({why})" if missing else ""
 
 
 def bands_text(figures: dict[str, Any]) -> list[Span | str]:

@@ -72,10 +72,12 @@ async def test_space_freezes_the_picture(folder: Folder) -> None:
         await app.workers.wait_for_complete()  # what was being read when it froze
         await pilot.pause()
         before = app.frames
+        assert "‖ frozen" in picture(app)
         await pilot.pause(1)
         assert app.frames == before
         await pilot.press("space")
         await settled(pilot)
+        assert "‖ frozen" not in picture(app)
 
 
 async def test_t_goes_through_the_themes(folder: Folder) -> None:

@@ -104,7 +104,8 @@ async def test_a_damaged_trace_of_a_run_is_told(folder: Folder, trace: bytes, wo
 async def test_a_trace_that_is_not_the_runs_is_told(tmp_path: Path) -> None:
     made = Folder(tmp_path / "run", {"a": {}}, steps=200)
     made.recorded()
-    made.step("a", 150)
+    made.add(StepStarted(**made.where("a", 0), turn=150, body_bytes=9, wall=0.0))
+    made.step("a", 0, start=False)
     assert "has no turn 151" in (await opened_first_step(app_on(made.path)))[0]
 
 
