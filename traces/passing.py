@@ -73,7 +73,7 @@ class Observed:
         self.status = 0
         self.has_length = False
         self._encoding = head.fields.get(b"content-encoding", b"").decode("latin-1")
-        self._credentials = in_head(block) if self.is_recorded else ()
+        self._block = block
         self._reader = ReplyReader(stream=True) if self.is_chat else None
         self._raw = _Raw()
         self._sent = 0
@@ -122,7 +122,7 @@ class Observed:
             arrivals=tuple([((at - sent) // 1000, length) for at, length in raw.arrivals]),
             broken=broken or raw.unreadable,
             retry_after=reader.retry_after if reader is not None else None,
-            credentials=self._credentials,
+            credentials=in_head(self._block),
         )
 
     def _request(self) -> bytes:

@@ -197,12 +197,12 @@ class _Client(asyncio.Protocol):
         return rest
 
     def _begin(self, head: Head, block: bytes) -> None:
-        self.exchange = self._request = exchange = Observed(head, block)
         if self._server is not None:
             self._server.expect()
         target = self._to.target(head.target).encode("latin-1")
         line = b" ".join((head.method.encode(), target, head.version))
         self._send(line + b"\r\n" + self._with_host(head.lines))
+        self.exchange = self._request = exchange = Observed(head, block)
         if exchange.body.done:
             self._whole(exchange)
 

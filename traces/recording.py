@@ -81,11 +81,16 @@ class Recording:
                 yield writer.path, warning
 
     def close(self) -> None:
-        """Ends every trace with its end record."""
-        for writer, _ in self._open.values():
-            writer.close()
-        if self._passing is not None:
-            self._passing.close()
+        """Ends every trace with its end record; of those that cannot be ended the first is raised."""
+        writers = [writer for writer, _ in self._open.values()] + ([self._passing] if self._passing else [])
+        failures = []
+        for writer in writers:
+            try:
+                writer.close()
+            except TraceError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
     def _chat(self, passed: Passed, request: dict[str, Any], raw: bytes, reply: Reply) -> None:
         exchange = Exchange(
@@ -157,8 +162,13 @@ class Recording:
             fidelity=_ALL_RECORDED,
             title=title or None,
         )
+        try:
+            writer = TraceWriter(path, header, live=True)
+        except TraceError:
+            path.unlink(missing_ok=True)
+            raise
         self.paths.append(path)
-        return TraceWriter(path, header, live=True)
+        return writer
 
     def _new_file(self, name: str) -> Path:
         """A name that no other recorder of this folder has, or had."""
