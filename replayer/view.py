@@ -166,7 +166,7 @@ class Fold:
         plan = self.opening.plan if self.opening else {}
         lanes = tuple(self._lane(name, plan, partial) for name in _lane_names(plan, self.lanes))
         return RunView(
-            run=run,
+            run=run.encode("utf-8", "replace").decode(),  # a folder's name may be no text at all
             state="running" if running else "finished" if self.finished else "interrupted",
             mode=plan.get("mode", "recorded"),
             tools=plan.get("tools", "recorded"),

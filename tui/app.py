@@ -162,11 +162,11 @@ class ReplayerApp(App[str]):
         self.exit("leave", return_code=message.error.exit_code)
 
     def _paint(self) -> None:
-        """Only the page in front is painted; the others catch up when they are shown."""
+        """Only the page in front is painted; the others catch up when they are shown. A frame may come before a page
+        is there, and after it is gone."""
         page = self.screen_stack[-1] if self.screen_stack else None
-        if self._frame is not None and isinstance(
-            page, MainScreen | TurnsScreen | TelemetryScreen | LogScreen
-        ):
+        pages = MainScreen | TurnsScreen | TelemetryScreen | LogScreen
+        if self._frame is not None and isinstance(page, pages) and page.is_mounted:
             with self.batch_update():
                 self.painted += page.show(self._frame)
 
@@ -311,7 +311,7 @@ class ReplayerApp(App[str]):
             self.notify(f"saved {safe(str(path))}", markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield from super().get_system_commands(screen)
+        yield from (own for own in super().get_system_commands(screen) if own.title != "Screenshot")
         for name in self._pages:
             yield SystemCommand(
                 f"Show {name}", f"the {name} screen", lambda name=name: self.action_show(name)

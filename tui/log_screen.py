@@ -32,10 +32,11 @@ class LogScreen(Screen[None]):
         super().__init__()
         self._folders = folders
         self._told = ""
+        self._lines = Static(markup=False)
+        self._area = VerticalScroll(self._lines, can_focus=True)
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(can_focus=True):
-            yield Static(id="lines", markup=False)
+        yield self._area
         yield Keys()
 
     def show(self, frame: Frame) -> bool:
@@ -46,11 +47,10 @@ class LogScreen(Screen[None]):
         return True
 
     def _update(self, said: Content) -> None:
-        area = self.query_one(VerticalScroll)
-        at_end = area.scroll_offset.y >= area.max_scroll_y
-        self.query_one("#lines", Static).update(said)
+        at_end = self._area.scroll_offset.y >= self._area.max_scroll_y
+        self._lines.update(said)
         if at_end:
-            area.scroll_end(animate=False)
+            self._area.scroll_end(animate=False)
 
     def _logs(self) -> list[Span | str]:
         spans: list[Span | str] = []

@@ -63,6 +63,8 @@ class MainScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._run = Static(id="run", markup=False)
+        self._lanes = HorizontalScroll(id="lanes", can_focus=False)
         self._columns: dict[str, LaneColumn] = {}
         self._left = 0
         self._width = 0
@@ -71,8 +73,8 @@ class MainScreen(Screen[None]):
         self._frame: Frame | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="run", markup=False)
-        yield HorizontalScroll(id="lanes", can_focus=False)
+        yield self._run
+        yield self._lanes
         yield Keys()
 
     def show(self, frame: Frame) -> bool:
@@ -82,7 +84,7 @@ class MainScreen(Screen[None]):
         self._ensure_columns(lanes)
         self._share_width(len(lanes))
         title = header(frame.view, self.size.width - 2, self._in_view(len(lanes)))
-        self.query_one("#run", Static).update(title)
+        self._run.update(title)
         differing = differing_settings(lanes)
         ready = {
             lane.name: self._columns[lane.name].draw(lane, frame, differing[lane.name])
@@ -112,7 +114,7 @@ class MainScreen(Screen[None]):
         for name in missing:
             self._columns[name] = LaneColumn(name)
         if missing:
-            self.query_one("#lanes", HorizontalScroll).mount(*(self._columns[name] for name in missing))
+            self._lanes.mount(*(self._columns[name] for name in missing))
 
     def _share_width(self, lanes: int) -> None:
         """As many whole columns as fit; the others are reached by scrolling."""
@@ -126,7 +128,7 @@ class MainScreen(Screen[None]):
     def _in_view(self, lanes: int) -> str:
         """Which lanes are in view, where not all are."""
         visible = self.size.width // max(1, self._width)
-        first = round(self.query_one("#lanes", HorizontalScroll).scroll_x / max(1, self._width)) + 1
+        first = round(self._lanes.scroll_x / max(1, self._width)) + 1
         return f"lanes {first}–{min(lanes, first + visible - 1)} of {lanes} ← →" if visible < lanes else ""
 
     def action_why(self) -> None:
@@ -171,9 +173,8 @@ class MainScreen(Screen[None]):
         return next(focused, columns[leftmost]).talk if columns else None
 
     def action_scroll(self, by: int) -> None:
-        area = self.query_one("#lanes", HorizontalScroll)
-        self._left = max(0, min(area.max_scroll_x, round(area.scroll_x) + by * self._width))
-        area.scroll_to(x=self._left, animate=False)
+        self._left = max(0, min(self._lanes.max_scroll_x, round(self._lanes.scroll_x) + by * self._width))
+        self._lanes.scroll_to(x=self._left, animate=False)
         self.call_after_refresh(self._repaint)
 
     def _repaint(self) -> None:

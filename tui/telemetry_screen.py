@@ -85,10 +85,14 @@ class TelemetryScreen(Screen[None]):
     TelemetryScreen > VerticalScroll > Static { height: auto; }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._axis = Static(id="axis", markup=False)
+        self._curves = Static(markup=False)
+
     def compose(self) -> ComposeResult:
-        yield Static(id="axis", markup=False)
-        with VerticalScroll():
-            yield Static(id="curves", markup=False)
+        yield self._axis
+        yield VerticalScroll(self._curves)
         yield Keys()
 
     def show(self, frame: Frame) -> bool:
@@ -98,10 +102,10 @@ class TelemetryScreen(Screen[None]):
         spans: list[Span | str] = []
         for view, lane in lanes:
             spans += _block(view, lane, frame.figures.get(lane.name, {}), width, height)
-        self.query_one("#curves", Static).update(content(*spans) if spans else Content("no lane yet"))
+        self._curves.update(content(*spans) if spans else Content("no lane yet"))
         seconds = max((view.last_at for view in frame.views), default=0) / 1e9
         axis = f"{'time of the run':<{_LABEL}}{_axis(seconds, width - _LABEL - _FIGURES)}"
-        self.query_one("#axis", Static).update(content((axis, _QUIET)))
+        self._axis.update(content((axis, _QUIET)))
         return True
 
     def _height(self, lanes: Sequence[tuple[RunView, LaneView]], figures: Mapping[str, Any]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from unicodedata import category
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
@@ -14,15 +15,30 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 DASH = "–"
 
 _LEFT_OUT = re.compile(r"\n… (\d+) characters left out …\n")
-_ZERO_WIDTH = re.compile("[\u200b-\u200d\u2060\ufe00-\ufe0f]")
+_INVISIBLE = re.compile(
+    "[\u00ad\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\ufe00-\ufe0f\ufff9-\ufffb"
+    "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]"
+)
+"""Joiners, variation selectors, skin tones, tags and other signs that only change the one before them."""
+_FLAG = re.compile("[\U0001f1e6-\U0001f1ff]")
+_MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_TOWER = re.compile(f"({_MARK}{{3}}){_MARK}+")
 
 Span = tuple[str, str]
 """Text and the style it is shown in."""
 
 
 def safe(text: str) -> str:
-    """`display.safe`, and no joiners: terminals disagree on their width, and columns must stay aligned."""
-    return _ZERO_WIDTH.sub("", display.safe(text))
+    """`display.safe`, and nothing on whose width terminals disagree, since columns must stay aligned: no joiners,
+    flags as their letters, three accents on a letter at most, and U+FFFD for what Unicode has not assigned."""
+    text = display.safe(text)
+    if text.isascii():
+        return text
+    text = _TOWER.sub(r"\1", _INVISIBLE.sub("", text))
+    text = _FLAG.sub(lambda flag: chr(ord(flag[0]) - 0x1F1E6 + ord("A")), text)
+    for unassigned in [char for char in set(text) if category(char) == "Cn"]:
+        text = text.replace(unassigned, "\ufffd")
+    return text
 
 
 def content(*spans: Span | str) -> Content:
@@ -33,8 +49,8 @@ def content(*spans: Span | str) -> Content:
 
 
 def fit(text: str, width: int) -> str:
-    """One line of exactly `width` cells, wide characters counted as two."""
-    line = safe(text).replace("\n", "⏎").replace("\t", " ")
+    """One line of exactly `width` cells, wide characters counted as two. Of a megabyte only the start is looked at."""
+    line = safe(text[: 16 * width + 64]).replace("\n", "⏎").replace("\t", " ")
     if cell_len(line) > width > 1:
         return set_cell_size(line, width - 1) + "…"
     return set_cell_size(line, width)

@@ -60,12 +60,13 @@ class TurnsScreen(Screen[None]):
         self._lanes: list[LaneSteps] = []
         self._found: dict[Session, tuple[tuple[int | None, ...], list[Key]]] = {}
         """By session the rows that the filter leaves, and of which attempts they are."""
+        self._legend = Static(id="legend", markup=False)
         self._words: list[str] = []
         self._frame: Frame | None = None
         self._following = False
 
     def compose(self) -> ComposeResult:
-        yield Static(id="legend", markup=False)
+        yield self._legend
         yield self._table
         yield self._filter
         yield Keys()
@@ -86,7 +87,7 @@ class TurnsScreen(Screen[None]):
         count = f"{len(turns)} turns" if keys is turns else f"{len(keys)} of {len(turns)} turns"
         count += f" of {_session(sessions[0])}" if len(sessions) == 1 and self.size.width >= _NAMED else ""
         count += " · following" if self._following else ""
-        self.query_one("#legend", Static).update(_legend(count, self.size.width - 2))
+        self._legend.update(_legend(count, self.size.width - 2))
         return True
 
     def _lay_out(self, names: list[str], *, several: bool) -> None:

@@ -18,10 +18,13 @@ from rich.cells import cell_len
 
 from replayer.display import safe
 from replayer.events import LaneReady, TelemetryRead, Warned
+from replayer.tui.text import fit
+from replayer.tui.text import safe as text_safe
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 HOSTILE = (
     "[/] [bold]not bold[/bold] [@click=app.quit]quit[/] \x1b]0;owned\x07 \x1b[31mred \x9b2J \x1b[6n "
+    "\x1b]8;;http://evil\x1b\\ \x1b]52;c;QUFB\x07 \x1bPq\x1b\\ \x1b_A\x1b\\ \x90d\x9c "
     "\r over \x08\x08 \u202eright to left\u2066 \u200f 漢字かな 👩‍👩‍👧 e\u0301\u0302\u0303 \ufeff \x00 \x7f {{ }} <b>&amp; %s"
 )
 FORBIDDEN = [
@@ -32,9 +35,16 @@ FORBIDDEN = [
     "\u202e".encode(),
     "\u2066".encode(),
     b"\x08\x08",
+    b"\x1b]8;;http",
+    b"\x1b]52;c;QUFB",
+    b"\x1bPq",
+    b"\x1b_A",
+    b"\xc2\x90",
 ]
 
 
+RUN = os.fsdecode(b"run \x1b]0;owned\x07[/]\xff\x9b \xe2\x80\xae")
+"""A run folder's name, which is no text either."""
 LANE = "vl\x1b]0;owned\x07[b]漢"
 """A lane's name: all of HOSTILE that a file name can hold."""
 
@@ -113,6 +123,8 @@ STEPS = [
     (b"u", b"unknown"),
     (b"u", b""),
     (b"2", "✂".encode()),
+    (b"/\x1b[200~\x1b]0;owned\x07\xc2\x9b2J\xe2\x80\xae\x1b[201~", b""),
+    (b"\x7f" * 60 + b"\r", b""),
     (b"\r", b"recorded answer"),
     (b"o", b""),
     (b"3", b"time of"),
@@ -123,8 +135,8 @@ STEPS = [
 
 def test_nothing_reaches_the_terminal_raw(tmp_path: Path) -> None:
     """The program under a real pseudo-terminal, every byte that it writes looked at, screen by screen."""
-    hostile_folder(tmp_path / "run")
-    written = screen_bytes([sys.executable, "-m", "replayer", "watch", str(tmp_path / "run")], STEPS)
+    hostile_folder(tmp_path / RUN)
+    written = screen_bytes([sys.executable, "-m", "replayer", "watch", str(tmp_path / RUN)], STEPS)
     for sequence in FORBIDDEN:
         assert sequence not in written, sequence
 
@@ -173,3 +185,25 @@ def read_until(
 def test_safe_keeps_words_and_drops_control() -> None:
     assert safe("a\nb\tc é 漢") == "a\nb\tc é 漢"
     assert not any(ord(c) < 32 and c not in "\n\t" for c in safe(HOSTILE))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\U0001f469\u200d\U0001f469\u200d\U0001f467", "\U0001f469\U0001f469\U0001f467"),
+        ("\U0001f1e9\U0001f1ea", "DE"),
+        ("\U0001f44d\U0001f3fd \u2764\ufe0f", "\U0001f44d \u2764"),
+        ("e" + "\u0301" * 500 + "!", "e\u0301\u0301\u0301!"),
+        ("so\u00adft\U000e0069\U000e0067", "soft"),
+        ("\U0001ffff\U000ffffe\uffff", "\ufffd\ufffd\ufffd"),
+        ("\ufff9a\ufffab\ufffb", "ab"),
+    ],
+    ids=["family", "flag", "skin and variation", "tower", "soft hyphen and tags", "unassigned", "annotation"],
+)
+def test_what_terminals_disagree_on_is_shown_plainly(text: str, shown: str) -> None:
+    assert text_safe(text) == shown
+    assert text_safe(shown) == shown
+
+
+def test_a_line_of_a_megabyte_is_cut_at_once() -> None:
+    assert fit("\u6f22" * 1_000_000, 9) == "\u6f22" * 4 + "…"

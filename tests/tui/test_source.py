@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from replayer.errors import RunFolderError
 from replayer.events import StepStarted
 from replayer.tui import source
+from replayer.tui.export import report_words
 from replayer.tui.source import RunSource, Sources
 from tests.tui.pictures import Folder
 
@@ -109,3 +112,9 @@ def test_runs_of_the_same_name_in_two_places_are_told_apart(tmp_path: Path) -> N
     names = ["run:a", "run:b", "run (2):a", "run (2):b"]
     assert [lane.name for view in frame.views for lane in view.lanes] == names
     assert sorted(frame.figures) == sorted(frame.talks) == sorted(names)
+
+
+def test_a_folder_whose_name_is_no_text_has_a_report(tmp_path: Path) -> None:
+    made = Folder(tmp_path / os.fsdecode(b"run\xff"), LANES)
+    assert RunSource(made.path).poll().view.run == "run?"
+    assert json.loads(report_words([made.path], "json"))["run"] == "run?"
