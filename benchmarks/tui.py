@@ -27,6 +27,10 @@ LANES: dict[str, dict[str, float]] = {name: {} for name in ("vllm", "sglang", "t
 TURNS = 50
 """Of one session."""
 KEYS = (
+    ("turns", b"2", "cut by the token budget"),
+    ("telemetry", b"3", "time of the run"),
+    ("log", b"4", "warnings"),
+    ("lanes", b"1", "usable turns"),
     ("help opens", b"?", "signs of a turn"),
     ("help closes", b"q", "usable turns"),
     ("theme", b"t", "usable turns"),

@@ -14,6 +14,8 @@ from typing import ClassVar
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding
+from textual.events import Event, MouseDown
+from textual.events import Key as KeyPressed
 from textual.message import Message
 from textual.screen import Screen
 
@@ -28,6 +30,7 @@ from replayer.tui.keys import Keys
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen, PinStream
 from replayer.tui.messages import Key, OpenStep
+from replayer.tui.rest import Rest
 from replayer.tui.source import Frame
 from replayer.tui.step_screen import CopyCurl, NextStep, StepScreen
 from replayer.tui.telemetry_screen import TelemetryScreen
@@ -90,14 +93,16 @@ class ReplayerApp(App[str]):
         poll: Callable[[], Frame],
         folders: list[Path],
         pins: dict[str, str] | None = None,
+        rest: Rest | None = None,
         *,
         share: float = 1.0,
     ) -> None:
-        """`pins`: lane -> cell whose stream its column keeps to, shared with the source behind `poll`; `share` of a
-        core is what all of it may take before frames get rarer."""
+        """`pins`: lane -> cell whose stream its column keeps to. They and `rest` are shared with the source behind
+        `poll`. `share` of a core is what all of it may take before frames get rarer."""
         super().__init__()
         self._poll = poll
         self._pins = {} if pins is None else pins
+        self._rest = Rest() if rest is None else rest
         self._folders = folders
         self._pages: dict[str, MainScreen | TurnsScreen | TelemetryScreen | LogScreen] = {
             "lanes": MainScreen(),
@@ -129,6 +134,11 @@ class ReplayerApp(App[str]):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, "leave")
         self.set_interval(INTERVAL, self._ask)
         self._ask()
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, KeyPressed | MouseDown):
+            self._rest.key_pressed()
+        await super().on_event(event)
 
     def _ask(self) -> None:
         if not self._reading and not self._frozen and self._may_work():

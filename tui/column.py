@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click, MouseMove
+from textual.message import Message
 
 from replayer.tui.arrange import Arrangement
 from replayer.tui.better import Better
@@ -78,6 +79,12 @@ class Figures(Quiet):
 class LaneColumn(Vertical, can_focus=True):
     """A column of the main screen; `show` paints one frame into it."""
 
+    class Sized(Message):
+        """It has another size, and what it shows is to be fitted to it."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, LaneColumn.Sized)
+
     DEFAULT_CSS = """
     LaneColumn {
         height: 1fr;
@@ -105,6 +112,9 @@ class LaneColumn(Vertical, can_focus=True):
         self._rows = Figures()
         self.reasons: list[tuple[str, str]] = []
         self.talk: Talk | None = None
+
+    def on_resize(self) -> None:
+        self.post_message(self.Sized())
 
     def compose(self) -> ComposeResult:
         yield self._head

@@ -1,17 +1,79 @@
-"""Telemetry as values over the run's time. A gap is unknown, never zero."""
+"""Telemetry and speed as values over the run's time. A gap is unknown, never zero."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from replayer.events import TelemetryRead
 from replayer.steps import StepFacts
+from replayer.view import LaneView, RunView
 
 _MOST = 1e300
 """No reading is larger; neither are infinity and NaN."""
 Span = tuple[float, float, float | None]
 """From and to, in seconds of the run, and the value that held; None is unknown."""
+
+Samples = Sequence[TelemetryRead]
+_FINEST = 256
+"""Spans that are kept of a curve: as many as the widest terminal has columns for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One curve: what held when, the newest known value and the highest."""
+
+    spans: tuple[Span, ...]
+    last: float
+    highest: float
+
+
+@dataclass(frozen=True, slots=True)
+class LaneCurves:
+    """All curves of a lane; None is one of which nothing is known. Telemetry by server, then by name."""
+
+    decode: Series | None
+    servers: dict[str, dict[str, Series | None]]
+
+
+OF_TELEMETRY: dict[str, Callable[[Samples], list[Span]]] = {
+    "server tok/s": lambda samples: rate(samples, "generated_tokens"),
+    "draft acceptance": lambda samples: share(samples, "accepted", "drafted"),
+    "KV cache in use": lambda samples: gauge(samples, "kv_used"),
+    "requests running": lambda samples: gauge(samples, "running"),
+    "requests waiting": lambda samples: gauge(samples, "waiting"),
+    "preempted /s": lambda samples: rate(samples, "preempted"),
+    "GPU in use": lambda samples: gauge(samples, "gpu_utilisation"),
+    "GPU memory": lambda samples: gauge(samples, "gpu_memory"),
+    "GPU power W": lambda samples: gauge(samples, "gpu_power"),
+    "GPU °C": lambda samples: gauge(samples, "gpu_temperature"),
+}
+
+
+def lane_curves(view: RunView, lane: LaneView) -> LaneCurves:
+    """Milliseconds per thousand steps or readings: not for the thread that answers keys."""
+    steps = (step for attempt in lane.attempts for step in list(attempt.steps.values()))
+    servers = by_instance(lane.telemetry) or {"": []}
+    return LaneCurves(
+        decode=series(speeds(steps, view.started_wall)),
+        servers={
+            server: {name: series(of(samples)) for name, of in OF_TELEMETRY.items()}
+            for server, samples in servers.items()
+        },
+    )
+
+
+def series(spans: Sequence[Span]) -> Series | None:
+    values = known(spans)
+    if not values:
+        return None
+    if len(spans) > _FINEST:
+        end = max(end for _, end, _ in spans)
+        width = end / _FINEST
+        held = enumerate(over_time(spans, end, _FINEST))
+        spans = [(n * width, (n + 1) * width, value) for n, value in held]
+    return Series(tuple(spans), last=values[-1], highest=max(values))
 
 
 def gauge(samples: Sequence[TelemetryRead], name: str) -> list[Span]:
@@ -36,12 +98,13 @@ def share(samples: Sequence[TelemetryRead], part: str, whole: str) -> list[Span]
 
 
 def speeds(steps: Iterable[StepFacts], started_wall: float) -> list[Span]:
-    """Decode speed of each finished step over the time that it took, by the client's clock."""
-    return [
-        (step.wall - started_wall, step.wall - started_wall + step.total_ns / 1e9, step.decode_tok_s)
-        for step in steps
-        if step.total_ns is not None
-    ]
+    """Decode speed of each finished step over the time that it took, by the client's clock, in order of time."""
+    found = []
+    for step in steps:
+        if step.total_ns is not None:
+            begin = step.wall - started_wall
+            found.append((begin, begin + step.total_ns / 1e9, step.decode_tok_s))
+    return sorted(found, key=lambda span: span[0])
 
 
 def over_time(spans: Sequence[Span], seconds: float, width: int) -> list[float | None]:

@@ -177,6 +177,9 @@ class MainScreen(Screen[None]):
         self._lanes.scroll_to(x=self._left, animate=False)
         self.call_after_refresh(self._repaint)
 
+    def on_lane_column_sized(self) -> None:
+        self._repaint()
+
     def _repaint(self) -> None:
         if self._frame is not None:
             self.show(self._frame)

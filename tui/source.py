@@ -13,12 +13,14 @@ from replayer.errors import RunFolderError
 from replayer.figures import lane_figures
 from replayer.journal import JOURNAL, writer_pid
 from replayer.tui.better import Better, better_lanes
+from replayer.tui.curves import LaneCurves, lane_curves
 from replayer.tui.lane_replies import LaneReplies, Talk
+from replayer.tui.rest import Rest
 from replayer.view import MISFITS, Fold, RunView, fold_from, misfit, named_apart, side_by_side
 
 _MOST_EVENTS = 20_000
 """Read for one frame: about a quarter of a second."""
-_PIECE, _REST_S = 500, 0.005
+_PIECE = 500
 """Events after which the thread that reads rests, so that the one that answers keys gets on."""
 
 
@@ -29,6 +31,8 @@ class Frame:
     views: tuple[RunView, ...]
     figures: dict[str, dict[str, Any]]
     """Figures by lane, as in `report --json`."""
+    curves: dict[str, LaneCurves]
+    """By lane what its telemetry and its speed were over the run's time."""
     talks: dict[str, Talk]
     """By lane the replies that its column shows; absent before the first session."""
     best: dict[str, Better]
@@ -44,12 +48,14 @@ class Frame:
 class RunSource:
     """One run folder. `poll` reads what is new; call it from one thread only."""
 
-    def __init__(self, folder: Path, pins: dict[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, pins: dict[str, str] | None = None, rest: Rest | None = None) -> None:
         self.folder = folder
+        self._rest = Rest() if rest is None else rest
         self.pins = {} if pins is None else pins
         """Lane -> the cell whose stream its column keeps to; the screen writes it."""
         self._begin()
         self._figures: dict[str, dict[str, Any]] = {}
+        self._curves: dict[str, LaneCurves] = {}
         self._best: dict[str, Better] = {}
         self._stale = True
         self._figures_at = 0.0
@@ -79,7 +85,9 @@ class RunSource:
         self._stale = self._stale or changed
         if self._stale:
             self._refresh(view, force=not running)
-        return Frame((view,), self._figures, self._talks(view), self._best, time.monotonic() - began)
+        return Frame(
+            (view,), self._figures, self._curves, self._talks(view), self._best, time.monotonic() - began
+        )
 
     def _read(self) -> bool:
         """All of it at first, then at most so much a frame that a flood of events leaves the keys answered."""
@@ -91,7 +99,7 @@ class RunSource:
             self._offset = after
             count += 1
             if before and count % _PIECE == 0:
-                time.sleep(_REST_S)
+                self._rest.take()
         self._behind = bool(before) and count == _MOST_EVENTS
         return self._offset != before
 
@@ -108,7 +116,13 @@ class RunSource:
         now = time.monotonic()
         if not force and now - self._figures_at < 10 * self._figures_cost:
             return
-        self._figures = {lane.name: lane_figures(lane) for lane in view.lanes}
+        figures, curves = {}, {}
+        for lane in view.lanes:
+            figures[lane.name] = lane_figures(lane)
+            self._rest.take()
+            curves[lane.name] = lane_curves(view, lane)
+            self._rest.take()
+        self._figures, self._curves = figures, curves
         self._best = better_lanes(view)
         self._stale = False
         self._figures_at = time.monotonic()
@@ -127,8 +141,10 @@ class RunSource:
 class Sources:
     """One run or several side by side: all their lanes in one frame, named RUN:LANE where names clash."""
 
-    def __init__(self, folders: Sequence[Path], pins: dict[str, str] | None = None) -> None:
-        self._sources = [RunSource(folder, pins) for folder in folders]
+    def __init__(
+        self, folders: Sequence[Path], pins: dict[str, str] | None = None, rest: Rest | None = None
+    ) -> None:
+        self._sources = [RunSource(folder, pins, rest) for folder in folders]
         self._compared: list[dict[str, Any]] = []
         self._best: dict[str, Better] = {}
 
@@ -150,6 +166,7 @@ class Sources:
         return Frame(
             views=tuple(views),
             figures={name: frame.figures[own] for name, own, frame in pairs if own in frame.figures},
+            curves={name: frame.curves[own] for name, own, frame in pairs if own in frame.curves},
             talks={name: frame.talks[own] for name, own, frame in pairs if own in frame.talks},
             best=self._compare(whole, [frame.figures for frame in frames]),
             lag=sum(frame.lag for frame in frames),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len
@@ -12,22 +12,19 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from replayer.events import TelemetryRead
-from replayer.tui.curves import Span as Held
-from replayer.tui.curves import by_instance, gauge, known, over_time, rate, share, speeds
+from replayer.tui.curves import OF_TELEMETRY, LaneCurves, Series, over_time
 from replayer.tui.keys import Keys
 from replayer.tui.pace import duration_words
 from replayer.tui.rows import number
 from replayer.tui.source import Frame
 from replayer.tui.text import DASH, Span, content, fit, plot, safe
-from replayer.view import LaneView, RunView
 
 _LABEL, _FIGURES = 18, 27
 _MOST_HEIGHT = 4
 _TICK = 24
 """Cells between two times on the axis, at least."""
 _QUIET, _LINE = "$foreground-muted", "$panel-lighten-2"
-Samples = Sequence[TelemetryRead]
+_NONE = LaneCurves(decode=None, servers={"": dict.fromkeys(OF_TELEMETRY)})
 
 
 def percent(value: float) -> str:
@@ -38,11 +35,9 @@ def whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
-class Curve(NamedTuple):
-    """`top` fixes the scale; `always` shows a dash where nothing is known, others are left out."""
+class Look(NamedTuple):
+    """How a curve is shown. `top` fixes the scale; `always` shows a dash where nothing is known, others are left out."""
 
-    label: str
-    of: Callable[[Samples], list[Held]]
     source: str
     words: Callable[[float], str] = number
     top: float | None = None
@@ -50,25 +45,19 @@ class Curve(NamedTuple):
     style: str = "$primary"
 
 
-CURVES = (
-    Curve("server tok/s", lambda s: rate(s, "generated_tokens"), "metrics", style="$secondary"),
-    Curve(
-        "draft acceptance",
-        lambda s: share(s, "accepted", "drafted"),
-        "metrics",
-        percent,
-        1.0,
-        style="$secondary",
-    ),
-    Curve("KV cache in use", lambda s: gauge(s, "kv_used"), "metrics", percent, 1.0),
-    Curve("requests running", lambda s: gauge(s, "running"), "metrics", whole),
-    Curve("requests waiting", lambda s: gauge(s, "waiting"), "metrics", whole),
-    Curve("preempted /s", lambda s: rate(s, "preempted"), "metrics", always=False),
-    Curve("GPU in use", lambda s: gauge(s, "gpu_utilisation"), "GPU", percent, 1.0),
-    Curve("GPU memory", lambda s: gauge(s, "gpu_memory"), "GPU", percent, 1.0, always=False),
-    Curve("GPU power W", lambda s: gauge(s, "gpu_power"), "GPU", always=False),
-    Curve("GPU °C", lambda s: gauge(s, "gpu_temperature"), "GPU", always=False),
-)
+DECODE = Look("client", style="$secondary")
+LOOKS = {
+    "server tok/s": Look("metrics", style="$secondary"),
+    "draft acceptance": Look("metrics", percent, 1.0, style="$secondary"),
+    "KV cache in use": Look("metrics", percent, 1.0),
+    "requests running": Look("metrics", whole),
+    "requests waiting": Look("metrics", whole),
+    "preempted /s": Look("metrics", always=False),
+    "GPU in use": Look("GPU", percent, 1.0),
+    "GPU memory": Look("GPU", percent, 1.0, always=False),
+    "GPU power W": Look("GPU", always=False),
+    "GPU °C": Look("GPU", always=False),
+}
 _REASONS = {
     "metrics": "not reported; `replayer doctor URL` says why",
     "GPU": "not read: no NVML here, no DCGM exporter named",
@@ -98,31 +87,34 @@ class TelemetryScreen(Screen[None]):
     def show(self, frame: Frame) -> bool:
         width = max(60, self.size.width - 4)
         lanes = [(view, lane) for view in frame.views for lane in view.lanes]
-        height = self._height(lanes, frame.figures)
+        height = self._height(frame)
         spans: list[Span | str] = []
         for view, lane in lanes:
-            spans += _block(view, lane, frame.figures.get(lane.name, {}), width, height)
+            figures, curves = frame.figures.get(lane.name, {}), frame.curves.get(lane.name, _NONE)
+            spans += _block(lane.name, curves, figures, view.last_at / 1e9, width, height)
         self._curves.update(content(*spans) if spans else Content("no lane yet"))
         seconds = max((view.last_at for view in frame.views), default=0) / 1e9
         axis = f"{'time of the run':<{_LABEL}}{_axis(seconds, width - _LABEL - _FIGURES)}"
         self._axis.update(content((axis, _QUIET)))
         return True
 
-    def _height(self, lanes: Sequence[tuple[RunView, LaneView]], figures: Mapping[str, Any]) -> int:
+    def _height(self, frame: Frame) -> int:
         """Lines of a curve, so that all lanes fit on the screen where they can."""
         drawn = fixed = 0
-        for _, lane in lanes:
-            shown, unknown = _curves_of(lane)
-            drawn += shown
-            fixed += 2 + unknown + len(bands_text(figures.get(lane.name, {})))
+        for view in frame.views:
+            for lane in view.lanes:
+                shown, unknown = _count(frame.curves.get(lane.name, _NONE))
+                drawn += shown
+                fixed += 2 + unknown + len(bands_text(frame.figures.get(lane.name, {})))
         return max(1, min(_MOST_HEIGHT, (self.size.height - 2 - fixed) // max(1, drawn)))
 
 
-def _curves_of(lane: LaneView) -> tuple[int, int]:
+def _count(curves: LaneCurves) -> tuple[int, int]:
     """How many curves are drawn, and how many are a line with the reason why not."""
-    instances = by_instance(lane.telemetry) or {"": []}
     told = [
-        (bool(known(curve.of(samples))), curve.always) for samples in instances.values() for curve in CURVES
+        (held[label] is not None, look.always)
+        for held in curves.servers.values()
+        for label, look in LOOKS.items()
     ]
     return 1 + sum(has for has, _ in told), sum(always and not has for has, always in told)
 
@@ -138,39 +130,34 @@ def _axis(seconds: float, width: int) -> str:
 
 
 def _block(
-    view: RunView, lane: LaneView, figures: dict[str, Any], width: int, height: int
+    name: str, curves: LaneCurves, figures: dict[str, Any], seconds: float, width: int, height: int
 ) -> list[Span | str]:
-    seconds = view.last_at / 1e9
-    steps = [step for attempt in lane.attempts for step in attempt.steps.values()]
-    rule = "─" * max(0, width - cell_len(safe(lane.name)) - 4)
-    spans: list[Span | str] = [("── ", _LINE), (lane.name, "bold"), (f" {rule}\n", _LINE)]
+    rule = "─" * max(0, width - cell_len(safe(name)) - 4)
+    spans: list[Span | str] = [("── ", _LINE), (name, "bold"), (f" {rule}\n", _LINE)]
     spans += [(f"{missing}\n", "$warning")] if (missing := _missing(figures)) else []
-    decode = Curve("decode tok/s", lambda _: speeds(steps, view.started_wall), "client", style="$secondary")
-    spans += _curve(decode, (), seconds, width, height)
-    instances = by_instance(lane.telemetry) or {"": []}
-    for name, samples in instances.items():
-        if len(instances) > 1:
-            spans.append((f"{name}\n", _QUIET))
-        for curve in CURVES:
-            spans += _curve(curve, samples, seconds, width, height)
+    spans += _curve("decode tok/s", DECODE, curves.decode, seconds, width, height)
+    for server, held in curves.servers.items():
+        if len(curves.servers) > 1:
+            spans.append((f"{server}\n", _QUIET))
+        for label, look in LOOKS.items():
+            spans += _curve(label, look, held[label], seconds, width, height)
     return [*spans, *bands_text(figures), "\n"]
 
 
-def _curve(curve: Curve, samples: Samples, seconds: float, width: int, height: int) -> list[Span | str]:
+def _curve(
+    label: str, look: Look, series: Series | None, seconds: float, width: int, height: int
+) -> list[Span | str]:
     """A plot between its name and its figures; one line with the reason where nothing is known."""
-    held = curve.of(samples)
-    values = known(held)
-    if not values:
-        dash = fit(f"{DASH}  {_REASONS[curve.source]}", width - _LABEL).rstrip() + "\n"
-        return [(fit(curve.label, _LABEL), _QUIET), (dash, _QUIET)] if curve.always else []
+    if series is None:
+        dash = fit(f"{DASH}  {_REASONS[look.source]}", width - _LABEL).rstrip() + "\n"
+        return [(fit(label, _LABEL), _QUIET), (dash, _QUIET)] if look.always else []
     room = width - _LABEL - _FIGURES
-    lines = plot(over_time(held, seconds, room), room, height, curve.top)
-    now = curve.words(values[-1])
+    lines = plot(over_time(series.spans, seconds, room), room, height, look.top)
+    said = f"  last {look.words(series.last):<7} max {look.words(series.highest)}"
     spans: list[Span | str] = []
     for n, line in enumerate(lines):
         end = n == len(lines) - 1
-        figures = f"  last {now:<7} max {curve.words(max(values))}" if end else ""
-        spans += [(fit(curve.label if end else "", _LABEL), _QUIET), (line, curve.style), f"{figures}\n"]
+        spans += [(fit(label if end else "", _LABEL), _QUIET), (line, look.style), f"{said if end else ''}\n"]
     return spans
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replayer.tui.app import ReplayerApp
+from replayer.tui.rest import Rest
 from replayer.tui.source import Sources
 
 _NICENESS = 5
@@ -31,7 +32,8 @@ def watch(folders: Sequence[Path]) -> str:
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER, 20, 100)
     pins: dict[str, str] = {}
-    app = ReplayerApp(Sources(folders, pins).poll, list(folders), pins, share=_SHARE)
+    rest = Rest()
+    app = ReplayerApp(Sources(folders, pins, rest).poll, list(folders), pins, rest, share=_SHARE)
     choice = app.run()
     if app.failed is not None:
         raise app.failed

@@ -34,9 +34,9 @@ def shown_step(app: object) -> int:
     return screen.detail.step
 
 
-async def open_first_step(pilot: Pilot[None]) -> None:
+async def open_step(pilot: Pilot[None], row: str = "home") -> None:
     await settled(pilot)
-    for key in ("2", "enter"):
+    for key in ("2", row, "enter"):
         await pilot.press(key)
         await settled(pilot)
 
@@ -44,7 +44,7 @@ async def open_first_step(pilot: Pilot[None]) -> None:
 async def test_keys_of_a_step(folder: Folder) -> None:
     app = app_on(folder.path)
     async with app.run_test(size=(140, 50)) as pilot:
-        await open_first_step(pilot)
+        await open_step(pilot)
         assert shown_step(app) == 0
         for key, step in (("n", 1), ("n", 4), ("n", 1), ("N", 4), ("right", 5), ("right", 5), ("left", 4)):
             await pilot.press(key)
@@ -75,10 +75,10 @@ async def test_a_step_that_nobody_has_a_trace_for_is_told(tmp_path: Path) -> Non
         assert any("holds no copy of the trace" in note.message for note in app._notifications)
 
 
-async def opened_first_step(app: ReplayerApp) -> list[str]:
+async def opened_step(app: ReplayerApp, row: str = "home") -> list[str]:
     """What was said on opening it; nothing where it opened."""
     async with app.run_test(size=(110, 36)) as pilot:
-        await open_first_step(pilot)
+        await open_step(pilot, row)
         opened = isinstance(app.screen, StepScreen)
         said = [note.message for note in app._notifications]
     assert opened is not bool(said)
@@ -88,7 +88,7 @@ async def opened_first_step(app: ReplayerApp) -> list[str]:
 async def test_a_step_opens_while_the_journals_last_line_is_being_written(folder: Folder) -> None:
     with (folder.path / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"at":1,"cell":"a/session/0","attempt":1,"step":6,"type":"step_sta')
-    assert await opened_first_step(app_on(folder.path)) == []
+    assert await opened_step(app_on(folder.path)) == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ async def test_a_step_opens_while_the_journals_last_line_is_being_written(folder
 )
 async def test_a_damaged_trace_of_a_run_is_told(folder: Folder, trace: bytes, words: str) -> None:
     (folder.path / "traces" / "session" / "trace.jsonl").write_bytes(trace)
-    assert words in (await opened_first_step(app_on(folder.path)))[0]
+    assert words in (await opened_step(app_on(folder.path)))[0]
 
 
 async def test_a_trace_that_is_not_the_runs_is_told(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_a_trace_that_is_not_the_runs_is_told(tmp_path: Path) -> None:
     made.recorded()
     made.add(StepStarted(**made.where("a", 0), turn=150, body_bytes=9, wall=0.0))
     made.step("a", 0, start=False)
-    assert "has no turn 151" in (await opened_first_step(app_on(made.path)))[0]
+    assert "has no turn 151" in (await opened_step(app_on(made.path)))[0]
 
 
 TEXTS = st.text(alphabet="ab \n.é漢", max_size=60)
@@ -150,7 +150,7 @@ def test_zero_and_unknown_look_different() -> None:
 async def test_c_copies_the_request_as_curl(folder: Folder) -> None:
     app = app_on(folder.path)
     async with app.run_test(size=(140, 50)) as pilot:
-        await open_first_step(pilot)
+        await open_step(pilot)
         assert not app.clipboard
         await pilot.press("c")
         await app.workers.wait_for_complete()
@@ -173,7 +173,7 @@ async def test_live_history_shows_what_each_lane_was_really_sent(tmp_path: Path)
             made.step(lane, step, start=False)
     app = app_on(made.path)
     async with app.run_test(size=(140, 50)) as pilot:
-        await open_first_step(pilot)
+        await open_step(pilot)
         await pilot.press("right")
         await settled(pilot)
         seen = picture(app)
