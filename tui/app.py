@@ -14,7 +14,7 @@ from typing import ClassVar
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding
-from textual.events import Event, MouseDown
+from textual.events import Event, MouseDown, Paste
 from textual.events import Key as KeyPressed
 from textual.message import Message
 from textual.screen import Screen
@@ -138,6 +138,8 @@ class ReplayerApp(App[str]):
     async def on_event(self, event: Event) -> None:
         if isinstance(event, KeyPressed | MouseDown):
             self._rest.key_pressed()
+        elif isinstance(event, Paste):  # a clipboard may hold model output
+            event.text = safe(event.text)
         await super().on_event(event)
 
     def _ask(self) -> None:
