@@ -228,13 +228,16 @@ def _source_of(path: Path) -> str | None:
 def _names(path: Path, sessions: Sequence[Session]) -> list[str]:
     """File names without suffix, all different."""
     stem = _slug(path.name.split(".")[0] or path.name) or "session"
-    names: list[str] = []
+    counts: dict[str, int] = {}
+    names: dict[str, None] = {}
     for session in sessions:
         part = _slug(session.name)
-        name = f"{stem}-{part}" if part and (len(sessions) > 1 or session.key) else stem
-        taken = sum(1 for other in names if other == name or re.fullmatch(re.escape(name) + r"-\d+", other))
-        names.append(f"{name}-{taken + 1}" if taken else name)
-    return names
+        base = name = f"{stem}-{part}" if part and (len(sessions) > 1 or session.key) else stem
+        while name in names:
+            counts[base] = counts.get(base, 1) + 1
+            name = f"{base}-{counts[base]}"
+        names[name] = None
+    return list(names)
 
 
 def _slug(text: str) -> str:

@@ -17,6 +17,7 @@ import zstandard
 
 from replayer.errors import TraceError
 from replayer.traces.convert import convert
+from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.unpack import unpacked_zstd
 from replayer.traces.importers.values import as_int, loads
 from replayer.traces.summary import Summary, check
@@ -131,6 +132,24 @@ def test_what_is_replaced_or_too_deep_is_said_with_its_line(tmp_path: Path) -> N
     assert str(error).endswith("deep.json: the JSON is nested too deeply to be read")
     [error] = _outcomes(tmp_path / "nul.jsonl", bytes(4096))
     assert "nothing but NUL bytes" in str(error)
+
+
+def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "chat.jsonl"
+    one, two, three, _ = made.chat_log()
+    path.write_bytes(made.jsonl([one, two, {"note": "x" * 600_000}, three]))  # more than is read ahead
+    outcomes = convert(path, tmp_path / "out")
+    assert isinstance(next(outcomes), Summary)
+    path.write_bytes(b"{}\n")
+    [error] = list(outcomes)
+    assert isinstance(error, TraceError) and "the file was changed while it was read" in str(error)
+
+    path.write_bytes(made.jsonl(made.claude_session()))
+    probe = Probe(path)
+    with path.open("ab") as file:
+        file.write(made.jsonl(made.claude_session()) * 3)
+    assert len(list(probe.records())) == len(list(probe.located())) == len(made.claude_session())
+    probe.close()
 
 
 def test_values_that_are_no_json_elsewhere() -> None:

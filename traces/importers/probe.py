@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from functools import cached_property
+from io import SEEK_END
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -99,12 +100,16 @@ class Probe:
             document = self.document
             yield from enumerate(document if isinstance(document, list) else [document], start=1)
             return
+        left = self._size
         for number, line in enumerate(self.file, start=1):
             try:
                 yield number, orjson.loads(line)
             except orjson.JSONDecodeError:
                 if not line.isspace():
                     yield from self._line(number, line, quiet)
+            left -= len(line)
+            if left <= 0:
+                return
 
     def located(self) -> Iterator[tuple[int, Any]]:
         """Each record with a key for `record_at`: its offset in the file, or its place in the document."""
@@ -120,6 +125,8 @@ class Probe:
                     for _, record in self._line(number, line, quiet=False):
                         yield offset, record
             offset += len(line)
+            if offset >= self._size:
+                return
 
     def record_at(self, key: int) -> Any:
         """The record of a key that `located` gave."""
@@ -192,6 +199,9 @@ class Probe:
         self._file, damage = opened(self.path)
         if damage:
             self.warn(damage)
+        self._size = self._file.seek(0, SEEK_END)
+        """What lay there at the start; a file may be written to faster than it is read."""
+        self._file.seek(0)
         head = self._file.read(1 << 16)
         if head.startswith(b"SQLite format 3\x00"):
             return "sqlite"
@@ -229,6 +239,7 @@ class Probe:
         assert self._file is not None
         self._file.close()
         self._file = spool_of(value.encode() + b"\n" for value in values)
+        self._size = self._file.seek(0, SEEK_END)
         return "jsonl"
 
     def _has_json_lines(self) -> bool:
@@ -253,7 +264,7 @@ class Probe:
         return b""
 
     def _bytes(self) -> bytes:
-        return self.file.read()
+        return self.file.read(self._size)
 
     def _whole_document(self) -> Any:
         data = self._bytes().removeprefix(b"\xef\xbb\xbf").strip(_NUL_AND_SPACE)
