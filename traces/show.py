@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.text import Text
 
 from replayer.display import safe
-from replayer.errors import TraceError
 from replayer.traces.importers.values import compact
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
@@ -40,11 +39,9 @@ _ORDINARY_ENDS = (None, "stop", "tool_calls", "end_turn", "tool_use", "error")
 
 
 def show(trace: Trace, *, brief: bool, full: bool, thread: str | None = None) -> None:
-    """Prints a trace to stdout, in colour on a terminal. Raises TraceError for a thread that it does not have."""
+    """Prints a trace to stdout, in colour on a terminal."""
     console = Console(highlight=False)
     names = list(dict.fromkeys(turn.thread for turn in trace.turns))
-    if thread is not None and thread not in names:
-        raise TraceError(f"--thread {thread}: the trace has no such thread (it has: {', '.join(names)})")
     page = _Page(trace, min(console.width, _WIDEST), full)
     shown = [turn for turn in trace.turns if thread in (None, turn.thread)]
     for line in page.title(names):

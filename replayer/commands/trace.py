@@ -8,6 +8,7 @@ from pathlib import Path
 
 import orjson
 
+from replayer.errors import TraceError
 from replayer.traces import show
 from replayer.traces.export import EXPORTS, export
 from replayer.traces.library import find
@@ -44,12 +45,19 @@ class Command:
         if args.action == "check":
             return _check(path, args.json)
         with Trace.open(path) as trace:
+            _check_thread(trace, args.thread)
             if args.action == "show":
                 show.show(trace, brief=args.brief, full=args.full, thread=args.thread)
             else:
                 redact = redactor() if args.redact else None
                 export(trace, args.to, Path(args.out) if args.out else None, args.thread, redact)
         return 0
+
+
+def _check_thread(trace: Trace, thread: str | None) -> None:
+    names = list(dict.fromkeys(turn.thread for turn in trace.turns))
+    if thread is not None and thread not in names:
+        raise TraceError(f"--thread {thread}: the trace has no such thread (it has: {', '.join(names)})")
 
 
 def _check(path: Path, as_document: bool) -> int:

@@ -408,3 +408,14 @@ def test_odd_values_never_crash_an_importer(sample: made.Sample, data: st.DataOb
         path = Path(folder) / sample.file
         path.write_bytes(b"\n".join(lines) + b"\n" if joined else lines[0] if lines else b"")
         _survives(path)
+
+
+def test_an_event_may_hold_line_ends_of_unicode(tmp_path: Path) -> None:
+    said = "one\u2028two\u0085three"
+    event = f'data: {{"choices":[{{"index":0,"delta":{{"content":"{said}"}}}}]}}\n\ndata: [DONE]\n\n'
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(made.jsonl([{"request": made.request(made.ASK), "response": event}]))
+    [summary] = convert(path, tmp_path / "out")
+    assert isinstance(summary, Summary)
+    with Trace.open(summary.trace) as trace:
+        assert [trace.item(n).text for n in trace.turns[0].produced] == [said]  # type: ignore[union-attr]

@@ -78,5 +78,7 @@ def test_brief_is_one_line_a_turn(
 
 
 def test_a_thread_that_is_not_there_is_named(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["trace", "show", trace, "--thread", "sub"]) == 2
-    assert "no such thread (it has: main)" in capsys.readouterr().err
+    for action in ("show", "export"):
+        assert main(["trace", action, trace, "--thread", "sub"]) == 2
+        printed = capsys.readouterr()
+        assert "no such thread (it has: main)" in printed.err and not printed.out

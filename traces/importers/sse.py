@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from replayer.traces.importers.values import as_dict, as_int, as_str, dicts, loads
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def events(text: str) -> list[Any]:
     """The JSON payloads of an event stream; anything else in it is left out."""
     found = []
-    for line in text.splitlines():
+    for line in _LINE_END.split(text):  # `splitlines` also cuts at U+2028, which JSON may hold as it is
         if line.startswith("data:"):
             payload = line[5:].strip()
             if payload and payload != "[DONE]":
