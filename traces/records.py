@@ -31,6 +31,20 @@ class End:
     turns: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenTurns:
+    """Turns that have lengths and block hashes only, as columns of equal length."""
+
+    block_size: int
+    threads: Sequence[str]
+    started: Sequence[float | None]
+    """Seconds since the epoch."""
+    sent: Sequence[int]
+    answered: Sequence[int]
+    hashes: Sequence[bytes]
+    """The JSON of each prompt's list of block hashes."""
+
+
 Record = Header | AnyItem | Turn | ToolSet | ToolRun | Thread | End
 
 _TAGS: dict[type, str] = {
@@ -73,27 +87,26 @@ def encode_item(number: int, kind: str, body: bytes, digest: str) -> bytes:
     return b"%b,%b\n" % (head, body[1:]) if len(body) > 2 else head + b"}\n"
 
 
-def encode_token_turn(
-    number: int, thread: str, at: float | None, tokens: tuple[int, int, int], hashes: Sequence[int]
-) -> bytes:
-    """The line of a turn that has lengths (input, output, block size) only; such traces hold them by the million."""
-    sent, answered, block = tokens
-    times = b'"times":{"started":%b},' % orjson.dumps(at) if at is not None else b""
-    return (
-        b'{"type":"turn","id":%d,"context":{"append":[]},"produced":[],"thread":%b,"params":{},'
-        b'"usage":{"prompt_tokens":%d,"completion_tokens":%d},%b"tokens":{"input_tokens":%d,"output_tokens":%d,'
-        b'"block_size":%d%b}}\n'
-    ) % (
-        number,
-        orjson.dumps(thread),
-        sent,
-        answered,
-        times,
-        sent,
-        answered,
-        block,
-        b',"block_hashes":' + orjson.dumps(hashes) if hashes else b"",
-    )
+def encode_token_turns(first: int, turns: TokenTurns) -> bytes:
+    """Their lines, numbered from `first`; such traces hold turns by the million."""
+    starts = orjson.dumps(turns.started)[1:-1].decode().split(",")
+    pieces: list[bytes] = []
+    for number, (thread, start, sent, answered, hashes) in enumerate(
+        zip(turns.threads, starts, turns.sent, turns.answered, turns.hashes, strict=True), first
+    ):
+        times = f'"times":{{"started":{start}}},' if start != "null" else ""
+        head = (
+            f'{{"type":"turn","id":{number},"context":{{"append":[]}},"produced":[],'
+            f'"thread":{orjson.dumps(thread).decode()},"params":{{}},'
+            f'"usage":{{"prompt_tokens":{sent},"completion_tokens":{answered}}},{times}'
+            f'"tokens":{{"input_tokens":{sent},"output_tokens":{answered},"block_size":{turns.block_size}'
+        )
+        pieces += (
+            (head.encode(), b',"block_hashes":', hashes, b"}}\n")
+            if hashes != b"[]"
+            else (head.encode(), b"}}\n")
+        )
+    return b"".join(pieces)
 
 
 def body_hash(kind: str, body: bytes) -> str:

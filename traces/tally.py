@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 
+from replayer.traces.records import TokenTurns
 from replayer.traces.schema import AnyItem, Content, Thread, TokenShape, ToolCallItem, ToolResultItem, Usage
 
 CHARS_PER_TOKEN = 4
@@ -77,12 +78,11 @@ class Tally:
             prompt = sum(map(self._sizes.__getitem__, context)) // CHARS_PER_TOKEN
         self.largest_prompt = max(self.largest_prompt, prompt)
 
-    def token_turn(self, thread: str, input_tokens: int) -> None:
-        """A turn without items."""
-        self.turns += 1
-        self._threads.add(thread)
-        if input_tokens > self.largest_prompt:
-            self.largest_prompt = input_tokens
+    def token_turns(self, turns: TokenTurns) -> None:
+        """Turns without items."""
+        self.turns += len(turns.threads)
+        self._threads.update(turns.threads)
+        self.largest_prompt = max(self.largest_prompt, *turns.sent)
 
     @property
     def threads(self) -> int:

@@ -13,7 +13,16 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from replayer.errors import TraceError
-from replayer.traces.records import End, body_hash, dumps, encode, encode_item, encode_token_turn, item_body
+from replayer.traces.records import (
+    End,
+    TokenTurns,
+    body_hash,
+    dumps,
+    encode,
+    encode_item,
+    encode_token_turns,
+    item_body,
+)
 from replayer.traces.schema import (
     AnyItem,
     Body,
@@ -136,13 +145,10 @@ class TraceWriter:
         self._next_turn += 1
         return turn.id
 
-    def add_token_turn(
-        self, thread: str, at: float | None, tokens: tuple[int, int, int], hashes: Sequence[int]
-    ) -> int:
-        """Appends a turn of lengths (input, output, block size) and block hashes, sent at `at`; returns its id."""
-        self._put(encode_token_turn(self._next_turn, thread, at, tokens, hashes))
-        self._next_turn += 1
-        return self._next_turn - 1
+    def add_token_turns(self, turns: TokenTurns) -> None:
+        """Appends turns of lengths and block hashes."""
+        self._put(encode_token_turns(self._next_turn, turns))
+        self._next_turn += len(turns.threads)
 
     def add_tool_run(self, run: ToolRun) -> None:
         self._put(encode(run))

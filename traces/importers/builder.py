@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from replayer.traces.importers.values import as_text, compact
-from replayer.traces.records import RecordError
+from replayer.traces.records import RecordError, TokenTurns
 from replayer.traces.schema import (
     AnyItem,
     Content,
@@ -183,12 +183,10 @@ class Builder:
         self.tally.turn(thread, context, produced, facts.get("usage"), facts.get("tokens"))
         return number
 
-    def token_turn(
-        self, thread: str, at: float | None, tokens: tuple[int, int, int], hashes: Sequence[int]
-    ) -> int:
-        """One LLM call of which only lengths (input, output, block size) and block hashes are known."""
-        self.tally.token_turn(thread, tokens[0])
-        return self.writer.add_token_turn(thread, at, tokens, hashes)
+    def token_turns(self, turns: TokenTurns) -> None:
+        """LLM calls of which only lengths and block hashes are known."""
+        self.tally.token_turns(turns)
+        self.writer.add_token_turns(turns)
 
     def chat_turn(
         self, messages: Sequence[Sent], produced: Sequence[int], *, thread: str = "main", **facts: Any
