@@ -21,6 +21,7 @@ SandboxName = Literal["auto", "bubblewrap", "landlock", "container"]
 ToolMode = Literal["recorded", "sandbox", "matched"]
 Order = Literal["parallel", "sequential", "interleaved"]
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NAME = re.compile(r"[\w.+@=-]+\Z")
 _TIMING = re.compile(r"(asap|recorded|scaled:\d+(\.\d+)?)\Z")
 
@@ -56,6 +57,13 @@ class LanePlan(_Strict):
     base: str | None = None
     """The lane that a matrix made this one from, and `setting` the values it took of each axis."""
     setting: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _key_is_a_variable(cls, name: str | None) -> str | None:
+        if name is not None and not _VARIABLE.match(name):
+            raise ValueError(f"api_key_env {name!r} is no name of an environment variable")
+        return name
 
     @field_validator("name")
     @classmethod

@@ -37,7 +37,7 @@ from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
 from replayer.tui.turns_screen import TurnsScreen
-from replayer.view import RunView
+from replayer.view import MISFITS, RunView
 
 INTERVAL = 0.25
 """Seconds between frames: painting costs tens of milliseconds, so more often buys nothing."""
@@ -296,7 +296,7 @@ class ReplayerApp(App[str]):
         where = f"{detail.trace}/{detail.repeat + 1}/{detail.step + 1}"
         try:
             case = await find_case(folder, where, lane, partial=True)
-        except ReplayerError as error:
+        except (ReplayerError, OSError, *MISFITS) as error:
             self.notify(safe(str(error)), severity="warning", markup=False)
             return
         command = curl(case.lane.base_url, case.request, case.lane_plan.api_key_env)
