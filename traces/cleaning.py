@@ -10,12 +10,11 @@ from typing import Any
 import orjson
 
 from replayer.traces.chat import STYLES
-from replayer.traces.credentials import unmistakable
+from replayer.traces.credentials import HIDDEN, unmistakable, without_fields
 from replayer.traces.importers.values import loads
 from replayer.traces.secrets import Redact, cleaned
 from replayer.wire.types import Reply
 
-_HIDDEN = "[redacted credential]"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 _DELTAS = frozenset({"text", "thinking", "partial_json", "delta", "content", "arguments", "refusal"})
 """Keys under which the APIs stream text piece by piece."""
@@ -38,11 +37,12 @@ class Cleaner:
 
     def _without(self, hidden: Sequence[str], text: str) -> str:
         for value in hidden:
-            text = text.replace(value, _HIDDEN)
+            text = text.replace(value, HIDDEN)
         return text if self._redact is None else self._redact(text)
 
     def body(self, body: bytes) -> tuple[Any, bytes]:
         """The JSON of a request's body, and its bytes in the client's spacing. Raises ValueError for no JSON."""
+        body = without_fields(body)
         value = loads(body)
         if self._redact is None and not any(hidden.encode() in body for hidden in self._sure):
             return value, body

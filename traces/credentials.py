@@ -13,8 +13,9 @@ _NAMED = re.compile(
 )
 """Names of header fields and query parameters whose value lets someone in."""
 _IN_BODY = re.compile(
-    rb'"(?:api_?key|access_token|auth_token|authorization|password)"\s*:\s*"([^"\\]{8,})"', re.I
+    rb'("(?:api_?key|access_token|auth_token|authorization|password)"\s*:\s*")((?:[^"\\]|\\.)+)(?=")', re.I
 )
+HIDDEN = "[redacted credential]"
 _PLACEHOLDERS = frozenset(
     {b"none", b"null", b"empty", b"dummy", b"test", b"local", b"ollama", b"lm-studio", b"no-key", b"anything"}
     | {b"bearer", b"basic", b"true", b"false", b"sk-no-key-required", b"not-needed", b"placeholder"}
@@ -33,7 +34,12 @@ def in_head(head: bytes) -> tuple[bytes, ...]:
 
 def in_body(body: bytes) -> tuple[bytes, ...]:
     """Values of fields of a JSON body that are named like a credential."""
-    return _longest_first(set(_IN_BODY.findall(body)))
+    return _longest_first({value for _, value in _IN_BODY.findall(body)})
+
+
+def without_fields(body: bytes) -> bytes:
+    """A JSON body whose fields that are named like a credential hold none, whatever it looks like."""
+    return _IN_BODY.sub(rb"\g<1>" + HIDDEN.encode(), body)
 
 
 def unmistakable(credentials: Iterable[bytes]) -> tuple[bytes, ...]:

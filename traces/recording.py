@@ -13,7 +13,7 @@ from replayer import __version__
 from replayer.errors import TraceError
 from replayer.traces.chat import Message
 from replayer.traces.cleaning import Cleaner
-from replayer.traces.credentials import in_body
+from replayer.traces.credentials import in_body, without_fields
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.chat_log import is_request
 from replayer.traces.importers.exchanges import Exchange, ExchangeWriter, usage_of
@@ -65,7 +65,7 @@ class Recording:
         try:
             request, raw = cleaner.body(passed.request)
         except (ValueError, RecursionError):
-            request, raw = cleaner.text(passed.request.decode("utf-8", "replace")), b""
+            request, raw = _as_text(passed, cleaner), b""
         if passed.reply is not None and isinstance(request, dict) and is_request(request):
             try:
                 self._chat(passed, request, raw, cleaner.reply(passed.reply))
@@ -151,8 +151,8 @@ class Recording:
         try:
             self._passing.add_item(OpaqueItem(id=0, record=record))
         except RecordError:  # JSON that is nested too deep to be written again
-            text = passed.request.decode("utf-8", "replace")
-            self._passing.add_item(OpaqueItem(id=0, record={**record, "request": cleaner.text(text)}))
+            record["request"] = _as_text(passed, cleaner)
+            self._passing.add_item(OpaqueItem(id=0, record=record))
 
     def _trace(self, name: str, title: str) -> TraceWriter:
         path = self._new_file(name)
@@ -183,6 +183,11 @@ class Recording:
                 raise TraceError(f"{path}: cannot be written ({error.strerror or error})") from None
             break
         return path
+
+
+def _as_text(passed: Passed, cleaner: Cleaner) -> str:
+    """A request that is no JSON, or none that can be written again."""
+    return cleaner.text(without_fields(passed.request).decode("utf-8", "replace"))
 
 
 def message_of(reply: Reply) -> Message | None:

@@ -136,6 +136,13 @@ def test_short_credentials_are_removed_from_complaints_only() -> None:
     assert cleaner.text("a swordfish swims") == "a swordfish swims"
 
 
+def test_a_field_named_like_a_credential_is_never_written() -> None:
+    body = b'{"model":"m","api_key":"sword\\"fish","messages":[{"role":"user","content":"my \\"password\\": \\"x\\""}]}'
+    value, raw = Cleaner((), None).body(body)
+    assert value["api_key"] == "[redacted credential]" and b"fish" not in raw
+    assert value["messages"][0]["content"] == 'my "password": "x"'
+
+
 def test_the_scan_looks_everywhere_a_secret_can_be(tmp_path: Path) -> None:
     path = tmp_path / "t.trace.jsonl"
     key = "ghp_" + "a1B2" * 9
