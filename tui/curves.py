@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from replayer.events import TelemetryRead
 from replayer.steps import StepFacts
@@ -110,17 +110,30 @@ def speeds(steps: Iterable[StepFacts], started_wall: float) -> list[Span]:
 def over_time(spans: Sequence[Span], seconds: float, width: int) -> list[float | None]:
     """The mean of what held in each of `width` slices of the run, weighted by time."""
     sums, weights = [0.0] * width, [0.0] * width
+    begun, held = [0.0] * (width + 1), [0] * (width + 1)
     slice_ = max(seconds, 1e-9) / width
     for begin, end, value in spans:
         if value is None:
             continue
         first = int(max(0, min(width - 1, begin / slice_)))
         last = int(max(0, min(width - 1, end / slice_)))
-        for n in range(first, last + 1):
+        for n in {first, last}:
             weight = max(0.0, min(end, (n + 1) * slice_) - max(begin, n * slice_))
             sums[n] += weight * value
             weights[n] += weight
-    return [total / weight if weight else None for total, weight in zip(sums, weights, strict=True)]
+        if last > first + 1:  # the slices between are filled whole: only where that begins and ends is noted
+            begun[first + 1] += value
+            begun[last] -= value
+            held[first + 1] += 1
+            held[last] -= 1
+    whole = [
+        (total * slice_, number * slice_)
+        for total, number in zip(accumulate(begun), accumulate(held), strict=True)
+    ]
+    return [
+        (total + more) / (weight + longer) if weight + longer else None
+        for total, weight, (more, longer) in zip(sums, weights, whole, strict=False)
+    ]
 
 
 def known(spans: Iterable[Span]) -> list[float]:

@@ -84,7 +84,7 @@ class RunSource:
         view = self._fold.view(run=self.folder.name, running=running, partial=True)
         self._stale = self._stale or changed
         if self._stale:
-            self._refresh(view, force=not running)
+            self._refresh(view, force=not running and not changed)
         return Frame(
             (view,), self._figures, self._curves, self._talks(view), self._best, time.monotonic() - began
         )
