@@ -16,9 +16,11 @@ def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
 
     `curve` has the same two shares for each turn, pooled over sessions: an average hides that reuse grows with a
     session (68.7 to 91.2 % within one). Both shares are over the steps whose reuse was reported, where any was: a
-    stream that was stopped has no usage. `verdict` is of the session that lost most.
+    stream that was stopped has no usage; and over those that have been worked out, where any have been: in a run that
+    goes on the newest has not. `verdict` is of the session that lost most.
     """
     known = [step for step in steps if step.cached_tokens is not None and step.prompt_tokens]
+    known = [step for step in known if step.prefix and _known(step.prefix)] or known
     findings = _findings(steps)
     causes = Counter(str(finding["cause"]) for finding in findings if finding.get("cause"))
     reported = _share((step.cached_tokens, step.prompt_tokens) for step in known)

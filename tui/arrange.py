@@ -39,9 +39,10 @@ def arrange(height: int, settings: int, wanted: Mapping[Row, int], *, alarm: boo
     spare = room - len(rows) - (_ROOMY_STREAM - _STREAM)
     wishes = [min(settings, 2) - 1]
     wishes += [0 if row.curve else min(wanted.get(row, 1), _MOST_TEXT) - 1 for row in rows]
-    wishes += [max(0, min(settings, _MOST_SETTINGS) - 2)]
-    first, *extra, last = _granted(spare, wishes)
-    spare -= first + sum(extra) + last
+    first, *extra = _granted(spare, wishes)
+    spare -= first + sum(extra)
+    last = max(0, min(min(settings, _MOST_SETTINGS) - 2, spare - _ROOMY_STREAM))
+    spare -= last
     titled = spare >= _TITLES_FROM
     curve = _MOST_CURVE if spare >= _CURVES_FROM else 1
     lines = [curve if row.curve else 1 + more for row, more in zip(rows, extra, strict=True)]

@@ -13,7 +13,7 @@ from replayer.tui.calls import call_text, same_call, tinted
 from replayer.tui.cards import AGAINST, outcome_words
 from replayer.tui.marked import HERE, THERE, differences, marked
 from replayer.tui.prefix_view import prefix_text
-from replayer.tui.text import DASH, Span, plot, safe, size_words, wrapped
+from replayer.tui.text import DASH, Span, hanging, plot, safe, size_words, wrapped
 
 Spans = list[Span | str]
 
@@ -40,7 +40,7 @@ def lane_text(
         *_verdict(lane, width),
         *_alarms(lane, width),
         *(prefix if lost else []),
-        *_answer(lane.reply, recorded),
+        *_answer(lane.reply, recorded, width),
         *_results(lane, results, width, unfolded=unfolded),
         *_timing(lane.reply, width),
         *([] if lost else prefix),
@@ -80,7 +80,7 @@ def _alarms(lane: LaneStep, width: int) -> Spans:
     return spans
 
 
-def _answer(reply: dict[str, Any], recorded: str) -> Spans:
+def _answer(reply: dict[str, Any], recorded: str, width: int) -> Spans:
     spans: Spans = [("answer", _TITLE)]
     said = said_text(reply)
     fault = reply.get("fault")
@@ -90,7 +90,7 @@ def _answer(reply: dict[str, Any], recorded: str) -> Spans:
     count = differences(shown)
     note = f"  {count} words differ from the recording" if count else "  word for word as recorded"
     finish = reply.get("finish_reason")
-    spans += [(f"{note}\n", _QUIET), *tinted(shown), "\n"]
+    spans += [(f"{note}\n", _QUIET), *hanging(tinted(shown), width), "\n"]
     if fault:
         spans.append((f"! {fault['kind']}: {fault['message'][:1000]}\n", "$error"))
     why = "no finish reason came" if finish is None else f"finish reason: {finish}"

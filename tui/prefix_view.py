@@ -63,14 +63,18 @@ def _counts(found: dict[str, Any], lost: int, cause: str, width: int) -> Spans:
     new = max(0, prompt - reused - lost)
     spans: Spans = [*_bar(prompt, reused, lost, min(width, _BAR))]
     spans += _labelled("prompt", f"{prompt:,} tokens", width)
-    spans += _labelled(f"{_REUSED} reused", _reused_words(reported, ideal, cause), width)
+    spans += _part(_REUSED, "$primary", "reused", _reused_words(reported, ideal, cause), width)
     if lost:
-        spans += _labelled(f"{_LOST} lost", f"{lost:,} {_lost_words(cause)}", width)
+        spans += _part(_LOST, "$warning", "lost", f"{lost:,} {_lost_words(cause)}", width)
     guess = "" if reported is not None else ", if all that was possible was reused"
-    return [
-        *spans,
-        *_labelled(f"{_NEW} new", f"{new:,} never sent before{guess}" if new else "nothing", width),
-    ]
+    words = f"{new:,} never sent before{guess}" if new else "nothing"
+    return [*spans, *_part(_NEW, _QUIET, "new", words, width)]
+
+
+def _part(sign: str, style: str, label: str, text: str, width: int) -> Spans:
+    """A line of the bar's key."""
+    (name, quiet), words = _labelled(f"  {label}", text, width)
+    return [(sign, style), (name[1:], quiet), words]
 
 
 def _bar(prompt: int, reused: int, lost: int, width: int) -> Spans:

@@ -21,7 +21,7 @@ from replayer.tui.calls import same_call, tinted
 from replayer.tui.keys import Keys
 from replayer.tui.lane_step_view import Spans, cut, lane_text, recorded_results, recorded_text
 from replayer.tui.request_view import asked_of, change_words, request_text
-from replayer.tui.text import Span, content
+from replayer.tui.text import Span, content, hanging
 
 _LEAST_PANE = 38
 
@@ -141,14 +141,14 @@ class StepScreen(Screen[None]):
 
     def _asked(self, width: int) -> Content:
         asked, own = asked_of(self.detail, self._lane_asked)
-        return content(*request_text(asked, "" if own else self._note))
+        return content(*hanging(request_text(asked, "" if own else self._note), width))
 
     def _recorded(self, width: int) -> Content:
         said = cut(recorded_text(self.detail.recorded))
         if not said:
             return content(("the recording has no answer here", "$foreground-muted"))
         results = recorded_results(self.detail, width, unfolded=self._unfolded)
-        return content(*tinted([(f"{said}\n", "")]), *results)
+        return content(*hanging(tinted([(f"{said}\n", "")]), width), *results)
 
     def _lane(self, lane: LaneStep, width: int) -> Content:
         results = {

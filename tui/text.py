@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from unicodedata import category
 
 from rich.cells import cell_len, set_cell_size
@@ -14,6 +15,7 @@ from replayer import display
 BLOCKS = " ▁▂▃▄▅▆▇█"
 DASH = "–"
 
+_BEGIN = re.compile(r"[ ]*(?:▎[−+ ] ?|[$│] )?")
 _LEFT_OUT = re.compile(r"\n… (\d+) characters left out …\n")
 _INVISIBLE = re.compile(
     "[\u00ad\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\ufe00-\ufe0f\ufff9-\ufffb"
@@ -128,6 +130,39 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
         part for line in safe(text).split("\n") for part in _fold(line, max(8, width - cell_len(indent)))
     ]
     return f"\n{indent}".join(lines)
+
+
+def hanging(spans: Iterable[Span], width: int) -> list[Span]:
+    """Folded at `width` cells; what goes on below begins where its line began, behind the sign of a diff too."""
+    folded: list[Span] = []
+    line: list[Span] = []
+    for text, style in spans:
+        first, *rest = safe(text).split("\n")
+        line.append((first, style))
+        for part in rest:
+            folded += [*_hung(line, width), ("\n", "")]
+            line = [(part, style)]
+    return folded + _hung(line, width)
+
+
+def _hung(line: list[Span], width: int) -> list[Span]:
+    whole = "".join(text for text, _ in line)
+    if cell_len(whole) <= width:
+        return line
+    begin = _BEGIN.match(whole)
+    indent = begin[0] if begin and cell_len(begin[0]) < width // 2 else ""
+    indent_below = re.sub("[−+$]", " ", indent)
+    hung: list[Span] = []
+    styles = [style for text, style in line for _ in text]
+    at = 0
+    for number, part in enumerate(_fold(whole[len(indent) :], max(8, width - cell_len(indent)))):
+        at = whole.index(part, at if number else len(indent))
+        hung.append((f"\n{indent_below}" if number else whole[: len(indent)], styles[0] if indent else ""))
+        for style, group in groupby(range(at, at + len(part)), key=styles.__getitem__):
+            places = list(group)
+            hung.append((whole[places[0] : places[-1] + 1], style))
+        at += len(part)
+    return hung
 
 
 def size_words(output: str) -> str:

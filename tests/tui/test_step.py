@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from replayer.events import StepStarted
@@ -13,7 +14,7 @@ from replayer.tui.marked import HERE, THERE, changed_middle, marked
 from replayer.tui.prefix_view import prefix_text
 from replayer.tui.step_screen import StepScreen
 from replayer.tui.step_table import StepTable
-from replayer.tui.text import Span, plot, sparkline, wrapped
+from replayer.tui.text import Span, hanging, plot, sparkline, wrapped
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 
@@ -209,3 +210,26 @@ def test_every_count_of_the_prefix_says_what_it_is(finding: dict[str, object], w
     text = "".join(span if isinstance(span, str) else span[0] for span in spans)
     assert words in text
     assert text.count("█") + text.count("▒") + text.count("░") >= 48, "the bar, and its key"
+
+
+@settings(max_examples=80)
+@given(
+    pieces=st.lists(
+        st.tuples(st.text(alphabet="ab ▎−+$\n漢", max_size=40), st.sampled_from(["", HERE])), max_size=5
+    ),
+    width=st.integers(8, 30),
+)
+def test_text_that_is_folded_behind_its_begin_fits_and_keeps_its_words(
+    pieces: list[Span], width: int
+) -> None:
+    text = "".join(part for part, _ in hanging(pieces, width))
+    assert all(cell_len(line) <= max(width, 12) for line in text.split("\n"))
+    before = "".join(part for part, _ in pieces)
+    assert [char for char in text if char in "ab漢"] == [char for char in before if char in "ab漢"]
+
+
+def test_a_long_line_of_a_diff_stays_behind_its_sign() -> None:
+    text = "".join(part for part, _ in hanging([("  ▎+ one two three\nend", "")], 13))
+    assert text == "  ▎+ one two\n  ▎  three\nend"
+    text = "".join(part for part, _ in hanging([("  $ make all of it", "")], 13))
+    assert text == "  $ make all\n    of it"
