@@ -29,6 +29,8 @@ LABEL_WIDTH = 18
 _SHORT_LABEL = 9
 _WIDE = 44
 """Cells from which on rows have their long labels."""
+_MARK = 2
+"""Cells for the mark of the better lane."""
 LEAST_CONTENT = 10
 """Cells below which there is nothing to be read."""
 
@@ -127,8 +129,8 @@ class LaneColumn(Vertical, can_focus=True):
         width = self.content_size.width
         figures = frame.figures.get(lane.name)
         room = width - self._label_width(width)
-        cells = {row: row.cell(lane, figures, room - 2) for row in ROWS} if figures is not None else {}
-        wanted = {row: wrapped(cell.text, room - 2).count("\n") + 1 for row, cell in cells.items()}
+        cells = {row: row.cell(lane, figures, room - _MARK) for row in ROWS} if figures is not None else {}
+        wanted = {row: wrapped(cell.text, room - _MARK).count("\n") + 1 for row, cell in cells.items()}
         settings = settings_lines(differing, width)
         return Drawn(lane, frame, settings, cells, wanted, bool(collapses(lane)))
 
@@ -201,7 +203,7 @@ class LaneColumn(Vertical, can_focus=True):
         room = width - label_width
         label = fit(row.label if width >= _WIDE else row.short, label_width)
         mark = " ▲" if won and won.sure else " △" if won else ""
-        lines = _lines(cell, height, room - len(mark))
+        lines = _lines(cell, height, room - _MARK)
         first = len(lines) - 1 if cell.values else 0
         shown: list[list[Span]] = []
         for n, line in enumerate(lines):
