@@ -41,6 +41,8 @@ def to_openai(trace: Trace, thread: str | None) -> Iterator[bytes]:
         body = b"".join(history.request(turn.id, given, stream=bool(turn.params.get("stream", False))).body)
         extra = {"response": _response(trace, turn), **_stamps(turn)}
         yield body[:-1] + b"," + orjson.dumps(extra)[1:] + b"\n"
+    if not histories:
+        raise TraceError(f"{trace.path}: no request got an answer, there is nothing to export")
 
 
 def _response(trace: Trace, turn: Turn) -> dict[str, Any] | None:

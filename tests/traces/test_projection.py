@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from replayer.history import RecordedHistory
+from replayer.history import RecordedHistory, is_replayable
 from replayer.traces.chat import assistant_message
 from replayer.traces.convert import convert
 from replayer.traces.export import export
@@ -34,7 +34,7 @@ def _openai(traces: list[Trace]) -> View:
     """Each call by itself: messages as they are sent, reply, usage, end. How calls were grouped is not part of it."""
     found = []
     for trace in traces:
-        for thread in {turn.thread for turn in trace.turns}:
+        for thread in {turn.thread for turn in trace.turns if is_replayable(turn)}:
             history = RecordedHistory(trace, thread=thread)
             for number in history.turns:
                 turn = trace.turns[number]
@@ -56,14 +56,12 @@ def _said(item: AnyItem) -> list[Any] | None:
 
 
 def _joined(said: list[list[Any]]) -> list[list[Any]]:
-    """Texts that stand side by side as one."""
-    joined: list[list[Any]] = []
-    for entry in said:
-        if joined and entry[0] == joined[-1][0] != "call":
-            joined[-1] = [entry[0], joined[-1][1] + entry[1]]
-        else:
-            joined.append(entry)
-    return joined
+    """A reply as ATIF has it: its thinking, its text, its calls."""
+    texts = {
+        kind: "".join(entry[1] for entry in said if entry[0] == kind) for kind in ("reasoning", "assistant")
+    }
+    calls = [entry for entry in said if entry[0] == "call"]
+    return [*([kind, text] for kind, text in texts.items() if text), *calls]
 
 
 def _atif(traces: list[Trace]) -> View:
