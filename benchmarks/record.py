@@ -19,8 +19,9 @@ from pathlib import Path
 
 import orjson
 
-from replayer.traces.recorder import serve, upstream
+from replayer.traces.recorder import serve
 from replayer.traces.recording import Recording
+from replayer.traces.upstream import upstream
 from replayer.wire.loop import run_receiving
 
 CHUNK = b'data: {"choices":[{"index":0,"delta":{"content":"word "}}]}\n\n'

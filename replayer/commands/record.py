@@ -11,10 +11,11 @@ from pathlib import Path
 from replayer.display import safe
 from replayer.errors import TraceError
 from replayer.traces.passing import Passed
-from replayer.traces.recorder import Upstream, serve, upstream
+from replayer.traces.recorder import serve
 from replayer.traces.recording import Recording
 from replayer.traces.secrets import redactor
 from replayer.traces.summary import check
+from replayer.traces.upstream import Upstream, upstream
 from replayer.wire.loop import run_receiving
 
 

@@ -1,48 +1,71 @@
-"""`record` as a process of its own: what it prints, and that Ctrl-C leaves whole traces."""
+"""`replayer record` as a process: what it says, and how it ends."""
 
 from __future__ import annotations
 
-import os
+import asyncio
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
-import httpx
+import pytest
 
-from replayer.engines.simulated import SimulatedSpec, launch
+from replayer.cli import main
 from replayer.traces.reader import Trace
+from tests.traces.proxies import asking, scripted
 
 
-async def test_record_ends_on_ctrl_c_with_whole_traces(tmp_path: Path) -> None:
-    engine = await launch(SimulatedSpec())
-    command = [
-        sys.executable,
-        "-m",
-        "replayer",
-        "record",
-        "--upstream",
-        engine.base_url,
-        "-o",
-        str(tmp_path / "out"),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ.copy())
-    assert process.stdout is not None
-    try:
-        url = process.stdout.readline().split()[1]
-        body = {"model": "simulated", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 5}
-        async with httpx.AsyncClient() as client:
-            answer = await client.post(
-                f"{url}/chat/completions", json=body, headers={"authorization": "Bearer secret"}
-            )
-        assert answer.status_code == 200
-        process.send_signal(signal.SIGINT)
-        printed, _ = process.communicate(timeout=300)
-    finally:
-        process.kill()
-        await engine.stop()
-    assert process.returncode == 0 and "1 turns, 0 tool calls" in printed
-    [path] = (tmp_path / "out").iterdir()
+async def _half(request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    event = b'data: {"choices":[{"index":0,"delta":{"content":"half"}}]}\n\n'
+    writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(event), event))
+    await writer.drain()
+    await reader.readexactly(1)  # until the other side is gone
+    return False
+
+
+async def _start(*arguments: str) -> asyncio.subprocess.Process:
+    command = (sys.executable, "-m", "replayer", "record", *arguments)
+    return await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+
+
+async def test_a_signal_in_mid_stream_keeps_what_had_come(tmp_path: Path) -> None:
+    async with scripted(_half) as server:
+        recorder = await _start("--upstream", server.url, "-o", str(tmp_path))
+        assert recorder.stdout is not None
+        first = (await recorder.stdout.readline()).decode()
+        assert first.startswith("recording http://127.0.0.1:") and first.endswith("Ctrl-C ends it\n")
+        port = first.split()[1].split(":")[2].partition("/")[0]
+        second = await _start("--upstream", server.url, "-o", str(tmp_path), "--port", port)
+        _, told = await second.communicate()
+        assert (second.returncode, told.decode()) == (
+            2,
+            f"replayer: --port {port}: the port is in use; choose another\n",
+        )
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(port))
+        writer.write(asking("hi"))
+        await reader.readuntil(b"half")
+        recorder.send_signal(signal.SIGTERM)
+        printed, errors = await recorder.communicate()
+        writer.close()
+    assert recorder.returncode == 0 and not errors
+    assert b"turn 0: status 200, stream_broken: the recorder was stopped" in printed
+    [path] = tmp_path.iterdir()
     with Trace.open(path) as trace:
-        assert trace.complete and len(trace.turns) == 1
-    assert "secret" not in path.read_text()
+        assert trace.complete and [trace.item(n).text for n in trace.turns[0].produced] == ["half"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--port", "99999"], "from 0 to 65535"),
+        (["--ca-file", "missing.pem"], "--ca-file missing.pem: cannot be read"),
+        (["--redact-rules", "missing.txt"], "missing.txt: the rules cannot be read"),
+    ],
+)
+def test_what_cannot_be_meant_gets_one_sentence(
+    flags: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["record", "--upstream", "https://127.0.0.1:9", "-o", str(tmp_path / "x"), *flags]) == 2
+    printed = capsys.readouterr()
+    assert told in printed.err and printed.err.count("\n") == 1 and not printed.out

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 import orjson
 
 from replayer.traces.passing import Passed
-from replayer.traces.recorder import serve, upstream
+from replayer.traces.recorder import serve
 from replayer.traces.recording import Recording
+from replayer.traces.upstream import upstream
 
 
 @asynccontextmanager

@@ -16,10 +16,10 @@ from replayer.engines.simulated import SimulatedSpec, launch
 from replayer.errors import TraceError
 from replayer.history import RecordedHistory
 from replayer.traces.reader import Trace
-from replayer.traces.recorder import upstream
 from replayer.traces.recording import Recording
 from replayer.traces.secrets import redactor
 from replayer.traces.summary import check
+from replayer.traces.upstream import upstream
 from tests.generate import long_session
 from tests.traces.proxies import answering, proxy
 

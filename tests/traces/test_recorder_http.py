@@ -16,8 +16,9 @@ from replayer.errors import TraceError
 from replayer.history import RecordedHistory
 from replayer.traces.passing import Passed
 from replayer.traces.reader import Trace
-from replayer.traces.recorder import serve, upstream
+from replayer.traces.recorder import serve
 from replayer.traces.recording import Recording
+from replayer.traces.upstream import upstream
 from replayer.wire.reply import assemble
 from tests.traces.proxies import asking, proxy, said, scripted, whole
 
