@@ -70,9 +70,17 @@ def test_codex_of_2025_counts_tokens_before_the_items_and_answers_each_call_at_o
     ]
     with _import(tmp_path, "rollout.jsonl", made.jsonl(records)) as trace:
         assert [turn.usage and turn.usage.prompt_tokens for turn in trace.turns] == [90, 190, 290]
+        assert not any("goes on with session" in warning for warning in trace.header.meta["warnings"])
         asked = "user <user_instructions>Be kind</user_instructions>"
         assert _contexts(trace)[1] == [asked, "call c1", "call c2", "result c1", "result c2"]
         assert trace.header.fidelity.system == "absent"
+
+
+def test_two_codex_sessions_in_one_file_are_told_but_a_fork_is_none(tmp_path: Path) -> None:
+    forked = [_codex("session_meta", id="y", cli_version="0.142.0", forked_from_id="x")]
+    for more, said in ((forked, False), ([_codex("session_meta", id="z", cli_version="0.142.0")], True)):
+        with _import(tmp_path, f"r{said}.jsonl", made.jsonl([*made.codex_session(), *more])) as trace:
+            assert any("goes on with session z" in w for w in trace.header.meta["warnings"]) is said
 
 
 def test_codex_before_the_wrapped_form_marks_replies_with_state_lines(tmp_path: Path) -> None:

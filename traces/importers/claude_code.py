@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from replayer.traces.chat import tool_schemas
 from replayer.traces.importers.anthropic import assistant_block, content_of, usage_of
 from replayer.traces.importers.base import Session
-from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.builder import SPAWNING, Builder
 from replayer.traces.importers.claude_graph import Line, Node, Response
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
@@ -272,7 +272,8 @@ class _Reader:
             response.items.append(assistant_block(self.builder, block))
             if block.get("type") == "tool_use":
                 response.calls.append(as_str(block.get("id")))
-                if prompt := opt_str(as_dict(block.get("input")).get("prompt")):
+                if block.get("name") in SPAWNING:
+                    prompt = as_str(as_dict(block.get("input")).get("prompt"))
                     self.prompts[prompt] = as_str(block.get("id"))
         for key in _KEPT_OF_A_REPLY:
             if (value := message.get(key)) is not None:
@@ -304,7 +305,7 @@ class _Reader:
         self.unprompted += not response.context
         main = response.thread == "main"
         self.builder.turn(
-            [*self.system, *response.context] if main else response.context,
+            [*self.system, *response.context] if main and self.system else response.context,
             response.items,
             thread=response.thread,
             tool_set=self.tool_set if main else None,

@@ -146,6 +146,15 @@ class _Reader:
 
     def _meta(self, meta: dict[str, Any]) -> None:
         if self.builder.header.source.version is not None or self.context:
+            first, own = self.builder.header.meta.get("session_id"), opt_str(meta.get("id"))
+            if (
+                own
+                and own != first
+                and first not in (meta.get("forked_from_id"), meta.get("parent_thread_id"))
+            ):
+                self.builder.warn(
+                    f"the file goes on with session {own}: its prompts are read as following the first's"
+                )
             return
         self._instructions(opt_str(as_dict(meta.get("base_instructions")).get("text")), meta)
         git = as_dict(meta.get("git"))
