@@ -21,6 +21,8 @@ MOST_CHARS = 20_000
 """Of one answer; a reply of a megabyte is nothing that anybody reads here."""
 _OUTPUT_LINES, _UNFOLDED_LINES = 12, 200
 """Of a result that differs from the recorded one, and of one in full."""
+_MOST_LINES = 1_000
+_MOST_FAULTS = 40
 _PLOT_HEIGHT = 4
 _QUIET = "$foreground-muted"
 _TITLE = "bold $primary"
@@ -51,7 +53,8 @@ def _verdict(lane: LaneStep, width: int) -> Spans:
     if lane.verdict is None:
         return [("○ not judged\n\n", _QUIET)]
     spans: Spans = [] if lane.verdict["usable"] else [("✗ NOT USABLE\n", "bold $error")]
-    for fault in lane.verdict["faults"]:
+    faults = lane.verdict["faults"]
+    for fault in faults[:_MOST_FAULTS]:
         sign, style = ("✘", "$error") if fault["fatal"] else ("△", "$warning")
         where = f" at {fault['path']}" if fault.get("path") else ""
         call = f" in call {fault['call_index'] + 1}" if fault.get("call_index") is not None else ""
@@ -59,7 +62,9 @@ def _verdict(lane: LaneStep, width: int) -> Spans:
         spans += [(f"  blame: {fault['blame']}\n", _QUIET)]
         if not (fault["klass"] == "collapsed" and lane.alarms):
             spans.append(f"  {wrapped(fault['message'][:1000], width, '  ')}\n")
-    for finding in lane.verdict.get("against_recording", ()):
+    if len(faults) > _MOST_FAULTS:
+        spans.append((f"… {len(faults) - _MOST_FAULTS:,} more faults\n", _QUIET))
+    for finding in lane.verdict.get("against_recording", [])[:_MOST_FAULTS]:
         spans.append((f"≠ {wrapped(finding['message'][:1000], width, '  ')}\n", _QUIET))
     return [*spans, "\n"] if spans else []
 
@@ -133,7 +138,7 @@ def recorded_results(detail: StepDetail, width: int, *, unfolded: bool) -> Spans
 
 
 def _output(output: str) -> Spans:
-    return [(f"  │ {line}\n", _QUIET) for line in output.splitlines()[:_UNFOLDED_LINES]]
+    return [(f"  │ {line}\n", _QUIET) for line in cut(output).splitlines()[:_UNFOLDED_LINES]]
 
 
 def _results(lane: LaneStep, recorded: Mapping[str, str], width: int, *, unfolded: bool) -> Spans:
@@ -160,7 +165,7 @@ def _results(lane: LaneStep, recorded: Mapping[str, str], width: int, *, unfolde
 
 def _result_diff(before: str, output: str) -> Spans:
     """The changed lines of a result, recorded ones first."""
-    lines = list(unified_diff(before.splitlines(), output.splitlines(), n=0, lineterm=""))[2:]
+    lines = list(unified_diff(cut(before).splitlines(), cut(output).splitlines(), n=0, lineterm=""))[2:]
     changed = [line for line in lines if not line.startswith("@@")]
     spans: Spans = [
         (
@@ -225,7 +230,13 @@ def _count(value: int | None) -> str:
 
 
 def cut(text: str) -> str:
-    if len(text) <= MOST_CHARS:
-        return safe(text)
+    """Its start and its end, where it has more characters or lines than anybody reads here."""
     half = MOST_CHARS // 2
-    return safe(f"{text[:half]}\n… {len(text) - MOST_CHARS:,} characters left out …\n{text[-half:]}")
+    if len(text) > MOST_CHARS:
+        text = f"{text[:half]}\n… {len(text) - MOST_CHARS:,} characters left out …\n{text[-half:]}"
+    if text.count("\n") > _MOST_LINES:
+        lines = text.split("\n")
+        half = _MOST_LINES // 2
+        lines[half:-half] = [f"… {len(lines) - _MOST_LINES:,} lines left out …"]
+        text = "\n".join(lines)
+    return safe(text)

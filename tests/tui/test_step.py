@@ -9,12 +9,15 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from replayer.events import StepStarted
+from replayer.step_detail import step_detail
 from replayer.tui.app import ReplayerApp
+from replayer.tui.lane_step_view import cut, lane_text
 from replayer.tui.marked import HERE, THERE, changed_middle, marked
 from replayer.tui.prefix_view import prefix_text
 from replayer.tui.step_screen import StepScreen
 from replayer.tui.step_table import StepTable
 from replayer.tui.text import Span, hanging, plot, sparkline, wrapped
+from replayer.view import load
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 
@@ -233,3 +236,18 @@ def test_a_long_line_of_a_diff_stays_behind_its_sign() -> None:
     assert text == "  ▎+ one two\n  ▎  three\nend"
     text = "".join(part for part, _ in hanging([("  $ make all of it", "")], 13))
     assert text == "  $ make all\n    of it"
+
+
+def test_of_endless_texts_the_start_and_the_end_are_shown() -> None:
+    shown = cut("\n".join(f"line {n}" for n in range(2000)))
+    assert shown.startswith("line 0\n") and shown.endswith("line 1999") and shown.count("\n") == 1000
+    assert "1,000 lines left out" in shown
+    assert len(cut("x" * 1_000_000)) < 21_000
+
+
+def test_of_endless_faults_the_first_are_shown(folder: Folder) -> None:
+    folder.step("a", 6, faults=("unknown_tool",) * 2000)
+    lane = step_detail(folder.path, load(folder.path, partial=True), "session", 0, 6).lanes["a"]
+    spans = lane_text(lane, "", {}, 100, unfolded=False)
+    text = "".join(span if isinstance(span, str) else span[0] for span in spans)
+    assert text.count("about unknown_tool") == 40 and "… 1,960 more faults" in text
