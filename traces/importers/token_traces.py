@@ -160,7 +160,7 @@ class _Chains:
         )
 
     def _thread(self, length: int, hashes: list[int], text: bytes, session: Any) -> str:
-        thread = opt_str(session) or self._going_on(hashes, text) or self._new()
+        thread = (session and opt_str(session)) or self._going_on(hashes, text) or self._new()
         full = length // MOONCAKE_BLOCK
         if full < len(hashes):
             whole = text.rsplit(b",", len(hashes) - full)[0]
