@@ -352,4 +352,5 @@ def _note(view: RunView) -> str:
     """Where what the lanes were sent is not what the recording holds."""
     if view.mode == "live":
         return "live history: each lane was sent its own replies; this is the recorded request"
-    return "before --transform rewrote it" if view.plan.get("transform") else ""
+    rewritten = "as recorded: --transform rewrote it before it was sent, c copies what was sent"
+    return rewritten if view.plan.get("transform") else ""

@@ -32,7 +32,7 @@ _BODY_LINES = 4
 _LONG = 80
 """Characters of an argument that has lines of its own while it streams."""
 _UNFOLDED_LINES = 12
-_REMEMBERED = 32
+_REMEMBERED = 128
 """Calls whose lines are kept: telling one may cost a diff, and cards are painted four times a second."""
 
 

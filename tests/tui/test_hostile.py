@@ -86,7 +86,18 @@ def hostile_folder(path: Path) -> Folder:
 
 @pytest.mark.parametrize(
     "keys",
-    [(), ("o",), ("u",), ("2",), ("2", "slash", "x"), ("2", "enter"), ("2", "enter", "o"), ("3",), ("4",)],
+    [
+        (),
+        ("o",),
+        ("u",),
+        ("i",),
+        ("2",),
+        ("2", "slash", "x"),
+        ("2", "enter"),
+        ("2", "enter", "o"),
+        ("3",),
+        ("4",),
+    ],
 )
 async def test_no_screen_crashes_and_columns_stay_aligned(tmp_path: Path, keys: tuple[str, ...]) -> None:
     hostile_folder(tmp_path / "run")
@@ -122,6 +133,8 @@ STEPS = [
     (b"o", b""),
     (b"u", b"unknown"),
     (b"u", b""),
+    (b"i", b"asked for"),
+    (b"i", b""),
     (b"2", "✂".encode()),
     (b"/", b""),
     (b"\x1b[200~[/]\xc2\x9b2J\xe2\x80\xae\x1b[201~", b""),
