@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from replayer.signals.prefix_reuse.causes import PHRASES
+from replayer.step_detail import step_detail
+from replayer.tui.lane_step_view import lane_text
 from replayer.tui.rows import ROWS
 from replayer.tui.text import BLOCKS, DASH
+from replayer.view import load
 from tests.tui.pictures import app_on, picture, settled
 
 Figures = dict[str, Any]
@@ -201,3 +204,52 @@ def check_cause(text: str, figures: Figures) -> None:
         assert text.startswith(DASH)
     else:
         assert text == PHRASES[figures["cause"]]
+
+
+@pytest.mark.slow
+def test_every_figure_of_a_step_is_the_one_of_the_report(runs: Any, tmp_path: Path) -> None:
+    folder = runs(TWO_FAULTY_LANES)
+    replayer("report", str(folder), "--csv", str(tmp_path / "steps.csv"))
+    view = load(folder)
+    with (tmp_path / "steps.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        key = row["trace"], int(row["repeat"]), int(row["step"]) - 1
+        lane = step_detail(folder, view, *key).lanes[row["lane"]]
+        spans = lane_text(lane, "", {}, 200, unfolded=False)
+        check_step("".join(span if isinstance(span, str) else span[0] for span in spans), row)
+
+
+def check_step(text: str, row: dict[str, str]) -> None:
+    shown = {
+        "ttft_ms": r"(\S+)(?: ms)? to the first token", "total_ms": r", (\S+) ms in all", "deltas": r"(\S+) deltas",
+        "prompt_tokens": r"tokens: (\S+) prompt", "cached_tokens": r"prompt, (\S+) cached",
+        "completion_tokens": r"cached, (\S+) completion",
+    }  # fmt: skip
+    for column, pattern in shown.items():
+        found = re.search(pattern, text)
+        if found is None:
+            assert not row[column] or (column == "deltas" and int(row[column]) < 2), column
+        elif found[1] == DASH:
+            assert not row[column], column
+        else:
+            assert agrees(found[1], float(row[column])), f"{column}: {found[1]} is shown for {row[column]}"
+    said = "NOT USABLE" not in text
+    assert said == (row["usable"].lower() in ("true", "1"))
+    assert all(name in text for name in row["fatal_faults"].split(";") if name)
+
+
+@pytest.mark.slow
+async def test_the_peak_of_the_kv_cache_is_the_one_of_the_report(runs: Any) -> None:
+    folder = runs(TWO_FAULTY_LANES)
+    report = json.loads(replayer("report", str(folder), "--json"))
+    app = app_on(folder)
+    async with app.run_test(size=(160, 100)) as pilot:
+        await settled(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        lines = [line for line in picture(app).splitlines() if "KV cache in use" in line]
+    assert len(lines) == len(report["lanes"])
+    for line, figures in zip(lines, report["lanes"], strict=True):
+        used, peak = (figures["kv"] or {}).get("peak_used"), re.search(r"max (\S+)", line)
+        assert agrees(peak[1], used) if peak else used is None and DASH in line
