@@ -87,6 +87,10 @@ def test_zed_with_its_profile_offers_sorted_tools_behind_the_sampling(tmp_path: 
         assert body["messages"][0]["role"] == "system"
         assert history.filled == ("system prompt by profile zed", "tools by profile zed")
         assert RecordedHistory(trace, "zed").filled == ()
+        whole = RecordedHistory(trace, "zed").request(
+            0, {"model": "gemma", "parallel_tool_calls": True}, stream=False
+        )
+        assert list(orjson.loads(b"".join(whole.body))) == ["model", "messages", "stream", "temperature"]
 
 
 def test_zed_cuts_schemas_to_its_subset() -> None:

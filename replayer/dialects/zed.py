@@ -85,7 +85,11 @@ class Zed:
         given = dict(given)
         if "max_tokens" in given:
             given["max_completion_tokens"] = given.pop("max_tokens")
-        defaults = {"model": turn.model, "stream_options": {"include_usage": True}, "temperature": 1.0}
+        if not tools:
+            given.pop("parallel_tool_calls", None)
+        defaults: dict[str, Any] = {"model": turn.model, "temperature": 1.0}
+        if given.get("stream", True):
+            defaults["stream_options"] = {"include_usage": True}
         return in_order(given, defaults, _ORDER, tools)
 
 
