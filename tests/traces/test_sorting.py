@@ -39,7 +39,7 @@ def _sorted(folder: Path, *asked: tuple[list[Message], Message | None] | dict[st
         messages, said = line["asked"]
         tools = TOOLS if line.get("tools", True) else None
         times = {"start_time": 1e9 + line.get("at", number), "end_time": 1e9 + line.get("at", number) + 0.9}
-        choices = [{"index": 0, "message": said, "finish_reason": "stop"}]
+        choices = [{"index": 0, "message": said, "finish_reason": line.get("finish", "stop")}]
         response = {"model": "m", "choices": choices} if said else {"error": "busy"}
         request = {"model": "m", "messages": messages} | ({"tools": tools} if tools else {})
         lines.append({"request": request, "response": response, **times})
@@ -66,6 +66,12 @@ def test_interleaved_conversations_of_one_system_prompt(tmp_path: Path) -> None:
 def test_a_request_that_is_sent_again_stays_where_it_was(tmp_path: Path) -> None:
     turns = [(FIRST, None), (FIRST, A1), (FIRST, A1), ([*FIRST, A1, GOT], None), ([*FIRST, A1, GOT], B1)]
     assert _sorted(tmp_path, *turns) == [["main"] * 5]
+
+
+def test_a_retry_whose_broken_request_ends_late_stays_where_it_was(tmp_path: Path) -> None:
+    broken = {"asked": (FIRST, reply("Let me")), "at": 0.0, "finish": "error"}
+    retried = {"asked": (FIRST, A1), "at": 0.5}
+    assert _sorted(tmp_path, broken, retried, ([*FIRST, A1, GOT], B1)) == [["main"] * 3]
 
 
 def test_a_rewound_conversation_and_branches_are_one(tmp_path: Path) -> None:

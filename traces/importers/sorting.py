@@ -38,10 +38,14 @@ class Line:
     parent_text: str | None = None
     asked: int = 0
     """Messages of the last request, without those of the system."""
+    begun: int = 0
+    """Messages of the first request."""
     replied: int | None = None
-    """What its reply says, as a number; None where none came."""
+    """What the last reply says, as a number; None where none came."""
     first_reply: int | None = None
     said: str = ""
+    failed: bool = True
+    """The last request did not end well, or there was none."""
     offers_tools: bool = False
     ended: float | None = None
 
@@ -52,10 +56,14 @@ class Line:
         )
 
     def took(self, number: int, exchange: Exchange, asked: int) -> None:
-        self.members.append(number)
         reply = exchange.reply
-        self.asked, self.replied = asked, gist(reply) if reply else None
-        self.first_reply = self.replied if self.first_reply is None else self.first_reply
+        replied = gist(reply) if reply else None
+        begins = not self.members or (self.failed and self.begun == asked)
+        if begins:
+            self.begun, self.first_reply = asked, replied
+        self.members.append(number)
+        self.asked, self.replied = asked, replied
+        self.failed = reply is None or exchange.finish_reason == "error"
         self.said = _text(reply).strip()[:_PROBE] if reply else ""
         self.offers_tools = bool(exchange.request.get("tools"))
         self.ended = exchange.times.ended if exchange.times else None
@@ -206,6 +214,9 @@ def _again(places: Sequence[Place], exchange: Exchange, asked: int) -> Place | N
     """
     if not places or exchange.reply is None:
         return next(reversed(places), None)
+    failed = next((place for place in reversed(places) if place[1].failed and place[1].asked == asked), None)
+    if failed is not None:
+        return failed
     line = places[-1][1]
     started = exchange.times.started if exchange.times else None
     at_once = started is not None and line.ended is not None and started < line.ended
