@@ -76,9 +76,7 @@ def _faults(lane: LaneView, figures: Figures, width: int) -> Cell:
 def _executed(lane: LaneView, figures: Figures, width: int) -> Cell:
     calls = figures["tool_calls"]
     if calls["failed_execution"] is None:
-        return unknown(
-            "no call was executed: tool results come from the recording", "results are the recorded ones"
-        )
+        return unknown("no call was executed: tool results come from the recording", "results as recorded")
     style = "$warning" if calls["failed_execution"] else ""
     more = ", ".join(f"{name} {n}" for name, n in calls["outcomes"].items())
     return Cell(f"{calls['failed_execution']} of {calls['executed']}", style, more=more)
