@@ -43,6 +43,8 @@ INTERVAL = 0.25
 """Seconds between frames: painting costs tens of milliseconds, so more often buys nothing."""
 _CLIPBOARD = 60_000
 """Characters that terminals take for their clipboard (xterm ends at some 75,000 of base64)."""
+_MOST_NAME = 60
+"""Characters of a file's name: file systems take 255 bytes, and a character may be four of them."""
 _FILE_NAME = re.compile(r"[^\w.+-]+")
 _SLOWEST = 1.0
 """Seconds between frames however much there is to do."""
@@ -314,13 +316,14 @@ class ReplayerApp(App[str]):
         return self._folders[0], lane
 
     def _save(self, name: str, words: str) -> None:
-        path = Path(_FILE_NAME.sub("-", name)).absolute()
+        stem, dot, ending = _FILE_NAME.sub("-", name).rpartition(".")
+        path = Path(stem[:_MOST_NAME] + dot + ending)
         try:
             write(path, words)
         except ReplayerError as error:
             self.notify(safe(str(error)), severity="error", markup=False)
         else:
-            self.notify(f"saved {safe(str(path))}", markup=False)
+            self.notify(f"saved {safe(str(path.absolute()))}", markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from (own for own in super().get_system_commands(screen) if own.title != "Screenshot")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,5 +46,6 @@ def write(path: Path, content: str | bytes) -> None:
         beside.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise ReplayerError(f"cannot write {path}: {error.strerror or error}") from None

@@ -126,6 +126,26 @@ async def test_a_report_that_cannot_be_written_is_told(
         assert any("cannot write" in note.message for note in app._notifications)
 
 
+async def test_a_folder_that_is_gone_and_a_name_that_is_too_long_break_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = app_on(Folder(tmp_path / ("漢" * 80), LANES).path)
+    here, gone = tmp_path / "here", tmp_path / "gone"
+    async with app.run_test(size=(110, 36)) as pilot:
+        await settled(pilot)
+        for place in (here, gone):
+            place.mkdir()
+            monkeypatch.chdir(place)
+            if place is gone:
+                gone.rmdir()
+            await pilot.press("e")
+            await pilot.pause()
+        said = [note.message for note in app._notifications]
+        monkeypatch.chdir(tmp_path)
+    assert [len(list(here.glob("replayer-漢*.svg"))), len(said)] == [1, 2]
+    assert said[0].startswith("saved") and said[1].startswith("cannot write")
+
+
 async def test_o_unfolds_the_output_of_calls(folder: Folder) -> None:
     folder.ran("a", 3, output="line one\nline two\n")
     app = app_on(folder.path)
