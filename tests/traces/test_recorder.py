@@ -117,7 +117,7 @@ async def test_errors_and_broken_streams_are_recorded_as_such(
     async with (
         answering(lambda _: answer) as server,
         proxy(server, recording) as url,
-        httpx.AsyncClient() as client,
+        httpx.AsyncClient(timeout=60) as client,
     ):
         try:
             response = await client.post(f"{url}/chat/completions", json=body)
@@ -146,7 +146,11 @@ async def test_bytes_pass_unchanged_and_other_endpoints_are_kept_raw(tmp_path: P
 
     recording = Recording(tmp_path)
     body = b'{"model": "claude",  "messages": [{"role":"user","content":"h\\u00e9"}]}'
-    async with answering(answer) as server, proxy(server, recording) as url, httpx.AsyncClient() as client:
+    async with (
+        answering(answer) as server,
+        proxy(server, recording) as url,
+        httpx.AsyncClient(timeout=60) as client,
+    ):
         headers = {"x-api-key": "secret-key", "cookie": "a=b"}
         response = await client.post(f"{url}/messages?beta=1", content=body, headers=headers)
         assert response.content == events
@@ -178,7 +182,11 @@ async def test_subagents_are_threads_and_other_conversations_other_traces(tmp_pa
         )
 
     recording = Recording(tmp_path)
-    async with answering(answer) as server, proxy(server, recording) as url, httpx.AsyncClient() as client:
+    async with (
+        answering(answer) as server,
+        proxy(server, recording) as url,
+        httpx.AsyncClient(timeout=60) as client,
+    ):
         for text in ("Fix it", prompt, "Something else entirely"):
             body = {"model": "m", "messages": [{"role": "user", "content": text}]}
             assert (await client.post(f"{url}/chat/completions", json=body)).status_code == 200
@@ -192,7 +200,7 @@ async def test_subagents_are_threads_and_other_conversations_other_traces(tmp_pa
 
 async def test_an_upstream_that_is_not_there_is_a_clear_answer(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
-    async with proxy("http://127.0.0.1:9", recording) as url, httpx.AsyncClient() as client:
+    async with proxy("http://127.0.0.1:9", recording) as url, httpx.AsyncClient(timeout=60) as client:
         body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
         response = await client.post(f"{url}/chat/completions", json=body)
         assert response.status_code == 502 and "cannot be reached" in response.json()["error"]["message"]
@@ -214,7 +222,7 @@ async def test_redaction_removes_secrets_and_home_paths(tmp_path: Path) -> None:
     async with (
         answering(lambda _: answer) as server,
         proxy(server, recording) as url,
-        httpx.AsyncClient() as client,
+        httpx.AsyncClient(timeout=60) as client,
     ):
         ask = {"model": "m", "messages": [{"role": "user", "content": text}]}
         assert (await client.post(f"{url}/chat/completions", json=ask)).json()["choices"][0]["message"][
@@ -259,7 +267,11 @@ async def test_no_credential_is_written_wherever_it_hides(
         return head % (status, len(text)) + text
 
     recording = Recording(tmp_path)
-    async with answering(answer) as server, proxy(server, recording) as url, httpx.AsyncClient() as client:
+    async with (
+        answering(answer) as server,
+        proxy(server, recording) as url,
+        httpx.AsyncClient(timeout=60) as client,
+    ):
         for text in ("hi", "fail"):
             ask: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": f"{text} {_KEY}"}]}
             ask |= {field: _KEY} if field else {}
@@ -282,7 +294,7 @@ async def test_many_conversations_keep_few_files_open(tmp_path: Path) -> None:
     async with (
         answering(lambda _: answer) as server,
         proxy(server, recording) as url,
-        httpx.AsyncClient() as client,
+        httpx.AsyncClient(timeout=60) as client,
     ):
         for _ in range(2):
             for number in range(80):

@@ -200,8 +200,8 @@ async def test_a_stream_that_is_left_is_cancelled_and_keeps_what_had_come(
 
 async def test_a_large_request_gets_the_answer_that_the_server_is_not_there(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
-    async with proxy("http://127.0.0.1:9/v1", recording) as url, httpx.AsyncClient() as client:
-        content = b'{"messages":"' + b"x" * 20_000_000 + b'"}'
+    async with proxy("http://127.0.0.1:9/v1", recording) as url, httpx.AsyncClient(timeout=60) as client:
+        content = b'{"messages":"' + b"x" * 5_000_000 + b'"}'
         response = await client.post(f"{url}/chat/completions", content=content)
         assert response.status_code == 502 and "cannot be reached" in response.text
 
@@ -243,7 +243,7 @@ async def test_recorders_of_one_folder_do_not_overwrite_each_other(tmp_path: Pat
         async with (
             scripted(_echo) as server,
             proxy(server.url, recording) as url,
-            httpx.AsyncClient() as client,
+            httpx.AsyncClient(timeout=60) as client,
         ):
             body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
             await client.post(f"{url}/chat/completions", json=body)
@@ -253,7 +253,11 @@ async def test_recorders_of_one_folder_do_not_overwrite_each_other(tmp_path: Pat
 async def test_odd_requests_are_kept_as_they_came(tmp_path: Path) -> None:
     recording = Recording(tmp_path)
     deep = b'{"messages":[{"role":"user","content":' + b"[" * 900 + b"]" * 900 + b"}]}"
-    async with scripted(_echo) as server, proxy(server.url, recording) as url, httpx.AsyncClient() as client:
+    async with (
+        scripted(_echo) as server,
+        proxy(server.url, recording) as url,
+        httpx.AsyncClient(timeout=60) as client,
+    ):
         for content in (deep, b"no json \xff", b'{"messages":7}'):
             assert (await client.post(f"{url}/chat/completions", content=content)).status_code == 200
     with Trace.open(next(path for path in recording.paths if "passed" in path.name)) as trace:
