@@ -49,6 +49,8 @@ def show(trace: Trace, *, brief: bool, full: bool, thread: str | None = None) ->
     for turn in shown:
         for line in [page.brief(turn)] if brief else page.turn(turn):
             console.print(line, no_wrap=True, overflow="ignore", crop=False)
+    for line in page.passed(brief) if not names else ():
+        console.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
 class _Page:
@@ -102,6 +104,23 @@ class _Page:
                 yield from self._item(self._trace.item(number))
         if trouble := self._trouble(turn):
             yield from self._block("failed", safe(trouble), "red")
+
+    def passed(self, brief: bool) -> Iterator[Text]:
+        """Requests that the recorder kept as they passed."""
+        for item in self._trace.items():
+            record = item.record if isinstance(item, OpaqueItem) and isinstance(item.record, dict) else {}
+            seconds = record.get("seconds")
+            if "path" not in record or not isinstance(seconds, float):
+                continue
+            response = str(record.get("response", ""))
+            facts = f"status {record.get('status')} · {len(response):,} characters · {seconds:,.1f} s"
+            broken = f" · {record['broken']}" if "broken" in record else ""
+            yield self._cut(
+                Text(safe(f"── {record['path']} · {facts}{broken}"), style="red" if broken else "dim")
+            )
+            if not brief:
+                yield from self._block("request", compact(record.get("request")), _LOOKS["user"][1])
+                yield from self._block("answer", response, "")
 
     def _item(self, item: AnyItem) -> Iterator[Text]:
         if isinstance(item, OpaqueItem):

@@ -11,6 +11,8 @@ from rich.cells import cell_len
 
 from replayer.cli import main
 from replayer.traces.convert import convert
+from replayer.traces.passing import Passed
+from replayer.traces.recording import Recording
 from replayer.traces.summary import Summary
 from tests.traces import samples as made
 
@@ -82,3 +84,24 @@ def test_a_thread_that_is_not_there_is_named(trace: str, capsys: pytest.CaptureF
         assert main(["trace", action, trace, "--thread", "sub"]) == 2
         printed = capsys.readouterr()
         assert "no such thread (it has: main)" in printed.err and not printed.out
+
+
+def test_what_only_passed_is_shown_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = Recording(tmp_path)
+    recording.add(
+        Passed(
+            path="/v1/messages",
+            request=b'{"model":"m"}',
+            status=200,
+            wall=1.0,
+            seconds=1.25,
+            raw=f"event: x\n{EVIL}".encode(),
+            broken="the client closed the connection",
+        )
+    )
+    recording.close()
+    lines = _shown(str(recording.paths[0]), capsys, monkeypatch)
+    assert lines[2].startswith("── /v1/messages · status 200 · ") and "1.2 s" in lines[2]
+    assert lines[3:5] == ['request    {"model":"m"}', "answer     event: x"]
