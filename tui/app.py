@@ -24,6 +24,7 @@ from replayer.errors import ReplayerError
 from replayer.report.output import write
 from replayer.repro import find_case
 from replayer.step_detail import StepDetail, step_detail
+from replayer.terminal import is_gone
 from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
 from replayer.tui.export import report_words
 from replayer.tui.keys import Keys
@@ -145,6 +146,8 @@ class ReplayerApp(App[str]):
         await super().on_event(event)
 
     def _ask(self) -> None:
+        if not self.is_headless and is_gone():
+            self.exit("leave")
         if not self._reading and not self._frozen and self._may_work():
             self._reading = True
             self._read()
