@@ -99,9 +99,11 @@ class ReplayerApp(App[str]):
         rest: Rest | None = None,
         *,
         share: float = 1.0,
+        interval: float = INTERVAL,
     ) -> None:
         """`pins`: lane -> cell whose stream its column keeps to. They and `rest` are shared with the source behind
-        `poll`. `share` of a core is what all of it may take before frames get rarer."""
+        `poll`. `share` of a core is what all of it may take before frames get rarer, `interval` the seconds between
+        frames."""
         super().__init__()
         self._poll = poll
         self._pins = {} if pins is None else pins
@@ -120,7 +122,7 @@ class ReplayerApp(App[str]):
         """Times that a page was painted whole."""
         self._frozen = False
         self._reading = False
-        self._share = share
+        self._share, self._interval = share, interval
         self._asked, self._cpu = 0.0, 0.0
         self.failed: ReplayerError | None = None
         """Why the run can be read no longer, where that ended the screen."""
@@ -135,7 +137,7 @@ class ReplayerApp(App[str]):
         if not self.is_headless:
             for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, "leave")
-        self.set_interval(INTERVAL, self._ask)
+        self.set_interval(self._interval, self._ask)
         self._ask()
 
     async def on_event(self, event: Event) -> None:

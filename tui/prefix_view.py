@@ -91,7 +91,8 @@ def _bar(prompt: int, reused: int, lost: int, width: int) -> Spans:
 
 
 def _reused_words(reported: int | None, ideal: int, cause: str) -> str:
-    limit = "the engine still held" if cause == "eviction" else "was possible"
+    limit = "was possible" if cause in _ENGINE else "this prompt allowed"
+    limit = "the engine still held" if cause == "eviction" else limit
     if reported is None:
         return f"{DASH} not reported; {ideal:,} tokens are all that {limit}"
     if reported >= ideal:

@@ -98,9 +98,9 @@ def _prefix(lane: LaneView, figures: Figures, width: int) -> Cell:
         )
     words = f"{prefix['reported']:.1%}"
     if prefix["ideal"] is not None:
-        words += f" of {prefix['ideal']:.1%} possible"
-    if prefix["evicted"] and len(words) + 16 <= width:
-        words += f", {prefix['evicted']:.1%} evicted"
+        possible, held = (f"{words} of {prefix['ideal']:.1%} {limit}" for limit in ("possible", "still held"))
+        gone = f", {prefix['evicted']:.1%} evicted" if prefix["evicted"] else ""
+        words = held + gone if gone and len(held + gone) <= width else possible
     style = "$warning" if prefix["cause"] else ""
     return Cell(words, style, more=prefix["verdict"] or "")
 

@@ -176,7 +176,7 @@ class Folder:
 
 def app_on(*folders: Path) -> ReplayerApp:
     pins: dict[str, str] = {}
-    return ReplayerApp(Sources(folders, pins).poll, list(folders), pins)
+    return ReplayerApp(Sources(folders, pins).poll, list(folders), pins, interval=0.05)
 
 
 def picture(app: App[Any]) -> str:

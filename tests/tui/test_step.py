@@ -195,14 +195,14 @@ async def test_live_history_shows_what_each_lane_was_really_sent(tmp_path: Path)
 @pytest.mark.parametrize(
     ("finding", "words"),
     [
-        ({"lost_tokens": 0, "cause": None}, "410, all that was possible"),
+        ({"lost_tokens": 0, "cause": None}, "410, all that this prompt allowed"),
         ({"cause": "clock_or_date"}, "900 would have been possible, had nothing before them changed"),
         ({"cause": "eviction"}, "900 had been sent before, but were evicted since: computed again"),
         (
             {"cause": "retokenisation", "reported_tokens": 300},
             "900 were possible, but the engine computed them again",
         ),
-        ({"reported_tokens": None}, "– not reported; 410 tokens are all that was possible"),
+        ({"reported_tokens": None}, "– not reported; 410 tokens are all that this prompt allowed"),
         ({"reported_tokens": 300, "lost_tokens": 0}, "300 of the 410 that were possible"),
         ({"cause": "eviction", "lost_tokens": 5}, "410, all that the engine still held"),
     ],
