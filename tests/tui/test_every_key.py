@@ -6,6 +6,8 @@ import pkgutil
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 import replayer.tui
 from replayer.tui.column import LaneColumn
 from replayer.tui.dialogs import QuitDialog, TextDialog
@@ -14,6 +16,8 @@ from replayer.tui.step_table import StepTable
 from tests import test_terminal
 from tests.tui import test_keys, test_step
 from tests.tui.pictures import Folder, app_on, picture, settled
+
+pytestmark = pytest.mark.slow
 
 
 async def test_left_h_right_and_l_scroll_the_lanes(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from replayer.tui.turns_screen import TurnsScreen
 from replayer.view import load
 from tests.tui.pictures import Folder, app_on, picture, settled
 
+pytestmark = pytest.mark.slow
+
 LANES: dict[str, dict[str, float]] = {"a": {}, "b": {}}
 
 
