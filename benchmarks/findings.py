@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from replayer.engines.simulated import SimulatedSpec, launch
-from replayer.figures import run_figures
-from replayer.plan import make_plan
+from replayer.journal.view import load
+from replayer.metrics.figures import run_figures
+from replayer.plan.model import make_plan
 from replayer.report.summary import conclude
-from replayer.runner import start_run
-from replayer.view import load
+from replayer.run.runner import start_run
+from replayer.simulated import SimulatedSpec, launch
 from tests.generate import long_session
 
 SESSIONS, TURNS = 24, 14

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
 from replayer.traces.reader import Trace
 from replayer.wire.types import Request
 from tests.generate import long_session

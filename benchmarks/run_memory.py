@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from replayer.events import StepFinished
-from replayer.journal import read
+from replayer.journal.events import StepFinished
+from replayer.journal.log import read
 from tests.generate import long_session
 
 

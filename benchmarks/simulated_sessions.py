@@ -14,7 +14,7 @@ import resource
 import time
 from pathlib import Path
 
-from replayer.engines.simulated import SimulatedSpec, launch
+from replayer.simulated import SimulatedSpec, launch
 
 
 def rss_mb(pid: int) -> float:

@@ -1,9 +1,9 @@
-"""Type I error and power of every test that `replayer.stats` offers, on clustered sessions.
+"""Type I error and power of every test that `replayer.metrics.stats` offers, on clustered sessions.
 
-Differences are formed as `replayer.compare` forms them. Each session has its own rate of usable turns (beta-distributed,
+Differences are formed as `replayer.metrics.compare` forms them. Each session has its own rate of usable turns (beta-distributed,
 intraclass correlation RHO) and its own length; both lanes replay the same steps, and the session moves both. A test
 counts as a finding at nominal 5 %. The tests run as arrays over all simulations at once; before that, each is held
-against the function of `replayer.stats` on some of them. Prints shares of SIMULATIONS.
+against the function of `replayer.metrics.stats` on some of them. Prints shares of SIMULATIONS.
 
     python -m benchmarks.stats [SIMULATIONS]
 """
@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-from replayer.stats import (
+from replayer.metrics.stats import (
     clustered_difference,
     difference,
     e_value,

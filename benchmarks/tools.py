@@ -18,10 +18,10 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable
 
-from replayer.tools.markup import find_leaks
 from replayer.tools.sandbox import Sandbox, Workspace, probe
 from replayer.tools.toolsets import load
-from replayer.tools.validation import Validator, judge
+from replayer.tools.verdicts.markup import find_leaks
+from replayer.tools.verdicts.validation import Validator, judge
 from replayer.wire.types import Reply, Timing, ToolCall
 
 

@@ -18,8 +18,8 @@ from multiprocessing import Process
 from pathlib import Path
 
 from benchmarks.pty_screen import PtyScreen
-from replayer.events import CellStarted, StepFinished, StepStarted, VerdictGiven
-from replayer.packing import pack
+from replayer.journal.events import CellStarted, StepFinished, StepStarted, VerdictGiven
+from replayer.journal.packing import pack
 from replayer.tui.source import RunSource
 from tests.tui.pictures import Folder
 

@@ -23,10 +23,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchmarks.pty_screen import PtyScreen
-from replayer.events import StepFinished
-from replayer.journal import JOURNAL, read
-from replayer.packing import gaps_us
-from replayer.stats import quantile
+from replayer.journal.events import StepFinished
+from replayer.journal.log import JOURNAL, read
+from replayer.journal.packing import gaps_us
+from replayer.metrics.stats import quantile
 
 STREAMS, SESSIONS, TURNS = 64, 128, 4
 RUN = [

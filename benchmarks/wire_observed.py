@@ -1,8 +1,8 @@
-"""The client as a run uses it (`replayer.cell.exchange`): live feed, every signal, verdict and journal on.
+"""The client as a run uses it (`replayer.run.session.exchange`): live feed, every signal, verdict and journal on.
 
 What a run has per delta is the live feed and the repetition watch over text, reasoning and tool arguments; speed and
 acceptance are read off the step as it is journalled, loops and repeated texts once it is done. The prefix watch is
-not here: it is off at this many streams (`replayer.prefix_watch.MAX_CONCURRENCY`).
+not here: it is off at this many streams (`replayer.run.prefix_watch.MAX_CONCURRENCY`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from benchmarks.wire_readers import Read, Reading
 
 @asynccontextmanager
 async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
-    from replayer.cell_signals import CellSignals
     from replayer.engines.openai import OpenAIEngine
-    from replayer.events import VerdictGiven
-    from replayer.journal import JournalWriter
-    from replayer.live_feed import LiveFeed
+    from replayer.journal.events import VerdictGiven
+    from replayer.journal.log import JournalWriter
+    from replayer.run.live_feed import LiveFeed
+    from replayer.run.session_signals import CellSignals
+    from replayer.run.turn import StepKey, Watch, finished
     from replayer.signals.repetition import RepetitionDetector
-    from replayer.step import StepKey, Watch, finished
-    from replayer.tools.validation import Validator, judge
+    from replayer.tools.verdicts.validation import Validator, judge
     from replayer.wire.client import WireClient
     from replayer.wire.types import Delta, Request
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from replayer import __version__
-from replayer.display import safe
 from replayer.errors import Interrupted, ReplayerError
+from replayer.text import safe
 
 COMMANDS: dict[str, str] = {
     "demo": "replay a recorded session on two embedded lanes, with nothing to set up",

@@ -11,7 +11,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from replayer.journal import find_run
+from replayer.journal.log import find_run
 from replayer.tui.app import ReplayerApp
 from replayer.tui.source import Sources
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from replayer.events import Alarm, StepFinished
-from replayer.journal import read
+from replayer.journal.events import Alarm, StepFinished
+from replayer.journal.log import read
 
 LIMIT = 400
 

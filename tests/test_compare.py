@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from replayer.compare import METRICS, compare_steps
-from replayer.conclusions import decide
 from replayer.errors import PlanError
-from replayer.fail_if import parse
-from replayer.steps import StepFacts
+from replayer.journal.turns import StepFacts
+from replayer.metrics.compare import METRICS, compare_steps
+from replayer.metrics.conclusions import decide
+from replayer.metrics.gate import parse
 
 Steps = dict[tuple[str, int, int], StepFacts]
 

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from replayer.cli import main
-from replayer.curl import curl
+from replayer.repro.curl import curl
 from replayer.wire.types import Request
 
 HOSTILE = 'it\'s "quoted" $(touch pwned) `touch pwned` \\ \n ; touch pwned # %s \u2028 !! é漢\U0001f469'

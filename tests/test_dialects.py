@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 import pytest
 
-from replayer.chat_requests import read_requests
-from replayer.dialects import DIALECTS, dialect
 from replayer.errors import PlanError
-from replayer.history import RecordedHistory
-from replayer.prefix_report import Settings, analyse
-from replayer.tokenizers import load_tokenizer
+from replayer.prefix.prefix_report import Settings, analyse
+from replayer.prefix.tokenizers import load_tokenizer
+from replayer.requests.chat_requests import read_requests
+from replayer.requests.dialects import DIALECTS, dialect
+from replayer.requests.history import RecordedHistory
 from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
 from replayer.traces.schema import ToolSchema, ToolSet

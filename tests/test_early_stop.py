@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from replayer.events import StoppedEarly
-from replayer.journal import read
+from replayer.journal.events import StoppedEarly
+from replayer.journal.log import read
 from tests.generate import long_session
 from tests.test_runs import replayer
 

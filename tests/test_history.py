@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from replayer.errors import PlanError, TraceError
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
     AnyItem,

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replayer.errors import RunFolderError
-from replayer.events import JOURNAL_SCHEMA, CellFinished, RunStarted, StepFinished, Warned
-from replayer.journal import JOURNAL, JournalWriter, create_folder, find_run, read, writer_pid
-from replayer.packing import gaps_us, pack
-from replayer.progress import plan_of
+from replayer.journal.events import JOURNAL_SCHEMA, CellFinished, RunStarted, StepFinished, Warned
+from replayer.journal.log import JOURNAL, JournalWriter, create_folder, find_run, read, writer_pid
+from replayer.journal.packing import gaps_us, pack
+from replayer.journal.progress import plan_of
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_a_newer_schema_is_refused(folder: Path) -> None:
 
 def test_one_writer_at_a_time(folder: Path) -> None:
     journal = JournalWriter(folder)
-    code = f"from replayer.journal import JournalWriter; from pathlib import Path; JournalWriter(Path({str(folder)!r}))"
+    code = f"from replayer.journal.log import JournalWriter; from pathlib import Path; JournalWriter(Path({str(folder)!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert f"is being written by process {os.getpid()}" in done.stderr
     assert writer_pid(folder) == os.getpid()
@@ -103,8 +103,8 @@ def test_a_full_disk_loses_nothing_that_was_written(folder: Path) -> None:
     code = f"""
 import resource, signal
 from pathlib import Path
-from replayer.events import Warned
-from replayer.journal import JournalWriter
+from replayer.journal.events import Warned
+from replayer.journal.log import JournalWriter
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 journal = JournalWriter(Path({str(folder)!r}))

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from replayer.history import RecordedHistory
-from replayer.live import LiveConversation, LivePolicy
-from replayer.recorded_tools import RecordedTools
+from replayer.requests.history import RecordedHistory
+from replayer.run.live_history import LiveConversation, LivePolicy
+from replayer.run.recorded_tools import RecordedTools
 from replayer.tools.execution import Executor
 from replayer.tools.sandbox import Sandbox, Workspace
 from replayer.tools.toolsets import identify
-from replayer.tools.verdict import Fault, Verdict
+from replayer.tools.verdicts.verdict import Fault, Verdict
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AssistantItem, ReasoningItem, ToolCallItem
 from replayer.wire.types import Reply, Timing, ToolCall
@@ -223,7 +223,7 @@ async def test_recorded_mode_runs_each_step_in_the_workspace_of_its_turn(session
 async def test_a_tool_that_was_offered_but_belongs_to_no_client_is_answered_from_the_recording_only(
     session, monkeypatch
 ):
-    monkeypatch.setattr("replayer.live.offered", lambda history: frozenset({"mcp__db__query"}))
+    monkeypatch.setattr("replayer.run.live_history.offered", lambda history: frozenset({"mcp__db__query"}))
     live = session.conversation()
     (run,) = await live.accept(reply("", ("a", "mcp__db__query", {"sql": "select 1"})), FINE)
     assert run.outcome.kind == "not_executable_here"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from replayer.events import CellFinished, Substituted, ToolRunFinished
-from replayer.journal import read
+from replayer.journal.events import CellFinished, Substituted, ToolRunFinished
+from replayer.journal.log import read
 from tests.test_runs import replayer
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replayer.crossover import crossover, find
-from replayer.load_figures import busy_seconds, load
-from replayer.saturation import saturation
-from replayer.steps import Attempt, StepFacts
-from replayer.variance import over_repeats
-from replayer.view import LaneView
+from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.view import LaneView
+from replayer.metrics.crossover import crossover, find
+from replayer.metrics.load_figures import busy_seconds, load
+from replayer.metrics.saturation import saturation
+from replayer.metrics.variance import over_repeats
 
 
 def step(wall: float, ttft_ms: float, total_ms: float, tokens: int, *, error: str | None = None) -> StepFacts:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from replayer.events import ToolRunFinished
-from replayer.journal import read
+from replayer.journal.events import ToolRunFinished
+from replayer.journal.log import read
 from tests.test_runs import replayer
 
 pytestmark = pytest.mark.sandbox

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replayer.errors import PlanError
-from replayer.plan import Plan, batches, cells, load_plan, make_plan
-from replayer.plan_values import assign
-from replayer.widen import widen
+from replayer.plan.model import Plan, batches, cells, load_plan, make_plan
+from replayer.plan.values import assign
+from replayer.run.into import widen
 
 LANES: list[dict[str, Any]] = [{"name": "a", "url": "http://x/v1"}, {"name": "b", "url": "http://y/v1"}]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from replayer.plan import load_plan, make_plan
-from replayer.plan_files import find_plan, purpose, shipped
+from replayer.plan.model import load_plan, make_plan
+from replayer.plan.shipped import find_plan, purpose, shipped
 from tests.test_runs import replayer
 
 NAMES = [

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from replayer.figures import lane_figures
-from replayer.view import load
+from replayer.journal.view import load
+from replayer.metrics.figures import lane_figures
 from tests.tui.pictures import Folder
 
 

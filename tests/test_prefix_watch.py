@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from replayer.events import SignalFinding
-from replayer.journal import read
+from replayer.journal.events import SignalFinding
+from replayer.journal.log import read
 from replayer.traces import library
 
 

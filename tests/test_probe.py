@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from replayer.engines.simulated import SimulatedServer, SimulatedSpec, launch
-from replayer.probe import ProbeReply, ProbeResult, probe_prefix_cache
+from replayer.doctor.cache_probe import ProbeReply, ProbeResult, probe_prefix_cache
 from replayer.signals.prefix_reuse import ideal_reuse
+from replayer.simulated import SimulatedServer, SimulatedSpec, launch
 
 Probe = Callable[..., Awaitable[ProbeResult]]
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.engines.spec import parse
-from replayer.lane_text import lane_spec, lane_toml
-from replayer.plan import LanePlan, make_plan
-from replayer.ranking import beats, decided, dominates
+from replayer.metrics.ranking import beats, decided, dominates
+from replayer.plan.lane_text import lane_spec, lane_toml
+from replayer.plan.model import LanePlan, make_plan
 
 
 def pair(a: str, b: str, metric: str, difference: float, *, sure: bool) -> dict[str, Any]:

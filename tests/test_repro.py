@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replayer.engines.simulated import launch
-from replayer.engines.simulated.spec import SimulatedSpec
-from replayer.repro import find_case, write_case
-from replayer.shrink import Messages, OutOfBudget, exchanges, shrink
-from replayer.tools.verdict import FaultClass
+from replayer.repro.folder import find_case, write_case
+from replayer.repro.shrink import Messages, OutOfBudget, exchanges, shrink
+from replayer.simulated import launch
+from replayer.simulated.spec import SimulatedSpec
+from replayer.tools.verdicts.verdict import FaultClass
 
 TRACE = "django-reservations"
 FAULT = "unknown_tool@1"

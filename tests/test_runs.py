@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from replayer.cli import main
-from replayer.events import CellFinished, CellStarted, StepFinished
-from replayer.journal import read
+from replayer.journal.events import CellFinished, CellStarted, StepFinished
+from replayer.journal.log import read
 from tests.generate import long_session
 
 TRACE = "fix-failing-test"

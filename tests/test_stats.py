@@ -8,7 +8,7 @@ from scipy import stats as oracle
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from replayer.stats import (
+from replayer.metrics.stats import (
     clustered_difference,
     difference,
     e_value,

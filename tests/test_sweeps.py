@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from replayer.events import CellStarted, StepFinished, StepStarted, VerdictGiven
-from replayer.journal import read
-from replayer.plan import make_plan
+from replayer.journal.events import CellStarted, StepFinished, StepStarted, VerdictGiven
+from replayer.journal.log import read
+from replayer.plan.model import make_plan
 from tests.generate import long_session
 from tests.test_runs import replayer
 

@@ -8,11 +8,11 @@ import pytest
 
 from replayer.engines.detect import connect
 from replayer.engines.prometheus import parse
-from replayer.engines.simulated import SimulatedSpec, launch
-from replayer.telemetry import read, sample_loop
-from replayer.telemetry_deltas import deltas, foreign_tokens
-from replayer.telemetry_figures import server_figures, speed_bands
-from replayer.telemetry_gpu import dcgm_gpus, energy_j
+from replayer.metrics.telemetry_figures import server_figures, speed_bands
+from replayer.simulated import SimulatedSpec, launch
+from replayer.telemetry.deltas import deltas, foreign_tokens
+from replayer.telemetry.gpu import dcgm_gpus, energy_j
+from replayer.telemetry.sampling import read, sample_loop
 
 ASK = {"model": "simulated", "messages": [{"role": "user", "content": "why does it fail " * 50}]}
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.errors import PlanError
-from replayer.history import RecordedHistory
-from replayer.lengths import Length, fit
-from replayer.plan import make_plan
+from replayer.plan.model import make_plan
+from replayer.requests.history import RecordedHistory
+from replayer.requests.lengths import Length, fit
+from replayer.requests.workload import Workload, generated
 from replayer.traces.reader import Trace
-from replayer.workload import Workload, generated
 
 LANE = {"name": "a", "launch": "simulated"}
 

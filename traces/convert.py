@@ -12,7 +12,7 @@ from pathlib import Path
 
 from replayer import __version__
 from replayer.errors import TraceError
-from replayer.suggest import nearest
+from replayer.text import nearest
 from replayer.traces.importers import IMPORTERS
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder

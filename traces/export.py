@@ -28,7 +28,7 @@ def to_openai(trace: Trace, thread: str | None) -> Iterator[bytes]:
     threads (an import finds them again by prefix).
     """
     # The dialects live in the core, which imports the traces; the other way only here, when it runs.
-    from replayer.history import RecordedHistory, is_replayable
+    from replayer.requests.history import RecordedHistory, is_replayable
 
     histories: dict[str, RecordedHistory] = {}
     for turn in trace.turns:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from replayer.display import safe
+from replayer.text import safe
 from replayer.traces.importers.values import compact
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (

@@ -19,12 +19,13 @@ from textual.events import Key as KeyPressed
 from textual.message import Message
 from textual.screen import Screen
 
-from replayer.curl import curl
 from replayer.errors import ReplayerError
+from replayer.journal.turn_detail import StepDetail, step_detail
+from replayer.journal.view import MISFITS, RunView
+from replayer.launch.terminal import is_gone
 from replayer.report.output import write
-from replayer.repro import find_case
-from replayer.step_detail import StepDetail, step_detail
-from replayer.terminal import is_gone
+from replayer.repro.curl import curl
+from replayer.repro.folder import find_case
 from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
 from replayer.tui.export import report_words
 from replayer.tui.keys import Keys
@@ -38,7 +39,6 @@ from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
 from replayer.tui.turns_screen import TurnsScreen
-from replayer.view import MISFITS, RunView
 
 INTERVAL = 0.25
 """Seconds between frames: painting costs tens of milliseconds, so more often buys nothing."""

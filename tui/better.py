@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replayer.compare import compare
-from replayer.view import RunView
+from replayer.journal.view import RunView
+from replayer.metrics.compare import compare
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import unified_diff
 from typing import Any
 
-from replayer.tools.strict_json import NotJson, parse
+from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tui.text import Span
 
 SIGN = "⚒"

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from rich.cells import cell_len
 
-from replayer.tools.partial import PartialCall
+from replayer.tools.verdicts.partial import PartialCall
 from replayer.tui import calls, glyphs
 from replayer.tui.lane_replies import Talk
 from replayer.tui.replies import Card, Ran, Shown

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.events import Click, MouseMove
 from textual.message import Message
 
+from replayer.journal.view import LaneView
 from replayer.tui.arrange import Arrangement
 from replayer.tui.better import Better
 from replayer.tui.cards import talk_lines
@@ -23,7 +24,6 @@ from replayer.tui.rows import ROWS, Cell, Row
 from replayer.tui.settings_view import Settings, settings_lines
 from replayer.tui.source import Frame
 from replayer.tui.text import DASH, Span, content, fit, plot, safe, sparkline, wrapped
-from replayer.view import LaneView
 
 LABEL_WIDTH = 18
 _SHORT_LABEL = 9

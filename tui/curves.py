@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from replayer.events import TelemetryRead
-from replayer.steps import StepFacts
-from replayer.view import LaneView, RunView
+from replayer.journal.events import TelemetryRead
+from replayer.journal.turns import StepFacts
+from replayer.journal.view import LaneView, RunView
 
 _MOST = 1e300
 """No reading is larger; neither are infinity and NaN."""

@@ -8,11 +8,11 @@ from pathlib import Path
 import orjson
 
 from replayer.errors import RunFolderError
-from replayer.figures import run_figures
-from replayer.journal import writer_pid
+from replayer.journal.log import writer_pid
+from replayer.journal.view import MISFITS, load, misfit
+from replayer.metrics.figures import run_figures
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
-from replayer.view import MISFITS, load, misfit
 
 
 def report_words(folders: Sequence[Path], form: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from replayer.steps import StepFacts
+from replayer.journal.turns import StepFacts
 
 
 class Glyph(NamedTuple):

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from replayer.figures import wasted_tokens
-from replayer.progress_bars import turns_done
-from replayer.steps import Attempt, StepFacts
+from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.view import LaneView
+from replayer.launch.progress_bars import turns_done
+from replayer.metrics.figures import wasted_tokens
 from replayer.tui import glyphs
 from replayer.tui.lane_replies import newest_attempt
 from replayer.tui.pace import duration_words, seconds_left
 from replayer.tui.text import DASH, Span, content, fit, safe
-from replayer.view import LaneView
 
 _QUIET = "$foreground-muted"
 

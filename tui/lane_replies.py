@@ -9,12 +9,12 @@ from pathlib import Path
 
 import orjson
 
-from replayer.journal import JOURNAL
-from replayer.step_detail import LaneStep, take
-from replayer.steps import Attempt, StepFacts
+from replayer.journal.log import JOURNAL
+from replayer.journal.turn_detail import LaneStep, take
+from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.view import LaneView
 from replayer.tui.live_text import LiveText
 from replayer.tui.replies import Shown, of_journal, of_stream
-from replayer.view import LaneView
 
 BEFORE = 12
 """Finished replies kept above the newest one."""

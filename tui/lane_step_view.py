@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from difflib import unified_diff
 from typing import Any
 
-from replayer.packing import gaps_us
-from replayer.step_detail import LaneStep, StepDetail
+from replayer.journal.packing import gaps_us
+from replayer.journal.turn_detail import LaneStep, StepDetail
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, ToolResultItem
 from replayer.tui.calls import call_text, same_call, tinted
 from replayer.tui.cards import AGAINST, outcome_words

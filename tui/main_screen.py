@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
+from replayer.journal.view import LaneView, RunView
 from replayer.tui.arrange import arrange
 from replayer.tui.column import LEAST_CONTENT, Drawn, LaneColumn
 from replayer.tui.dialogs import TextDialog
@@ -21,7 +22,6 @@ from replayer.tui.rows import ROWS
 from replayer.tui.settings_view import differing_settings, settings_table
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit, safe
-from replayer.view import LaneView, RunView
 
 _LEAST_WIDTH = 36
 

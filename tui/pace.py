@@ -6,9 +6,9 @@ import heapq
 import math
 from collections.abc import Sequence
 
-from replayer.progress_bars import turns_done
-from replayer.steps import Attempt
-from replayer.view import LaneView
+from replayer.journal.turns import Attempt
+from replayer.journal.view import LaneView
+from replayer.launch.progress_bars import turns_done
 
 _NEWEST = 30
 """Finished steps that the pace is measured over: recent ones, since prompts grow."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from replayer.step_detail import Asked, StepDetail
+from replayer.journal.turn_detail import Asked, StepDetail
 from replayer.tui.calls import call_text, tinted
 from replayer.tui.text import Span
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from replayer.journal.turns import StepFacts
+from replayer.journal.view import LaneView
 from replayer.signals.prefix_reuse.causes import PHRASES
-from replayer.steps import StepFacts
 from replayer.tui.text import DASH
-from replayer.view import LaneView
 
 Figures = dict[str, Any]
 

@@ -9,9 +9,9 @@ import orjson
 from rich.cells import cell_len
 from textual.content import Content
 
-from replayer.figures import lane_facts
+from replayer.journal.view import LaneView
+from replayer.metrics.figures import lane_facts
 from replayer.tui.text import DASH, Span, content, fit, safe
-from replayer.view import LaneView
 
 Settings = dict[str, Any]
 

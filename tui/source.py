@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from replayer.errors import RunFolderError
-from replayer.figures import lane_figures
-from replayer.journal import JOURNAL, writer_pid
+from replayer.journal.log import JOURNAL, writer_pid
+from replayer.journal.view import MISFITS, Fold, RunView, fold_from, misfit, named_apart, side_by_side
+from replayer.metrics.figures import lane_figures
 from replayer.tui.better import Better, better_lanes
 from replayer.tui.curves import LaneCurves, lane_curves
 from replayer.tui.lane_replies import LaneReplies, Talk
 from replayer.tui.rest import Rest
-from replayer.view import MISFITS, Fold, RunView, fold_from, misfit, named_apart, side_by_side
 
 _MOST_EVENTS = 20_000
 """Read for one frame: about a quarter of a second."""

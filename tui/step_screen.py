@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from replayer.step_detail import LaneStep, StepDetail
+from replayer.journal.turn_detail import LaneStep, StepDetail
 from replayer.traces.schema import ToolCallItem
 from replayer.tui.calls import same_call, tinted
 from replayer.tui.keys import Keys

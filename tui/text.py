@@ -10,7 +10,7 @@ from unicodedata import category
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from replayer import display
+from replayer import text as display
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 DASH = "–"

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from replayer.figures import wasted_tokens
-from replayer.steps import StepFacts
+from replayer.journal.turns import StepFacts
+from replayer.metrics.figures import wasted_tokens
 from replayer.tui import glyphs
 from replayer.tui.rows import number
 from replayer.tui.text import DASH, Span, fit, safe

@@ -12,7 +12,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from replayer.steps import Attempt, StepFacts
+from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.view import LaneView
 from replayer.tui import glyphs, turn_cells
 from replayer.tui.keys import Keys
 from replayer.tui.messages import Key, OpenStep
@@ -20,7 +21,6 @@ from replayer.tui.source import Frame
 from replayer.tui.step_table import Cells, StepTable, Turns, place_of
 from replayer.tui.text import Span, content, fit
 from replayer.tui.turn_cells import is_faulty, lost_cause, lost_words
-from replayer.view import LaneView
 
 Session = tuple[str, int]
 """Trace, repeat."""

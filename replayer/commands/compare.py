@@ -11,16 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from replayer.compare import ALL, METRICS, PRIMARY, compare, lane_pairs
-from replayer.conclusions import plain, signed
-from replayer.display import safe
 from replayer.errors import PlanError, RunFolderError
-from replayer.journal import find_run
-from replayer.pairs import is_aa
+from replayer.journal.log import find_run
+from replayer.journal.several_runs import against, check_same_traces, load_several, prompt_differences
+from replayer.journal.view import LaneView, RunView, load
+from replayer.metrics.compare import ALL, METRICS, PRIMARY, compare, lane_pairs
+from replayer.metrics.conclusions import plain, signed
+from replayer.metrics.pair import is_aa
 from replayer.report.summary import and_list
-from replayer.several_runs import against, check_same_traces, load_several, prompt_differences
-from replayer.suggest import nearest
-from replayer.view import LaneView, RunView, load
+from replayer.text import nearest, safe
 
 Lanes = Iterable[tuple[LaneView, LaneView]]
 

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from replayer.commands.run import add_view_flags, finish
-from replayer.front import Job
-from replayer.journal import new_run_folder
-from replayer.plan import make_plan
+from replayer.journal.log import new_run_folder
+from replayer.launch.job import Job
+from replayer.plan.model import make_plan
 from replayer.traces.library import find
 
 TRACE = "fix-failing-test"

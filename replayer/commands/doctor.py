@@ -9,7 +9,7 @@ import sys
 
 import orjson
 
-from replayer.doctor import Diagnosis, describe, examine
+from replayer.doctor.diagnosis import Diagnosis, describe, examine
 from replayer.engines.detect import connect
 from replayer.errors import PlanError
 from replayer.traces.library import find

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import orjson
 
-from replayer.display import safe
 from replayer.errors import TraceError
+from replayer.text import safe
 from replayer.traces.convert import convert, is_known, list_sessions, recordings_in
 from replayer.traces.importers import IMPORTERS
 from replayer.traces.importers.zed_store import default_store

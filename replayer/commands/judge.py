@@ -11,10 +11,10 @@ import orjson
 
 from replayer.errors import ReplayerError
 from replayer.signals.repetition import RepetitionDetector
-from replayer.tools.differential import token_text_of, usage_of
-from replayer.tools.request_facts import RequestFacts, read_request
-from replayer.tools.validation import Validator, judge
-from replayer.tools.verdict import Fault, Verdict
+from replayer.tools.verdicts.differential import token_text_of, usage_of
+from replayer.tools.verdicts.request_facts import RequestFacts, read_request
+from replayer.tools.verdicts.validation import Validator, judge
+from replayer.tools.verdicts.verdict import Fault, Verdict
 from replayer.wire.reply import assemble
 from replayer.wire.types import Delta, Reply
 

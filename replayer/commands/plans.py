@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from replayer.plan_files import find_plan, purpose, shipped
+from replayer.plan.shipped import find_plan, purpose, shipped
 
 
 class Command:

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import orjson
 
-from replayer.chat_requests import read_requests, transformed
-from replayer.prefix_report import PrefixReport, Settings, analyse, turn
+from replayer.prefix.prefix_report import PrefixReport, Settings, analyse, turn
+from replayer.prefix.tokenizers import load_tokenizer
+from replayer.requests.chat_requests import read_requests, transformed
+from replayer.requests.transform import load_transform
 from replayer.signals.prefix_reuse.causes import PHRASES
-from replayer.tokenizers import load_tokenizer
 from replayer.traces import library
-from replayer.transform import load_transform
 
 _BAR = 40
 _PARTS = (("reused", "█", "32"), ("recomputed", "▓", "31"), ("new", "░", "90"))

@@ -8,8 +8,8 @@ import contextlib
 import signal
 from pathlib import Path
 
-from replayer.display import safe
 from replayer.errors import TraceError
+from replayer.text import safe
 from replayer.traces.passing import Passed
 from replayer.traces.recorder import serve
 from replayer.traces.recording import Recording

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replayer.display import safe
 from replayer.errors import ReplayerError
 from replayer.signals.repetition import scan
 from replayer.signals.repetition_finding import Finding
+from replayer.text import safe
 
 BEFORE = 60
 COPIES = 3

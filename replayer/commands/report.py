@@ -8,8 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from replayer.journal import find_run
-from replayer.rejudge import rejudged
+from replayer.journal.log import find_run
 from replayer.report.csv import csv_report
 from replayer.report.evidence import Evidence, gather
 from replayer.report.html import html_report
@@ -17,6 +16,7 @@ from replayer.report.junit import junit_report
 from replayer.report.markdown import markdown_report
 from replayer.report.output import show, show_together, write
 from replayer.report.parquet import parquet_report
+from replayer.repro.rejudge import rejudged
 
 _FORMATS: dict[str, tuple[Callable[[Evidence], str | bytes], str]] = {
     "html": (html_report, "one HTML page that needs nothing else"),

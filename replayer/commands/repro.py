@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from replayer.errors import PlanError
-from replayer.journal import find_run
-from replayer.lanes import open_lane
-from replayer.repro import Case, find_case, write_case
-from replayer.shrink import OutOfBudget, Probe, shrink
+from replayer.journal.log import find_run
+from replayer.repro.folder import Case, find_case, write_case
+from replayer.repro.shrink import OutOfBudget, Probe, shrink
+from replayer.run.lanes import open_lane
 
 
 class Command:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from replayer.commands.run import add_view_flags, finish
-from replayer.front import Job
-from replayer.journal import find_run
-from replayer.progress import plan_of
+from replayer.journal.log import find_run
+from replayer.journal.progress import plan_of
+from replayer.launch.job import Job
 
 
 class Command:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from replayer.errors import PlanError
-from replayer.front import Job, follow
-from replayer.journal import JOURNAL, find_run, new_run_folder, writer_pid
-from replayer.plan import Plan, load_plan, make_plan
-from replayer.plan_files import find_plan, purpose, shipped
-from replayer.plan_values import assign
-from replayer.progress import plan_of
+from replayer.journal.log import JOURNAL, find_run, new_run_folder, writer_pid
+from replayer.journal.progress import plan_of
+from replayer.launch.job import Job, follow
+from replayer.plan.model import Plan, load_plan, make_plan
+from replayer.plan.shipped import find_plan, purpose, shipped
+from replayer.plan.values import assign
+from replayer.run.into import widen
 from replayer.traces.library import find
-from replayer.widen import widen
 
 
 class Command:

@@ -7,8 +7,8 @@ import sys
 
 import orjson
 
-from replayer.journal import list_runs, runs_root, writer_pid
-from replayer.view import load
+from replayer.journal.log import list_runs, runs_root, writer_pid
+from replayer.journal.view import load
 
 
 class Command:

@@ -9,8 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from replayer.display import safe
 from replayer.errors import PlanError
+from replayer.text import safe
 from replayer.tools.environment import Environment, Wanted, prepare
 from replayer.tools.sandbox import Check, Limits, Ran, Sandbox, SandboxGrade, Workspace, probe
 from replayer.traces.library import find

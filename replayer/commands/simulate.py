@@ -9,9 +9,9 @@ import textwrap
 from dataclasses import fields
 from typing import Any, get_args
 
-from replayer.engines.simulated.faults import CLASSES
-from replayer.engines.simulated.serve import serve
-from replayer.engines.simulated.spec import SimulatedKind, SimulatedSpec
+from replayer.simulated.faults import CLASSES
+from replayer.simulated.serve import serve
+from replayer.simulated.spec import SimulatedKind, SimulatedSpec
 from replayer.traces.library import find
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from replayer.front import stop
-from replayer.journal import find_run
+from replayer.journal.log import find_run
+from replayer.launch.job import stop
 
 
 class Command:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from replayer.errors import ReplayerError
-from replayer.front import stop
-from replayer.journal import find_run
-from replayer.terminal import why_no_screen
+from replayer.journal.log import find_run
+from replayer.launch.job import stop
+from replayer.launch.terminal import why_no_screen
 
 
 class Command:

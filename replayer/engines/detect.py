@@ -15,7 +15,7 @@ from replayer.engines.sglang import SglangEngine
 from replayer.engines.trtllm import TrtLlmEngine
 from replayer.engines.vllm import VllmEngine
 from replayer.errors import EngineUnavailable, PlanError
-from replayer.suggest import nearest
+from replayer.text import nearest
 
 ADAPTERS: dict[EngineKind, type[OpenAIEngine]] = {
     "openai": OpenAIEngine,

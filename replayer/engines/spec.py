@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from replayer.engines.base import EngineKind
 from replayer.engines.sampling import FIELDS
 from replayer.errors import PlanError
-from replayer.suggest import nearest
+from replayer.text import nearest
 
 LaunchKind = Literal["embedded", "simulated"]
 
@@ -100,7 +100,7 @@ def _add(options: dict[str, Any], key: str, item: Any) -> None:
 def launch_options(launch: LaunchKind | None) -> frozenset[str]:
     """Names that are settings of the server to start, not sampling fields."""
     if launch == "simulated":
-        from replayer.engines.simulated.spec import SimulatedSpec
+        from replayer.simulated.spec import SimulatedSpec
 
         return frozenset(SimulatedSpec.__dataclass_fields__) - {"kind", "model", "seed"}
     if launch == "embedded":

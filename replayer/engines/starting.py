@@ -14,10 +14,10 @@ import httpx
 from replayer.engines import embedded
 from replayer.engines.http import http_client
 from replayer.engines.launch import Launched
-from replayer.engines.simulated import launch as launch_simulated
-from replayer.engines.simulated.spec import SimulatedSpec
 from replayer.errors import EngineUnavailable, MissingPartError
-from replayer.plan import LanePlan
+from replayer.plan.model import LanePlan
+from replayer.simulated import launch as launch_simulated
+from replayer.simulated.spec import SimulatedSpec
 
 READY_SECONDS = 900.0
 """Loading a large model and compiling its kernels takes minutes."""

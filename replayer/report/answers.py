@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
+from replayer.journal.turn_detail import LaneStep
 from replayer.report.evidence import Evidence, Position
 from replayer.report.markup import Html, el, join, text
 from replayer.report.svg import colour
-from replayer.step_detail import LaneStep
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem
 
 MOST_CHARS = 2000

@@ -7,10 +7,10 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from replayer.display import safe
+from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.view import LaneView
 from replayer.report.evidence import Evidence
-from replayer.steps import Attempt, StepFacts
-from replayer.view import LaneView
+from replayer.text import safe
 
 COLUMNS = (
     "run", "lane", "kind", "model", "trace", "repeat", "attempt", "step", "turn", "wall", "usable", "faults",

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import orjson
 
 from replayer.errors import ReplayerError
-from replayer.history import RecordedHistory
-from replayer.journal import JOURNAL
-from replayer.several_runs import check_same_traces
-from replayer.step_detail import LaneStep, open_history, take
-from replayer.steps import StepFacts
+from replayer.journal.log import JOURNAL
+from replayer.journal.several_runs import check_same_traces
+from replayer.journal.turn_detail import LaneStep, open_history, take
+from replayer.journal.turns import StepFacts
+from replayer.journal.view import LaneView, RunView, load, side_by_side
+from replayer.requests.history import RecordedHistory
 from replayer.traces.schema import AnyItem
-from replayer.view import LaneView, RunView, load, side_by_side
 
 MOST_STEPS = 300
 """Positions quoted; those that a lane failed come first."""

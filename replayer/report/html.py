@@ -7,9 +7,10 @@ import time
 from importlib.resources import files
 from typing import Any
 
-from replayer.conclusions import plain, signed
-from replayer.figures import run_figures
-from replayer.metrics import ALL
+from replayer.journal.view import LaneView
+from replayer.metrics.catalogue import ALL
+from replayer.metrics.conclusions import plain, signed
+from replayer.metrics.figures import run_figures
 from replayer.report import plots
 from replayer.report.answers import collapse_examples, step_browser
 from replayer.report.evidence import Evidence
@@ -18,7 +19,6 @@ from replayer.report.plots_load import load_curves
 from replayer.report.sections import Section, sections
 from replayer.report.summary import conclude, few_sessions
 from replayer.report.table import notes, table_rows
-from replayer.view import LaneView
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

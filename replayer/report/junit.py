@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from replayer.display import safe
+from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.view import LaneView, RunView
 from replayer.report.evidence import Evidence
-from replayer.steps import Attempt, StepFacts
-from replayer.view import LaneView, RunView
+from replayer.text import safe
 
 _XML_UNFIT = str.maketrans(dict.fromkeys("\ufffe\uffff", "\ufffd"))
 

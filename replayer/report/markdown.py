@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from replayer.conclusions import plain, signed
-from replayer.display import safe
-from replayer.figures import run_figures
-from replayer.metrics import ALL
+from replayer.metrics.catalogue import ALL
+from replayer.metrics.conclusions import plain, signed
+from replayer.metrics.figures import run_figures
 from replayer.report.evidence import Evidence
 from replayer.report.sections import Section, sections
 from replayer.report.summary import conclude, few_sessions
 from replayer.report.table import notes, table_rows, title
+from replayer.text import safe
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>|~&$]")
 _LINKED = re.compile(r"@|#|:(?=//)|www(?=\.)", re.IGNORECASE)

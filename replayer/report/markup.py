@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from replayer.display import safe
+from replayer.text import safe
 
 _VOID = frozenset({"meta", "br"})
 

@@ -11,10 +11,10 @@ import orjson
 from rich.console import Console
 
 from replayer.errors import ReplayerError
-from replayer.figures import run_figures
-from replayer.journal import writer_pid
+from replayer.journal.log import writer_pid
+from replayer.journal.view import load, side_by_side
+from replayer.metrics.figures import run_figures
 from replayer.report.table import print_report
-from replayer.view import load, side_by_side
 
 
 def show_together(folders: Sequence[Path], *, as_json: bool) -> None:

@@ -6,10 +6,10 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from replayer.display import safe
 from replayer.errors import MissingPartError
 from replayer.report.csv import COLUMNS, rows
 from replayer.report.evidence import Evidence
+from replayer.text import safe
 
 _LISTS = {"faults", "fatal_faults", "tool_outcomes"}
 _FLAGS = {"usable", "stopped"}

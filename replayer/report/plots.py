@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from replayer.figures import all_steps
+from replayer.journal.turns import Attempt, StepFacts, bin_ms
+from replayer.journal.view import LaneView, RunView
+from replayer.metrics.figures import all_steps
 from replayer.report.markup import Html, el, join
 from replayer.report.svg import Plot, Point, colour, log_ticks, short, ticks
-from replayer.steps import Attempt, StepFacts, bin_ms
-from replayer.view import LaneView, RunView
 
 MOST_SESSIONS = 6
 """Prefix curves are drawn of the longest sessions."""

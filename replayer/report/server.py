@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from replayer.display import safe
+from replayer.text import safe
 
 Figures = dict[str, Any]
 Rows = list[tuple[str, list[str]]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from replayer.metrics import ALL, PRIMARY
+from replayer.metrics.catalogue import ALL, PRIMARY
+from replayer.metrics.stats import MIN_SESSIONS
 from replayer.signals.prefix_reuse.causes import PHRASES
-from replayer.stats import MIN_SESSIONS
 
 
 @dataclass(frozen=True, slots=True)

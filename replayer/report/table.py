@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from replayer.display import safe
 from replayer.report.sections import Section, sections
 from replayer.report.server import server_notes, server_rows
+from replayer.text import safe
 
 Figures = dict[str, Any]
 DASH = "–"

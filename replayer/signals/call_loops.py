@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from replayer.tools.strict_json import NotJson, parse
+from replayer.tools.verdicts.strict_json import NotJson, parse
 
 SUSPECT_AFTER = 3
 LOOP_AFTER = 5

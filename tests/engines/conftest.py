@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from replayer.engines.simulated import SimulatedServer, SimulatedSpec, launch
-from replayer.engines.simulated.server import Simulator
+from replayer.simulated import SimulatedServer, SimulatedSpec, launch
+from replayer.simulated.server import Simulator
 
 Start = Callable[..., Awaitable[SimulatedServer]]
 

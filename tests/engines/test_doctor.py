@@ -5,7 +5,7 @@ import json
 import pytest
 
 from replayer.cli import main
-from replayer.doctor import examine
+from replayer.doctor.diagnosis import examine
 from replayer.engines.detect import connect
 from replayer.wire.client import WireClient
 

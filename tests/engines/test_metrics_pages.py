@@ -7,8 +7,8 @@ import pytest
 
 from replayer.engines.detect import ADAPTERS
 from replayer.engines.prometheus import parse
-from replayer.telemetry import read
-from replayer.telemetry_deltas import deltas
+from replayer.telemetry.deltas import deltas
+from replayer.telemetry.sampling import read
 
 
 def served(page: str, kind: str = "vllm", status: int = 200):

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from replayer.events import (
+from replayer.journal.events import (
     Alarm,
     CellFinished,
     CellStarted,
@@ -16,8 +16,8 @@ from replayer.events import (
     VerdictGiven,
     Warned,
 )
-from replayer.journal import JournalWriter
-from replayer.packing import pack
+from replayer.journal.log import JournalWriter
+from replayer.journal.packing import pack
 
 
 def hostile_text(canary: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from replayer.events import (
+from replayer.journal.events import (
     CellFinished,
     CellStarted,
     RunFinished,
@@ -13,13 +13,13 @@ from replayer.events import (
     StepStarted,
     VerdictGiven,
 )
-from replayer.figures import run_figures
-from replayer.journal import JournalWriter
-from replayer.packing import pack
+from replayer.journal.log import JournalWriter
+from replayer.journal.packing import pack
+from replayer.journal.view import load
+from replayer.metrics.figures import run_figures
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
 from replayer.report.markdown import markdown_report
-from replayer.view import load
 
 
 def one_lane(folder: Path, speeds: list[float], prefix: dict[str, Any]) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from replayer.signals.tool_reliability import FaultMark, fold, marks
-from replayer.tools.verdict import Fault
+from replayer.tools.verdicts.verdict import Fault
 
 
 def turn(*faults: Fault) -> tuple[FaultMark, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from replayer.tools.partial import CallWatch
-from replayer.tools.schema_check import Validator
 from replayer.tools.toolsets import load
+from replayer.tools.verdicts.partial import CallWatch
+from replayer.tools.verdicts.schema_check import Validator
 from replayer.wire.reply import assemble
 from replayer.wire.types import Delta
 from tests.tools import exchanges

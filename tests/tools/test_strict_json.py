@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replayer.tools.strict_json import NotJson, is_beginning, parse
+from replayer.tools.verdicts.strict_json import NotJson, is_beginning, parse
 
 values = st.recursive(
     st.none()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from replayer.tools.structured import problem, schema_of
-from replayer.tools.validation import Validator, judge
+from replayer.tools.verdicts.structured import problem, schema_of
+from replayer.tools.verdicts.validation import Validator, judge
 from replayer.wire.types import Reply, Timing
 
 SCHEMA = {

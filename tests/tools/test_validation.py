@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from replayer.tools.schema_check import Validator, pointer
-from replayer.tools.validation import judge
-from replayer.tools.verdict import Verdict
+from replayer.tools.verdicts.schema_check import Validator, pointer
+from replayer.tools.verdicts.validation import judge
+from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import ToolCallItem, ToolSchema
 from replayer.wire.reply import assemble
 from replayer.wire.types import Reply, Timing, ToolCall, WireFault

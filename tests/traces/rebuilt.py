@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
 from replayer.traces.reader import Trace
 from replayer.traces.tally import text_size
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.errors import TraceError
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
 from replayer.traces.convert import convert, list_sessions
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AnyItem, ToolCallItem

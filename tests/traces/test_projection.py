@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from replayer.history import RecordedHistory, is_replayable
+from replayer.requests.history import RecordedHistory, is_replayable
 from replayer.traces.chat import assistant_message
 from replayer.traces.convert import convert
 from replayer.traces.export import export

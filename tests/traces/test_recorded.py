@@ -10,14 +10,12 @@ import pytest
 
 from replayer.cli import main
 from replayer.errors import TraceError
-from replayer.events import EVENT, CellFinished
+from replayer.journal.events import EVENT, CellFinished
 from replayer.signals.call_loops import Called, CallLoops
 from replayer.signals.repetition import scan
 from replayer.tools.toolsets import identify
 from replayer.traces.library import shipped
 from replayer.traces.reader import Trace
-from replayer.traces.recorded import build, workspace
-from replayer.traces.recorded.likeness import likeness
 from replayer.traces.schema import (
     AssistantItem,
     CompactionItem,
@@ -26,6 +24,8 @@ from replayer.traces.schema import (
     ToolResultItem,
     Turn,
 )
+from sessions import build, workspace
+from sessions.likeness import likeness
 
 NAMES = sorted(build.names())
 NO_PACKAGES = [name for name in NAMES if not build.load(name).environment]
@@ -136,7 +136,7 @@ def test_all_sessions_together_are_small() -> None:
 
 def test_the_document_has_the_figures_of_the_traces(trace: Trace) -> None:
     row = f"| [{trace.header.trace_id}](#{trace.header.trace_id}) | {len(trace.turns)} | "
-    document = (build.HERE.parent.parent / "docs" / "sessions.md").read_text()
+    document = (build.HERE.parent / "docs" / "sessions.md").read_text()
     assert row in document and f"| {largest_prompt(trace):,} |" in document
 
 

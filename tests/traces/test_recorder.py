@@ -12,9 +12,9 @@ import orjson
 import pytest
 from openai import AsyncOpenAI
 
-from replayer.engines.simulated import SimulatedSpec, launch
 from replayer.errors import TraceError
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
+from replayer.simulated import SimulatedSpec, launch
 from replayer.traces.reader import Trace
 from replayer.traces.recording import Recording
 from replayer.traces.secrets import redactor

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from replayer.errors import TraceError
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
 from replayer.traces.passing import Passed
 from replayer.traces.reader import Trace
 from replayer.traces.recorder import serve

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from replayer.errors import TraceError
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
 from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
 from replayer.traces.summary import Summary, check

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from replayer.errors import TraceError
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
 from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AnyItem, OpaqueItem, ToolCallItem, ToolResultItem

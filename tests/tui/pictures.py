@@ -14,7 +14,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
-from replayer.events import (
+from replayer.journal.events import (
     Alarm,
     CellFinished,
     CellStarted,
@@ -27,8 +27,8 @@ from replayer.events import (
     ToolRunFinished,
     VerdictGiven,
 )
-from replayer.journal import JournalWriter, create_folder
-from replayer.packing import pack
+from replayer.journal.log import JournalWriter, create_folder
+from replayer.journal.packing import pack
 from replayer.traces.library import find
 from replayer.tui.app import ReplayerApp
 from replayer.tui.source import Sources

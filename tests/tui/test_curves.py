@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from replayer.events import TelemetryRead
+from replayer.journal.events import TelemetryRead
 from replayer.tui.curves import by_instance, gauge, known, over_time, rate, share
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from replayer.journal.turn_detail import step_detail
+from replayer.journal.view import load
 from replayer.signals.prefix_reuse.causes import PHRASES
-from replayer.step_detail import step_detail
 from replayer.tui.lane_step_view import lane_text
 from replayer.tui.rows import ROWS
 from replayer.tui.text import BLOCKS, DASH
-from replayer.view import load
 from tests.tui.pictures import app_on, picture, settled
 
 Figures = dict[str, Any]

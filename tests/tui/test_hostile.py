@@ -16,8 +16,8 @@ import orjson
 import pytest
 from rich.cells import cell_len
 
-from replayer.display import safe
-from replayer.events import LaneReady, TelemetryRead, Warned
+from replayer.journal.events import LaneReady, TelemetryRead, Warned
+from replayer.text import safe
 from replayer.tui.text import fit
 from replayer.tui.text import safe as text_safe
 from tests.tui.pictures import Folder, app_on, picture, settled

@@ -7,7 +7,8 @@ import orjson
 import pytest
 from textual.command import CommandPalette
 
-from replayer.figures import run_figures
+from replayer.journal.view import load
+from replayer.metrics.figures import run_figures
 from replayer.tui.column import Figures, LaneColumn
 from replayer.tui.dialogs import QuitDialog
 from replayer.tui.log_screen import LogScreen
@@ -18,7 +19,6 @@ from replayer.tui.step_table import StepTable
 from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.themes import THEMES
 from replayer.tui.turns_screen import TurnsScreen
-from replayer.view import load
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 pytestmark = pytest.mark.slow

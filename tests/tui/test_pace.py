@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from replayer.events import CellStarted, RunResumed
+from replayer.journal.events import CellStarted, RunResumed
+from replayer.journal.view import load
 from replayer.tui.pace import duration_words, seconds_left
-from replayer.view import load
 from tests.tui.pictures import Folder
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from replayer.events import CellFinished, TelemetryRead, Warned
+from replayer.journal.events import CellFinished, TelemetryRead, Warned
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -211,8 +211,8 @@ def check(name: str, seen: str) -> None:
 
 def test_an_interrupted_run_counts_as_partial_until_it_is_resumed(tmp_path: Path) -> None:
     """The picture of a live screen counts running cells; a report does not."""
-    from replayer.figures import run_figures
-    from replayer.view import load
+    from replayer.journal.view import load
+    from replayer.metrics.figures import run_figures
 
     folder = Folder(tmp_path / "run", LANES)
     folder.step("vllm", 0)

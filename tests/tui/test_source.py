@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from replayer.errors import RunFolderError
-from replayer.events import StepStarted
+from replayer.journal.events import StepStarted
 from replayer.tui import source
 from replayer.tui.export import report_words
 from replayer.tui.source import RunSource, Sources

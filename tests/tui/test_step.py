@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
-from replayer.events import StepStarted
-from replayer.step_detail import step_detail
+from replayer.journal.events import StepStarted
+from replayer.journal.turn_detail import step_detail
+from replayer.journal.view import load
 from replayer.tui.app import ReplayerApp
 from replayer.tui.lane_step_view import cut, lane_text
 from replayer.tui.marked import HERE, THERE, changed_middle, marked
@@ -17,7 +18,6 @@ from replayer.tui.prefix_view import prefix_text
 from replayer.tui.step_screen import StepScreen
 from replayer.tui.step_table import StepTable
 from replayer.tui.text import Span, hanging, plot, sparkline, wrapped
-from replayer.view import load
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from replayer.engines.logs.lines import LogSample, clean, read_line
 from replayer.engines.logs.settings import read_settings
+from replayer.metrics.stats import quantile
 from replayer.signals.bands import Window, find_bands
-from replayer.stats import quantile
 
 QUANTILES = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
 

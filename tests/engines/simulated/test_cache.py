@@ -5,8 +5,8 @@ from array import array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replayer.engines.simulated.cache import PrefixCache
-from replayer.engines.simulated.tokens import decode, encode, ids, render
+from replayer.simulated.cache import PrefixCache
+from replayer.simulated.tokens import decode, encode, ids, render
 
 prompts = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=24), min_size=1, max_size=12)
 

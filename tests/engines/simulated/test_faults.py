@@ -4,11 +4,11 @@ import httpx
 import orjson
 import pytest
 
-from replayer.engines.simulated.faults import CLASSES, parse_fault
-from replayer.engines.simulated.markup import FAMILIES
 from replayer.signals.repetition import RepetitionDetector
-from replayer.tools.request_facts import read_request
-from replayer.tools.validation import Validator, judge
+from replayer.simulated.faults import CLASSES, parse_fault
+from replayer.simulated.markup import FAMILIES
+from replayer.tools.verdicts.request_facts import read_request
+from replayer.tools.verdicts.validation import Validator, judge
 from replayer.wire.client import Timeouts, WireClient
 from replayer.wire.types import Request
 

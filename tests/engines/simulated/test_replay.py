@@ -6,8 +6,8 @@ import httpx
 import orjson
 import pytest
 
-from replayer.engines.simulated.replies import Script
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
+from replayer.simulated.replies import Script
 from replayer.traces.library import find
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AssistantItem, ToolCallItem

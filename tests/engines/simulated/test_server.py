@@ -5,8 +5,8 @@ import openai
 import pytest
 
 from replayer.cli import main
-from replayer.engines.simulated import SimulatedSpec
 from replayer.errors import PlanError
+from replayer.simulated import SimulatedSpec
 
 HELLO = [{"role": "user", "content": "Say hello"}]
 READ = {

@@ -13,8 +13,8 @@ from pathlib import Path
 import orjson
 import regex  # comes with tiktoken
 
-from replayer import vocabulary
-from replayer.gguf import read_metadata
+from replayer.prefix import vocabulary
+from replayer.prefix.gguf import read_metadata
 
 
 def reduce(gguf: Path, texts: list[str]) -> dict[str, object]:

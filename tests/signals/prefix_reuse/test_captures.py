@@ -12,8 +12,8 @@ from typing import Any
 import jinja2
 import pytest
 
+from replayer.prefix.tokenizers import Tokenizer, load_tokenizer
 from replayer.signals.prefix_reuse import PrefixReuse, session_verdict
-from replayer.tokenizers import Tokenizer, load_tokenizer
 from replayer.traces.schema import Usage
 
 CAPTURES = Path(__file__).parents[2] / "captures"

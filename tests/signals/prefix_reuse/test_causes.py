@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from replayer.chatml import PromptTokens
+from replayer.prefix.chatml import PromptTokens
+from replayer.prefix.tokenizers import Characters
 from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, StepReuse, session_verdict
-from replayer.tokenizers import Characters
 from replayer.traces.schema import Usage
 
 Request = dict[str, Any]

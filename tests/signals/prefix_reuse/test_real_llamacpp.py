@@ -11,9 +11,9 @@ import pytest
 
 from replayer.engines import embedded
 from replayer.engines.llamacpp import LlamaCppEngine
-from replayer.history import RecordedHistory
+from replayer.prefix.tokenizers import load_tokenizer, local_model
+from replayer.requests.history import RecordedHistory
 from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
-from replayer.tokenizers import load_tokenizer, local_model
 from replayer.traces import library
 from replayer.traces.reader import Trace
 

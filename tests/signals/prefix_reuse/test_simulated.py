@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 import pytest
 
-from replayer.engines.simulated import SimulatedServer, SimulatedSpec, launch
-from replayer.engines.simulated.cache import PrefixCache
-from replayer.engines.simulated.tokens import call_markup, encode
-from replayer.history import RecordedHistory
+from replayer.requests.history import RecordedHistory
 from replayer.signals.prefix_reuse import PrefixReuse
 from replayer.signals.prefix_reuse.tokens import pack
+from replayer.simulated import SimulatedServer, SimulatedSpec, launch
+from replayer.simulated.cache import PrefixCache
+from replayer.simulated.tokens import call_markup, encode
 from replayer.traces import library
 from replayer.traces.reader import Trace
 from replayer.traces.schema import Usage

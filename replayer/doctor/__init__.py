@@ -1,0 +1,1 @@
+"""What a server is and what it can report."""

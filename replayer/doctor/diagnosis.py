@@ -1,0 +1,251 @@
+"""What a server is, what it can and cannot report, and the exact flag that would change that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from replayer.doctor.cache_probe import Message, ProbeReply, probe_prefix_cache
+from replayer.engines.base import Engine, EngineFacts, Tristate
+from replayer.engines.capabilities import CAPABILITIES
+from replayer.telemetry.sampling import read
+from replayer.wire.client import WireClient
+from replayer.wire.types import Reply, Request
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "read_file",
+        "description": "Read a file of the project.",
+        "parameters": {
+            "type": "object",
+            "properties": {"path": {"type": "string"}},
+            "required": ["path"],
+        },
+    },
+}
+ASK_FOR_CALL = [{"role": "user", "content": "Read the file README.md with the read_file tool."}]
+
+ADVICE: dict[tuple[str, str], str] = {
+    (
+        "vllm",
+        "cached_tokens",
+    ): "usage does not tell cached tokens: start vLLM with --enable-prompt-tokens-details",
+    (
+        "vllm",
+        "tools",
+    ): "tool calls are not parsed: start vLLM with --enable-auto-tool-choice --tool-call-parser NAME",
+    (
+        "vllm",
+        "metrics",
+    ): "there is no metrics page: start vLLM without --disable-log-stats and let /metrics through",
+    (
+        "vllm",
+        "cache_reset",
+    ): "its prefix cache cannot be emptied: start vLLM with VLLM_SERVER_DEV_MODE=1 (never in production)",
+    ("vllm", "per_request_metrics"): (
+        "acceptance is not told per reply: start vLLM with --enable-per-request-metrics "
+        "--per-request-spec-decode-metrics detailed (0.32)"
+    ),
+    ("vllm", "prefix_caching"): "prefix caching is off: start vLLM with --enable-prefix-caching",
+    ("sglang", "cached_tokens"): "usage does not tell cached tokens: start SGLang with --enable-cache-report",
+    ("sglang", "tools"): "tool calls are not parsed: start SGLang with --tool-call-parser NAME",
+    ("sglang", "metrics"): "there is no metrics page: start SGLang with --enable-metrics",
+    ("sglang", "prefix_caching"): "prefix caching is off: start SGLang without --disable-radix-cache",
+    ("llamacpp", "metrics"): "there is no metrics page: start llama-server with --metrics",
+    ("llamacpp", "tools"): (
+        "the chat template renders no tools, so they are silently ignored: start llama-server with --jinja and "
+        "--chat-template-file FILE, a template with tools"
+    ),
+    (
+        "llamacpp",
+        "cache_reset",
+    ): "its prompt cache cannot be emptied: start llama-server with --slot-save-path DIR",
+    ("trtllm", "metrics"): (
+        "no iteration statistics: set enable_iter_perf_stats: true (and return_perf_metrics: true) in the file given "
+        "to trtllm-serve --config (--extra_llm_api_options before 1.2)"
+    ),
+    ("trtllm", "cached_tokens"): (
+        "usage does not tell cached tokens: set kv_cache_config.enable_block_reuse: true in trtllm-serve's --config file"
+    ),
+    ("trtllm", "tools"): "tool calls are not parsed: start trtllm-serve with --tool_parser NAME",
+}
+"""(kind, feature) -> what to do where the feature is `no`."""
+
+CONTEXT_FLAGS = {
+    "vllm": "--max-model-len",
+    "sglang": "--context-length",
+    "trtllm": "--max_seq_len",
+    "llamacpp": "-c",
+    "ik_llama": "-c",
+}
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """`features` are yes, no or unknown; `advice` has one sentence for each that could be better."""
+
+    facts: EngineFacts
+    features: dict[str, Tristate] = field(default_factory=dict)
+    advice: list[str] = field(default_factory=list)
+    prefix_probe: dict[str, Any] | None = None
+
+    def as_data(self) -> dict[str, Any]:
+        facts = self.facts
+        return {
+            "kind": facts.kind,
+            "version": facts.version,
+            "model": facts.model,
+            "models": list(facts.models),
+            "context_length": facts.context_length,
+            "kv_pool_tokens": facts.kv_pool_tokens,
+            "block_size": facts.block_size,
+            "effective": facts.effective,
+            "features": self.features,
+            "advice": self.advice,
+            "prefix_probe": self.prefix_probe,
+        }
+
+
+async def examine(
+    engine: Engine, client: WireClient, *, probe: bool = True, longest_prompt: int | None = None
+) -> Diagnosis:
+    """Ask the server what it is; with `probe`, also send some tiny requests and seven for the prefix cache.
+
+    `longest_prompt` is what a trace needs, in tokens.
+    """
+    facts = await engine.facts()
+    able = CAPABILITIES[facts.kind]
+    known: dict[str, Tristate] = {
+        "parallel_tool_calls": able.parallel_tool_calls,
+        "repetition_detection": able.repetition_detection,
+    }
+    found = Diagnosis(facts, known | facts.features)
+    if probe and facts.model is not None:
+        await _ask(found, engine, client, facts.model)
+    said = found.features.get("metrics", "unknown")
+    found.features["metrics"] = await _metrics(engine, "no" if probe and said == "unknown" else said)
+    found.advice += advice_for(facts, found.features)
+    if (
+        longest_prompt is not None
+        and facts.context_length is not None
+        and longest_prompt > facts.context_length
+    ):
+        flag = CONTEXT_FLAGS.get(facts.kind, "its context option")
+        found.advice.append(
+            f"the trace needs {longest_prompt:,} tokens of context and the server has {facts.context_length:,}: "
+            f"raise {flag}, or replay fewer turns with --max-turns"
+        )
+    return found
+
+
+def advice_for(facts: EngineFacts, features: dict[str, Tristate]) -> list[str]:
+    if features.get("speculation") != "yes":  # only then do they tell what nothing else does
+        features = {name: state for name, state in features.items() if name != "per_request_metrics"}
+    kind = "llamacpp" if facts.kind == "ik_llama" else facts.kind
+    return [
+        ADVICE[kind, name] for name, state in features.items() if state == "no" and (kind, name) in ADVICE
+    ]
+
+
+async def _metrics(engine: Engine, said: Tristate) -> Tristate:
+    """What the server does counts more than what it says."""
+    if engine.kind == "openai":
+        return "unknown"
+    sample = await read(engine)
+    if "missing" not in sample:
+        return "yes"
+    return "no" if sample["missing"] == "off" and said != "unknown" else said
+
+
+async def _ask(found: Diagnosis, engine: Engine, client: WireClient, model: str) -> None:
+    first = await client.chat(_request(model, [{"role": "user", "content": "Say hi."}], max_tokens=4))
+    if first.fault is not None:
+        found.advice.append(f"a request of two words fails: {first.fault.message}")
+        return
+    found.features["usage"] = "yes" if first.usage else "no"
+    found.features["done"] = "yes" if first.done else "no"
+    found.features["per_request_metrics"] = "yes" if {"metrics", "timings"} & first.extra.keys() else "no"
+    tools = await client.chat(_request(model, ASK_FOR_CALL, max_tokens=64, tools=[TOOL], tool_choice="auto"))
+    found.features["tools"] = tools_of(tools, found.features.get("tools", "unknown"))
+    result = await probe_prefix_cache(_probe_chat(engine, client, model))
+    found.prefix_probe = result.as_dict()
+    if found.features.get("cached_tokens", "unknown") == "unknown" or result.counter == "not_reported":
+        told = {"works": "yes", "broken": "yes", "not_reported": "no"}
+        found.features["cached_tokens"] = _tristate(told.get(result.counter))
+    if found.features.get("prefix_caching", "unknown") == "unknown":
+        found.features["prefix_caching"] = result.caching
+    found.advice += result.notes
+
+
+def _tristate(text: str | None) -> Tristate:
+    return "yes" if text == "yes" else "no" if text == "no" else "unknown"
+
+
+def tools_of(reply: Reply, said: Tristate) -> Tristate:
+    """A call shows that they work; a refusal or markup in the text that they do not; a text alone shows nothing."""
+    if reply.tool_calls:
+        return "yes"
+    if reply.fault is not None:
+        return "no" if "tool" in reply.fault.message.lower() else said
+    return "no" if "<tool_call>" in reply.content or "<function=" in reply.content else said
+
+
+def _request(model: str, messages: list[Any], **fields: Any) -> Request:
+    body = {
+        "model": model,
+        "messages": messages,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "temperature": 0,
+    }
+    return Request(body=[orjson.dumps(body | fields)])
+
+
+def _probe_chat(engine: Engine, client: WireClient, model: str) -> Any:
+    async def chat(messages: list[Message]) -> ProbeReply:
+        before = await read(engine)
+        reply = await client.chat(_request(model, messages, max_tokens=1))
+        after = await read(engine)
+        usage = engine.usage(reply.usage, reply.extra)
+        first = reply.timing.first_token
+        return ProbeReply(
+            prompt_tokens=usage.prompt_tokens if usage else None,
+            cached_tokens=usage.cached_tokens if usage else None,
+            ttft_ns=first - reply.timing.sent if first is not None else None,
+            metrics_cached=_difference(before, after, "cached_tokens"),
+        )
+
+    return chat
+
+
+def _difference(before: dict[str, Any], after: dict[str, Any], name: str) -> float | None:
+    return after[name] - before[name] if name in before and name in after else None
+
+
+def describe(found: Diagnosis) -> str:
+    """The diagnosis for people."""
+    facts = found.facts
+    context = f"{facts.context_length:,} tokens" if facts.context_length else "unknown"
+    pool = f"{facts.kv_pool_tokens:,} tokens" if facts.kv_pool_tokens else "unknown"
+    lines = [
+        f"{facts.base_url}: {facts.kind} {facts.version or '(version unknown)'}",
+        f"  model           {facts.model or 'unknown'}"
+        + (f" (of {len(facts.models)})" if len(facts.models) > 1 else ""),
+        f"  context         {context}",
+        f"  KV pool         {pool}" + (f" in blocks of {facts.block_size}" if facts.block_size else ""),
+    ]
+    lines += [f"  {name:<15} {value}" for name, value in facts.effective.items()]
+    lines += ["", *(f"  {name:<15} {state}" for name, state in sorted(found.features.items()))]
+    if found.prefix_probe is not None:
+        lines += ["", "  prefix cache    " + _probe_line(found.prefix_probe)]
+    return "\n".join(
+        lines + (["", "advice:"] if found.advice else []) + [f"- {text}" for text in found.advice]
+    )
+
+
+def _probe_line(probe: dict[str, Any]) -> str:
+    block = f"blocks of {probe['block_size']}" if probe["block_size"] else "block size open"
+    return f"works: {probe['caching']}, counter: {probe['counter']}, {block}"

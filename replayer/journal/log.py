@@ -1,0 +1,261 @@
+"""The run folder: copies of the traces, and `journal.jsonl` (the plan in its first line), the only truth about a run.
+
+RUN/plan.json       the resolved plan
+RUN/journal.jsonl   one fact per line, append-only
+RUN/traces/         a copy of each trace
+RUN/engines/        logs of the engines that the run started
+RUN/live/           text now streaming, for screens only
+RUN/lock            held by the one writer; its pid
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
+
+from replayer.errors import RunFolderError
+from replayer.journal.events import EVENT, JOURNAL_SCHEMA, AnyEvent, Event, RunStarted
+
+JOURNAL = "journal.jsonl"
+
+
+def runs_root() -> Path:
+    """Where runs lie when the user names no folder: `$REPLAYER_RUNS`, else `runs` in the current folder."""
+    return Path(os.environ.get("REPLAYER_RUNS") or "runs")
+
+
+def new_run_folder(label: str) -> Path:
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    base = runs_root() / f"{stamp}-{label}"
+    return next(
+        path
+        for n in range(10_000)
+        if not (path := base.with_name(base.name + (f".{n}" if n else ""))).exists()
+    )
+
+
+def list_runs() -> list[Path]:
+    """Run folders under `runs_root`, oldest first."""
+    root = runs_root()
+    return sorted(path.parent for path in root.glob(f"*/{JOURNAL}")) if root.is_dir() else []
+
+
+def find_run(name: str) -> Path:
+    """A run folder by path, by its name under `runs_root`, or `last`. Raises RunFolderError."""
+    if name == "last":
+        known = list_runs()
+        if not known:
+            raise RunFolderError(f"there is no run under {runs_root()} yet; start one with `replayer demo`")
+        return known[-1]
+    for path in (Path(name), runs_root() / name):
+        if (path / JOURNAL).is_file():
+            return path
+    if Path(name).exists():
+        raise RunFolderError(f"{name} is no run folder: it has no {JOURNAL}")
+    raise RunFolderError(f"run {name!r} does not exist; `replayer runs` lists what there is")
+
+
+class JournalWriter:
+    """Appends facts to one run folder; the only writer while it is open.
+
+    Raises RunFolderError when the folder cannot be written, is locked by another process, or its disk is full.
+    """
+
+    def __init__(self, folder: Path, on_event: Callable[[AnyEvent], None] | None = None) -> None:
+        self.folder = folder
+        self._on_event = on_event
+        self._lock = _lock(folder)
+        path = folder / JOURNAL
+        try:
+            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            self._size = _drop_torn_tail(path, self._fd)
+        except OSError as error:
+            os.close(self._lock)
+            raise RunFolderError(f"{path} cannot be written: {error.strerror}") from None
+        self._started = time.monotonic_ns()
+        self._offset = 0
+
+    def go_on_after(self, at: int) -> None:
+        """Continue the clock of an earlier process whose last event was at `at`."""
+        self._offset = at
+
+    def now(self) -> int:
+        """Nanoseconds since the run started, over all its processes."""
+        return time.monotonic_ns() - self._started + self._offset
+
+    def append(self, event: AnyEvent) -> None:
+        stamped = event if event.at else event.model_copy(update={"at": self.now()})
+        self._write(_line(stamped))
+        if self._on_event is not None:
+            self._on_event(stamped)
+
+    def _write(self, line: bytes) -> None:
+        try:
+            written = os.write(self._fd, line)
+            if written != len(line):
+                written += os.write(self._fd, line[written:])
+        except OSError as error:
+            os.ftruncate(self._fd, self._size)
+            raise RunFolderError(
+                f"{self.folder / JOURNAL} cannot be written: {error.strerror}; "
+                f"free some space, then `replayer resume {self.folder}`"
+            ) from None
+        self._size += written
+
+    def close(self) -> None:
+        os.close(self._fd)
+        (self.folder / "lock").unlink(missing_ok=True)
+        os.close(self._lock)
+
+
+def _line(event: AnyEvent) -> bytes:
+    """One line of JSON. A lone surrogate in a reply becomes U+FFFD, the only form UTF-8 allows."""
+    try:
+        return event.model_dump_json().encode() + b"\n"
+    except PydanticSerializationError:
+        return orjson.dumps(_without_surrogates(event.model_dump())) + b"\n"
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="surrogatepass").decode(errors="replace")
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_surrogates(item) for item in value]
+    return value
+
+
+def create_folder(folder: Path) -> None:
+    """Make a new run folder. Raises RunFolderError if it holds a run already or cannot be made."""
+    if (folder / JOURNAL).exists():
+        raise RunFolderError(
+            f"{folder} holds a run already; choose another --out, or `--into {folder}` to add lanes to it"
+        )
+    try:
+        (folder / "traces").mkdir(parents=True, exist_ok=True)
+        (folder / "engines").mkdir(exist_ok=True)
+        (folder / "live").mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(f"run folder {folder} cannot be made: {error.strerror}") from None
+
+
+def writer_pid(folder: Path) -> int | None:
+    """The pid of the process that is writing this run now, if any."""
+    try:
+        fd = os.open(folder / "lock", os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return int(os.read(fd, 32) or b"0") or None
+    else:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _lock(folder: Path) -> int:
+    try:
+        fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise RunFolderError(f"run folder {folder} cannot be written: {error.strerror}") from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        pid = os.read(fd, 32).decode() or "unknown"
+        os.close(fd)
+        raise RunFolderError(
+            f"run {folder} is being written by process {pid}; wait for it, or `replayer stop {folder}`"
+        ) from None
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, str(os.getpid()).encode(), 0)
+    return fd
+
+
+def _drop_torn_tail(path: Path, fd: int) -> int:
+    """Cut a last line that a killed process left without its end; return the size that remains."""
+    data = path.read_bytes() if path.stat().st_size else b""
+    whole = data.rfind(b"\n") + 1
+    if whole != len(data):
+        os.ftruncate(fd, whole)
+    return whole
+
+
+def read(folder: Path, offset: int = 0) -> Iterator[AnyEvent]:
+    """The events of a run from byte `offset` on. A torn last line is left out. Raises RunFolderError."""
+    for event, _ in read_from(folder, offset):
+        yield event
+
+
+def read_from(folder: Path, offset: int = 0) -> Iterator[tuple[AnyEvent, int]]:
+    """As `read`, each event with the byte offset that follows it: what a screen needs to tail a run."""
+    path = folder / JOURNAL
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be read: {error.strerror}") from None
+    with stream:
+        stream.seek(offset)
+        for line in stream:
+            if not line.endswith(b"\n"):
+                return
+            event = _parse(line, path, offset)
+            offset += len(line)
+            if event is not None:
+                yield event, offset
+
+
+def line_at(path: Path, offset: int) -> int:
+    """The number of the line that starts at byte `offset`, counted from 1."""
+    with path.open("rb") as stream:
+        return 1 + stream.read(offset).count(b"\n")
+
+
+def _parse(line: bytes, path: Path, offset: int) -> AnyEvent | None:
+    try:
+        event = EVENT.validate_json(line)
+    except ValidationError:
+        return _older_or_unknown(line, path, offset)
+    if isinstance(event, RunStarted):
+        _check_schema(event.schema_number, path)
+    return event
+
+
+def _check_schema(number: object, path: Path) -> None:
+    if isinstance(number, int) and number > JOURNAL_SCHEMA:
+        raise RunFolderError(f"{path} has journal schema {number}, this is {JOURNAL_SCHEMA}: update replayer")
+
+
+def _older_or_unknown(line: bytes, path: Path, offset: int) -> AnyEvent | None:
+    """Migrate a line of an older journal; skip event types that this version does not know."""
+    try:
+        values = orjson.loads(line)
+        kind = values["type"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise RunFolderError(
+            f"{path}, line {line_at(path, offset)}: not a journal line; the file is damaged there"
+        ) from None
+    if kind == "run_started":
+        _check_schema(values.get("schema_number"), path)
+    if str(kind) in KNOWN_TYPES:
+        raise RunFolderError(f"{path}, line {line_at(path, offset)}: a damaged {kind!r} event")
+    return None
+
+
+KNOWN_TYPES = frozenset(
+    model.model_fields["type"].default
+    for model in Event.__subclasses__()
+    + [sub for cls in Event.__subclasses__() for sub in cls.__subclasses__()]
+    if "type" in model.model_fields
+)

@@ -1,0 +1,50 @@
+"""What a journal says is done: finished cells, attempts so far, the plan. Used by resume and --into."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from replayer.errors import RunFolderError
+from replayer.journal.events import CellFinished, CellStarted, RunStarted
+from replayer.journal.log import read
+from replayer.plan.model import Plan, make_plan
+
+
+@dataclass(slots=True)
+class Attempts:
+    """`done`: ids of cells with a complete attempt. `tried`: attempts per cell id."""
+
+    done: set[str] = field(default_factory=set)
+    tried: Counter[str] = field(default_factory=Counter)
+    last_at: int = 0
+
+    def next(self, cell: str) -> int:
+        self.tried[cell] += 1
+        return self.tried[cell]
+
+
+def attempts_so_far(folder: Path) -> Attempts:
+    attempts = Attempts()
+    for event in read(folder):
+        attempts.last_at = max(attempts.last_at, event.at)
+        if isinstance(event, CellStarted):
+            attempts.tried[event.cell] = max(attempts.tried[event.cell], event.attempt)
+        elif isinstance(event, CellFinished):
+            attempts.done.add(event.cell)
+    return attempts
+
+
+def plan_of(folder: Path) -> Plan:
+    """The plan in force: that of the last `run_started` line (`--into` writes a widened one)."""
+    plan = None
+    for event in read(folder):
+        if isinstance(event, RunStarted):
+            plan = event.plan
+    if plan is None:
+        raise RunFolderError(f"{folder} has no plan in its journal; start the run again")
+    known = {
+        key: value for key, value in plan.items() if key in Plan.model_fields
+    }  # an older version had others
+    return make_plan(known, f"the plan of {folder}")

@@ -1,0 +1,62 @@
+"""Several run folders as one view, after checking that they replayed the same."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from replayer.errors import PlanError
+from replayer.journal.view import LaneView, RunView, load, side_by_side
+
+_PROMPT_KEYS = ("dialect", "profile", "transform", "differential")
+"""What a plan changes of the prompts, beside its traces."""
+
+
+def load_several(folders: Sequence[Path]) -> RunView:
+    """Raises RunFolderError, and PlanError where one name stands for different traces or the modes differ."""
+    check_same_traces(folders)
+    return side_by_side([load(folder) for folder in folders])
+
+
+def check_same_traces(folders: Sequence[Path]) -> None:
+    seen: dict[str, tuple[str, Path]] = {}
+    for folder in folders:
+        for path in sorted((folder / "traces").glob("*/trace.jsonl*")):
+            digest = _digest(path)
+            first, where = seen.setdefault(path.parent.name, (digest, folder))
+            if first != digest:
+                raise PlanError(
+                    f"{where.name} and {folder.name} replayed different traces under the name {path.parent.name!r}: "
+                    "their sessions cannot be compared"
+                )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def prompt_differences(views: Sequence[RunView]) -> list[str]:
+    """The plan's settings that made the prompts of these runs differ."""
+    return [key for key in _PROMPT_KEYS if len({str(view.plan.get(key) or None) for view in views}) > 1]
+
+
+def against(view: RunView, base: RunView) -> tuple[RunView, list[tuple[LaneView, LaneView]]]:
+    """The run as it is to be compared, and (lane of the baseline run, lane of this run) by name; a baseline of one lane
+    stands against every lane.
+
+    Raises PlanError where the runs cannot be compared, or no lane has its like.
+    """
+    plan = side_by_side([view, base]).plan
+    lanes = {lane.name: lane for lane in base.lanes}
+    only = base.lanes[0] if len(base.lanes) == 1 else None
+    pairs = [(found, lane) for lane in view.lanes if (found := lanes.get(lane.name, only)) is not None]
+    if not pairs:
+        raise PlanError(
+            f"no lane of {view.run} ({', '.join(lane.name for lane in view.lanes)}) is named as one of the "
+            f"baseline {base.run} ({', '.join(lanes)})"
+        )
+    named = [(replace(first, name=f"{base.run}:{first.name}"), lane) for first, lane in pairs]
+    return replace(view, plan=plan), named

@@ -1,0 +1,204 @@
+"""All that a run folder holds on one step, of every lane: for the step screen and the reproducer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer.errors import RunFolderError, TraceError
+from replayer.journal.view import RunView
+from replayer.requests.history import RecordedHistory
+from replayer.run.tool_runs import plain
+from replayer.traces.reader import Trace
+from replayer.traces.schema import AnyItem, ToolCallItem, ToolResultItem
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request beside the one before it: the messages that are `new`, of how many, and how many of those before
+    were `dropped` or rewritten."""
+
+    new: list[dict[str, Any]]
+    total: int
+    dropped: int
+
+
+@dataclass(slots=True)
+class LaneStep:
+    """What one lane did at a step; the values are the journal's events as dictionaries.
+
+    `asked` is the lane's own request where lanes are sent their own replies (live history), else None.
+    """
+
+    lane: str
+    attempt: int
+    asked: Asked | None = None
+    reply: dict[str, Any] | None = None
+    verdict: dict[str, Any] | None = None
+    alarms: list[dict[str, Any]] = field(default_factory=list)
+    tool_runs: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+
+    def finding(self, signal: str) -> dict[str, Any] | None:
+        return next((f["finding"] for f in self.findings if f["signal"] == signal), None)
+
+
+@dataclass(frozen=True, slots=True)
+class StepDetail:
+    """`new_messages` are those that the turn before was not yet sent; `dropped` were sent then and no longer are.
+
+    `results` are the recorded results of the turn's recorded calls, by call id. In live mode the messages are those
+    of the recording: what each lane was sent stands in its `asked`.
+    """
+
+    trace: str
+    repeat: int
+    step: int
+    turn: int
+    messages: list[dict[str, Any]]
+    new_messages: list[dict[str, Any]]
+    dropped: int
+    recorded: tuple[AnyItem, ...]
+    results: dict[str, str]
+    lanes: dict[str, LaneStep]
+
+
+def step_detail(folder: Path, view: RunView, trace: str, repeat: int, step: int) -> StepDetail:
+    """Raises RunFolderError when the run has no such step, TraceError when its trace is not the run's or damaged."""
+    lanes = {lane.name: lane_step(folder, view, lane.name, trace, repeat, step) for lane in view.lanes}
+    turn = next(
+        (
+            attempt.steps[step].turn
+            for lane in view.lanes
+            for attempt in lane.attempts
+            if (attempt.trace, attempt.repeat) == (trace, repeat) and step in attempt.steps
+        ),
+        None,
+    )
+    if turn is None:
+        raise RunFolderError(f"{folder} has no step {step + 1} of {trace}, repeat {repeat}")
+    history = open_history(folder, view, trace)
+    if turn not in history.turns or step > len(history.turns):
+        raise TraceError(
+            f"{history.trace.path} has no turn {turn + 1}: it is not the trace that this run replayed"
+        )
+    messages = history.messages(turn)
+    before = history.messages(history.turns[step - 1]) if step else []
+    shared = _shared(before, messages)
+    return StepDetail(
+        trace=trace,
+        repeat=repeat,
+        step=step,
+        turn=turn,
+        messages=messages,
+        new_messages=messages[shared:],
+        dropped=len(before) - shared,
+        recorded=history.recorded(turn),
+        results=_recorded_results(history, turn),
+        lanes={name: found for name, found in lanes.items() if found is not None},
+    )
+
+
+def _shared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> int:
+    shared = 0
+    for a, b in zip(before, after, strict=False):
+        if a != b:
+            break
+        shared += 1
+    return shared
+
+
+def _recorded_results(history: RecordedHistory, turn: int) -> dict[str, str]:
+    """The results that the next turn was sent for this turn's calls."""
+    calls = {item.call_id for item in history.recorded(turn) if isinstance(item, ToolCallItem)}
+    following = history.turns.index(turn) + 1
+    if not calls or following == len(history.turns):
+        return {}
+    known = set(history.trace.context(turn))
+    new = (number for number in history.trace.context(history.turns[following]) if number not in known)
+    items = (history.trace.item(number) for number in new)
+    return {
+        item.call_id: plain(item.content)
+        for item in items
+        if isinstance(item, ToolResultItem) and item.call_id in calls
+    }
+
+
+def open_history(folder: Path, view: RunView, trace: str) -> RecordedHistory:
+    """The recorded history of a run's trace, in the run's dialect and profile."""
+    path = next((folder / "traces" / trace).glob("trace.jsonl*"), None)
+    if path is None:
+        raise RunFolderError(f"{folder} holds no copy of the trace {trace!r}")
+    plan = view.plan
+    return RecordedHistory(
+        Trace.open(path), plan.get("dialect", "openai-verbatim"), profile_name=plan.get("profile")
+    )
+
+
+def lane_step(folder: Path, view: RunView, lane: str, trace: str, repeat: int, step: int) -> LaneStep | None:
+    """One lane's events of a step, of the counted attempt; None where it never got there."""
+    attempts = [
+        attempt
+        for view_lane in view.lanes
+        if view_lane.name == lane
+        for attempt in view_lane.attempts
+        if (attempt.trace, attempt.repeat) == (trace, repeat)
+    ]
+    if not attempts or step not in attempts[0].steps:
+        return None
+    chosen = attempts[0]
+    found = LaneStep(lane=lane, attempt=chosen.number)
+    before = 0
+    for event in _events(folder, chosen.cell, chosen.number, (step - 1, step)):
+        if event["type"] == "step_started":
+            found.asked = _asked(event, before)
+            before = found.asked.total if found.asked else 0
+        elif event["step"] == step:
+            take(found, event)
+    return found
+
+
+def _asked(started: dict[str, Any], before: int) -> Asked | None:
+    """`before`: messages of the request before this one."""
+    sent = started.get("sent") or {}
+    if "messages" not in sent:
+        return None
+    return Asked(sent["messages"], sent["keep"] + len(sent["messages"]), max(0, before - sent["keep"]))
+
+
+def _events(folder: Path, cell: str, attempt: int, steps: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    """The lines of some steps, found by their bytes: most of a journal is other steps."""
+    name = orjson.dumps(cell)
+    with (folder / "journal.jsonl").open("rb") as stream:
+        for line in stream:
+            if name not in line or not line.endswith(b"\n"):
+                continue
+            try:
+                values = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                raise RunFolderError(
+                    f"{folder / 'journal.jsonl'}: a damaged line of {cell} ({error})"
+                ) from None
+            if (values.get("cell"), values.get("attempt")) == (cell, attempt) and values.get("step") in steps:
+                yield values
+
+
+def take(found: LaneStep, event: dict[str, Any]) -> None:
+    """File one event of the step's journal lines."""
+    match event["type"]:
+        case "step_finished":
+            found.reply = event
+        case "verdict":
+            found.verdict = event
+        case "alarm":
+            found.alarms.append(event)
+        case "tool_run":
+            found.tool_runs.append(event)
+        case "signal":
+            found.findings.append(event)
+        case _:
+            pass

@@ -1,0 +1,260 @@
+"""What the fold keeps of each step: counts and times, no text. Under 1 KB a step."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from replayer.journal.events import (
+    Alarm,
+    CellStarted,
+    SignalFinding,
+    StepFinished,
+    StepStarted,
+    Substituted,
+    ToolRunFinished,
+    VerdictGiven,
+)
+from replayer.journal.packing import gaps_us
+from replayer.run.isolation import Kind
+from replayer.signals.acceptance import acceptance
+from replayer.signals.speed import server_speed
+from replayer.signals.tool_reliability import FaultMark, marks
+
+_BIN = math.log(1.01)
+"""Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
+_REMEMBERED = 1 << 16
+
+
+class _Bins(dict[int, int]):
+    """The bin of a gap in microseconds. Those of short gaps are remembered: there is one per token of a run."""
+
+    def __missing__(self, gap: int) -> int:
+        index = round(math.log(max(gap, 1)) / _BIN)
+        if gap < _REMEMBERED:
+            self[gap] = index
+        return index
+
+
+_BIN_OF = _Bins()
+
+
+def bin_ms(index: int) -> float:
+    """The middle of a bin in milliseconds."""
+    return math.exp(index * _BIN) / 1000
+
+
+@dataclass(slots=True)
+class StepFacts:
+    """One step. Unknown is None. `offset` is where its `step_finished` line starts in the journal."""
+
+    step: int
+    turn: int
+    wall: float
+    offset: int | None = None
+    body_bytes: int = 0
+    substituted: str | None = None
+    ttft_ns: int | None = None
+    total_ns: int | None = None
+    decode_ns: int | None = None
+    """From the first delta to the end of the stream: the last tokens of a call are markup that delivers no delta."""
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    usage_source: str = "none"
+    finish_reason: str | None = None
+    done: bool = False
+    error: str | None = None
+    retries: int = 0
+    lag_ns: int = 0
+    stamped_by: str = "client"
+    """Whose clock the times of arrival are: the kernel's, the client's, or some of both (mixed)."""
+    stopped: bool = False
+    calls: int = 0
+    invalid_calls: int = 0
+    usable: bool | None = None
+    schema_valid: bool | None = None
+    asked_input: int | None = None
+    """Tokens that the prompt, and the answer, of a turn of lengths are to have."""
+    asked_output: int | None = None
+    max_tokens: int | None = None
+    """The token limit that the request set."""
+    marks: tuple[FaultMark, ...] = ()
+    collapse: dict[str, Any] | None = None
+    tool_outcomes: tuple[str, ...] = ()
+    divergent: int = 0
+    """Tool runs whose result differs from the recorded one."""
+    loops: int = 0
+    """Loops of tool calls that this step's calls completed."""
+    prefix: dict[str, Any] | None = None
+    server_tok_s: float | None = None
+    """Decode speed that the engine itself states for this reply."""
+    drafted: int | None = None
+    accepted: int | None = None
+    deltas: int = 0
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The classes of the step's faults, warnings included, each once."""
+        return tuple(dict.fromkeys(mark.klass for mark in self.marks))
+
+    @property
+    def fatal(self) -> tuple[str, ...]:
+        """The classes that made the turn unusable."""
+        return tuple(dict.fromkeys(mark.klass for mark in self.marks if mark.fatal))
+
+    @property
+    def state(self) -> str:
+        if self.total_ns is None:
+            return "streaming"
+        return "judged" if self.usable is not None else "finished"
+
+    @property
+    def decoded_tokens(self) -> float | None:
+        """Tokens after the first delta, which is taken to hold as many as the others: speculation puts several
+        into one."""
+        if not self.completion_tokens or self.completion_tokens < 2 or self.deltas < 2:
+            return None
+        return self.completion_tokens - max(1.0, self.completion_tokens / self.deltas)
+
+    @property
+    def tpot_ns(self) -> float | None:
+        """Time per output token after the first: (whole time - TTFT) / (tokens - 1), as vLLM's `bench serve` has it."""
+        tokens = self.completion_tokens
+        if self.ttft_ns is None or self.total_ns is None or tokens is None or tokens < 2:
+            return None
+        return (self.total_ns - self.ttft_ns) / (tokens - 1)
+
+    @property
+    def decode_tok_s(self) -> float | None:
+        if not self.decoded_tokens or not self.decode_ns:
+            return None
+        return self.decoded_tokens / (self.decode_ns / 1e9)
+
+    @property
+    def prefilled_tokens(self) -> int | None:
+        """Prompt tokens that were not in the cache; the whole prompt where the cache is not reported."""
+        if self.prompt_tokens is None:
+            return None
+        return self.prompt_tokens - (self.cached_tokens or 0)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt at a cell, with its steps by position."""
+
+    cell: str
+    number: int
+    lane: str
+    trace: str
+    repeat: int
+    planned: int
+    mode: str
+    tools: str
+    cache_reset: str
+    isolation: Kind | None
+    session: str | None
+    started: int
+    ended: int | None = None
+    outcome: str | None = None
+    check: dict[str, Any] | None = None
+    steps: dict[int, StepFacts] = field(default_factory=dict)
+    finished: int = 0
+    """Steps whose reply has ended."""
+    gaps: Counter[int] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, event: CellStarted) -> Attempt:
+        return cls(
+            cell=event.cell,
+            number=event.attempt,
+            lane=event.lane,
+            trace=event.trace,
+            repeat=event.repeat,
+            planned=event.steps,
+            mode=event.mode,
+            tools=event.tools,
+            cache_reset=event.cache_reset,
+            isolation=event.isolation,
+            session=event.session,
+            started=event.at,
+        )
+
+
+def start(attempt: Attempt, event: StepStarted) -> None:
+    attempt.steps[event.step] = StepFacts(
+        step=event.step,
+        turn=event.turn,
+        wall=event.wall,
+        body_bytes=event.body_bytes,
+        asked_input=event.asked["input"] if event.asked else None,
+        asked_output=(event.asked["output"] or None) if event.asked else None,
+        max_tokens=event.max_tokens,
+    )
+
+
+def finish(attempt: Attempt, event: StepFinished, offset: int | None) -> None:
+    step = attempt.steps[event.step]
+    usage = event.usage or {}
+    attempt.finished += step.total_ns is None
+    step.offset = offset
+    step.ttft_ns, step.total_ns = event.ttft_ns, event.total_ns
+    step.prompt_tokens = usage.get("prompt_tokens")
+    step.cached_tokens = usage.get("cached_tokens")
+    step.completion_tokens = usage.get("completion_tokens")
+    step.usage_source = event.usage_source
+    step.finish_reason = event.finish_reason
+    step.done = event.done
+    step.error = event.fault["kind"] if event.fault else None
+    step.retries = event.retries
+    step.lag_ns = event.lag_ns
+    step.stamped_by = event.stamped_by
+    step.stopped = event.stopped_by_us is not None
+    step.calls = len(event.tool_calls)
+    step.deltas = event.deltas
+    step.drafted, step.accepted = _drafts(event.extra)
+    step.server_tok_s = (server_speed(event.extra, step.completion_tokens) or {}).get("decode_tok_s")
+    gaps = gaps_us(event.arrivals)[1:]
+    if event.ttft_ns is not None and gaps:
+        step.decode_ns = event.total_ns - event.ttft_ns
+    attempt.gaps.update(map(_BIN_OF.__getitem__, gaps))
+
+
+def _drafts(extra: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Drafted and accepted tokens of one reply, where the engine states them per request."""
+    found = acceptance(extra) or {}
+    return found.get("drafted"), found.get("accepted")
+
+
+def judge(attempt: Attempt, event: VerdictGiven) -> None:
+    step = attempt.steps[event.step]
+    step.usable = event.usable
+    step.schema_valid = event.schema_valid
+    step.marks = marks(event.faults)
+    step.invalid_calls = len(
+        {fault["call_index"] for fault in event.faults if fault["fatal"] and fault["call_index"] is not None}
+    )
+
+
+def alarm(attempt: Attempt, event: Alarm) -> None:
+    if event.finding.get("level") == "collapsed" and event.step in attempt.steps:
+        attempt.steps[event.step].collapse = event.finding
+
+
+def substituted(attempt: Attempt, event: Substituted) -> None:
+    attempt.steps[event.step].substituted = event.reason
+
+
+def ran(attempt: Attempt, event: ToolRunFinished) -> None:
+    step = attempt.steps[event.step]
+    step.tool_outcomes += (event.outcome,)
+    step.divergent += event.against_recorded == "different"
+
+
+def signal(attempt: Attempt, event: SignalFinding) -> None:
+    if event.signal == "prefix_reuse":
+        attempt.steps[event.step].prefix = event.finding
+    elif event.signal == "call_loops" and event.finding.get("level") == "loop":
+        attempt.steps[event.step].loops += 1

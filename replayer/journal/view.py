@@ -1,0 +1,300 @@
+"""Folds a journal into a frozen view. Every screen, table and report is drawn from one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from replayer.errors import PlanError, RunFolderError
+from replayer.journal import turns as steps
+from replayer.journal.events import (
+    Alarm,
+    AnyEvent,
+    CellFinished,
+    CellStarted,
+    LaneReady,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    SignalFinding,
+    StepFinished,
+    StepStarted,
+    StoppedEarly,
+    Substituted,
+    TelemetryRead,
+    ToolRunFinished,
+    VerdictGiven,
+    Warned,
+)
+from replayer.journal.log import JOURNAL, line_at, read_from
+from replayer.journal.turns import Attempt
+
+MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What a journal brings about whose lines are sound one by one and do not fit together: a damaged one, or a forged one."""
+_MAX_SAMPLES = 4096
+"""Telemetry readings kept per lane; older ones are thinned out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaneView:
+    """One column. `attempts` are the counted ones: per cell the last complete, else (on screens) the newest."""
+
+    name: str
+    kind: str
+    model: str | None
+    base_url: str
+    facts: dict[str, Any]
+    settings: dict[str, Any]
+    attempts: tuple[Attempt, ...]
+    running: tuple[Attempt, ...]
+    telemetry: tuple[TelemetryRead, ...]
+    cells_planned: int
+    cells_done: int
+    steps_planned: int
+    plan: dict[str, Any] = field(default_factory=dict)
+    """The lane as the plan has it, and of the plan what holds for it: cells `in_flight`, `slo`."""
+    resumed_wall: float = 0.0
+    """When the process that goes on with an interrupted run began; 0 where none had to."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunView:
+    """A whole run at one moment. `state`: running, finished or interrupted."""
+
+    run: str
+    state: str
+    mode: str
+    tools: str
+    plan: dict[str, Any]
+    environment: dict[str, Any]
+    started_wall: float
+    last_at: int
+    lanes: tuple[LaneView, ...]
+    warnings: tuple[Warned, ...]
+    exit_code: int | None
+    reasons: tuple[str, ...]
+    incomplete: int
+    """Cells without a complete attempt."""
+    stopped_early: str | None = None
+    """Why the plan's `stop_when_decided` ended the run before all cells were done."""
+
+
+def _thinned(samples: list[TelemetryRead]) -> list[TelemetryRead]:
+    """Every second reading, and the first and last of each instance, so that its counters lose nothing."""
+    firsts = {sample.instance: at for at, sample in reversed(list(enumerate(samples)))}
+    lasts = {sample.instance: at for at, sample in enumerate(samples)}
+    ends = {*firsts.values(), *lasts.values()}
+    return [sample for at, sample in enumerate(samples) if at % 2 == 0 or at in ends]
+
+
+@dataclass(slots=True)
+class Fold:
+    """Takes events in order; `view` freezes what they add up to. Cheap to feed, a few ms to freeze."""
+
+    opening: RunStarted | None = None
+    resumed: int = 0
+    resumed_wall: float = 0.0
+    finished: RunFinished | None = None
+    stopped_early: StoppedEarly | None = None
+    lanes: dict[str, LaneReady] = field(default_factory=dict)
+    attempts: dict[str, dict[int, Attempt]] = field(default_factory=dict)
+    telemetry: dict[str, list[TelemetryRead]] = field(default_factory=dict)
+    warnings: list[Warned] = field(default_factory=list)
+    last_at: int = 0
+
+    def apply(self, event: AnyEvent, offset: int | None = None) -> None:
+        """`offset` is where the event's line starts, so that a screen can load its text again."""
+        self.last_at = max(self.last_at, event.at)
+        match event:
+            case StepStarted():
+                steps.start(self._attempt(event.cell, event.attempt), event)
+            case StepFinished():
+                steps.finish(self._attempt(event.cell, event.attempt), event, offset)
+            case VerdictGiven():
+                steps.judge(self._attempt(event.cell, event.attempt), event)
+            case Alarm():
+                steps.alarm(self._attempt(event.cell, event.attempt), event)
+            case Substituted():
+                steps.substituted(self._attempt(event.cell, event.attempt), event)
+            case ToolRunFinished():
+                steps.ran(self._attempt(event.cell, event.attempt), event)
+            case SignalFinding():
+                steps.signal(self._attempt(event.cell, event.attempt), event)
+            case TelemetryRead():
+                self._sample(event)
+            case _:
+                self._milestone(event)
+
+    def _milestone(self, event: AnyEvent) -> None:
+        match event:
+            case RunStarted():
+                self.opening, self.finished, self.stopped_early = event, None, None
+            case RunResumed():
+                self.resumed += 1
+                self.resumed_wall = event.wall
+                self.finished = self.stopped_early = None
+            case StoppedEarly():
+                self.stopped_early = event
+            case LaneReady():
+                self.lanes[event.lane] = event
+            case CellStarted():
+                self.attempts.setdefault(event.cell, {})[event.attempt] = Attempt.of(event)
+            case CellFinished():
+                attempt = self._attempt(event.cell, event.attempt)
+                attempt.ended, attempt.outcome, attempt.check = event.at, event.outcome, event.check
+            case Warned():
+                self.warnings.append(event)
+            case RunFinished():
+                self.finished = event
+            case _:
+                pass
+
+    def _attempt(self, cell: str, number: int) -> Attempt:
+        return self.attempts[cell][number]
+
+    def _sample(self, event: TelemetryRead) -> None:
+        samples = self.telemetry.setdefault(event.lane, [])
+        samples.append(event)
+        if len(samples) > _MAX_SAMPLES:
+            self.telemetry[event.lane] = _thinned(samples)
+
+    def view(self, *, run: str, running: bool = False, partial: bool = False) -> RunView:
+        """`partial` counts the newest attempt of a cell that has no complete one (for live screens)."""
+        plan = self.opening.plan if self.opening else {}
+        lanes = tuple(self._lane(name, plan, partial) for name in _lane_names(plan, self.lanes))
+        return RunView(
+            run=run.encode("utf-8", "replace").decode(),  # a folder's name may be no text at all
+            state="running" if running else "finished" if self.finished else "interrupted",
+            mode=plan.get("mode", "recorded"),
+            tools=plan.get("tools", "recorded"),
+            plan=plan,
+            environment=self.opening.environment if self.opening else {},
+            started_wall=self.opening.wall if self.opening else 0.0,
+            last_at=self.last_at,
+            lanes=lanes,
+            warnings=tuple(self.warnings),
+            exit_code=self.finished.exit_code if self.finished else None,
+            reasons=tuple(self.finished.reasons) if self.finished else (),
+            incomplete=sum(lane.cells_planned - lane.cells_done for lane in lanes),
+            stopped_early=self.stopped_early.reason if self.stopped_early else None,
+        )
+
+    def _lane(self, name: str, plan: dict[str, Any], partial: bool) -> LaneView:
+        ready = self.lanes.get(name)
+        mine = [tries for tries in self.attempts.values() if next(iter(tries.values())).lane == name]
+        counted = [attempt for tries in mine if (attempt := _counted(tries, partial)) is not None]
+        return LaneView(
+            name=name,
+            kind=ready.kind if ready else "unknown",
+            model=ready.model if ready else None,
+            base_url=ready.base_url if ready else "",
+            facts=ready.facts if ready else {},
+            settings=ready.settings if ready else {},
+            attempts=tuple(counted),
+            running=tuple(
+                a for tries in mine for a in tries.values() if a.ended is None and a is _newest(tries)
+            ),
+            telemetry=tuple(self.telemetry.get(name, ())),
+            cells_planned=len(plan.get("traces", ())) * plan.get("repeat", 1),
+            steps_planned=sum(self.opening.steps.values()) * plan.get("repeat", 1) if self.opening else 0,
+            cells_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
+            plan=_lane_plan(name, plan),
+            resumed_wall=self.resumed_wall,
+        )
+
+
+def _lane_plan(name: str, plan: dict[str, Any]) -> dict[str, Any]:
+    lanes: list[dict[str, Any]] = plan.get("lane", [])
+    lane = next((lane for lane in lanes if lane["name"] == name), {})
+    in_flight = lane.get("concurrency") or plan.get("concurrency", 1)
+    return {**lane, "in_flight": in_flight, "slo": plan.get("slo")}
+
+
+def _lane_names(plan: dict[str, Any], ready: Iterable[str]) -> list[str]:
+    planned = [lane["name"] for lane in plan.get("lane", ())]
+    return planned + [name for name in ready if name not in planned]
+
+
+def _newest(tries: dict[int, Attempt]) -> Attempt:
+    return tries[max(tries)]
+
+
+def _counted(tries: dict[int, Attempt], partial: bool) -> Attempt | None:
+    complete = [attempt for attempt in tries.values() if attempt.outcome is not None]
+    if complete:
+        return max(complete, key=lambda attempt: attempt.number)
+    return _newest(tries) if partial else None
+
+
+def load(folder: Path, *, running: bool = False, partial: bool = False) -> RunView:
+    """The view of a run folder. Raises RunFolderError."""
+    fold = Fold()
+    for _ in fold_from(folder, fold):
+        pass
+    try:
+        return fold.view(run=folder.name, running=running, partial=partial)
+    except MISFITS as error:
+        raise misfit(folder, error) from error
+
+
+def fold_from(folder: Path, fold: Fold, offset: int = 0) -> Iterator[int]:
+    """Apply the events from byte `offset` on; the offset after each. Raises RunFolderError, also for an event that
+    fits nothing before it."""
+    for event, after in read_from(folder, offset):
+        try:
+            fold.apply(event, offset)
+        except MISFITS as error:
+            path = folder / JOURNAL
+            raise RunFolderError(
+                f"{path}, line {line_at(path, offset)}: a {event.type!r} event that fits nothing before it; "
+                "the file is damaged there"
+            ) from error
+        offset = after
+        yield offset
+
+
+def misfit(folder: Path, error: Exception) -> RunFolderError:
+    """For a journal that can be read and makes no sense."""
+    return RunFolderError(f"{folder / JOURNAL} holds values that no run has ({error}); the file is damaged")
+
+
+def named_apart(views: Sequence[RunView]) -> list[RunView]:
+    """Runs of the same name, in two places, are numbered."""
+    seen: Counter[str] = Counter()
+    named = []
+    for view in views:
+        seen[view.run] += 1
+        number = seen[view.run]
+        named.append(replace(view, run=f"{view.run} ({number})") if number > 1 else view)
+    return named
+
+
+def side_by_side(views: Sequence[RunView]) -> RunView:
+    """Several runs as one view, lanes named RUN:LANE where names clash. Raises PlanError where modes differ."""
+    if len(views) == 1:
+        return views[0]
+    views = named_apart(views)
+    modes = {view.mode for view in views}
+    if len(modes) > 1:
+        raise PlanError(
+            "these runs cannot be set side by side: one has recorded history, another live history"
+        )
+    names = [lane.name for view in views for lane in view.lanes]
+    lanes = [
+        replace(lane, name=f"{view.run}:{lane.name}") if names.count(lane.name) > 1 else lane
+        for view in views
+        for lane in view.lanes
+    ]
+    stops = [view.plan["stop_when_decided"] for view in views if view.plan.get("stop_when_decided")]
+    return replace(
+        views[0],
+        plan=views[0].plan | {"stop_when_decided": stops[0] if stops else None},
+        run=" + ".join(view.run for view in views),
+        lanes=tuple(lanes),
+        warnings=tuple(warning for view in views for warning in view.warnings),
+        reasons=tuple(reason for view in views for reason in view.reasons),
+        incomplete=sum(view.incomplete for view in views),
+    )

@@ -1,0 +1,1 @@
+"""A run for a command: in this process, or behind a screen."""

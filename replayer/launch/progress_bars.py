@@ -1,0 +1,121 @@
+"""Progress without a screen: one bar per lane on a terminal, one line per lane elsewhere."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from replayer.journal.events import (
+    Alarm,
+    AnyEvent,
+    CellFinished,
+    CellStarted,
+    RunResumed,
+    RunStarted,
+    StepFinished,
+    Warned,
+)
+from replayer.journal.view import LaneView, RunView
+from replayer.plan.model import Plan
+from replayer.text import safe
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+_LINE_EVERY = 2.0
+"""Seconds between two lines of one lane."""
+
+
+class Bars:
+    """A bar per lane; one step of a cell moves it by one."""
+
+    def __init__(self, plan: Plan) -> None:
+        from rich.console import Console  # slow to import
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TextColumn("turns"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=Console(stderr=True),
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._plan = plan
+
+    def __enter__(self) -> Bars:
+        self._progress.start()
+        for lane in self._plan.lane:
+            self._tasks[lane.name] = self._progress.add_task(lane.name, total=None, note="")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show(self, view: RunView) -> None:
+        for lane in view.lanes:
+            task = self._tasks.get(lane.name)
+            if task is not None:
+                done, total = turns_done(lane)
+                self._progress.update(task, completed=done, total=total, note=_note(lane))
+
+
+def turns_done(lane: LaneView) -> tuple[int, int]:
+    """Steps finished of those planned."""
+    return sum(attempt.finished for attempt in lane.attempts), lane.steps_planned
+
+
+def _note(lane: LaneView) -> str:
+    steps = [step for attempt in lane.attempts for step in attempt.steps.values()]
+    collapsed = sum(step.collapse is not None for step in steps)
+    errors = sum(step.error is not None for step in steps)
+    notes = [f"{collapsed} collapsed" if collapsed else "", f"{errors} errors" if errors else ""]
+    return "  ".join(note for note in notes if note)
+
+
+class LineProgress:
+    """Lines for logs and CI: every few seconds where each lane is, alarms and warnings at once."""
+
+    def __init__(self, plan: Plan, stream: TextIO) -> None:
+        self._stream = stream
+        self._width = max((len(lane.name) for lane in plan.lane), default=4)
+        self._lane_of: dict[str, str] = {}
+        self._repeat = plan.repeat
+        self._planned = 0
+        self._done: dict[str, int] = {}
+        self._shown: dict[str, float] = {}
+
+    def event(self, event: AnyEvent) -> None:
+        match event:
+            case RunStarted() | RunResumed():
+                self._planned = sum(event.steps.values()) * self._repeat
+            case CellStarted():
+                self._lane_of[event.cell] = event.lane
+            case StepFinished():
+                lane = self._lane_of[event.cell]
+                self._done[lane] = self._done.get(lane, 0) + 1
+                self._line(lane, force=False)
+            case CellFinished():
+                self._line(self._lane_of[event.cell], force=True)
+            case Alarm() if event.finding.get("level") == "collapsed":
+                unit = safe(str(event.finding.get("unit", "")))[:60]
+                what = "stopped" if event.stopped else "observed"
+                self._say(self._lane_of[event.cell], f"collapse in turn {event.step + 1}, {what}: {unit!r}")
+            case Warned():
+                self._say(event.lane or "", safe(event.message))
+            case _:
+                pass
+
+    def _line(self, lane: str, *, force: bool) -> None:
+        now = time.monotonic()
+        if not force and now - self._shown.get(lane, 0.0) < _LINE_EVERY:
+            return
+        self._shown[lane] = now
+        done, planned = self._done.get(lane, 0), self._planned
+        filled = round(20 * min(1.0, done / planned)) if planned else 0
+        self._say(lane, f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{planned or '?'} turns")
+
+    def _say(self, lane: str, text: str) -> None:
+        print(f"{lane:<{self._width}}  {text}", file=self._stream, flush=True)

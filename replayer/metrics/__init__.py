@@ -1,0 +1,1 @@
+"""One definition per figure, and what is concluded from them."""

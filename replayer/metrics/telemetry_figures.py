@@ -1,0 +1,176 @@
+"""What the server itself says of a lane: counters over the run, acceptance, load, energy, and the speed bands."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Protocol
+
+from replayer.signals.bands import Window, find_bands
+from replayer.telemetry.deltas import Deltas, deltas, foreign_tokens, merge
+from replayer.telemetry.gpu import energy_j
+
+LEAST_TOKENS = 32
+LEAST_SECONDS = 0.02
+"""Steps with fewer tokens, or that arrived in one go, say nothing about a speed."""
+
+
+class Reading(Protocol):
+    """A telemetry line of the journal."""
+
+    @property
+    def instance(self) -> str: ...
+    @property
+    def sample(self) -> dict[str, Any]: ...
+
+
+class Step(Protocol):
+    """What a window needs of a finished step."""
+
+    @property
+    def completion_tokens(self) -> int | None: ...
+    @property
+    def decode_tok_s(self) -> float | None: ...
+    @property
+    def server_tok_s(self) -> float | None: ...
+    @property
+    def drafted(self) -> int | None: ...
+    @property
+    def accepted(self) -> int | None: ...
+
+
+def server_figures(
+    readings: Sequence[Reading], completion_tokens: int | None = None, prompt_tokens: int | None = None
+) -> dict[str, Any] | None:
+    """The server's own account; None without a reading. `completion_tokens` and `prompt_tokens` are what our
+    requests were billed, to tell foreign traffic. `complete` is false where readings failed or counters fell."""
+    if not readings:
+        return None
+    by_instance = _by_instance(readings)
+    total = merge([deltas(samples) for samples in by_instance.values()])
+    good = [reading.sample for reading in readings if "missing" not in reading.sample]
+    counters = total.counters
+    return {
+        "source": "metrics",
+        "complete": total.complete,
+        "readings": total.readings,
+        "missing": total.missing,
+        "why": list(total.why),
+        "resets": total.resets,
+        "seconds": total.seconds,
+        "tokens": {
+            "prompt": counters.get("prompt_tokens"),
+            "cached": counters.get("cached_tokens"),
+            "generated": counters.get("generated_tokens"),
+            "external_cached": counters.get("external_cached_tokens"),
+        },
+        "foreign_tokens": {
+            "prompt": foreign_tokens(counters.get("prompt_tokens"), prompt_tokens),
+            "generated": foreign_tokens(counters.get("generated_tokens"), completion_tokens),
+        },
+        "hit_rate": total.hit_rate,
+        "acceptance": _acceptance(total),
+        "generation_tok_s": _busy_speed(by_instance.values()),
+        "preempted": counters.get("preempted"),
+        "peak": {name: _peak(good, name) for name in ("running", "waiting", "kv_used")},
+        "gpu": gpu_figures([reading.sample for reading in readings], counters.get("generated_tokens")),
+    }
+
+
+def _by_instance(readings: Iterable[Reading]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for reading in readings:
+        found[reading.instance].append(reading.sample)
+    return found
+
+
+def _acceptance(total: Deltas) -> dict[str, Any] | None:
+    if total.acceptance_rate is None:
+        return None
+    positions = total.per_position
+    drafts = total.counters.get("drafts")
+    rates = [accepted / drafts for accepted in positions] if positions and drafts else None
+    return {
+        "rate": total.acceptance_rate,
+        "length": total.acceptance_length,
+        "per_position": rates,
+        "source": "metrics",
+    }
+
+
+def _busy_speed(instances: Iterable[Sequence[dict[str, Any]]]) -> float | None:
+    """Generated tokens over the time between readings in which any were generated."""
+    tokens = seconds = 0.0
+    for samples in instances:
+        for before, after in pairwise(sample for sample in samples if "generated_tokens" in sample):
+            made = after["generated_tokens"] - before["generated_tokens"]
+            if made > 0:
+                tokens += made
+                seconds += after["at"] - before["at"]
+    return tokens / seconds if seconds else None
+
+
+def _peak(samples: Sequence[dict[str, Any]], name: str) -> float | None:
+    return max((sample[name] for sample in samples if name in sample), default=None)
+
+
+def gpu_figures(samples: Sequence[dict[str, Any]], generated: float | None) -> dict[str, Any] | None:
+    """Peaks over all GPUs, energy in joules, and joules per generated token."""
+    gpus = [gpu for sample in samples for gpu in sample.get("gpus", ())]
+    if not gpus:
+        return None
+    energy = energy_j(samples)
+    return {
+        "source": gpus[0]["source"],
+        "names": sorted({gpu["name"] for gpu in gpus if gpu.get("name")}),
+        "peak_utilisation": _peak(gpus, "utilisation"),
+        "peak_memory_bytes": _peak(gpus, "memory_used"),
+        "peak_temperature_c": _peak(gpus, "temperature_c"),
+        "peak_power_w": _peak(gpus, "power_w"),
+        "energy_j": energy,
+        "energy_per_token_j": energy / generated if energy is not None and generated else None,
+    }
+
+
+def speed_bands(steps: Sequence[Step], readings: Sequence[Reading]) -> dict[str, Any] | None:
+    """Bands of decode speed, over steps where the engine counts drafts per request, else over the time between
+    readings, else over steps without knowing acceptance. None without a window."""
+    of_steps, of_readings = step_windows(steps), reading_windows(readings)
+    if any(window.acceptance is not None for window in of_steps):
+        windows, over = of_steps, "steps"
+    elif any(window.acceptance is not None for window in of_readings):
+        windows, over = of_readings, "readings"
+    else:
+        windows, over = of_steps, "steps"
+    return {"over": over, **find_bands(windows).as_data()} if windows else None
+
+
+def step_windows(steps: Sequence[Step]) -> list[Window]:
+    """By the engine's own speed of each reply where it states one, by the client's otherwise."""
+    windows = []
+    for step in steps:
+        speed = step.server_tok_s or step.decode_tok_s
+        tokens = step.completion_tokens or 0
+        if speed and tokens >= LEAST_TOKENS and tokens / speed >= LEAST_SECONDS:
+            rate = (step.accepted or 0) / step.drafted if step.drafted else None
+            windows.append(Window(speed, rate))
+    return windows
+
+
+def reading_windows(readings: Sequence[Reading]) -> list[Window]:
+    """Between two readings that both found a request running: server tokens/s, acceptance, and load."""
+    windows: list[Window] = []
+    for samples in _by_instance(readings).values():
+        good = [sample for sample in samples if "missing" not in sample and "generated_tokens" in sample]
+        for before, after in pairwise(good):
+            seconds = after["at"] - before["at"]
+            made = after["generated_tokens"] - before["generated_tokens"]
+            busy = min(before.get("running") or 0, after.get("running") or 0)
+            if seconds <= 0 or made <= 0 or busy <= 0:
+                continue
+            drafted = after.get("drafted", 0) - before.get("drafted", 0)
+            accepted = after.get("accepted", 0) - before.get("accepted", 0)
+            rate = accepted / drafted if drafted > 0 else None
+            windows.append(Window(made / seconds, rate, (before["running"] + after["running"]) / 2))
+    return windows

@@ -1,0 +1,1 @@
+"""Prompts as tokens: tokenizers, templates and prefix diagnosis of files."""

@@ -1,0 +1,171 @@
+"""Prefix reuse of a whole file of requests: what could be reused, and where requests part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from replayer.prefix.chatml import NAME as TEMPLATE
+from replayer.prefix.chatml import PromptTokens
+from replayer.prefix.tokenizers import Tokenizer
+from replayer.requests.chat_requests import ChatRequest
+from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, StepReuse, session_verdict
+from replayer.signals.prefix_reuse.divergence import Divergence
+from replayer.signals.prefix_reuse.messages import first_difference
+from replayer.signals.prefix_reuse.tokens import pack
+from replayer.traces.schema import TokenShape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is known of the engine. `capacity` is its KV pool in tokens."""
+
+    block_size: int | None = None
+    capacity: int | None = None
+    speculative: bool = False
+
+
+@dataclass(slots=True)
+class PrefixReport:
+    tokenizer: str
+    settings: Settings
+    steps: list[StepReuse] = field(default_factory=list)
+    findings: list[PrefixFinding] = field(default_factory=list)
+
+    @property
+    def prompt_tokens(self) -> int:
+        return sum(step.prompt_tokens for step in self.steps)
+
+    def rate(self, reused: int) -> float:
+        return reused / self.prompt_tokens if self.prompt_tokens else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        sizes = self.steps[0].ideal_by_block_size if self.steps else {}
+        told = [found.reported_tokens for found in self.findings if found.reported_tokens is not None]
+        return {
+            "requests": len(self.steps),
+            "prompt_tokens": self.prompt_tokens,
+            "ideal_hit_rate": self.rate(sum(step.ideal for step in self.steps)),
+            "ideal_by_block_size": {
+                str(size): self.rate(sum(step.ideal_by_block_size[size] for step in self.steps))
+                for size in sizes
+            },
+            "reported_tokens": sum(told) if told else None,
+            "divergences": [entry for n in range(len(self.steps)) if (entry := self._entry(n))],
+            "verdict": session_verdict(self.findings),
+            "token_source": self.tokenizer,
+            "template": TEMPLATE,
+            "block_size": self.settings.block_size,
+            "turns": [turn(step) for step in self.steps],
+        }
+
+    def _entry(self, number: int) -> dict[str, Any] | None:
+        """What `divergences` says of a request: where its messages part, else why the engine falls short."""
+        step, found = self.steps[number], self.findings[number]
+        place = step.divergence
+        if place is None and found.cause is None:
+            return None
+        return {
+            "request": number,
+            "key": step.key,
+            "against": step.previous,
+            "message_index": place.message_index if place else None,
+            "path": place.path if place else None,
+            "offset": place.offset if place else None,
+            "class": place.cause if place else found.cause,
+            "token": step.shared,
+            "lost_tokens": step.lost if place else found.lost_tokens,
+            "excerpt_before": place.before if place else "",
+            "excerpt_after": place.after if place else "",
+            "detail": place.detail if place else found.detail,
+        }
+
+
+def turn(step: StepReuse) -> dict[str, int]:
+    """A prompt in three parts: reused, computed again though it was sent before, and new."""
+    again = max(0, step.expected - step.ideal)
+    return {
+        "prompt_tokens": step.prompt_tokens,
+        "reused": step.ideal,
+        "recomputed": again,
+        "new": step.prompt_tokens - step.ideal - again,
+    }
+
+
+def analyse(requests: Iterable[ChatRequest], tokenizer: Tokenizer, settings: Settings) -> PrefixReport:
+    """Each scope (model and cache salt) has its own cache; a recorded reply counts as generated."""
+    report = PrefixReport(tokenizer.name, settings)
+    scopes: dict[tuple[str, str], PrefixReuse] = {}
+    prompts = PromptTokens(tokenizer)
+    before: ChatRequest | None = None
+    for request in requests:
+        scope = request.scope, request.salt
+        fresh = scope not in scopes
+        if fresh:
+            scopes[scope] = _analyser(tokenizer, settings)
+        step, found = _judge(request, scopes[scope], prompts)
+        if fresh and before is not None and _continues(request, before):
+            step, found = _salted(step, found, report.steps[-1], before.salt, request.salt)
+        before = request
+        report.steps.append(step)
+        report.findings.append(found)
+    return report
+
+
+def _analyser(tokenizer: Tokenizer, settings: Settings) -> PrefixReuse:
+    return PrefixReuse(
+        block_size=settings.block_size,
+        capacity_tokens=settings.capacity,
+        speculative_backoff=settings.speculative,
+        token_source=tokenizer.name,
+    )
+
+
+def _continues(request: ChatRequest, before: ChatRequest) -> bool:
+    """The same conversation under another salt, which is a mistake; another conversation may have another one."""
+    kept = request.messages[: len(before.messages)]
+    return request.salt != before.salt and request.scope == before.scope and kept == before.messages
+
+
+def _salted(
+    step: StepReuse, found: PrefixFinding, last: StepReuse, old: str, new: str
+) -> tuple[StepReuse, PrefixFinding]:
+    offset, lost = first_difference(old, new), min(last.prompt_tokens, step.prompt_tokens)
+    place = Divergence(
+        "random_id_or_hash", None, "cache_salt", offset, old, new, "a salt parts the caches of requests"
+    )
+    step = replace(step, divergence=place, expected=lost, previous=last.key)
+    found = replace(
+        found,
+        cause=place.cause,
+        lost_tokens=lost,
+        path=place.path,
+        offset=offset,
+        excerpt_before=old[:60],
+        excerpt_after=new[:60],
+        detail=place.detail,
+        expected=lost,
+    )
+    return step, found
+
+
+def _judge(
+    request: ChatRequest, analyser: PrefixReuse, prompts: PromptTokens
+) -> tuple[StepReuse, PrefixFinding]:
+    if request.tokens is not None:
+        step = analyser.request(request.key, shape_tokens(request.tokens))
+    else:
+        segments = prompts.prompt(request.messages, request.tools)
+        step = analyser.request(request.key, segments, request.messages, request.tools)
+        if request.reply is not None:
+            analyser.generated(request.key, prompts.reply(request.reply), request.reply)
+    if request.usage is None:
+        return step, analyser.unasked(request.key)
+    return step, analyser.reported(request.key, request.usage)
+
+
+def shape_tokens(shape: TokenShape) -> bytes:
+    """Stand-in tokens of a token-only turn: equal block hashes give equal blocks."""
+    whole = pack(value & 0xFFFFFFFF for block in shape.block_hashes for value in [block] * shape.block_size)
+    return whole[: 4 * shape.input_tokens].ljust(4 * shape.input_tokens, b"\0")

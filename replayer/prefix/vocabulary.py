@@ -1,0 +1,147 @@
+"""Vocabularies of byte-level BPE models (GGUF, tokenizer.json) as tiktoken encodings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import tiktoken
+
+from replayer.errors import ReplayerError
+from replayer.prefix.gguf import read_metadata
+
+_GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+# Digits are split off one by one before GPT-2's rule sees the rest: it then finds an end wherever a digit stood.
+_SINGLE_DIGITS = r"'s|'t|'re|'ve|'m|'ll|'d|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
+_LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_QWEN2 = _LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
+_GPT4O = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_PRE_TOKENIZERS = {
+    "gpt-2": _GPT2,
+    "smollm": _SINGLE_DIGITS,
+    "starcoder": _SINGLE_DIGITS,
+    "refact": _SINGLE_DIGITS,
+    "command-r": _SINGLE_DIGITS,
+    "llama-bpe": _LLAMA3,
+    "llama3": _LLAMA3,
+    "llama-v3": _LLAMA3,
+    "qwen2": _QWEN2,
+    "deepseek-r1-qwen": _QWEN2,
+    "gpt-4o": _GPT4O,
+}
+"""GGUF `tokenizer.ggml.pre` -> how text is cut before BPE, as in llama.cpp's table of the same names."""
+
+_CONTROL, _USER_DEFINED = 3, 4
+"""GGUF token types that are matched whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """An encoding whose ranks are the model's token ids. `template` is the model's own chat template."""
+
+    encoding: tiktoken.Encoding
+    size: int
+    nfc: bool = False
+    template: str | None = None
+
+
+def from_gguf(path: Path) -> Vocabulary:
+    """Raises ReplayerError for a vocabulary that is no byte-level BPE or is cut in an unknown way."""
+    data = read_metadata(path)
+    if data.get("tokenizer.ggml.model") != "gpt2":
+        kind = data.get("tokenizer.ggml.model")
+        raise ReplayerError(f"{path}: its vocabulary is {kind!r}, only byte-level BPE ('gpt2') can be read")
+    name = str(data.get("tokenizer.ggml.pre", "gpt-2"))
+    if name not in _PRE_TOKENIZERS:
+        known = ", ".join(sorted(_PRE_TOKENIZERS))
+        raise ReplayerError(f"{path}: its pre-tokenizer {name!r} is not known (known: {known})")
+    tokens: list[str] = data["tokenizer.ggml.tokens"]
+    kinds: list[int] = data.get("tokenizer.ggml.token_type") or [1] * len(tokens)
+    special = {text: n for n, text in enumerate(tokens) if kinds[n] in (_CONTROL, _USER_DEFINED)}
+    plain = {text: n for n, text in enumerate(tokens) if kinds[n] not in (_CONTROL, _USER_DEFINED)}
+    encoding = _encoding(
+        str(path), plain, data.get("tokenizer.ggml.merges", []), _PRE_TOKENIZERS[name], special
+    )
+    return Vocabulary(encoding, len(tokens), template=data.get("tokenizer.chat_template"))
+
+
+def from_tokenizer_json(path: Path) -> Vocabulary:
+    """Raises ReplayerError for a missing or damaged file, and as `from_gguf` does."""
+    try:
+        data = orjson.loads(path.read_bytes())
+        model, added = data["model"], data.get("added_tokens") or []
+        if model.get("type", "BPE") != "BPE" or not isinstance(model["vocab"], dict):
+            raise ReplayerError(
+                f"{path}: only byte-level BPE vocabularies can be read, not {model.get('type')}"
+            )
+        special = {token["content"]: token["id"] for token in added}
+        merges, plain = model["merges"], {t: n for t, n in model["vocab"].items() if t not in special}
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise ReplayerError(f"{path}: not a readable tokenizer.json ({error})") from None
+    pattern = _pattern(path, data.get("pre_tokenizer"))
+    encoding = _encoding(str(path), plain, merges, pattern, special)
+    nfc = "NFC" in orjson.dumps(data.get("normalizer")).decode()
+    return Vocabulary(encoding, 1 + max([*plain.values(), *special.values()]), nfc=nfc)
+
+
+def _pattern(path: Path, rule: Mapping[str, Any] | None) -> str:
+    """One regular expression for the pre-tokenizers that byte-level BPE models use."""
+    steps = (rule or {}).get("pretokenizers") or ([rule] if rule else [])
+    kinds = [step.get("type") for step in steps]
+    splits = [step["pattern"].get("Regex") for step in steps if step.get("type") == "Split"]
+    byte_level = next((step for step in steps if step.get("type") == "ByteLevel"), None)
+    if byte_level is not None:
+        cuts = byte_level.get("use_regex", True)
+        if kinds == ["ByteLevel"] and cuts:
+            return _GPT2
+        if kinds == ["Digits", "ByteLevel"] and cuts and steps[0].get("individual_digits"):
+            return _SINGLE_DIGITS
+        if kinds == ["Split", "ByteLevel"] and not cuts and splits[0]:
+            return str(splits[0])
+    raise ReplayerError(f"{path}: its pre-tokenizer {kinds} is not known; give the model's GGUF instead")
+
+
+def _encoding(
+    name: str, plain: Mapping[str, int], merges: Sequence[Any], pattern: str, special: Mapping[str, int]
+) -> tiktoken.Encoding:
+    _check_order(name, plain, merges)
+    table = _byte_table()
+    ranks: dict[bytes, int] = {}
+    for text, number in plain.items():
+        if all(character in table for character in text):
+            ranks[bytes(table[character] for character in text)] = number
+    spare = max([*plain.values(), *special.values()]) + 1
+    for value in range(256):
+        ranks.setdefault(bytes([value]), spare + value)  # bytes that no valid UTF-8 has; tiktoken wants all
+    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(special))
+
+
+def _check_order(name: str, plain: Mapping[str, int], merges: Sequence[Any]) -> None:
+    """tiktoken merges by the rank of the result: token ids must grow with the order of the merges."""
+    last = -1
+    for merge in merges:
+        left, right = merge.split(" ", 1) if isinstance(merge, str) else merge
+        number = plain.get(left + right, last)
+        if number < last and number < len(plain) - len(merges):
+            raise ReplayerError(
+                f"{name}: its merges are not in the order of its token ids, which is not supported"
+            )
+        last = max(last, number)
+
+
+def _byte_table() -> dict[str, int]:
+    """GPT-2's printable stand-ins for bytes, reversed."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [value for value in range(256) if value not in printable]
+    table = {chr(value): value for value in printable}
+    return table | {chr(256 + n): value for n, value in enumerate(hidden)}

@@ -1,0 +1,1 @@
+"""Rebuild a request of a run, judge it again, bundle it, shrink it."""

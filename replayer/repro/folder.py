@@ -1,0 +1,186 @@
+"""A folder that reproduces one step: what a bug report to an engine's project needs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer.errors import PlanError, RunFolderError
+from replayer.journal.progress import plan_of
+from replayer.journal.turn_detail import LaneStep, lane_step
+from replayer.journal.view import LaneView, RunView, load
+from replayer.plan.model import LanePlan, Plan
+from replayer.repro.rebuild import Rebuilder, Rebuilt
+from replayer.text import nearest, safe
+from replayer.wire.types import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One step of one lane, and the request built anew."""
+
+    folder: Path
+    view: RunView
+    plan: Plan
+    lane: LaneView
+    lane_plan: LanePlan
+    trace: str
+    repeat: int
+    step: int
+    said: LaneStep
+    sent: Rebuilt
+    context_length: int | None
+
+    @property
+    def body(self) -> bytes:
+        return self.sent.body
+
+    @property
+    def request(self) -> Request:
+        return Request([self.sent.body], stream=self.sent.stream)
+
+    @property
+    def faults(self) -> list[dict[str, Any]]:
+        """Those that made the turn unusable; where none did, the warnings."""
+        found: list[dict[str, Any]] = (self.said.verdict or {}).get("faults", [])
+        return [fault for fault in found if fault["fatal"]] or found
+
+
+async def find_case(folder: Path, step: str, lane: str, *, partial: bool = False) -> Case:
+    """`step` is N, TRACE/N or TRACE/REPEAT/N, counted from 1 as every report does. `partial`: of a run that goes on.
+
+    Raises PlanError for what the run does not hold.
+    """
+    view, plan = load(folder, partial=partial), plan_of(folder)
+    names = [found.name for found in view.lanes]
+    if lane not in names:
+        raise PlanError(f"{lane!r} is no lane of this run{nearest(lane, names)} (lanes: {', '.join(names)})")
+    shown = view.lanes[names.index(lane)]
+    trace, repeat, number = _position(step, list(plan.traces))
+    said = lane_step(folder, view, lane, trace, repeat, number)
+    if said is None or said.reply is None:
+        raise PlanError(f"lane {lane!r} has no answer to step {number + 1} of {trace}, repeat {repeat + 1}")
+    lane_plan = next(one for one in plan.lane if one.name == lane)
+    attempt = next(one for one in shown.attempts if (one.trace, one.repeat) == (trace, repeat))
+    sent = Rebuilder(folder, plan, shown).request(attempt, number)
+    length = shown.facts.get("context_length")
+    return Case(folder, view, plan, shown, lane_plan, trace, repeat, number, said, sent, length)
+
+
+def _position(text: str, traces: list[str]) -> tuple[str, int, int]:
+    *where, number = text.split("/")
+    repeat = where.pop() if len(where) == 2 else "1"
+    if not (number.isdigit() and repeat.isdigit() and int(number) and int(repeat)) or len(where) > 1:
+        raise PlanError(f"step {text!r} is not N, TRACE/N or TRACE/REPEAT/N, counted from 1")
+    if not where and len(traces) > 1:
+        raise PlanError(
+            f"this run has several traces ({', '.join(traces)}); name the step as {traces[0]}/{number}"
+        )
+    trace = where[0] if where else traces[0]
+    if trace not in traces:
+        raise PlanError(f"{trace!r} is no trace of this run{nearest(trace, traces)}")
+    return trace, int(repeat) - 1, int(number) - 1
+
+
+def write_case(case: Case, out: Path, shrunk: bytes | None = None, told: str = "") -> None:
+    """Fill a new folder. `shrunk` takes the place of the request, which stays as request-full.json."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunFolderError(f"{out} cannot be made: {error.strerror}") from None
+    body = case.body if shrunk is None else shrunk
+    (out / "request.json").write_bytes(body)
+    if shrunk is not None:
+        (out / "request-full.json").write_bytes(case.body)
+    (out / "curl.sh").write_text(_curl(case), "utf-8")
+    (out / "repro.py").write_bytes(files("replayer.repro").joinpath("script.py").read_bytes())
+    (out / "reply.json").write_bytes(orjson.dumps(case.said.reply, option=orjson.OPT_INDENT_2) + b"\n")
+    (out / "verdict.json").write_bytes(orjson.dumps(_verdict(case), option=orjson.OPT_INDENT_2) + b"\n")
+    (out / "README.md").write_text(_readme(case, body, told), "utf-8")
+    for script in ("curl.sh", "repro.py"):
+        (out / script).chmod(0o755)
+
+
+def _curl(case: Case) -> str:
+    key = f' -H "Authorization: Bearer ${case.lane_plan.api_key_env}"' if case.lane_plan.api_key_env else ""
+    return (
+        f'#!/bin/sh\ncd "$(dirname "$0")" && curl -sN "${{1:-{_address(case)}}}/chat/completions" '
+        f"-H 'Content-Type: application/json'{key} --data-binary @request.json\n"
+    )
+
+
+def _address(case: Case) -> str:
+    """Safe inside double quotes of a shell."""
+    return shlex.quote(case.lane.base_url).strip("'").replace('"', "").replace("$", "").replace("`", "")
+
+
+def _verdict(case: Case) -> dict[str, Any]:
+    collapse = [
+        alarm["finding"] for alarm in case.said.alarms if alarm["finding"].get("level") == "collapsed"
+    ]
+    return {
+        "base_url": case.lane.base_url,
+        "api_key_env": case.lane_plan.api_key_env,
+        "usable": (case.said.verdict or {}).get("usable"),
+        "faults": (case.said.verdict or {}).get("faults", []),
+        "collapse": collapse[0] if collapse else None,
+        "context_length": case.context_length,
+        "marks": marks(case.faults),
+    }
+
+
+_MARK = re.compile(r"<[^<>\s]{2,60}>?|\[/?[A-Z_]{4,20}\]|to=functions\.|functools")
+
+
+def marks(faults: list[dict[str, Any]]) -> list[str]:
+    """The call syntax that a leak was known by, for the script to look for; else the start of its text."""
+    found: list[str] = []
+    for fault in faults:
+        if fault["klass"] in ("leaked_markup", "call_in_reasoning"):
+            excerpt = fault["message"].partition(": ")[2]
+            found += _MARK.findall(excerpt)[:3] or [excerpt.strip("… \n")[:12]]
+    return list(dict.fromkeys(found))
+
+
+_LIKENESS = {
+    "same": "byte for byte what was sent (SHA-256)",
+    "as_long": "as long as what was sent",
+    "differs": "NOT what was sent: it differs",
+}
+
+
+def _readme(case: Case, body: bytes, told: str) -> str:
+    facts = case.lane.facts
+    found = [
+        f"- {fault['klass']} (blamed on {fault['blame']}): {_line(fault['message'])}" for fault in case.faults
+    ]
+    like = _LIKENESS[case.sent.likeness]
+    return "\n".join(
+        [
+            f"# Step {case.step + 1} of {case.trace}, lane {case.lane.name}",
+            "",
+            f"Engine: {facts.get('kind')} {facts.get('version') or '(version unknown)'}, model {_line(case.lane.model or '?')}",
+            "",
+            "Found:",
+            "",
+            *(found or ["- no fault"]),
+            "",
+            f"- `request.json`: {len(orjson.loads(body)['messages'])} messages, {len(body):,} bytes. "
+            + (told or f"Built anew, {like}."),
+            "- `curl.sh [BASE_URL]`: sends it",
+            "- `repro.py [BASE_URL]`: sends it with the openai client, keeps the answer in `again.sse`, says whether "
+            "the fault shows again (exit code 0) or not (1)",
+            "- `reply.json`: the answer as the run kept it; `verdict.json`: the judgement",
+            "",
+        ]
+    )  # fmt: skip
+
+
+def _line(text: str) -> str:
+    return " ".join(safe(text).split())

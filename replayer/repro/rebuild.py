@@ -1,0 +1,136 @@
+"""A request that a run sent, built anew from its folder: from the trace, the plan, and what the journal adds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+import orjson
+
+from replayer.engines.base import Engine
+from replayer.engines.detect import ADAPTERS
+from replayer.errors import RunFolderError
+from replayer.journal.log import JOURNAL
+from replayer.journal.turns import Attempt
+from replayer.journal.view import LaneView
+from replayer.plan.model import LanePlan, Plan
+from replayer.requests.fields import asked_fields
+from replayer.requests.history import RecordedHistory
+from replayer.requests.lengths import Length
+from replayer.requests.transform import Messages, load_transform
+from replayer.run.isolation import Isolation, again
+from replayer.run.lanes import Lane
+from replayer.run.session import build_request
+from replayer.traces.reader import Trace
+from replayer.wire.types import Request
+
+Likeness = Literal["same", "as_long", "differs"]
+"""`same`: byte for byte, by its SHA-256. `as_long`: an older journal kept the length alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    body: bytes
+    stream: bool
+    likeness: Likeness
+
+
+class Rebuilder:
+    """Requests of one lane of a run. Raises RunFolderError where the folder lacks the trace, or names a kind of engine that is not known."""
+
+    def __init__(self, folder: Path, plan: Plan, lane: LaneView) -> None:
+        self._folder, self._plan, self._lane = folder, plan, lane
+        self._lane_plan: LanePlan = next(one for one in plan.lane if one.name == lane.name)
+        self._transform = load_transform(plan.transform) if plan.transform else None
+        kind = lane.facts.get("kind", lane.kind)
+        if kind not in ADAPTERS:
+            raise RunFolderError(
+                f"{folder}: lane {lane.name!r} is of kind {kind!r}, which this replayer does not know"
+            )
+        self._engine = ADAPTERS[kind](lane.base_url, httpx.AsyncClient())  # never asked anything
+        self._histories: dict[str, RecordedHistory] = {}
+
+    def history(self, trace: str) -> RecordedHistory:
+        if trace not in self._histories:
+            path = next((self._folder / "traces" / trace).glob("trace.jsonl*"), None)
+            if path is None:
+                raise RunFolderError(f"{self._folder} holds no copy of the trace {trace!r}")
+            opened = Trace.open(path)
+            self._histories[trace] = RecordedHistory(
+                opened, self._plan.dialect, profile_name=self._plan.profile
+            )
+        return self._histories[trace]
+
+    def request(self, attempt: Attempt, step: int) -> Rebuilt:
+        """The step's request as the journal has it."""
+        return self.built(attempt, step, list(_started(self._folder / JOURNAL, attempt, step)))
+
+    def built(self, attempt: Attempt, step: int, started: list[dict[str, Any]]) -> Rebuilt:
+        """`started`: the `step_started` lines of the attempt up to this step."""
+        isolation = self._isolation(self._engine, attempt)
+        turn = self.history(attempt.trace).trace.turns[attempt.steps[step].turn]
+        lane = Lane(self._lane_plan, [], self._lane.model or "")
+        fields = asked_fields(turn, self._engine.sampling_fields) | lane.fields(
+            self._engine, self._plan.max_tokens
+        )
+        request = self._build(attempt, step, fields | isolation.fields, isolation.marker, started)
+        body = b"".join(bytes(piece) for piece in request.body)
+        return Rebuilt(body, self._lane_plan.stream, _likeness(body, started[-1]))
+
+    def _isolation(self, engine: Engine, attempt: Attempt) -> Isolation:
+        if attempt.isolation is None:
+            return Isolation()
+        older = f"{self._folder.name}/{attempt.trace}/{attempt.repeat}/{attempt.number}"
+        return again(engine, attempt.session or older, attempt.isolation)
+
+    def _build(
+        self,
+        attempt: Attempt,
+        step: int,
+        fields: dict[str, Any],
+        marker: str | None,
+        started: list[dict[str, Any]],
+    ) -> Request:
+        history, turn, stream = self.history(attempt.trace), attempt.steps[step].turn, self._lane_plan.stream
+        if attempt.mode == "live":
+            return build_request(history, turn, _live_messages(started), fields, stream)
+        sent = started[-1].get("sent") or {}
+        length = Length(sent["words"], sent["pads"]) if "words" in sent else None
+        if self._transform is None:
+            return history.request(turn, fields, marker=marker, stream=stream, length=length)
+        messages = self._transform(history.messages(turn, marker=marker, length=length))
+        return build_request(history, turn, messages, fields, stream)
+
+
+def _started(path: Path, attempt: Attempt, step: int) -> Iterator[dict[str, Any]]:
+    """The `step_started` lines of an attempt, up to a step."""
+    mark = orjson.dumps(attempt.cell)
+    with path.open("rb") as stream:
+        for line in stream:
+            if b'"step_started"' not in line or mark not in line or not line.endswith(b"\n"):
+                continue
+            event = orjson.loads(line)
+            if (event["cell"], event["attempt"]) == (attempt.cell, attempt.number) and event["step"] <= step:
+                yield event
+
+
+def _live_messages(started: list[dict[str, Any]]) -> Messages:
+    messages: Messages = []
+    for event in started:
+        if event.get("sent") is None:
+            raise RunFolderError(
+                "this run with live history was made by an older replayer, which did not keep what it sent: replay it"
+            )
+        messages = messages[: event["sent"]["keep"]] + event["sent"]["messages"]
+    return messages
+
+
+def _likeness(body: bytes, started: dict[str, Any]) -> Likeness:
+    digest = started.get("body_sha256")
+    if digest is not None:
+        return "same" if hashlib.sha256(body).hexdigest() == digest else "differs"
+    return "as_long" if len(body) == started["body_bytes"] else "differs"

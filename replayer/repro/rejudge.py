@@ -1,0 +1,227 @@
+"""`report --rejudge`: today's rules over the raw facts of an older run.
+
+Replies are judged again, and searched for repetition again, from what the journal keeps of them and from their requests
+built anew. What a stream that we cut would have gone on to say is not known: it stays collapsed. Prefix reuse and call
+loops are kept as they were found.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer.journal.events import Alarm, AnyEvent, SignalFinding, StepFinished, StepStarted, VerdictGiven
+from replayer.journal.log import JOURNAL, read
+from replayer.journal.progress import plan_of
+from replayer.journal.turns import Attempt
+from replayer.journal.view import LaneView, RunView, load
+from replayer.plan.model import Plan
+from replayer.repro.rebuild import Rebuilder
+from replayer.run.session_signals import recorded_text
+from replayer.signals.repetition import RepetitionDetector
+from replayer.tools.verdicts.request_facts import RequestFacts, read_request
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import judge
+from replayer.tools.verdicts.verdict import Verdict
+from replayer.traces.schema import Usage
+from replayer.wire.types import Delta, ProtocolNote, Reply, Timing, ToolCall, WireFault
+
+_PIECE = 16
+"""Characters fed to the detector at a time; how the engine cut its deltas is not kept."""
+_OF_TOKENS = ("silent_repair", "silent_drop")
+"""Faults that may rest on token ids, which no journal keeps."""
+
+Key = tuple[str, int, int]
+
+
+@dataclasses.dataclass(slots=True)
+class Rejudged:
+    """`folder` is a run folder that holds the new verdicts, under the old name."""
+
+    folder: Path
+    judged: int = 0
+    changed: int = 0
+
+
+@contextmanager
+def rejudged(folder: Path) -> Iterator[Rejudged]:
+    """The folder lasts as long as the context. Raises RunFolderError."""
+    with tempfile.TemporaryDirectory(prefix="replayer-rejudge-") as scratch:
+        result = Rejudged(Path(scratch) / folder.resolve().name)
+        result.folder.mkdir()
+        (result.folder / "traces").symlink_to((folder / "traces").resolve())
+        judging = _Judging(folder, load(folder, partial=True), plan_of(folder), result)
+        with (result.folder / JOURNAL).open("wb") as journal:
+            for event in read(folder):
+                for line in judging.take(event):
+                    journal.write(line.model_dump_json().encode() + b"\n")
+        yield result
+
+
+class _Judging:
+    """Follows a journal; what was found of each reply is replaced when its verdict comes by."""
+
+    def __init__(self, folder: Path, view: RunView, plan: Plan, result: Rejudged) -> None:
+        self._result = result
+        self._rebuilders = {lane.name: Rebuilder(folder, plan, lane) for lane in view.lanes if lane.facts}
+        self._places = _places(view.lanes)
+        self._lengths = {lane.name: lane.facts.get("context_length") for lane in view.lanes}
+        self._started: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        self._finished: dict[Key, StepFinished] = {}
+        self._pairs: dict[Key, dict[str, Any]] = {}
+        self._call_ids: dict[tuple[str, int], set[str]] = {}
+
+    def take(self, event: AnyEvent) -> Iterator[AnyEvent]:
+        match event:
+            case StepStarted():
+                self._started.setdefault((event.cell, event.attempt), []).append(event.model_dump())
+            case StepFinished():
+                self._finished[event.cell, event.attempt, event.step] = event
+            case SignalFinding(signal="other_mode"):
+                self._pairs[event.cell, event.attempt, event.step] = event.finding
+            case _:
+                pass
+        key = _key(event)
+        place = self._places.get(key[:2]) if key else None
+        if key is None or place is None or self._is_filler(place, key):
+            yield event
+        elif isinstance(event, VerdictGiven):
+            yield from self._again(event, key, *place)
+        elif not (isinstance(event, Alarm) and event.signal == "repetition"):
+            yield event
+
+    def _is_filler(self, place: tuple[LaneView, Attempt], key: Key) -> bool:
+        lane, attempt = place
+        turn = attempt.steps[key[2]].turn
+        return self._rebuilders[lane.name].history(attempt.trace).trace.turns[turn].tokens is not None
+
+    def _again(self, old: VerdictGiven, key: Key, lane: LaneView, attempt: Attempt) -> Iterator[AnyEvent]:
+        rebuilder = self._rebuilders[lane.name]
+        finished = self._finished.pop(key)
+        body = rebuilder.built(attempt, key[2], self._started[key[:2]][: key[2] + 1]).body
+        request = orjson.loads(body)
+        facts, reply = read_request(request), reply_of(finished, streamed=bool(request.get("stream")))
+        recorded = rebuilder.history(attempt.trace).recorded(attempt.steps[key[2]].turn)
+        alarms = repetitions(reply, facts, recorded_text(recorded) if recorded else None)
+        ids = self._call_ids.setdefault(key[:2], set())
+        pair = self._pairs.pop(key, None)
+        usage = finished.usage
+        verdict = judge(
+            reply,
+            Validator(facts.tools),
+            tool_choice=facts.tool_choice,
+            max_tokens=facts.max_tokens,
+            usage=Usage(**usage) if usage else None,
+            context_length=self._lengths[lane.name],
+            seen_call_ids=ids,
+            prompt_contains=facts.prompt_contains,
+            collapsed=_unit(alarms),
+            recorded=recorded,
+            pair=_pair(pair) if pair else None,
+            temperature=facts.temperature,
+            response_format=request.get("response_format"),
+        )
+        ids.update(call.id for call in reply.tool_calls if call.id)
+        where: dict[str, Any] = {"at": old.at, "cell": key[0], "attempt": key[1], "step": key[2]}
+        for finding in alarms:
+            stopped = finished.stopped_by_us is not None
+            yield Alarm(
+                **where,
+                signal="repetition",
+                version=RepetitionDetector.version,
+                finding=finding,
+                stopped=stopped,
+            )
+        yield self._counted(old, _given(verdict, old, where, kept=pair is None))
+
+    def _counted(self, old: VerdictGiven, new: VerdictGiven) -> VerdictGiven:
+        self._result.judged += 1
+        self._result.changed += (old.usable, _classes(old)) != (new.usable, _classes(new))
+        return new
+
+
+def _key(event: AnyEvent) -> Key | None:
+    if isinstance(event, VerdictGiven | Alarm):
+        return event.cell, event.attempt, event.step
+    return None
+
+
+def _places(lanes: Sequence[LaneView]) -> dict[tuple[str, int], tuple[LaneView, Attempt]]:
+    """Only the attempts that count are judged again."""
+    return {
+        (attempt.cell, attempt.number): (lane, attempt)
+        for lane in lanes
+        if lane.facts
+        for attempt in lane.attempts
+    }
+
+
+def reply_of(event: StepFinished, *, streamed: bool) -> Reply:
+    """The reply as the journal keeps it."""
+    return Reply(
+        Timing(0, event.headers_ns, event.ttft_ns, event.total_ns),
+        content=event.content,
+        reasoning=event.reasoning,
+        tool_calls=tuple(ToolCall(**call) for call in event.tool_calls),
+        finish_reason=event.finish_reason,
+        usage=(event.usage or {}).get("raw") or event.usage,
+        done=event.done,
+        fault=WireFault(**event.fault) if event.fault else None,
+        stopped_by_us=event.stopped_by_us is not None,
+        streamed=streamed,
+        notes=tuple(ProtocolNote(**note) for note in event.notes),
+        extra=event.extra,
+    )
+
+
+def _pair(finding: dict[str, Any]) -> Reply:
+    known = {key: finding[key] for key in ("content", "reasoning", "finish_reason", "usage", "streamed")}
+    return Reply(
+        Timing(0, None, None, 0),
+        tool_calls=tuple(ToolCall(**call) for call in finding["tool_calls"]),
+        fault=WireFault(**finding["fault"]) if finding["fault"] else None,
+        done=True,
+        **known,
+    )
+
+
+def repetitions(reply: Reply, facts: RequestFacts, recorded: Any) -> list[dict[str, Any]]:
+    """What today's detector finds in a reply, fed as a stream."""
+    detector = RepetitionDetector(facts.prompt_contains, recorded)
+    found: list[dict[str, Any]] = []
+    for channel, text, index in (
+        ("reasoning", reply.reasoning, -1),
+        ("content", reply.content, -1),
+        *(("tool_arguments", call.arguments, call.index) for call in reply.tool_calls),
+    ):
+        for at in range(0, len(text), _PIECE):
+            found += detector.feed(Delta(0, channel, text[at : at + _PIECE], index))  # type: ignore[arg-type]
+    return found + detector.finish(reply)
+
+
+def _unit(alarms: Sequence[dict[str, Any]]) -> str | None:
+    collapsed = next((finding for finding in alarms if finding.get("level") == "collapsed"), None)
+    return None if collapsed is None else f"{collapsed.get('kind')}: {collapsed.get('unit', '')!r}"
+
+
+def _given(verdict: Verdict, old: VerdictGiven, where: dict[str, Any], *, kept: bool) -> VerdictGiven:
+    """`kept`: without the other mode's answer, faults that rest on tokens are taken over."""
+    faults = [dataclasses.asdict(fault) for fault in verdict.faults]
+    faults += [fault for fault in old.faults if kept and fault["klass"] in _OF_TOKENS]
+    return VerdictGiven(
+        **where,
+        usable=not any(fault["fatal"] for fault in faults),
+        faults=faults,
+        against_recording=[dataclasses.asdict(finding) for finding in verdict.against_recording],
+        schema_valid=verdict.schema_valid,
+    )
+
+
+def _classes(verdict: VerdictGiven) -> list[str]:
+    return sorted(fault["klass"] for fault in verdict.faults)

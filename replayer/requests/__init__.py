@@ -1,0 +1,1 @@
+"""From a recorded turn to the body of a request."""

@@ -1,0 +1,59 @@
+"""`codex`: an approximation of the Codex CLI's requests in OpenAI's chat format (it really speaks /responses)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import orjson
+
+from replayer.requests.dialects.base import Message, in_order
+from replayer.traces.chat import definition, standard
+from replayer.traces.schema import AnyItem, OpaqueItem, ReasoningItem, SystemItem, ToolCallItem, ToolSet, Turn
+
+_ORDER = (
+    "model",
+    "messages",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "reasoning_effort",
+    "stream",
+    "stream_options",
+)
+
+
+class Codex:
+    name: ClassVar[str] = "codex"
+    exact: ClassVar[bool] = False
+    merges_neighbours: ClassVar[bool] = False
+    changes: ClassVar[tuple[str, ...]] = (
+        "developer messages are sent as system messages, which chat templates know",
+        'freeform calls (`apply_patch`) carry their text as {"input": …}',
+        "reasoning is left out: what the recording holds of it is encrypted or a summary",
+        "tool_choice is auto and parallel_tool_calls true where tools are offered",
+    )
+
+    def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
+        return [item for item in items if not isinstance(item, OpaqueItem | ReasoningItem)]
+
+    def message(self, items: Sequence[AnyItem]) -> Message | None:
+        if isinstance(items[0], SystemItem):
+            return {"role": "system", "content": items[0].text}
+        message = standard(items)
+        calls = [item for item in items if isinstance(item, ToolCallItem)]
+        for item, call in zip(calls, (message or {}).get("tool_calls", ()), strict=True):
+            if item.freeform:
+                call["function"]["arguments"] = orjson.dumps({"input": item.arguments}).decode()
+        return message
+
+    def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
+        return [definition(tool) for tool in tools.tools]
+
+    def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
+        defaults: dict[str, Any] = {"model": turn.model}
+        if tools:
+            defaults |= {"tool_choice": "auto", "parallel_tool_calls": True}
+        if "reasoning_effort" in turn.params:
+            defaults["reasoning_effort"] = turn.params["reasoning_effort"]
+        return in_order(given, defaults, _ORDER, tools)

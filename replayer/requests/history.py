@@ -1,0 +1,326 @@
+"""Recorded mode: the exact request of each turn of a trace, built from pieces that all sessions share."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from replayer.errors import TraceError
+from replayer.requests.byte_store import Span, Spool
+from replayer.requests.dialects import Dialect, DialectName, dialect
+from replayer.requests.dialects.grouping import by_reply, by_role
+from replayer.requests.filler import filler
+from replayer.requests.lengths import PAD, Length
+from replayer.requests.profiles import Profile, profile
+from replayer.requests.sent_messages import Sent, SentMessages
+from replayer.traces.chat import STYLES, fill
+from replayer.traces.reader import Trace
+from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem, ToolSet, Turn, UserItem
+from replayer.wire.types import Request
+
+_MARK = "@@replayer-marker@@"
+"""Stands for a session's marker while a message is written, to find the place of the marker in its bytes."""
+
+_LAYOUTS_KEPT = 512
+_PROFILE_ITEM = -1
+
+
+class Key(NamedTuple):
+    """One message: the ids of its items and, where recorded, its form; `style` is the spacing of its JSON."""
+
+    ids: tuple[int, ...]
+    form: str = ""
+    style: str = "compact"
+
+
+class RecordedHistory:
+    """The requests of one thread of a trace, as a dialect writes them.
+
+    The bytes of each message are made once per history, kept in a memory-mapped temporary file, and shared by every
+    request; share one history between all sessions of a trace. `filled` says what a profile stands in for.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        dialect_name: DialectName | str = "openai-verbatim",
+        thread: str | None = None,
+        profile_name: str | None = None,
+    ) -> None:
+        self.trace = trace
+        self.dialect: Dialect = dialect(dialect_name)
+        self.thread = thread or _first_thread(trace)
+        self.turns: tuple[int, ...] = ()
+        self._outputs: dict[int, list[tuple[int, ...]]] = {}
+        self._scan()
+        self._profile = profile(profile_name, _called(trace)) if profile_name else None
+        self.filled = _filled(trace, self._profile)
+        self._spool = Spool()
+        self._pieces: dict[Key, Span | None] = {}
+        self._marked: dict[Key, int] = {}
+        self._blocks: dict[tuple[int, int], Span] = {}
+        self._layouts: OrderedDict[tuple[int, Length | None], list[memoryview | None]] = OrderedDict()
+        self._tools: dict[str, bytes] = {}
+        self._sent = SentMessages(trace)
+
+    @property
+    def is_filler(self) -> bool:
+        """The trace holds lengths and no words."""
+        return self.trace.turns[self.turns[0]].tokens is not None
+
+    def recorded(self, turn: int) -> tuple[AnyItem, ...]:
+        """What the recording produced at this turn."""
+        return tuple(self.trace.item(number) for number in self.trace.turns[turn].produced)
+
+    def messages(
+        self, turn: int, *, marker: str | None = None, length: Length | None = None
+    ) -> list[dict[str, Any]]:
+        """The messages of the request as parsed OpenAI messages; the caller may change them."""
+        parsed: list[dict[str, Any]] = orjson.loads(b"".join(self._array(turn, marker, length)))
+        return parsed
+
+    def tools(self, turn: int) -> list[dict[str, Any]]:
+        """OpenAI tool definitions as sent at this turn; empty where neither trace nor profile has any."""
+        raw = self._tools_json(self.trace.turns[turn])
+        parsed: list[dict[str, Any]] = orjson.loads(raw) if raw else []
+        return parsed
+
+    def tool_set(self, turn: int) -> ToolSet | None:
+        """What the turn offers: the recording's tools, or those of the profile where it has none."""
+        return self._tool_set(self.trace.turns[turn])
+
+    def tool_sets(self) -> tuple[ToolSet, ...]:
+        """All tool sets that the turns can offer."""
+        filled = self._profile.tools if self._profile is not None and self._lacks("tools") else None
+        return (*self.trace.tool_sets.values(), *((filled,) if filled else ()))
+
+    def request(
+        self,
+        turn: int,
+        fields: Mapping[str, Any],
+        *,
+        marker: str | None = None,
+        stream: bool = True,
+        length: Length | None = None,
+    ) -> Request:
+        """The request of a turn. `fields` are model, sampling and the like; `marker` ends the first user message, or
+        decides the first block of a prompt of filler, whose length `length` may change."""
+        record = self.trace.turns[turn]
+        tools = self._tools_json(record)
+        write, spaced = STYLES[_style(record)], _style(record).startswith("spaced")
+        comma, colon = (b", ", b": ") if spaced else (b",", b":")
+        pieces: list[bytes | memoryview] = []
+        text = b"{"
+        for key, value in self.dialect.fields(record, {**fields, "stream": stream}, bool(tools)).items():
+            text += (b"" if text == b"{" else comma) + write(key) + colon
+            if key == "messages":
+                pieces += [text, *self._array(turn, marker, length)]
+                text = b""
+            elif key == "tools" and tools:
+                text += tools
+            else:
+                text += write(value)
+        pieces.append(text + b"}")
+        return Request(pieces, stream=stream)
+
+    def _scan(self) -> None:
+        found = []
+        for turn in self.trace.turns:
+            if turn.thread == self.thread and is_replayable(turn):
+                found.append(turn.id)
+            if turn.produced:
+                self._outputs.setdefault(turn.produced[0], []).append(turn.produced)
+        if not found:
+            known = ", ".join(sorted({turn.thread for turn in self.trace.turns})) or "none"
+            raise TraceError(
+                f"{self.trace.path}: thread {self.thread!r} has no turn to replay (threads: {known})"
+            )
+        self.turns = tuple(found)
+
+    def _array(self, turn: int, marker: str | None, length: Length | None) -> list[bytes | memoryview]:
+        """The JSON array of messages in pieces."""
+        key = turn, length
+        layout = self._layouts.get(key)
+        if layout is None:
+            layout = self._layouts[key] = self._layout(turn, length)
+            if len(self._layouts) > _LAYOUTS_KEPT:
+                self._layouts.popitem(last=False)
+        else:
+            self._layouts.move_to_end(key)
+        mark = self._mark(turn, marker, length)
+        return [b"[", *(mark if piece is None else piece for piece in layout), b"]"]
+
+    def _mark(self, turn: int, marker: str | None, length: Length | None) -> bytes:
+        """What stands at the marker's place: the marker, or a first block of filler that no other marker gives."""
+        shape = self.trace.turns[turn].tokens
+        if shape is None:
+            return orjson.dumps(marker)[1:-1] if marker is not None else b""
+        block = shape.block_hashes[0] if shape.block_hashes else -1
+        words = length.words if length else shape.input_tokens
+        return filler(block if marker is None else f"{marker}/{block}", min(words, shape.block_size)).encode()
+
+    def _layout(self, turn: int, length: Length | None) -> list[memoryview | None]:
+        """Views of the messages, neighbours joined into one; None is the place of the marker."""
+        shape = self.trace.turns[turn].tokens
+        if shape is not None:
+            spans = list(self._token_spans(shape, length or Length(shape.input_tokens)))
+        else:
+            spans = list(self._message_spans(turn))
+        joined: list[Span | None] = []
+        for span in spans:
+            _join(joined, span)
+        return [None if span is None else self._spool.view(span) for span in joined]
+
+    def _message_spans(self, turn: int) -> Iterator[Span | None]:
+        marked = False
+        for number, (key, span) in enumerate(self._messages(turn)):
+            begin = span.begin + (0 if number else (2 if key.style.startswith("spaced") else 1))
+            if key in self._marked and not marked:
+                marked = True
+                yield span._replace(begin=begin, end=self._marked[key])
+                yield None
+                begin = self._marked[key]
+            yield span._replace(begin=begin)
+
+    def _messages(self, turn: int) -> Iterator[tuple[Key, Span]]:
+        for key in self._keys(turn):
+            span = self._piece(key)
+            if span is not None:
+                yield key, span
+
+    def _keys(self, turn: int) -> Iterator[Key]:
+        """The messages of a turn: as recorded where that is known, else grouped as the dialect does."""
+        style = _style(self.trace.turns[turn])
+        if self._profile is not None and self._lacks("system"):
+            yield Key((_PROFILE_ITEM,), style=style)
+        known: list[Sent] | None = self._sent.of(turn) if self.dialect.exact else None
+        if known is not None:
+            yield from (Key(ids, form, style) for ids, form in known)
+            return
+        items = self.dialect.arrange([self.trace.item(number) for number in self.trace.context(turn)])
+        groups = by_role(items) if self.dialect.merges_neighbours else by_reply(items, self._outputs)
+        yield from (Key(tuple(item.id for item in group), style=style) for group in groups)
+
+    def _token_spans(self, shape: TokenShape, length: Length) -> Iterator[Span | None]:
+        """One user message of filler, equal where block hashes are equal. The first block stands at the marker's place:
+        it costs no token to tell a session's prompts apart, and what follows it is shared by no cache."""
+        yield self._block((-1, 0), '{"role":"user","content":"')
+        yield None
+        left = length.words - min(length.words, shape.block_size)
+        for block in shape.block_hashes[1:]:
+            size = min(left, shape.block_size)
+            if size:
+                yield self._block((block, size))
+            left -= size
+        if left > 0:
+            last = shape.block_hashes[-1] if shape.block_hashes else -1
+            yield self._block((-2 - last, left))
+        if length.pads:
+            yield self._block((-1, -length.pads), PAD * length.pads)
+        yield self._block((-1, 1), '"}')
+
+    def _block(self, key: tuple[int, int], text: str | None = None) -> Span:
+        if key not in self._blocks:
+            self._blocks[key] = self._spool.put((filler(*key) if text is None else text).encode())
+        return self._blocks[key]
+
+    def _piece(self, key: Key) -> Span | None:
+        """The bytes of a message after a comma."""
+        if key not in self._pieces:
+            self._pieces[key] = self._write(key)
+        return self._pieces[key]
+
+    def _write(self, key: Key) -> Span | None:
+        items = [self._item(number) for number in key.ids]
+        last = items[-1]
+        markable = isinstance(last, UserItem)
+        if isinstance(last, UserItem):
+            items[-1] = _with_mark(last)
+        message = fill(key.form, items) if key.form else self.dialect.message(items)
+        if message is None:
+            return None
+        comma = b", " if key.style.startswith("spaced") else b","
+        text = comma + STYLES[key.style](message)
+        before, mark, after = text.rpartition(_MARK.encode()) if markable else (text, b"", b"")
+        span = self._spool.put(before + after)
+        if mark:
+            self._marked[key] = span.begin + len(before)
+        return span
+
+    def _item(self, number: int) -> AnyItem:
+        if number == _PROFILE_ITEM and self._profile is not None:
+            return SystemItem(id=number, text=self._profile.system)
+        return self.trace.item(number)
+
+    def _lacks(self, aspect: str) -> bool:
+        return bool(getattr(self.trace.header.fidelity, aspect) == "absent")
+
+    def _tools_json(self, turn: Turn) -> bytes:
+        tools = self._tool_set(turn)
+        if tools is None:
+            return b""
+        if tools.id not in self._tools:
+            definitions = self.dialect.tools(tools)
+            self._tools[tools.id] = STYLES[_style(turn)](definitions) if definitions else b""
+        return self._tools[tools.id]
+
+    def _tool_set(self, turn: Turn) -> ToolSet | None:
+        if turn.tool_set is None:
+            return self._profile.tools if self._profile is not None and self._lacks("tools") else None
+        known = self.trace.tool_sets.get(turn.tool_set)
+        if known is None:
+            raise TraceError(
+                f"{self.trace.path}: turn {turn.id} names tool set {turn.tool_set!r}, which is absent"
+            )
+        return known
+
+
+def is_replayable(turn: Turn) -> bool:
+    """A request that failed without an answer was sent again in the next turn, or led nowhere."""
+    failed = turn.finish_reason == "error" and not turn.produced
+    return not failed and bool(turn.tokens or turn.context.append or turn.context.base is not None)
+
+
+def _filled(trace: Trace, given: Profile | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    fidelity = trace.header.fidelity
+    found = [("system prompt", fidelity.system), ("tools", fidelity.tools if given.tools else "recorded")]
+    return tuple(f"{what} by profile {given.name}" for what, state in found if state == "absent")
+
+
+def _called(trace: Trace) -> frozenset[str]:
+    return frozenset(item.name for item in trace.items() if isinstance(item, ToolCallItem))
+
+
+def _first_thread(trace: Trace) -> str:
+    """`main`, or the thread of the first turn where there is none of that name."""
+    names = dict.fromkeys(turn.thread for turn in trace.turns)
+    return "main" if "main" in names or not names else next(iter(names))
+
+
+def _style(turn: Turn) -> str:
+    return turn.body.style if turn.body is not None else "compact"
+
+
+def _join(spans: list[Span | None], span: Span | None) -> None:
+    """Appends a span, as part of the last one where it follows that in the spool."""
+    last = spans[-1] if spans else None
+    if last is not None and span is not None and (last.segment, last.end) == (span.segment, span.begin):
+        spans[-1] = last._replace(end=span.end)
+    else:
+        spans.append(span)
+
+
+def _with_mark(item: UserItem) -> UserItem:
+    if isinstance(item.content, str):
+        return UserItem(id=item.id, content=item.content + _MARK)
+    parts = list(item.content)
+    texts = [n for n, p in enumerate(parts) if p.get("type") == "text" and isinstance(p.get("text"), str)]
+    if not texts:
+        return item
+    parts[texts[-1]] = {**parts[texts[-1]], "text": parts[texts[-1]]["text"] + _MARK}
+    return UserItem(id=item.id, content=tuple(parts))

@@ -1,0 +1,1 @@
+"""Drives sessions and appends to the journal."""

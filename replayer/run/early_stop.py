@@ -1,0 +1,34 @@
+"""`--stop-when-decided`: ends a run once its metric is decided between all lanes, by a test that allows it.
+
+Looked at after every cell, over the sessions that have ended on both lanes. The test is the one that the report makes
+of such a run (`compare.compare_sequentially`), so that what stopped the run stands in the report.
+"""
+
+from __future__ import annotations
+
+from replayer.journal.events import AnyEvent
+from replayer.journal.view import Fold
+from replayer.metrics.catalogue import METRICS
+from replayer.metrics.compare import compare, lane_pairs
+
+
+class EarlyStop:
+    """Takes every event of a run that has `stop_when_decided`."""
+
+    def __init__(self, metric: str) -> None:
+        self.metric = metric
+        self._fold = Fold()
+
+    def apply(self, event: AnyEvent) -> None:
+        self._fold.apply(event)
+
+    def reason(self) -> str | None:
+        """Why no further cell is needed; None while a pair of lanes is undecided."""
+        view = self._fold.view(run="")
+        pairs = [pair for pair in compare(view) if pair["metric"] == self.metric]
+        expected = sum(1 for _ in lane_pairs(view.lanes))
+        if len(pairs) < expected or not all(pair["decided"] for pair in pairs):
+            return None
+        sessions = min(pair["n_sessions"] for pair in pairs)
+        said = "; ".join(pair["conclusion"] for pair in pairs)
+        return f"{METRICS[self.metric].words} decided after {sessions} sessions: {said}"

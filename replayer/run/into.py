@@ -1,0 +1,56 @@
+"""`--into RUN`: an earlier run's plan, with the lanes and repeats that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from replayer.errors import PlanError
+from replayer.plan.model import LanePlan, Plan, make_plan_unexpanded
+
+_KEPT = (
+    "traces",
+    "workload",
+    "mode",
+    "tools",
+    "max_turns",
+    "max_tokens",
+    "concurrency",
+    "timing",
+    "profile",
+    "dialect",
+    "transform",
+)
+"""What makes a cell the same cell: an earlier run's stay as they are."""
+
+
+def widen(old: Plan, new: Plan, *, given: Collection[str], run: str) -> Plan:
+    """The plan of the earlier run with what `new` has besides. `given` are the keys that the user wrote.
+
+    Raises PlanError where the two differ in what a cell is.
+    """
+    for key in _KEPT:
+        if key in given and getattr(new, key) != getattr(old, key):
+            was = getattr(old, key)
+            told = f" ({was})" if isinstance(was, str | int) else ""
+            raise PlanError(
+                f"--into {run} keeps the {key} of that run{told}; leave it away, or start a new run"
+            )
+    if "repeat" in given and new.repeat < old.repeat:
+        raise PlanError(
+            f"--into {run}: that run has {old.repeat} repeats already; it cannot have {new.repeat}"
+        )
+    added = [lane for lane in new.lane if not _is_known(lane, old, run)]
+    repeat = {"repeat": new.repeat} if "repeat" in given else {}
+    return make_plan_unexpanded(old.model_copy(update=repeat), [*old.lane, *added], "the plan")
+
+
+def _is_known(lane: LanePlan, old: Plan, run: str) -> bool:
+    known = next((other for other in old.lane if other.name == lane.name), None)
+    if known is None:
+        return False
+    differ = [name for name in LanePlan.model_fields if getattr(known, name) != getattr(lane, name)]
+    if differ:
+        raise PlanError(
+            f"--into {run}: its lane {lane.name!r} has another {differ[0]}; give the new lane a name of its own"
+        )
+    return True

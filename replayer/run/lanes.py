@@ -1,0 +1,220 @@
+"""A lane at work: its engine instances, their clients, and what every request of the lane carries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer.engines.base import Engine, EngineFacts, Tristate
+from replayer.engines.detect import connect
+from replayer.engines.launch import Launched
+from replayer.engines.sampling import unknown_fields, wrong_types
+from replayer.engines.spec import launch_options
+from replayer.engines.starting import start
+from replayer.errors import EngineUnavailable, PlanError
+from replayer.plan.model import LanePlan, Plan
+from replayer.run.prefix_watch import PrefixWatch
+from replayer.wire.client import WireClient
+from replayer.wire.types import Request
+
+
+@dataclass(slots=True)
+class Instance:
+    """One server of a lane."""
+
+    engine: Engine
+    client: WireClient
+    facts: EngineFacts
+    launched: Launched | None = None
+    cells_in_flight: int = 0
+    used: bool = False
+    prefix: PrefixWatch | None = None
+    dead: bool = False
+    """It was started by us, has ended by itself, and that has been said."""
+
+    async def close(self) -> None:
+        await self.client.aclose()
+        await self.engine.aclose()
+        if self.launched is not None:
+            await self.launched.stop()
+
+    def log(self, plan: LanePlan) -> Path | None:
+        """The server's own log: of one that we started, else the one that `facts = { log = FILE }` names."""
+        if self.launched is not None:
+            return self.launched.log
+        return Path(plan.facts["log"]) if plan.facts.get("log") else None
+
+
+@dataclass(slots=True)
+class Lane:
+    """A lane whose engines answer. Sessions are pinned to an instance, so that prefix caches mean something."""
+
+    plan: LanePlan
+    instances: list[Instance]
+    model: str
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    @property
+    def facts(self) -> EngineFacts:
+        return self.instances[0].facts
+
+    def pin(self) -> Instance:
+        """The instance with the fewest cells in flight."""
+        return min(self.instances, key=lambda instance: instance.cells_in_flight)
+
+    def concurrency(self, plan: Plan) -> int:
+        """Cells in flight on this lane."""
+        return self.plan.concurrency or plan.concurrency
+
+    def fields(self, engine: Engine, max_tokens: int | None) -> dict[str, Any]:
+        """The request fields that are the same for every step of this lane."""
+        fields: dict[str, Any] = {"model": self.model}
+        if self.plan.stream:
+            fields["stream_options"] = {"include_usage": True}
+        limit = self.plan.max_tokens or max_tokens
+        if limit is not None:
+            fields["max_tokens"] = limit
+        return fields | engine.request_fields() | self.plan.sampling | self.plan.extra
+
+    def settings(self) -> dict[str, Any]:
+        """What was asked of this lane, for the journal."""
+        plan = self.plan
+        return {
+            "sampling": plan.sampling,
+            "extra": plan.extra,
+            "options": {key: value for key, value in plan.options.items() if key != "fault"} | _faults(plan),
+            "facts": plan.facts,
+            "stream": plan.stream,
+            "max_tokens": plan.max_tokens,
+            "concurrency": plan.concurrency,
+            "on_collapse": plan.on_collapse,
+            "exclusive": plan.exclusive,
+            "urls": [instance.engine.base_url for instance in self.instances],
+        }
+
+    async def close(self) -> None:
+        for instance in self.instances:
+            await instance.close()
+
+
+def _faults(plan: LanePlan) -> dict[str, Any]:
+    return {"fault": plan.options["fault"]} if "fault" in plan.options else {}
+
+
+async def open_lane(plan: LanePlan, log_folder: Path, *, trace_paths: Sequence[Path] = ()) -> Lane:
+    """Launch what is to be launched, connect, and check model and sampling fields before anything is sent.
+
+    Raises EngineUnavailable (unreachable, wrong key), MissingPartError (embedded engine not installed) and
+    PlanError (unknown model or sampling field).
+    """
+    instances: list[Instance] = []
+    try:
+        for url, launched in await _servers(plan, log_folder, trace_paths):
+            instances.append(await _open_instance(plan, url, launched))
+        lane = Lane(plan=plan, instances=instances, model=_model(plan, instances[0].facts))
+        for instance in instances:
+            instance.engine.model = lane.model
+        _check_sampling(lane)
+    except BaseException:
+        for instance in instances:
+            await instance.close()
+        raise
+    return lane
+
+
+async def _servers(
+    plan: LanePlan, log_folder: Path, trace_paths: Sequence[Path]
+) -> list[tuple[str, Launched | None]]:
+    if plan.launch is None and not plan.command:
+        return [(url, None) for url in ([plan.url] if plan.url else plan.urls)]
+    launched = await start(plan, log_folder, trace_paths)
+    return [(launched.base_url, launched)]
+
+
+async def _open_instance(plan: LanePlan, url: str, launched: Launched | None) -> Instance:
+    engine = None
+    try:
+        api_key = _api_key(plan)
+        engine = await connect(url, kind=plan.kind, api_key=api_key)
+        facts = await engine.facts()
+        client = WireClient(engine.base_url, api_key=api_key, classify=engine.fault)
+    except BaseException:
+        if engine is not None:
+            await engine.aclose()
+        if launched is not None:
+            await launched.stop()
+        raise
+    return Instance(engine=engine, client=client, facts=facts, launched=launched)
+
+
+def _api_key(plan: LanePlan) -> str | None:
+    if plan.api_key_env is None:
+        return None
+    key = os.environ.get(plan.api_key_env)
+    if not key:
+        raise PlanError(
+            f"lane {plan.name!r}: the variable {plan.api_key_env} named by api_key_env is not set"
+        )
+    return key
+
+
+def _model(plan: LanePlan, facts: EngineFacts) -> str:
+    if plan.model is None or plan.launch is not None:
+        if facts.model is None:
+            raise PlanError(f"lane {plan.name!r}: {facts.base_url} lists no model; name one with model=…")
+        return facts.model
+    if facts.models and plan.model not in facts.models:
+        near = get_close_matches(plan.model, facts.models, n=1, cutoff=0.3) or list(facts.models[:1])
+        raise PlanError(
+            f"lane {plan.name!r}: {facts.base_url} does not list the model {plan.model!r}; the nearest is {near[0]!r}"
+        )
+    return plan.model
+
+
+def _check_sampling(lane: Lane) -> None:
+    engine = lane.instances[0].engine
+    if engine.sampling_fields is None:
+        if lane.plan.sampling:
+            names = ", ".join(sorted(lane.plan.sampling))
+            lane.warnings.append(
+                f"{lane.name}: this server does not say which fields it knows; sent unchecked: {names}"
+            )
+        return
+    for name, nearest in unknown_fields(lane.plan.sampling, engine.sampling_fields):
+        option = get_close_matches(name, launch_options(lane.plan.launch), n=1)
+        nearest = option[0] if option else nearest
+        hint = f"; the nearest known one is {nearest!r}" if nearest else ""
+        raise PlanError(
+            f"lane {lane.name!r}: {engine.kind} has no sampling field {name!r}{hint} "
+            f"(extra.{name}=… passes it anyway)"
+        )
+    for name, types in wrong_types(lane.plan.sampling, engine.kind):
+        value = lane.plan.sampling[name]
+        raise PlanError(f"lane {lane.name!r}: {name} must be {' or '.join(types)}, not {value!r}")
+
+
+async def warm_up(instance: Instance, model: str) -> str | None:
+    """One tiny request, so that kernels compiled on first use do not count; the reason if it failed."""
+    body = b'{"model":%s,"max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}' % orjson.dumps(model)
+    reply = await instance.client.chat(Request(body=[body], stream=False))
+    return f"the warm-up request failed: {reply.fault.message}" if reply.fault else None
+
+
+async def reset(instance: Instance) -> Tristate:
+    """Empty the prefix cache if no other cell is using the instance."""
+    if instance.cells_in_flight > 1:
+        return "no"
+    try:
+        return await instance.engine.reset_cache()
+    except EngineUnavailable:
+        return "unknown"

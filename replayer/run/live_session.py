@@ -1,0 +1,64 @@
+"""A cell in live mode: the engine's own replies and real results go back to it."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import takewhile
+from typing import Any
+
+from replayer.journal.events import Substituted
+from replayer.plan.model import Plan
+from replayer.requests.transform import Messages
+from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
+from replayer.run.session import CellContext, after_step, build_request, exchange, rewritten
+from replayer.tools.execution import Executor
+
+
+def policy(plan: Plan) -> LivePolicy:
+    return LivePolicy(tools=plan.tools, turn_budget=plan.max_turns, malformed=plan.malformed)
+
+
+async def replay_live(context: CellContext, executor: Executor | None) -> tuple[str, dict[str, Any] | None]:
+    """Talk until the session ends; returns how it ended, and what the trace's check command says."""
+    client: ClientName = "zed" if context.plan.dialect == "zed" else "verbatim"
+    live = LiveConversation(context.history, executor, policy(context.plan), client)
+    step = 0
+    before: Messages = []
+    while live.finished is None:
+        turn = live.turn
+        messages = live.next_messages()
+        messages = await rewritten(context, partial(list, messages)) or messages
+        requests = [
+            build_request(context.history, turn, messages, context.fields(turn), stream)
+            for stream in _modes(context)
+        ]
+        recorded = context.history.recorded(turn)
+        done = await exchange(
+            context,
+            step,
+            turn,
+            requests[0],
+            recorded=recorded,
+            other=requests[-1] if requests[1:] else None,
+            sent=_news(before, messages),
+        )
+        before = messages
+        runs = await live.accept(done.reply, done.verdict)
+        await after_step(context, step, turn, done, runs, partial(list, messages))
+        if live.substituted is not None:
+            context.emit(Substituted(**context.key(step).where(), reason=live.substituted))
+        step += 1
+    return live.finished, await live.check()
+
+
+def _news(before: Messages, messages: Messages) -> dict[str, Any]:
+    """What a request holds beyond the one before it."""
+    pairs = zip(before, messages, strict=False)
+    keep = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
+    return {"keep": keep, "messages": messages[keep:]}
+
+
+def _modes(context: CellContext) -> list[bool]:
+    """Whether to stream: the lane's own mode, and the other one where the plan compares both."""
+    stream = context.lane.plan.stream
+    return [stream, not stream] if context.plan.differential else [stream]

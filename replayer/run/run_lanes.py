@@ -1,0 +1,111 @@
+"""Lanes of a run: opened for the phases that need them, sampled while they work, closed after."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from replayer.engines.logs.settings import with_log
+from replayer.journal.events import (
+    LaneReady,
+    TelemetryRead,
+)
+from replayer.plan.model import Cell, Plan
+from replayer.run.lanes import Instance, Lane, open_lane, warm_up
+from replayer.run.state import Run
+from replayer.telemetry.gpu import open_gpu
+from replayer.telemetry.sampling import sample_loop
+
+
+async def open_lanes(plan: Plan, names: set[str], folder: Path, traces: dict[str, Path]) -> dict[str, Lane]:
+    opened: dict[str, Lane] = {}
+    try:
+        for lane in plan.lane:
+            if lane.name in names:
+                opened[lane.name] = await open_lane(
+                    lane, folder / "engines", trace_paths=list(traces.values())
+                )
+    except BaseException:
+        await close_lanes(opened)
+        raise
+    return opened
+
+
+async def lane_ready(run: Run, lane: Lane) -> None:
+    """Journal what is known of a lane, then warm its instances up."""
+    facts = lane.facts
+    run.journal.append(
+        LaneReady(
+            lane=lane.name,
+            kind=lane.plan.launch or facts.kind,
+            model=lane.model,
+            base_url=facts.base_url,
+            facts=with_log(_plain(facts), lane.instances[0].log(lane.plan)) | {"plan": lane.plan.facts},
+            settings=lane.settings(),
+        )
+    )
+    for warning in lane.warnings:
+        run.warn(warning, lane=lane.name)
+    if run.plan.warm_up:
+        for instance in lane.instances:
+            problem = await warm_up(instance, lane.model)
+            if problem:
+                run.warn(f"{lane.name}: {problem}", lane=lane.name, code="warm_up")
+
+
+def _plain(facts: Any) -> dict[str, Any]:
+    return dataclasses.asdict(facts)
+
+
+def _sampler(run: Run, lane: str, instance: Instance) -> Callable[[dict[str, Any]], None]:
+    def emit(sample: dict[str, Any]) -> None:
+        run.journal.append(TelemetryRead(lane=lane, instance=instance.engine.base_url, sample=sample))
+
+    return emit
+
+
+def _sampling(run: Run, lane: Lane, instance: Instance) -> Coroutine[Any, Any, None]:
+    """The lane's facts may name a DCGM exporter (`facts = { dcgm = URL }`)."""
+    return sample_loop(
+        instance.engine,
+        run.plan.telemetry_interval,
+        _sampler(run, lane.name, instance),
+        gpu=open_gpu(instance.engine.base_url, lane.plan.facts.get("dcgm")),
+        log=instance.log(lane.plan),
+    )
+
+
+@contextlib.asynccontextmanager
+async def telemetry(run: Run, names: set[str]) -> AsyncIterator[None]:
+    tasks = [
+        asyncio.ensure_future(_sampling(run, run.lanes[name], instance))
+        for name in sorted(names)
+        for instance in run.lanes[name].instances
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def release(run: Run, needed: set[str]) -> None:
+    """Stop engines that no later phase needs, so that the next block has the machine to itself."""
+    done = {name: lane for name, lane in run.lanes.items() if name not in needed}
+    for name in done:
+        del run.lanes[name]
+    await close_lanes(done)
+
+
+async def close_lanes(lanes: dict[str, Lane]) -> None:
+    for lane in lanes.values():
+        await lane.close()
+
+
+def lanes_of(phases: Sequence[list[list[Cell]]]) -> set[str]:
+    return {cell.lane for phase in phases for queue in phase for cell in queue}

@@ -1,0 +1,263 @@
+"""Drives the cells of a run and appends every fact to its journal."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import os
+import platform
+import resource
+import shutil
+import signal
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from replayer import __version__
+from replayer.errors import PlanError, ReplayerError
+from replayer.journal.events import (
+    AnyEvent,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+)
+from replayer.journal.log import JOURNAL, JournalWriter, create_folder, read
+from replayer.journal.progress import Attempts, attempts_so_far
+from replayer.plan.model import Cell, Plan, batches, cells
+from replayer.requests.history import RecordedHistory
+from replayer.requests.transform import load_transform
+from replayer.requests.workload import generated
+from replayer.run.early_stop import EarlyStop
+from replayer.run.fit_prompts import prepare
+from replayer.run.live_feed import LiveFeed
+from replayer.run.run_lanes import close_lanes, lane_ready, lanes_of, open_lanes, release, telemetry
+from replayer.run.session_tools import Tools
+from replayer.run.state import Run
+from replayer.traces.reader import Trace
+from replayer.wire.loop import run_receiving, steady_memory
+
+OnEvent = Callable[[AnyEvent], None]
+"""Told of every event that was journalled, in order."""
+
+
+def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEvent | None = None) -> int:
+    """Run a plan into a new folder; returns the exit code. Nothing is left behind if it cannot start."""
+    with generated(plan.workload, plan.seed) as made:
+        traces = traces | made
+        histories = _histories(plan, traces)
+        fresh = not folder.exists()
+        create_folder(folder)
+        try:
+            copies = _copy_traces(traces, folder)
+            _check_baseline(plan, folder)
+            return run_receiving(_run(plan, histories, copies, folder, Attempts(), on_event, resumed=False))
+        except (ReplayerError, OSError):
+            if fresh and not (folder / "journal.jsonl").exists():
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, widened: bool = False) -> int:
+    """Run the cells that have no complete attempt yet (`resume`, `--into`)."""
+    copies = {path.parent.name: path for path in sorted((folder / "traces").glob("*/trace.jsonl*"))}
+    attempts = attempts_so_far(folder)
+    return run_receiving(
+        _run(plan, _histories(plan, copies), copies, folder, attempts, on_event, resumed=not widened)
+    )
+
+
+def _check_baseline(plan: Plan, folder: Path) -> None:
+    if plan.baseline is not None:
+        from replayer.metrics.limits import check_baseline
+
+        check_baseline(plan, folder)
+
+
+def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
+    """Each trace in a folder of its own, beside the archive of its workspace."""
+    copies = {}
+    for name, path in traces.items():
+        target = folder / "traces" / name
+        target.mkdir()
+        copies[name] = target / ("trace.jsonl.zst" if path.name.endswith(".zst") else "trace.jsonl")
+        shutil.copyfile(path, copies[name])
+        archive = (Trace.open(path).header.workspace or {}).get("tar")
+        if archive is not None and (path.parent / archive).is_file():
+            shutil.copyfile(path.parent / archive, target / archive)
+    return copies
+
+
+def _histories(plan: Plan, traces: dict[str, Path]) -> dict[str, RecordedHistory]:
+    return {
+        name: RecordedHistory(Trace.open(traces[name]), plan.dialect, profile_name=plan.profile)
+        for name in plan.traces
+    }
+
+
+async def _run(
+    plan: Plan,
+    histories: dict[str, RecordedHistory],
+    traces: dict[str, Path],
+    folder: Path,
+    attempts: Attempts,
+    on_event: OnEvent | None,
+    *,
+    resumed: bool,
+) -> int:
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    todo = [cell for cell in cells(plan, list(histories)) if cell.id not in attempts.done]
+    transform = load_transform(plan.transform) if plan.transform else None
+    tools = Tools(plan, histories)
+    early: list[str] = []
+    await asyncio.to_thread(tools.check, early.append)
+    _raise_file_limit(sum(lane.concurrency or plan.concurrency for lane in plan.lane))
+    phases = batches(plan, todo)
+    ahead = asyncio.create_task(asyncio.to_thread(_import_ahead))
+    first = await open_lanes(plan, lanes_of(phases[:1]), folder, traces)
+    await ahead
+    early_stop = _early_stop(plan, folder)
+    try:
+        journal = JournalWriter(folder, _told(early_stop, on_event))
+    except ReplayerError:
+        await close_lanes(first)
+        raise
+    run = Run(
+        plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), tools, transform, lanes=first,
+        early_stop=early_stop, left=len(todo),
+    )  # fmt: skip
+    journal.go_on_after(attempts.last_at)
+    journal.append(_opening(run, resumed=resumed))
+    for message in early:
+        run.warn(message, code="sandbox")
+    try:
+        async with _background(run):
+            await _run_phases(run, phases, traces)
+        from replayer.metrics.limits import broken_limits
+
+        reasons = broken_limits(folder, plan, run.lag.p99())
+        code = 1 if reasons else 0
+        journal.append(RunFinished(exit_code=code, reasons=reasons))
+        return code
+    finally:
+        run.feed.flush()
+        await close_lanes(run.lanes)
+        journal.close()
+
+
+def _early_stop(plan: Plan, folder: Path) -> EarlyStop | None:
+    """With what earlier processes of this run have journalled."""
+    if plan.stop_when_decided is None:
+        return None
+    found = EarlyStop(plan.stop_when_decided)
+    for event in read(folder) if (folder / JOURNAL).exists() else ():
+        found.apply(event)
+    return found
+
+
+def _told(early_stop: EarlyStop | None, on_event: OnEvent | None) -> OnEvent | None:
+    if early_stop is None:
+        return on_event
+
+    def tell(event: AnyEvent) -> None:
+        early_stop.apply(event)
+        if on_event is not None:
+            on_event(event)
+
+    return tell
+
+
+def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
+    steps = {name: len(history.turns[: run.plan.max_turns]) for name, history in run.histories.items()}
+    if resumed:
+        return RunResumed(wall=time.time(), version=__version__, steps=steps)
+    return RunStarted(
+        run_id=run.folder.name,
+        wall=time.time(),
+        version=__version__,
+        plan=run.plan.model_dump(mode="json"),
+        steps=steps,
+        environment={
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "machine": platform.machine(),
+            "cpus": os.cpu_count(),
+            "sandbox": run.tools.grade.grade if run.tools.grade else None,
+        },
+    )
+
+
+@contextlib.asynccontextmanager
+async def _background(run: Run) -> AsyncIterator[None]:
+    """Keep the lag meter and the live feed going; keep the collector's pauses out of the timing."""
+    tasks = [asyncio.ensure_future(run.lag.run()), asyncio.ensure_future(run.feed.run())]
+    try:
+        with steady_memory():
+            yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run_phases(run: Run, phases: list[list[list[Cell]]], traces: dict[str, Path]) -> None:
+    for lane in run.lanes.values():
+        await lane_ready(run, lane)
+    run.stop_if_decided()
+    for number, phase in enumerate(phases):
+        if run.stopped is not None:
+            return
+        if number and run.plan.cool_down:
+            await asyncio.sleep(run.plan.cool_down)
+        missing = lanes_of([phase]) - run.lanes.keys()
+        opened = await open_lanes(run.plan, missing, run.folder, traces)
+        run.lanes.update(opened)
+        for lane in opened.values():
+            await lane_ready(run, lane)
+        await prepare(run, phase)
+        async with telemetry(run, lanes_of([phase])):
+            await _run_queues(run, phase)
+        await release(run, lanes_of(phases[number + 1 :]))
+
+
+async def _run_queues(run: Run, queues: list[list[Cell]]) -> None:
+    """Work on all queues at the same time; the first error ends them all."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for queue in queues:
+                todo = list(reversed(queue))
+                for _ in range(min(run.lanes[queue[0].lane].concurrency(run.plan), len(queue))):
+                    group.create_task(_work(run, todo))
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+
+
+def _import_ahead() -> None:
+    """What the cells and the end of the run need, while the engines start: it takes about as long."""
+    for name in ("replayer.run.run_session", "replayer.metrics.limits"):
+        importlib.import_module(name)
+
+
+async def _work(run: Run, todo: list[Cell]) -> None:
+    from replayer.run.run_session import run_cell
+
+    while todo and run.stopped is None:
+        await run_cell(run, todo.pop())
+        run.left -= 1
+        run.stop_if_decided()
+
+
+def _raise_file_limit(streams: int) -> None:
+    """One socket per stream. Raises PlanError where the system does not allow so many."""
+    needed = streams * 2 + 256
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise PlanError(
+            f"{streams} streams need {needed} open files, the system allows {hard}: "
+            "lower --concurrency or raise the limit (ulimit -Hn)"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

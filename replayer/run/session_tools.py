@@ -1,0 +1,141 @@
+"""What executes the calls of a run's cells: workspaces, environments and sandboxes, prepared once per trace."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from replayer.errors import MissingPartError, PlanError
+from replayer.journal.events import ToolRunFinished
+from replayer.plan.model import Plan
+from replayer.requests.history import RecordedHistory
+from replayer.run.recorded_tools import RecordedTools, Snapshots
+from replayer.run.tool_runs import ToolRun, called
+from replayer.run.turn import StepKey
+from replayer.tools.environment import Environment, Wanted, prepare
+from replayer.tools.execution import Executor
+from replayer.tools.sandbox import Sandbox, SandboxGrade, Workspace, probe
+from replayer.tools.sandbox.workspace import ROOT
+from replayer.tools.toolsets import ToolKit, identify
+
+_OUTPUT_KEPT = 16_384
+"""Characters of a call's output in the journal; both ends are kept."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Prepared:
+    workspace: Workspace
+    environment: Environment | None
+    states: Snapshots = dataclasses.field(default_factory=dict)
+
+
+class Tools:
+    """The sandboxes of one run. Without isolation, `sandbox` mode is refused and `matched` goes on recorded."""
+
+    def __init__(self, plan: Plan, histories: dict[str, RecordedHistory]) -> None:
+        self._plan = plan
+        self._histories = histories
+        self._prepared: dict[str, _Prepared] = {}
+        self.grade: SandboxGrade | None = None
+
+    @property
+    def enabled(self) -> bool:
+        return self.grade is not None and self.grade.grade != "none"
+
+    def check(self, warn: Callable[[str], None]) -> None:
+        """Test the isolation before the first request. Raises MissingPartError where it must be there and is not."""
+        if self._plan.tools == "recorded":
+            return
+        self.grade = probe(self._plan.sandbox)
+        if self.enabled:
+            if self.grade.grade != "full":
+                warn(f"calls are executed with weaker isolation than usual: grade {self.grade.grade}")
+            return
+        reason = self.grade.reason or "its self-test failed"
+        if self._plan.tools == "sandbox":
+            raise MissingPartError(
+                f"--tools sandbox needs isolation and there is none here: {reason}; "
+                "install bubblewrap, or use --tools matched, which falls back to recorded results"
+            )
+        warn(f"sandbox grade none ({reason}): tool results come from the recording")
+
+    async def open(self, trace: str) -> Executor | None:
+        """A sandbox of its own for one cell, or None where calls are not executed."""
+        if not self.enabled:
+            return None
+        history = self._histories[trace]
+        kit = _kit(self._plan, history)
+        if kit is None:
+            return None
+        found = await asyncio.to_thread(self._prepare, trace)
+        sandbox = await Sandbox.start(
+            found.workspace, environment=found.environment, backend=self._plan.sandbox
+        )
+        return Executor(sandbox, kit, _path_map(self._plan, history))
+
+    def recorded(self, trace: str, executor: Executor) -> RecordedTools:
+        """Execution in recorded mode; all cells of a trace share what the workspace was before each turn."""
+        return RecordedTools(self._histories[trace], executor, self._prepared[trace].states)
+
+    def _prepare(self, trace: str) -> _Prepared:
+        if trace not in self._prepared:
+            self._prepared[trace] = _prepare(self._plan, self._histories[trace])
+        return self._prepared[trace]
+
+
+def _prepare(plan: Plan, history: RecordedHistory) -> _Prepared:
+    path = Path(history.trace.path)
+    given = history.trace.header.workspace
+    workspace = (
+        Workspace.from_directory(plan.workspace) if plan.workspace else Workspace.from_trace(given, path)
+    )
+    wanted = Wanted.from_trace((given or {}).get("environment"), path)
+    return _Prepared(workspace, prepare(wanted) if wanted else None)
+
+
+def _kit(plan: Plan, history: RecordedHistory) -> ToolKit | None:
+    """The tools that the trace offered; where it does not say, those that it called."""
+    offered = {schema.name: schema for tool_set in history.tool_sets() for schema in tool_set.tools}
+    kit = identify(offered.values() or sorted(called(history)))
+    if kit is None and plan.tools == "sandbox":
+        raise PlanError(
+            f"{history.trace.path}: its tools belong to no agent that replayer knows, so none of its calls can be "
+            "executed; use --tools recorded"
+        )
+    return kit
+
+
+def _path_map(plan: Plan, history: RecordedHistory) -> dict[str, str]:
+    """As given; else the recorded project's root is the workspace of one's own."""
+    roots = (history.trace.header.workspace or {}).get("roots")
+    if plan.map or not plan.workspace or not roots or not isinstance(roots[0], dict):
+        return plan.map
+    path = roots[0].get("path")
+    return {path.rstrip("/"): ROOT} if isinstance(path, str) and path.startswith("/") else {}
+
+
+def tool_events(key: StepKey, runs: Iterable[ToolRun]) -> list[ToolRunFinished]:
+    """What the journal keeps of executed calls."""
+    return [
+        ToolRunFinished(
+            **key.where(),
+            call_index=run.call_index,
+            name=run.name,
+            outcome="recorded" if run.source == "recorded" else run.outcome.kind,
+            against_recorded=run.against_recorded,
+            duration_ns=int(run.outcome.duration * 1e9),
+            exit_code=run.outcome.exit_code,
+            output=_both_ends(run.outcome.output),
+            detail=run.outcome.detail,
+        )
+        for run in runs
+    ]
+
+
+def _both_ends(text: str) -> str:
+    if len(text) <= _OUTPUT_KEPT:
+        return text
+    half = _OUTPUT_KEPT // 2
+    return f"{text[:half]}\n… {len(text) - _OUTPUT_KEPT} characters left out …\n{text[-half:]}"

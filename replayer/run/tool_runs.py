@@ -1,0 +1,135 @@
+"""One executed call of a step, beside what the recording holds for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from replayer.requests.history import RecordedHistory
+from replayer.tools.compare import Comparison, compare
+from replayer.tools.execution import Executor, ToolOutcome
+from replayer.traces.schema import Content, ToolCallItem, ToolResultItem
+from replayer.wire.types import ToolCall
+
+ToolMode = Literal["recorded", "sandbox", "matched"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """`source` says where the text came from that the model reads; `against_recorded` compares the executed one."""
+
+    call_index: int
+    call_id: str
+    name: str | None
+    outcome: ToolOutcome
+    source: Literal["sandbox", "recorded", "none"]
+    against_recorded: Comparison | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded call with its result."""
+
+    turn: int
+    call: ToolCallItem
+    result: ToolResultItem
+
+    @property
+    def text(self) -> str:
+        return plain(self.result.content)
+
+
+class Recording:
+    """The recorded calls of a thread and their results, found again by what they say."""
+
+    def __init__(self, history: RecordedHistory) -> None:
+        self.by_turn: dict[int, list[ToolCallItem]] = {}
+        self._results = results(history)
+        self._equal: dict[bytes, list[Recorded]] = {}
+        for turn in history.turns:
+            calls = [item for item in history.recorded(turn) if isinstance(item, ToolCallItem)]
+            self.by_turn[turn] = calls
+            for call in calls:
+                if call.call_id in self._results:
+                    known = Recorded(turn, call, self._results[call.call_id])
+                    self._equal.setdefault(fingerprint(call), []).append(known)
+
+    def result(self, call: ToolCallItem) -> ToolResultItem | None:
+        return self._results.get(call.call_id)
+
+    def equal(self, call: ToolCall | ToolCallItem, turn: int | None) -> Recorded | None:
+        """The recorded call that says the same: of this turn if there is one, else the first not yet `taken`."""
+        found = self._equal.get(fingerprint(call), [])
+        return next((one for one in found if one.turn == turn), found[0] if found else None)
+
+    def take(self, recorded: Recorded) -> None:
+        """Uses a recorded call up, so that the same call again is answered by its later result."""
+        found = self._equal[fingerprint(recorded.call)]
+        if len(found) > 1:
+            found.remove(recorded)
+
+
+def results(history: RecordedHistory) -> dict[str, ToolResultItem]:
+    """Every tool result that some turn of the thread was sent, by call id."""
+    found: dict[str, ToolResultItem] = {}
+    seen: set[int] = set()
+    for turn in history.turns:
+        for number in history.trace.context(turn):
+            if number not in seen:
+                seen.add(number)
+                item = history.trace.item(number)
+                if isinstance(item, ToolResultItem):
+                    found[item.call_id] = item
+    return found
+
+
+def fingerprint(call: ToolCall | ToolCallItem) -> bytes:
+    """Equal for calls that mean the same: the name, and the arguments whatever their spelling."""
+    try:
+        arguments = orjson.dumps(orjson.loads(call.arguments), option=orjson.OPT_SORT_KEYS)
+    except ValueError:
+        arguments = call.arguments.encode("utf-8", "replace")
+    return (call.name or "").encode("utf-8", "replace") + b"\0" + arguments
+
+
+def called(history: RecordedHistory) -> frozenset[str]:
+    """Names of all tools that the thread's recorded replies called."""
+    items = (item for turn in history.turns for item in history.recorded(turn))
+    return frozenset(item.name for item in items if isinstance(item, ToolCallItem))
+
+
+def offered(history: RecordedHistory) -> frozenset[str]:
+    """Names of all tools that some turn of the thread was offered; where the trace does not say, that it called."""
+    sets = {history.trace.turns[turn].tool_set for turn in history.turns}
+    known = [history.trace.tool_sets[name] for name in sets if name in history.trace.tool_sets]
+    return frozenset(tool.name for tools in known for tool in tools.tools) or called(history)
+
+
+async def executed(executor: Executor, call: ToolCall | ToolCallItem, tools: frozenset[str]) -> ToolOutcome:
+    """A tool that was offered but is no part of the client's own (an MCP server's) is not executed, not unknown."""
+    if call.name in tools and call.name not in executor.kit.names:
+        return ToolOutcome(
+            "not_executable_here", f"{call.name} cannot be executed in a sandbox", is_error=True
+        )
+    return await executor.execute(call)
+
+
+def against(outcome: ToolOutcome, recorded: Recorded | None) -> Comparison | None:
+    if recorded is None or outcome.kind == "not_executable_here":
+        return None
+    return compare(outcome.output, recorded.text)
+
+
+def from_recording(recorded: Recorded) -> ToolOutcome:
+    kind: Literal["tool_error", "ok"] = "tool_error" if recorded.result.is_error else "ok"
+    return ToolOutcome(kind, recorded.text, recorded.result.is_error)
+
+
+def plain(content: Content) -> str:
+    if isinstance(content, str):
+        return content
+    parts: Iterable[Any] = (part.get("text") for part in content)
+    return "".join(part for part in parts if isinstance(part, str))

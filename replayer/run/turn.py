@@ -1,0 +1,139 @@
+"""One step: send a request, watch its reply, state the raw facts."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+from typing import Any, Literal
+
+from replayer.engines.base import Engine
+from replayer.journal.events import Alarm, StepFinished
+from replayer.journal.packing import pack
+from replayer.run.live_feed import LiveFeed
+from replayer.signals.base import Signal
+from replayer.traces.schema import Usage
+from replayer.wire.types import Delta, Reply
+
+BULKY = frozenset({"prompt_token_ids", "token_ids", "logprobs"})
+"""Extras that grow with the prompt or the reply: they are read while the step is at hand, not journalled."""
+
+UsageSource = Literal["usage", "computed", "none"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StepKey:
+    """Where a step belongs: lane, cell, attempt (from 1) and its position in the cell."""
+
+    lane: str
+    cell: str
+    attempt: int
+    step: int
+
+    def where(self) -> dict[str, Any]:
+        return {"cell": self.cell, "attempt": self.attempt, "step": self.step}
+
+
+class Watch:
+    """Feeds one reply's deltas to its signals and to the screen, and decides whether an alarm ends the stream."""
+
+    def __init__(
+        self,
+        key: StepKey,
+        signals: list[Signal],
+        feed: LiveFeed,
+        emit: Callable[[Alarm], None],
+        *,
+        observe: bool,
+    ) -> None:
+        self.key = key
+        self.signals = signals
+        self.stopped_by: str | None = None
+        self.collapse: dict[str, Any] | None = None
+        self.fed = 0
+        self._feed = feed
+        self._emit = emit
+        self._observe = observe
+
+    def on_delta(self, delta: Delta) -> bool:
+        """Returns True to end the stream."""
+        self.fed += 1
+        self._feed.add(self.key.lane, self.key.cell, self.key.step, delta)
+        stop = False
+        for signal in self.signals:
+            for finding in signal.feed(delta):
+                stop |= self._alarm(signal, finding)
+        return stop
+
+    def finish(self, reply: Reply) -> None:
+        """What the signals find once the reply is whole."""
+        for signal in self.signals:
+            for finding in signal.finish(reply):
+                self._alarm(signal, finding, ended=True)
+
+    def _alarm(self, signal: Signal, finding: dict[str, Any], *, ended: bool = False) -> bool:
+        collapsed = finding.get("level") == "collapsed"
+        stop = collapsed and not self._observe and not ended
+        if collapsed and self.collapse is None:
+            self.collapse = finding
+        self._emit(
+            Alarm(
+                **self.key.where(),
+                signal=signal.name,
+                version=signal.version,
+                finding=finding,
+                stopped=stop,
+            )
+        )
+        if stop:
+            self.stopped_by = signal.name
+        return stop
+
+
+def observes(seed: int, key: StepKey, share: float) -> bool:
+    """Whether this step belongs to the seeded share whose alarms are left running."""
+    return random.Random(f"{seed}/{key.cell}/{key.step}").random() < share
+
+
+def finished(key: StepKey, reply: Reply, engine: Engine, watch: Watch, *, lag_ns: int) -> StepFinished:
+    """The raw facts of an exchange, as the journal keeps them."""
+    timing = reply.timing
+    usage, source = _usage(engine.usage(reply.usage, reply.extra), watch)
+    return StepFinished(
+        **key.where(),
+        content=reply.content,
+        reasoning=reply.reasoning,
+        tool_calls=[dataclasses.asdict(call) for call in reply.tool_calls],
+        finish_reason=reply.finish_reason,
+        usage=dataclasses.asdict(usage) if usage else None,
+        usage_source=source,
+        extra={name: value for name, value in reply.extra.items() if name not in BULKY},
+        done=reply.done,
+        fault=dataclasses.asdict(reply.fault) if reply.fault else None,
+        stopped_by_us=watch.stopped_by,
+        retries=timing.retries,
+        headers_ns=_since(timing.sent, timing.headers),
+        ttft_ns=_since(timing.sent, timing.first_token),
+        total_ns=timing.ended - timing.sent,
+        stamped_by=timing.stamped_by,
+        arrivals=pack(timing.arrivals),
+        deltas=len(timing.arrivals),
+        notes=[dataclasses.asdict(note) for note in reply.notes],
+        lag_ns=lag_ns,
+    )
+
+
+def _usage(usage: Usage | None, watch: Watch) -> tuple[Usage | None, UsageSource]:
+    """The engine's usage, or a client-side count for a stream that we ended before its usage came.
+
+    The count is of deltas up to the alarm: a lower bound of the tokens where one delta carries several.
+    """
+    if usage is not None and usage.completion_tokens is not None:
+        return usage, "usage"
+    if watch.stopped_by is not None:
+        return dataclasses.replace(usage or Usage(), completion_tokens=watch.fed), "computed"
+    return usage, "usage" if usage else "none"
+
+
+def _since(start: int, end: int | None) -> int | None:
+    return None if end is None else end - start

@@ -1,0 +1,189 @@
+"""Answers an accepted request at the simulated engine's pace: prefill, decode, and the faults of its connection."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from replayer.simulated.cache import Place
+from replayer.simulated.events import Events
+from replayer.simulated.generation import Piece
+from replayer.simulated.http import Exchange
+from replayer.simulated.job import Job, argument_form, call_id
+from replayer.simulated.pace import Pace
+from replayer.simulated.tokens import WIDTH, ids
+
+DONE = b"data: [DONE]\n\n"
+FLUSH_BYTES = 32_768
+
+
+async def run_job(job: Job, exchange: Exchange) -> None:
+    """Prefill, decode and answer; the counters move as the work is done."""
+    state, started = job.kind.state, exchange.received or time.monotonic()
+    state.running += 1
+    held = len(job.prompt) // WIDTH
+    state.running_tokens += held
+    outcome = "abort"
+    try:
+        if job.stream:
+            await _slow_headers(job)
+            exchange.start_stream()
+        place = await _prefill(job, started)
+        await (_stream(job, exchange) if job.stream else _whole(job, exchange))
+        state.cache.extend(place, job.generation.tokens[:-WIDTH])
+        outcome = job.generation.finish if job.generation.finish != "tool_calls" else "stop"
+    finally:
+        state.running -= 1
+        state.running_tokens -= held
+        state.finished[outcome] += 1
+
+
+async def _slow_headers(job: Job) -> None:
+    if fault := job.wire.get("slow_headers"):
+        await asyncio.sleep(fault.number("ms", 2000) / 1000)
+
+
+async def _prefill(job: Job, started: float) -> Place:
+    state, spec, counts = job.kind.state, job.kind.spec, job.counts
+    if job.reuse:
+        counts.cached = state.cache.match(job.prompt, salt=job.salt, backoff=spec.spec_backoff)
+    new = counts.prompt - counts.cached
+    counts.prefill_s = spec.ttft_ms / 1000 + (new / spec.prefill_tok_s if spec.prefill_tok_s else 0.0)
+    await _until(started + counts.prefill_s, alone=state.running == 1)
+    state.prompt_tokens += counts.prompt
+    state.cached_tokens += counts.cached
+    state.prompt_seconds += counts.prefill_s
+    state.last_hit_rate = counts.cached / max(1, counts.prompt)
+    state.longest = max(state.longest, counts.prompt + counts.completion)
+    place = state.cache.insert(job.prompt, salt=job.salt)
+    job.prompt = b""
+    return place
+
+
+async def _until(due: float, *, alone: bool) -> None:
+    """A timer of the loop comes a millisecond late; a request that is alone gets its first token on time."""
+    early = 0.002 if alone else 0.0
+    delay = due - early - time.monotonic()
+    if delay > 0:
+        await asyncio.sleep(delay)
+    while alone and time.monotonic() < due:
+        await asyncio.sleep(0)
+
+
+async def _decode(job: Job) -> AsyncIterator[tuple[int, list[Piece]]]:
+    """Yields the position and the pieces of each step at the set pace."""
+    state, counts, pieces = job.kind.state, job.counts, job.generation.pieces
+    pace = Pace(state, job.rng)
+    began = time.monotonic()
+    pace.start()
+    at = 0
+    while at < len(pieces):
+        size = pace.step(len(pieces) - at, counts)
+        await pace.wait()
+        state.generated_tokens += size
+        state.decodes += 1
+        yield at, pieces[at : at + size]
+        at += size
+    if not pieces:
+        state.generated_tokens += 1
+        state.decodes += 1
+    counts.decode_s = time.monotonic() - began
+    state.decode_seconds += counts.decode_s
+    state.last_throughput = counts.completion / max(counts.decode_s, 1e-3)
+
+
+async def _whole(job: Job, exchange: Exchange) -> None:
+    await _slow_headers(job)
+    async for at, pieces in _decode(job):
+        if await _breaks(job, exchange, at, len(pieces)):
+            return
+    body = whole_body(job)
+    exchange.send(200, orjson.dumps(body), "application/json")
+
+
+def whole_body(job: Job) -> dict[str, Any]:
+    kind, delivered = job.kind, _delivered(job.generation.pieces)
+    calls = []
+    for number, arguments in delivered.calls.items():
+        name, own_id = job.reply.calls[number].name, call_id(job, number)
+        function = {"name": name, "arguments": argument_form(job, arguments)}
+        calls.append({"id": own_id, "type": "function", "function": function})
+    message = kind.message(delivered.content, delivered.reasoning, calls)
+    base = kind.base(kind.request_id(job.ticket), job.model)
+    body = kind.completion(base, message, kind.finish_reason(job.generation.finish), job.counts)
+    if job.prompt_ids is not None:
+        body["prompt_token_ids"] = job.prompt_ids
+        body["choices"][0]["token_ids"] = ids(job.generation.tokens)
+    if "no_usage" in job.wire:
+        body["usage"] = None
+    elif "null_details" in job.wire:
+        body["usage"]["prompt_tokens_details"] = None
+    return body
+
+
+@dataclass(slots=True)
+class _Delivered:
+    content: str = ""
+    reasoning: str = ""
+    calls: dict[int, str] = field(default_factory=dict)
+
+
+def _delivered(pieces: list[Piece]) -> _Delivered:
+    sent = _Delivered()
+    for piece in pieces:
+        if piece.channel == "content":
+            sent.content += piece.text
+        elif piece.channel == "reasoning":
+            sent.reasoning += piece.text
+        elif piece.channel == "arguments":
+            sent.calls[piece.call] = sent.calls.get(piece.call, "") + piece.text
+    return sent
+
+
+async def _stream(job: Job, exchange: Exchange) -> None:
+    events = Events(job)
+    buffer = bytearray(events.first())
+    async for at, pieces in _decode(job):
+        buffer += events.of(pieces)
+        if await _breaks(job, exchange, at, len(pieces), buffer):
+            return
+        if job.kind.spec.paced or len(buffer) > FLUSH_BYTES:
+            exchange.write(bytes(buffer))
+            buffer.clear()
+            await exchange.drain()
+    buffer += events.end()
+    if "no_done" not in job.wire:
+        buffer += DONE
+    exchange.write(bytes(buffer))
+    exchange.finish_stream()
+    await exchange.drain()
+
+
+async def _breaks(job: Job, exchange: Exchange, at: int, size: int, buffer: bytearray | None = None) -> bool:
+    """Faults of the connection that fall within these tokens; True when the answer ends here."""
+    for klass in ("stall", "malformed_sse", "stream_error", "disconnect"):
+        fault = job.wire.get(klass)
+        if fault is None or not at <= fault.number("at", len(job.generation.pieces) // 2) < at + size:
+            continue
+        if buffer:
+            exchange.write(bytes(buffer))
+            buffer.clear()
+        if klass == "stall":
+            await asyncio.sleep(fault.number("s", 3600))
+        elif klass == "disconnect":
+            await asyncio.sleep(0)
+            exchange.abort()
+            return True
+        elif buffer is not None and klass == "malformed_sse":
+            buffer += b'data: {"choices":[{"delta":{"content":"tr\n\n'
+        elif buffer is not None:
+            error = {"message": "Internal server error", "type": "InternalServerError", "code": 500}
+            exchange.write(b"data: " + orjson.dumps({"error": error}) + b"\n\n" + DONE)
+            exchange.finish_stream()
+            return True
+    return False

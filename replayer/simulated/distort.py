@@ -1,0 +1,314 @@
+"""Applies a fault to a reply: what the model or the engine's parser would have made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import orjson
+
+from replayer.simulated.faults import FaultSpec
+from replayer.simulated.markup import FAMILIES
+from replayer.simulated.replies import Call, Reply, sample
+
+COLLAPSE_UNIT = "(Sigh) (Laughter) "
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a fault may look at: the request, how it is answered, and the request's own seeded dice."""
+
+    body: dict[str, Any]
+    rng: Random
+    fault: FaultSpec
+
+    @property
+    def stream(self) -> bool:
+        return bool(self.body.get("stream"))
+
+    def form(self, *choices: str) -> str:
+        return self.fault.keys.get("form") or self.rng.choice(choices)
+
+    def schema(self, call: Call) -> dict[str, Any]:
+        for tool in self.body.get("tools") or ():
+            function = tool.get("function") or {}
+            if function.get("name") == call.name:
+                return function.get("parameters") or {}
+        return {}
+
+
+def distort(reply: Reply, scene: Scene) -> bool:
+    """Change `reply` in place; False when the fault cannot befall it (a call fault without a call)."""
+    return FAULTS[scene.fault.klass](reply, scene)
+
+
+def _on_call(change: Callable[[Call, Scene], bool]) -> Callable[[Reply, Scene], bool]:
+    def apply(reply: Reply, scene: Scene) -> bool:
+        return bool(reply.calls) and change(scene.rng.choice(reply.calls), scene)
+
+    return apply
+
+
+def _not_json(call: Call, scene: Scene) -> bool:
+    """Forms seen in the field: a lost brace, a stray quote (`tool-auto-forced-badjson-*`), a comma, NaN."""
+    text = call.arguments.rstrip()
+    match scene.form("lost_brace", "stray_quote", "trailing_comma", "nan", "duplicate_key"):
+        case "stray_quote" if '"}' in text or '" }' in text:
+            call.arguments = text.rstrip("}").rstrip() + 'oops" }'
+        case "trailing_comma":
+            call.arguments = text[:-1] + ",}"
+        case "nan":
+            call.arguments = '{"line": NaN' + ("," + text[1:] if len(text) > 2 else "}")
+        case "duplicate_key":
+            call.arguments = '{"path": "a", "path": "b"}'
+        case _:
+            call.arguments = text[:-1]
+    return True
+
+
+def _not_object(call: Call, scene: Scene) -> bool:
+    forms = {"string": orjson.dumps(call.arguments).decode(), "list": f"[{call.arguments}]", "null": "null"}
+    call.arguments = forms.get(scene.form(*forms), "null")
+    return True
+
+
+def _edit(change: Callable[[dict[str, Any], dict[str, Any], Scene], bool]) -> Callable[[Reply, Scene], bool]:
+    """A fault inside the arguments of one call whose arguments are an object."""
+
+    def apply(call: Call, scene: Scene) -> bool:
+        try:
+            values = orjson.loads(call.arguments)
+        except orjson.JSONDecodeError:
+            return False
+        if not isinstance(values, dict) or not change(values, scene.schema(call), scene):
+            return False
+        call.arguments = orjson.dumps(values).decode()
+        return True
+
+    return _on_call(apply)
+
+
+def _missing(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> bool:
+    present = [name for name in schema.get("required") or values if name in values]
+    if not present:
+        return False
+    del values[scene.rng.choice(present)]
+    return True
+
+
+def _wrong_type(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> bool:
+    typed = [name for name in values if "type" in (schema.get("properties") or {}).get(name, {})]
+    if not typed:
+        return False
+    name = scene.rng.choice(typed)
+    values[name] = [values[name]] if isinstance(values[name], str) else str(values[name])
+    return True
+
+
+def _bad_value(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> bool:
+    for name, rule in (schema.get("properties") or {}).items():
+        if "enum" in rule:
+            values[name] = "no-such-choice"
+        elif "minimum" in rule:
+            values[name] = rule["minimum"] - 1
+        elif "maximum" in rule:
+            values[name] = rule["maximum"] + 1
+        elif "pattern" in rule:
+            values[name] = "\u0000"
+        else:
+            continue
+        return True
+    return False
+
+
+def _unexpected(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> bool:
+    values["verbose_mode"] = True
+    return True
+
+
+def _unknown_tool(call: Call, scene: Scene) -> bool:
+    call.name += scene.rng.choice(("_v2", "_file", "s"))
+    return True
+
+
+def _family(scene: Scene) -> Callable[[str, str], str]:
+    name = scene.fault.keys.get("family", "hermes")
+    return FAMILIES.get(name, FAMILIES["hermes"])
+
+
+def _leaked(reply: Reply, scene: Scene) -> bool:
+    if not reply.calls:
+        return False
+    write = _family(scene)
+    reply.content += "\n".join(write(call.name, call.arguments) for call in reply.calls)
+    if scene.fault.keys.get("keep_call") not in {"1", "true", "yes"}:
+        reply.calls, reply.finish = [], "stop"
+    return True
+
+
+def _in_reasoning(reply: Reply, scene: Scene) -> bool:
+    if not reply.calls:
+        return False
+    write = _family(scene)
+    reply.reasoning += "\n".join(write(call.name, call.arguments) for call in reply.calls)
+    reply.calls, reply.finish = [], "stop"
+    return True
+
+
+def _bad_id(reply: Reply, scene: Scene) -> bool:
+    if not reply.calls:
+        return False
+    form = scene.form("null", "repeated")
+    for call in reply.calls:
+        call.id = None if form == "null" else "call_0"
+    if form == "repeated" and len(reply.calls) == 1:
+        reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments, "call_0"))
+    return True
+
+
+def _bad_index(reply: Reply, scene: Scene) -> bool:
+    if not reply.calls:
+        return False
+    if len(reply.calls) == 1:
+        reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments))
+    form = scene.form("same", "gap")
+    for at, call in enumerate(reply.calls):
+        call.index = 0 if form == "same" else at * 2 + 1
+    return True
+
+
+def _repair(reply: Reply, scene: Scene) -> bool:
+    """As SGLang did (`tool-auto-forced-badjson-*`): streamed, it was repaired; whole, it stayed in the content."""
+    if not reply.calls:
+        return False
+    call = reply.calls[0]
+    broken = call.arguments.rstrip().rstrip("}").rstrip() + 'oops" }'
+    call.generated = broken
+    if not scene.stream:
+        call.leaked, reply.finish = True, "stop"
+    return True
+
+
+def _drop(reply: Reply, scene: Scene) -> bool:
+    """The call is there when streamed; whole, the parser loses it and says nothing."""
+    if not reply.calls:
+        return False
+    if not scene.stream:
+        for call in reply.calls:
+            call.dropped = True
+        reply.finish = "stop"
+    return True
+
+
+def _truncated(reply: Reply, scene: Scene) -> bool:
+    reply.limit = int(scene.fault.number("at", 12))
+    reply.finish = scene.fault.keys.get("finish", "length")
+    return True
+
+
+def _empty(reply: Reply, scene: Scene) -> bool:
+    reply.reasoning, reply.content, reply.calls, reply.finish = "", "", [], "stop"
+    return True
+
+
+def _contradicts(reply: Reply, scene: Scene) -> bool:
+    reply.finish = "stop" if reply.calls else "tool_calls"
+    return True
+
+
+def _ignored(reply: Reply, scene: Scene) -> bool:
+    choice = scene.body.get("tool_choice")
+    if choice == "none" and scene.body.get("tools"):
+        function = scene.body["tools"][0].get("function") or {}
+        arguments = orjson.dumps(sample(function.get("parameters") or {})).decode()
+        reply.calls = [Call(str(function.get("name")), arguments)]
+        return True
+    if choice == "required" or isinstance(choice, dict):
+        reply.calls, reply.content = [], reply.content or "I can do that for you."
+        return True
+    return False
+
+
+def _collapse(reply: Reply, scene: Scene) -> bool:
+    """From token `at` on, `unit` is repeated until the token limit ends it."""
+    keys, at = scene.fault.keys, int(scene.fault.number("at", 200))
+    channel = keys.get("channel", "content")
+    unit = keys.get("unit", COLLAPSE_UNIT).replace("\\n", "\n")
+    tokens = int(scene.fault.number("tokens", 2048))
+    room = scene.body.get("max_completion_tokens") or scene.body.get("max_tokens") or tokens
+    text = reply.reasoning if channel == "reasoning" else reply.content
+    lead = _lead(text, at * 4, scene.rng)
+    text = lead + unit * (max(int(room), tokens) * 4 // max(1, len(unit.encode())) + 1)
+    reply.calls, reply.limit, reply.finish = [], min(int(room), tokens), "length"
+    if channel == "reasoning":
+        reply.reasoning, reply.content = text, ""
+    else:
+        reply.content = text
+    return True
+
+
+def _lead(text: str, length: int, rng: Random) -> str:
+    """`length` characters of sound text, so that the collapse begins where it was asked for."""
+    words = [
+        "so",
+        "we",
+        "read",
+        "file",
+        "line",
+        "then",
+        "check",
+        "value",
+        "before",
+        "change",
+        "test",
+        "queue",
+    ]
+    while len(text) < length:
+        text += (" " if text else "") + rng.choice(words) + str(rng.randint(1, 9999))
+    return text[:length]
+
+
+def _differs(reply: Reply, scene: Scene) -> bool:
+    if not scene.stream:
+        reply.content = "In short: " + reply.content
+    return True
+
+
+def _unconstrained(reply: Reply, scene: Scene) -> bool:
+    """A server that ignores `response_format`: the model talks before it answers."""
+    if not scene.body.get("response_format") or reply.calls:
+        return False
+    reply.content = "Sure, here it is: " + reply.content
+    return True
+
+
+def _flagged(reply: Reply, scene: Scene) -> bool:
+    """`protocol` is a matter of events, not of the reply; the server reads its form."""
+    return bool(reply.calls)
+
+
+FAULTS: dict[str, Callable[[Reply, Scene], bool]] = {
+    "arguments_not_json": _on_call(_not_json),
+    "arguments_not_object": _on_call(_not_object),
+    "missing_parameter": _edit(_missing),
+    "wrong_type": _edit(_wrong_type),
+    "bad_value": _edit(_bad_value),
+    "unexpected_parameter": _edit(_unexpected),
+    "unknown_tool": _on_call(_unknown_tool),
+    "leaked_markup": _leaked,
+    "call_in_reasoning": _in_reasoning,
+    "bad_call_id": _bad_id,
+    "bad_call_index": _bad_index,
+    "silent_repair": _repair,
+    "silent_drop": _drop,
+    "truncated": _truncated,
+    "empty_turn": _empty,
+    "finish_contradicts": _contradicts,
+    "choice_ignored": _ignored,
+    "collapse": _collapse,
+    "stream_differs": _differs,
+    "breaks_schema": _unconstrained,
+    "protocol": _flagged,
+}

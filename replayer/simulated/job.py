@@ -1,0 +1,100 @@
+"""One accepted request: what it will be answered with, and which faults befall it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from replayer.simulated.distort import Scene, distort
+from replayer.simulated.faults import STATUS_FAULTS, WIRE_FAULTS, FaultSpec
+from replayer.simulated.generation import Generation, generate
+from replayer.simulated.kinds.base import Kind
+from replayer.simulated.replies import Match, Reply
+from replayer.simulated.state import Counts
+from replayer.simulated.tokens import WIDTH, ids
+
+
+@dataclass(slots=True)
+class Job:
+    """One accepted request on its way. Holds no message text: the body is gone once this exists."""
+
+    kind: Kind
+    match: Match
+    reply: Reply
+    generation: Generation
+    counts: Counts
+    rng: Random
+    ticket: UUID
+    model: str
+    stream: bool
+    wants_usage: bool
+    prompt: bytes = b""
+    prompt_ids: list[int] | None = None
+    """Token ids of the prompt, when `return_token_ids` asks for ids."""
+    wire: dict[str, FaultSpec] = field(default_factory=dict)
+    reuse: bool = True
+    salt: str = ""
+    """Parts its prefix cache from others': the request's salt, and the adapter that serves it."""
+
+
+def decide_faults(
+    specs: list[FaultSpec], match: Match, reply: Reply, body: dict[str, Any], rng: Random
+) -> list[FaultSpec]:
+    """Strike the dice for every fault; at most one changes the reply, those of the wire may add up."""
+    struck: list[FaultSpec] = []
+    changed = False
+    for spec in specs:
+        if not spec.strikes(rng, match.turn):
+            continue
+        if spec.klass in WIRE_FAULTS or spec.klass in STATUS_FAULTS:
+            struck.append(spec)
+        elif not changed and distort(reply, Scene(body, rng, spec)):
+            changed = True
+            struck.append(spec)
+    return struck
+
+
+def make_job(kind: Kind, match: Match, reply: Reply, body: dict[str, Any], prompt: bytes, rng: Random) -> Job:
+    limit = body.get("max_completion_tokens") or body.get("max_tokens")
+    options = body.get("stream_options") or {}
+    generation = generate(reply, int(limit) if limit else None)
+    counts = Counts(prompt=len(prompt) // WIDTH, cached=0, completion=max(1, len(generation.pieces)))
+    counts.reasoning = sum(piece.channel == "reasoning" for piece in generation.pieces)
+    return Job(
+        kind=kind,
+        match=match,
+        reply=reply,
+        generation=generation,
+        counts=counts,
+        rng=rng,
+        ticket=UUID(int=rng.getrandbits(128)),
+        model=str(body.get("model") or kind.spec.model),
+        stream=bool(body.get("stream")),
+        wants_usage=bool(options.get("include_usage")),
+        prompt=prompt,
+        prompt_ids=ids(prompt) if body.get("return_token_ids") else None,
+        reuse=body.get("cache_prompt", True) is not False,
+    )
+
+
+def call_id(job: Job, number: int) -> str | None:
+    given = job.reply.calls[number].id
+    return job.kind.call_id(job.ticket, number) if given == "" else given
+
+
+def argument_form(job: Job, arguments: str) -> Any:
+    if not commits(job, "arguments_object"):
+        return arguments
+    try:
+        return orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return {}
+
+
+def commits(job: Job, form: str) -> bool:
+    fault = job.wire.get("protocol")
+    return fault is not None and fault.keys.get("form", "delta_after_finish") == form

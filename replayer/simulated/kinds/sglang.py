@@ -1,0 +1,158 @@
+"""SGLang 0.5.23 (`sglang-0.5.23-cpu`) with the gauges of 0.5.12 on a GPU (`sglang-0.5.12-h200`)."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
+from replayer.simulated.state import Counts
+from replayer.simulated.tokens import encode, ids, render
+
+FLUSHED = (
+    "Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, "
+    "the operation will not be performed.)\n"
+)
+"""`post-flush_cache.response.txt`."""
+TYPES = {"bad_history": "BadRequest", "bad_json": "Bad Request", "bad_tools": "Bad Request"}
+
+
+class Sglang(Kind):
+    name = "sglang"
+    owner = "sglang"
+    unknown_model_is_error = False  # err-unknown-model.response.json: 200, echoing the name
+    rejects_bad_history = True  # err-toolcall-args-invalid-in-history.response.json
+
+    def request_id(self, ticket: UUID) -> str:
+        return ticket.hex
+
+    def chunk(self, base: dict[str, Any], delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
+        delta = {"reasoning_content": None} | delta
+        matched = 2 if finish == "stop" else None
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return base | {"choices": [choice | {"matched_stop": matched}]}
+
+    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> dict[str, Any]:
+        """`tool-auto-forced-parallel2-stream.response.sse`."""
+        function = {"name": name, "arguments": arguments}
+        call = {"id": call_id, "index": index, "type": "function", "function": function}
+        return {"role": None, "content": None, "tool_calls": [call]}
+
+    def arguments(self, index: int, text: str) -> dict[str, Any]:
+        return self.call(index, None, None, text)
+
+    def usage(self, counts: Counts, *, stream: bool = True) -> dict[str, Any]:
+        return super().usage(counts, stream=stream) | {"reasoning_tokens": counts.reasoning}
+
+    def message(self, content: str, reasoning: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
+        message = {"role": "assistant", "content": content, "reasoning_content": reasoning or None}
+        numbered = [{"id": call["id"], "index": at} | call for at, call in enumerate(calls)]
+        return message | ({"tool_calls": numbered} if calls else {})
+
+    def error(self, kind: str, message: str, **values: Any) -> Answer:
+        """Flat: `err-*.response.json`."""
+        if kind == "unauthorized":
+            return 401, JSON, {"error": "Unauthorized"}
+        if kind == "not_found":
+            return 404, JSON, {"detail": "Not Found"}
+        if kind == "too_long":
+            size, limit = values["size"], values["limit"]
+            message = f"The input ({size} tokens) is longer than the model's context length ({limit} tokens)."
+        if kind == "bad_history":
+            message = "Assistant tool call function.arguments must be valid JSON."
+        status = STATUS[kind]
+        name = TYPES.get(kind, "BadRequestError" if status < 500 else "InternalServerError")
+        error = {"object": "error", "message": message, "type": name, "param": None, "code": status}
+        return status, JSON, error
+
+    def endpoints(self) -> list[str]:
+        reset = ["/flush_cache"] if self.spec.reset_endpoint else []
+        return ["/v1/models", "/v1/chat/completions", "/tokenize", "/server_info", *reset]
+
+    def get(self, path: str) -> Answer | None:
+        if path in ("/server_info", "/get_server_info"):
+            return 200, JSON, self._server_info()
+        if path == "/model_info":
+            return 200, JSON, {"model_path": self.spec.model, "served_model_name": self.spec.model}
+        if path == "/flush_cache":
+            return self.post(path, {})
+        return super().get(path)
+
+    def post(self, path: str, body: dict[str, Any]) -> Answer | None:
+        if path == "/flush_cache" and self.spec.reset_endpoint:
+            if self.state.running == 0:
+                self.state.cache.clear()
+            return 200, TEXT, FLUSHED
+        if path == "/tokenize":
+            text = body.get("prompt")
+            packed = encode(text) if text else render(body.get("messages") or [], body.get("tools"))
+            tokens = ids(packed)
+            return 200, JSON, {"tokens": tokens, "count": len(tokens)}
+        return None
+
+    def _server_info(self) -> dict[str, Any]:
+        """The part of `get-server_info.response.json` that an adapter reads."""
+        spec = self.spec
+        return {
+            "model_path": spec.model,
+            "served_model_name": spec.model,
+            "context_length": spec.context_length,
+            "kv_cache_dtype": "auto",
+            "quantization": None,
+            "attention_backend": "triton",
+            "page_size": spec.block,
+            **dict.fromkeys(("tp_size", "pp_size", "dp_size", "ep_size"), 1),
+            "enable_cache_report": spec.report_cached,
+            "enable_metrics": spec.report_metrics,
+            "tool_call_parser": "hermes" if spec.tool_parser else None,
+            "reasoning_parser": None,
+            "disable_radix_cache": False,
+            "speculative_algorithm": "NGRAM" if spec.draft_tokens else None,
+            "speculative_num_draft_tokens": spec.draft_tokens or None,
+            "max_total_num_tokens": spec.pool_tokens,
+            "max_req_input_len": spec.context_length - 6,
+            "version": "0.5.23",
+            "internal_states": [{"last_gen_throughput": self.state.last_throughput}],
+        }
+
+    def metrics(self) -> str:
+        """Names and labels of `get-metrics-after.response.txt` of both versions."""
+        state, spec = self.state, self.spec
+        own = f'engine_type="unified",model_name="{spec.model}"'
+        rank = f'{own},moe_ep_rank="0",pp_rank="0",tp_rank="0"'
+        computed = state.prompt_tokens - state.cached_tokens
+        modes = {
+            "prefill_compute": computed,
+            "decode": state.generated_tokens,
+            "prefill_cache": state.cached_tokens,
+        }
+        rows: Rows = [
+            ("sglang:prompt_tokens_total", "counter", own, state.prompt_tokens),
+            ("sglang:generation_tokens_total", "counter", own, state.generated_tokens),
+            ("sglang:num_requests_total", "counter", own, sum(state.finished.values())),
+            ("sglang:cached_tokens_total", "counter", f'cache_source="device",{own}', state.cached_tokens),
+        ]
+        for mode, count in modes.items():
+            rows.append(("sglang:realtime_tokens_total", "counter", f'mode="{mode}",{rank}', count))
+        return page(
+            rows + [(f"sglang:{name}", "gauge", rank, value) for name, value in self._gauges().items()]
+        )
+
+    def _gauges(self) -> dict[str, float]:
+        state, spec = self.state, self.spec
+        return {
+            "max_total_num_tokens": spec.pool_tokens,
+            "page_size": spec.block,
+            "context_len": spec.context_length,
+            "num_running_reqs": state.running,
+            "num_queue_reqs": state.waiting,
+            "num_retracted_reqs": 0,
+            "gen_throughput": state.last_throughput,
+            "cache_hit_rate": state.last_hit_rate,
+            "token_usage": state.kv_used,
+            "kv_used_tokens": state.running_tokens,
+            "kv_available_tokens": max(0, spec.pool_tokens - state.cache.tokens),
+            "kv_evictable_tokens": max(0, state.cache.tokens - state.running_tokens),
+            "spec_accept_length": 1 + state.accepted / state.drafts if state.drafts else 0.0,
+            "spec_accept_rate": state.accepted / state.drafted if state.drafted else 0.0,
+        }

@@ -1,0 +1,178 @@
+"""The simulated engine: routes requests to its kind's endpoints and to the chat."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from typing import Any
+
+import orjson
+
+from replayer.simulated.cache import PrefixCache
+from replayer.simulated.chat import run_job
+from replayer.simulated.faults import STATUS_FAULTS, FaultSpec, parse_fault
+from replayer.simulated.http import Exchange, listen
+from replayer.simulated.job import Job, decide_faults, make_job
+from replayer.simulated.kinds import KINDS
+from replayer.simulated.kinds.base import JSON, Answer
+from replayer.simulated.playback import Playback
+from replayer.simulated.replies import Script, forced, shaped, unparsed
+from replayer.simulated.spec import SimulatedSpec
+from replayer.simulated.state import State
+from replayer.simulated.tokens import WIDTH, render
+
+CHAT = "/v1/chat/completions"
+BAD_HISTORY = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
+"""`vllm-0.21.0-h200/spec-ngram/err-toolcall-args-invalid-in-history.response.json`; other kinds use their own words."""
+
+
+class Simulator:
+    """One simulated engine in this process. Raises TraceError when a trace cannot be read."""
+
+    def __init__(self, spec: SimulatedSpec) -> None:
+        self.spec = spec
+        self.state = State(spec, PrefixCache(spec.block, spec.pool_tokens))
+        self.kind = KINDS[spec.kind](self.state)
+        self._script = Script(spec.trace)
+        self._faults = [parse_fault(text) for text in spec.fault]
+        self._playback = Playback(spec.captures, spec.kind) if spec.captures else None
+        self._slots = asyncio.Semaphore(spec.slots) if spec.slots else None
+
+    async def listen(self, host: str, port: int) -> tuple[asyncio.Server, int]:
+        return await listen(self.handle, host, port, self.kind.server)
+
+    async def handle(self, exchange: Exchange) -> None:
+        if self._playback is not None:
+            await self._playback.answer(exchange)
+            return
+        path = exchange.path
+        if path.startswith("/v1") and not self._authorized(exchange):
+            self._send(exchange, self.kind.error("unauthorized", "Invalid API Key"))
+        elif exchange.method == "GET":
+            if path.endswith("/metrics") and self.spec.metrics_delay:
+                await asyncio.sleep(self.spec.metrics_delay)
+            self._send(exchange, self._get(path) or self.kind.error("not_found", "Not Found"))
+        elif exchange.method == "POST":
+            await self._post(exchange)
+        else:
+            self._send(exchange, (405, JSON, {"detail": "Method Not Allowed"}))
+
+    def _authorized(self, exchange: Exchange) -> bool:
+        key = self.spec.api_key
+        return key is None or exchange.headers.get("authorization") == f"Bearer {key}"
+
+    def _get(self, path: str) -> Answer | None:
+        if path == "/simulated/injected":
+            return 200, JSON, list(self.state.injected)
+        name = path.partition("?")[0]
+        if name == "/openapi.json" and self.kind.endpoints():
+            return 200, JSON, {"openapi": "3.1.0", "paths": {key: {} for key in self.kind.endpoints()}}
+        return self.kind.get(name)
+
+    async def _post(self, exchange: Exchange) -> None:
+        try:
+            body = orjson.loads(exchange.body or b"{}")
+        except orjson.JSONDecodeError as error:
+            self._send(exchange, self.kind.error("bad_json", str(error)))
+            return
+        exchange.body = bytearray()
+        if exchange.path != CHAT:
+            answer = self.kind.post(exchange.path, body) or self.kind.error("not_found", "Not Found")
+            self._send(exchange, answer)
+            return
+        job = self._accept(body)
+        del body
+        if not isinstance(job, Job):
+            self._send(exchange, job)
+            return
+        await self._run(job, exchange)
+
+    async def _run(self, job: Job, exchange: Exchange) -> None:
+        if self._slots is None:
+            await run_job(job, exchange)
+            return
+        self.state.waiting += 1
+        try:
+            await self._slots.acquire()
+        finally:
+            self.state.waiting -= 1
+        try:
+            await run_job(job, exchange)
+        finally:
+            self._slots.release()
+
+    def _accept(self, body: dict[str, Any]) -> Job | Answer:
+        problem = self._problem(body)
+        if problem is not None:
+            return problem
+        if not self.spec.tool_parser and self.kind.ignores_tools:
+            body = {key: value for key, value in body.items() if key not in ("tools", "tool_choice")}
+        messages, tools = body["messages"], body.get("tools")
+        match = self._script.match(messages, tools)
+        reply = forced(match.reply, body)
+        if not self.spec.tool_parser and reply.calls:
+            unparsed(reply)
+        rng = Random(f"{self.spec.seed}/{match.key}/{body.get('seed')}")
+        reply = shaped(reply, body, rng)
+        struck = decide_faults(self._faults, match, reply, body, rng)
+        for fault in struck:
+            self.state.injected.append({"class": fault.klass, "key": match.key, "turn": match.turn})
+        refusal = next((fault for fault in struck if fault.klass in STATUS_FAULTS), None)
+        if refusal is not None:
+            return self._refuse(refusal)
+        prompt = render(messages, tools)
+        size = len(prompt) // WIDTH
+        if size >= self.spec.context_length:
+            return self.kind.error("too_long", "", size=size, limit=self.spec.context_length)
+        job = make_job(self.kind, match, reply, body, prompt, rng)
+        job.wire = {fault.klass: fault for fault in struck}
+        adapter = str(body.get("model")) if body.get("model") in self.spec.lora else ""
+        job.salt = f"{adapter}/{body.get('cache_salt') or ''}"
+        return job
+
+    def _problem(self, body: Any) -> Answer | None:
+        """What a real server refuses, in its own words where a capture has them."""
+        error = self.kind.error
+        if not isinstance(body, dict) or "messages" not in body:
+            return error("bad_request", "'messages' is required")
+        if not isinstance(body["messages"], list) or not body["messages"]:
+            return error("bad_request", "Expected 'messages' to be a non-empty array")
+        model = body.get("model")
+        if self.kind.unknown_model_is_error and model not in (None, self.spec.model, *self.spec.lora):
+            return error("unknown_model", f"The model `{model}` does not exist.", model=model)
+        tools = body.get("tools")
+        if tools is not None and not isinstance(tools, list):
+            return error("bad_tools", "Expected 'tools' to be an array")
+        if any(not (tool.get("function") or {}).get("name") for tool in tools or ()):
+            return error("bad_tools", "Missing tool function")
+        if (
+            tools
+            and not self.spec.tool_parser
+            and body.get("tool_choice", "auto") == "auto"
+            and self.kind.needs_parser
+        ):
+            return error("bad_request", self.kind.needs_parser)
+        if self.kind.rejects_bad_history and _has_bad_history(body["messages"]):
+            return error("bad_history", BAD_HISTORY)
+        return None
+
+    def _refuse(self, fault: FaultSpec) -> Answer:
+        kinds = {"429": "overloaded", "500": "server_error", "503": "unavailable"}
+        if fault.klass not in kinds:
+            return self.kind.error("bad_history", BAD_HISTORY)
+        return self.kind.error(kinds[fault.klass], "Simulated fault: " + fault.klass)
+
+    def _send(self, exchange: Exchange, answer: Answer) -> None:
+        status, content_type, body = answer
+        data = body.encode() if isinstance(body, str) else orjson.dumps(body)
+        exchange.send(status, data, content_type, {"retry-after": "1"} if status in (429, 503) else None)
+
+
+def _has_bad_history(messages: list[dict[str, Any]]) -> bool:
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            try:
+                orjson.loads((call.get("function") or {}).get("arguments") or "{}")
+            except orjson.JSONDecodeError:
+                return True
+    return False

@@ -1,0 +1,1 @@
+"""What servers and GPUs say of themselves, sampled."""

@@ -1,0 +1,185 @@
+"""Calls as models write them: the name and the arguments in the text syntax of every common parser family.
+
+This reads; it is never used to let a call pass. What it finds tells whether leftover markup is a call, and what the
+model really wrote where an engine delivered something else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from replayer.tools.verdicts.strict_json import NotJson, parse
+
+
+@dataclass(frozen=True, slots=True)
+class TextCall:
+    """A call in text. `arguments` is the text of a JSON object, whole or torn; None for other syntaxes or none."""
+
+    name: str
+    start: int
+    end: int
+    arguments: str | None = None
+    parameters: tuple[tuple[str, str], ...] | None = None
+    """Names and texts of parameters that are written one tag each."""
+
+    def moved(self, by: int) -> TextCall:
+        """The same call at another offset."""
+        return replace(self, start=self.start + by, end=self.end + by)
+
+    @property
+    def value(self) -> Any:
+        """The arguments' value; None where they are no strict JSON or are not written as JSON."""
+        if self.arguments is None:
+            return None
+        try:
+            return parse(self.arguments)
+        except NotJson:
+            return None
+
+    @property
+    def intact(self) -> bool:
+        """Whether the arguments are written completely, as far as the syntax lets one tell."""
+        return self.parameters is not None or self.value is not None
+
+
+MAX_CALLS = 64
+"""A text full of calls has said enough; a model that collapses writes thousands."""
+
+MAX_UNCLOSED = 20_000
+"""Characters of a call without an end tag that are read for its parameters."""
+
+_NAME = r"[A-Za-z_][\w.\-:/]{0,127}"
+_WHERE_NAMES_STAND = re.compile(
+    "|".join(
+        (
+            rf'"(?:name|tool_name|recipient_name|function)"\s*:\s*"(?P<json>{_NAME})"',
+            rf"'name'\s*:\s*'(?P<python>{_NAME})'",  # the object as Python prints it
+            rf'"(?:tool|action)"\s*:\s*"(?P<action>{_NAME})"(?=\s*,\s*"(?:args|arguments|parameters|input|(?:action|tool)_input)")',
+            rf"<function\s*=\s*[\"']?(?P<function>{_NAME})[\"']?\s*>",  # qwen3-coder, functionary 3.1, llama
+            rf"<(?:\w+:|[|｜]DSML[|｜])?invoke\s+name\s*=\s*[\"'](?P<invoke>{_NAME})[\"']\s*+(?:>|\Z)",  # minimax, DSML
+            rf"<tool_call\s+name\s*=\s*[\"'](?P<attribute>{_NAME})[\"']\s*>",
+            rf"✿FUNCTION✿:\s*(?P<qwen>{_NAME})\s*?\n(?:✿ARGS✿:)?",
+            rf"<tool_call>\s*(?P<glm>{_NAME})\s*(?=<arg_key>|</tool_call>)",
+            rf"<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME}?)(?::\d+)?\s*(?=<\|tool_call_argument_begin)",
+            rf"[▁_]sep[|｜]>\s*(?P<deepseek3>{_NAME})\s*(?=\n|```)",
+            rf"[▁_]begin[|｜]>\s*(?!function<)(?P<deepseek31>{_NAME})\s*(?=<[|｜]tool[▁_]sep)",
+            rf"\[TOOL_CALLS\]\s*(?P<mistral>{_NAME})\s*(?=\[CALL_ID\]|\[ARGS\]|\{{)",
+            rf'tools_prefix\|>\s*\[?\s*\{{\s*"(?P<apertus>{_NAME})"\s*:\s*(?=\{{)',
+            rf"<\|tool_call:name\|>\s*(?P<solar>{_NAME})",
+            rf"\bcall:(?P<gemma>{_NAME})\s*(?=\{{)",
+            rf"\bto=\s*(?:functions\.|(?={_NAME}\s*(?:<\||json\b|\{{)))(?P<harmony>{_NAME})",
+            rf"^>>>\s*(?P<functionary>{_NAME})\s*\n",
+            rf"(?:(?<=\[)|(?<=function_calls>\n)|(?<=python_start\|>))\s*(?P<pythonic>{_NAME})\(",
+            rf"^[ \t]*+Action[ \t]*+:[ \t]*+(?P<react>{_NAME})\s*+Action Input\s*+:",
+        )
+    ),
+    re.MULTILINE,
+)
+_ARGUMENTS_KEY = re.compile(r"[\"'](?:arguments|parameters|args|input|(?:action|tool)_input)[\"']\s*:\s*")
+_BEFORE_OBJECT = re.compile(
+    r"(?:\s|<[|｜][^|｜>\n]{1,40}[|｜]>|\[CALL_ID\][\w-]*|\[ARGS\]|```(?:json)?|\bjson\b|\bcode\b|:|>)*"
+)
+_PARAMETER = re.compile(
+    r"<parameter\s*=\s*(?P<key>[^>\s]{1,128})\s*>(?P<value>.*?)(?=</parameter>|<parameter|</function>|\Z)"
+    r"|<(?:\w+:|[|｜]DSML[|｜])?parameter\s+name\s*=\s*[\"'](?P<key2>[^\"'>]{1,128})[\"'][^>]{0,64}>"
+    r"(?P<value2>.*?)(?=</(?:\w+:|[|｜]DSML[|｜])?parameter>|\Z)"
+    r"|<arg_key>(?P<key3>[^<]{1,128})</arg_key>\s*<arg_value>(?P<value3>.*?)(?=</arg_value>|\Z)",
+    re.DOTALL,
+)
+_OBJECT_ENDS = re.compile(r"\s*\}")
+_NEXT_KEY = re.compile(r"\s*,\s*")
+_TAGGED_END = re.compile(r"</function>|</(?:\w+:|[|｜]DSML[|｜])?invoke>|</tool_call>")
+_JSON = ("json", "python", "action")
+_TAGGED = ("function", "invoke", "glm")
+_WITHOUT_JSON = ("pythonic", "gemma")
+
+
+def calls_in(text: str) -> Iterator[TextCall]:
+    """Every call written in `text`, in order. The text should begin at call markup: prose holds many `name(`."""
+    covered, found = 0, 0
+    for match in _WHERE_NAMES_STAND.finditer(text):
+        if match.start() >= covered and (call := _call_at(text, match)):
+            covered = call.end
+            yield call
+            found += 1
+            if found == MAX_CALLS:
+                return
+
+
+def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
+    family = match.lastgroup or ""
+    name, start, end = match.group(family), *match.span()
+    if family in _JSON:
+        beside = _arguments_beside(text, match)
+        if beside is not None:
+            return _with_object(name, start, end, text, beside)
+        return TextCall(name, start, end) if _OBJECT_ENDS.match(text, end) else None
+    if family not in _WITHOUT_JSON and text.startswith("{", position := _skip(text, end)):
+        return _with_object(name, start, end, text, position)
+    if family in _TAGGED:
+        closing = _TAGGED_END.search(text, end)
+        written = text[end : closing.start() if closing else end + MAX_UNCLOSED]
+        parameters = tuple(_parameters(written))
+        return TextCall(name, start, end + (len(written) if parameters else 0), parameters=parameters)
+    return TextCall(name, start, _end_of_code(text, end, family))
+
+
+def _end_of_code(text: str, end: int, family: str) -> int:
+    """Where a call ends whose arguments are no JSON: at its closing bracket, or with the text."""
+    closer = {"pythonic": ")", "gemma": "}"}.get(family)
+    if closer is None:
+        return end
+    found = text.find(closer, end)
+    return found + 1 if found >= 0 else len(text)
+
+
+def _with_object(name: str, start: int, end: int, text: str, position: int) -> TextCall:
+    arguments = _object_at(text, position)
+    return TextCall(name, start, max(end, position + len(arguments)), arguments)
+
+
+def _arguments_beside(text: str, match: re.Match[str]) -> int | None:
+    """Where the arguments of `"name": "X"` begin: in the same object, after the name or before it."""
+    following = _NEXT_KEY.match(text, match.end())
+    if following and (key := _ARGUMENTS_KEY.match(text, following.end())):
+        return key.end()
+    opening = text.rfind("{", 0, match.start())
+    key = _ARGUMENTS_KEY.search(text, max(opening - 200, 0), match.start())
+    return key.end() if key else None
+
+
+def _parameters(text: str) -> Iterator[tuple[str, str]]:
+    for match in _PARAMETER.finditer(text):
+        key = match.group("key") or match.group("key2") or match.group("key3")
+        value = next((v for v in match.group("value", "value2", "value3") if v is not None), "")
+        yield key.strip(), value.strip("\n")
+
+
+def _skip(text: str, position: int) -> int:
+    match = _BEFORE_OBJECT.match(text, position)
+    return match.end() if match else position
+
+
+_DECODER = json.JSONDecoder()
+
+
+def _object_at(text: str, position: int) -> str:
+    """The text of the JSON value that begins at `position`, or of what should have been one."""
+    try:
+        _, stop = _DECODER.raw_decode(text, position)
+    except (ValueError, RecursionError):
+        return _torn(text[position:])
+    return text[position:stop]
+
+
+_CALL_GOES_ON = re.compile(r"\s*(?:</\w|<[|｜]\w|\[/\w)")
+
+
+def _torn(text: str) -> str:
+    """A damaged object, up to where the markup of its call goes on."""
+    closing = _CALL_GOES_ON.search(text)
+    return (text[: closing.start()] if closing else text).rstrip()

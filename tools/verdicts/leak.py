@@ -1,0 +1,36 @@
+"""What the search for call markup finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replayer.tools.verdicts.call_text import TextCall
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """Call markup at `start` of a text, up to `end`. `hard`: a call, or a piece of one, not just a mention."""
+
+    family: str
+    start: int
+    end: int
+    excerpt: str
+    hard: bool
+    complete: bool = True
+    """False where the call breaks off with the text."""
+    calls: tuple[TextCall, ...] = ()
+
+
+def leak_at(
+    family: str,
+    text: str,
+    start: int,
+    *,
+    hard: bool,
+    end: int | None = None,
+    calls: tuple[TextCall, ...] = (),
+    complete: bool = True,
+) -> Leak:
+    """A leak with the excerpt that messages show; without `end` it goes on to the end of the text."""
+    excerpt = text[start : start + 60] + ("…" if len(text) > start + 60 else "")
+    return Leak(family, start, len(text) if end is None else end, repr(excerpt), hard, complete, calls)

@@ -1,0 +1,264 @@
+"""Call syntax that a parser should have taken out of the text: found, and told from prose that mentions it.
+
+A leak is `hard` where the text holds a call, whole or begun, and soft where it only names the markup. Code fences
+and inline code are not searched, and neither is what the prompt says word for word (an agent at work on a parser
+quotes such markup all day). Syntaxes without markup of their own (bare JSON, `[f(x=1)]`, `Action:`) count only
+where they are all of the text or end it, and name a tool that was offered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterator
+from itertools import islice
+
+from replayer.tools.verdicts.bare_calls import find_bare
+from replayer.tools.verdicts.call_text import TextCall, calls_in
+from replayer.tools.verdicts.leak import Leak, leak_at
+from replayer.tools.verdicts.prose import without_code
+from replayer.tools.verdicts.strict_json import is_beginning
+
+_BAR = "[|｜]"
+_TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
+    (
+        "hermes",
+        r"/?tool_call(?:\s[^<>\n]{0,100})?>",
+    ),  # also qwen, glm, ernie, exaone, granite 3.1: told apart by what follows
+    ("qwen3_coder", r"function\s*=|/function>|parameter\s*=|/parameter>"),
+    ("qwen", r"/?tools>"),
+    ("glm", r"/?arg_key>|/?arg_value>"),
+    ("minimax", r"/?minimax:tool_call>|/?(?:\w+:)?invoke(?:\s+name\s*=|>)|(?:\w+:)?parameter\s+name\s*="),
+    ("tool_calls_tag", r"/?(?:\w+:)?(?:tool_calls|function_calls?|TOOLCALL|(?:seed:|longcat_)tool_call)>"),
+    ("dsml", rf"/?{_BAR}DSML{_BAR}"),
+    ("deepseek", rf"{_BAR}tool[▁_](?:calls?|outputs?)?[▁_]?(?:begin|end|sep){_BAR}>"),
+    ("kimi", r"\|tool_calls?_section_(?:begin|end)\|>|\|tool_call_argument_begin\|>"),
+    ("lfm2", r"\|tool_call_(?:start|end)\|>"),
+    ("llama", r"\|python_(?:tag|start|end)\|>"),
+    ("granite", r"\|/?tool_calls?\|>|\|function_call\|>"),
+    ("solar", r"\|tool_call:\w+\|>"),
+    ("gemma", r"\|tool_call>|tool_call\|>|\|\"\|>|/?(?:start|end)_function_call>"),
+    ("harmony", r"\|(?:channel|constrain|call)\|>"),
+    ("command_r", r"\|(?:START|END)_(?:ACTION|TOOL_RESULT)\|>"),
+    ("internlm", r"\|action_(?:start|end)\|>|\|plugin\|>"),
+    ("apertus", r"\|tools_(?:prefix|suffix)\|>"),
+    ("step3", r"/?steptml:"),
+    ("tool_response", r"/?tool_response>"),  # the model plays the tool
+)
+_TAG_MARKER = re.compile("<(?:" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in _TAGS) + ")")
+_OTHER_MARKERS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "[",
+        re.compile(
+            r"\[(?:(?P<mistral>/?TOOL_CALLS\]|ARGS\]|CALL_ID\])|(?P<tool_response>/?TOOL_RESULTS\])|"
+            r"(?P<lm_studio>(?:END_)?TOOL_REQUEST\]))"
+        ),
+    ),
+    ("to=functions.", re.compile(r"to=(?P<harmony>functions\.\w)")),
+    (">>>", re.compile(r"(?m)^>>>(?P<functionary>\s?[A-Za-z_][\w.]*\n(?=\s*\{))")),
+    ("functools", re.compile(r"functools(?P<phi>\s*\[(?=\s*\{))")),
+    ("✿", re.compile(r"✿(?P<qwen>FUNCTION|ARGS)✿:")),
+)
+_CONTROL = re.compile(
+    rf"<(?:{_BAR}(?:im_start|im_end|im_sep|eot_id|eom_id|endoftext|end_of_text|begin_of_text|start_header_id|"
+    rf"end_header_id|return|message|start|end|assistant|user|system|end[▁_]of[▁_]sentence|begin[▁_]of[▁_]sentence|"
+    rf"observation|START_RESPONSE|END_RESPONSE|END_OF_TURN_TOKEN){_BAR}>|(?:start|end)_of_turn>|/s>\s*\Z)"
+)
+_CONTROL_AT_END = re.compile(rf"(?:\s*(?:{_CONTROL.pattern}))+\s*\Z")
+_HEAD_SWALLOWED = re.compile(r'\s*+(?:[\w.\-]{0,64}")?\s*+,?\s*+"(?:arguments|parameters)"\s*+:\s*+[{\[]')
+
+
+def _markers(text: str) -> list[re.Match[str]]:
+    found = list(_TAG_MARKER.finditer(text))
+    for hint, pattern in _OTHER_MARKERS:
+        if hint in text:
+            found.extend(pattern.finditer(text))
+    return sorted(found, key=lambda match: match.start())
+
+
+MAX_SEARCHED = 48_000
+"""Characters; the search runs between replies, on the loop that stamps the deltas of other lanes."""
+
+PromptContains = Callable[[str], bool]
+
+
+def find_leaks(
+    text: str, offered: Container[str], prompt_contains: PromptContains | None = None
+) -> list[Leak]:
+    """What is left of calls in `text`: the first hard leak alone, or else one mention of each family.
+
+    Of a very long text only the end is searched: a call that counts is the last thing a model writes.
+    """
+    text = text[-MAX_SEARCHED:]
+    if not _SUSPECT.search(text):
+        return []
+    leaks: dict[str, Leak] = {}
+    for leak in _candidates(_Searched(text), offered, prompt_contains or _never):
+        if leak.hard:
+            return [leak]
+        leaks.setdefault(leak.family, leak)
+    return list(leaks.values())
+
+
+_SUSPECT = re.compile(r"[<\[{✿]|```|\A\s*\w+\(|>>>|to=functions|\"arguments\"|\"parameters\"|Action Input")
+
+
+def _never(_: str) -> bool:
+    return False
+
+
+class _Searched:
+    """A text and what is computed once for all its markers: a collapsed reply may hold thousands."""
+
+    __slots__ = ("calls", "markers", "prose_ends", "text", "visible")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.visible = without_code(text)
+        self.markers = _markers(self.visible)
+        self.calls: list[TextCall] = []
+        self.prose_ends = 0
+        if self.markers:
+            first = self.markers[0].start()
+            self.calls = [call.moved(first) for call in calls_in(text[first:])]
+            bare = _TAG.sub(lambda tag: " " * len(tag.group()), self.visible)
+            self.prose_ends = max((word.end() for word in _WORDS.finditer(bare)), default=0)
+
+    def before(self, position: int) -> str:
+        """What stands before `position` on its line."""
+        return self.visible[self.visible.rfind("\n", 0, position) + 1 : position]
+
+
+def _candidates(searched: _Searched, offered: Container[str], quoted: PromptContains) -> Iterator[Leak]:
+    text, visible, markers = searched.text, searched.visible, searched.markers
+    if _HEAD_SWALLOWED.match(text) and not quoted(text.strip()):
+        yield leak_at("json", text, 0, hard=True)
+    for marker in markers if len(markers) <= 2 * _LOOK_AT else markers[:_LOOK_AT] + markers[-_LOOK_AT:]:
+        leak = _hard_leak(searched, marker, offered)
+        if leak is None:
+            leak = leak_at(marker.lastgroup or "", text, marker.start(), hard=False, end=marker.end())
+        if not quoted(text[leak.start : leak.end].strip()):
+            yield leak
+    if not markers and (bare := _bare(text, visible, offered)) and not quoted(text[bare.start :].strip()):
+        yield bare
+    if (control := _CONTROL.search(visible)) and not quoted(control.group()):
+        yield leak_at("control_token", text, control.start(), hard=False)
+
+
+def _bare(text: str, visible: str, offered: Container[str]) -> Leak | None:
+    """As if the control tokens that end the text had been taken out."""
+    tokens = _CONTROL_AT_END.search(text, max(len(text) - 200, 0))
+    ends = tokens.start() if tokens else len(text)
+    return find_bare(text[:ends], visible[:ends], offered)
+
+
+_LOOK_AT = 50
+"""Markers looked at from either end of a text: one full of them has said enough."""
+
+
+def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[str]) -> Leak | None:
+    """The marker as the beginning of a call, whole or torn, or as what is left of one; None for a mention."""
+    family, start, text = marker.lastgroup or "", marker.start(), searched.text
+    before = searched.before(start)
+    if family == "tool_response":
+        return None if before.strip() else leak_at(family, text, start, hard=True)
+    closes = marker.group().startswith(("</", "[/", "[END_"))
+    follows = not closes and _CALL_FOLLOWS.match(text, marker.end())
+    calls = tuple(call.moved(-start) for call in searched.calls if call.start >= start)
+    if calls and (follows or _NAMES.match(text, start)):
+        return _call_left(searched, marker, before, calls, offered)
+    named = not closes and (name := _NAME_FOLLOWS.match(text, marker.end())) and name["name"] in offered
+    special = marker.group().startswith(("<|", "<｜", "[TOOL_CALLS")) and not before.strip()
+    if named or (special and (follows or marker.group() == "<|python_tag|>")):
+        return leak_at(family, text, start, hard=True, complete=False)
+    if closes and f"<{marker.group().strip('</>[]')}" in text[:start]:
+        return None  # its opening tag stands there too: XML that somebody wrote
+    breaks_off = not closes and marker is searched.markers[-1] and _breaks_off(text[marker.end() :].strip())
+    if breaks_off or searched.prose_ends <= start - len(before):
+        return leak_at(family, text, start, hard=True, complete=closes)
+    return None
+
+
+_NAME_FOLLOWS = re.compile(r"\s*+(?:functions\.)?(?P<name>[A-Za-z_][\w\-]*+)\s*+(?=[<\[{(:\n`]|\Z)")
+
+
+def _call_left(
+    searched: _Searched,
+    marker: re.Match[str],
+    before: str,
+    calls: tuple[TextCall, ...],
+    offered: Container[str],
+) -> Leak | None:
+    start, text = marker.start(), searched.text
+    ends = max(searched.markers[-1].end(), start + calls[-1].end)
+    if _is_example(before, searched.visible[ends:], calls, offered):
+        return None
+    complete = all(call.intact for call in calls)
+    closing = _CLOSING.match(text, start + calls[0].end)
+    end = closing.end() if closing else start + calls[0].end
+    family = marker.lastgroup or ""
+    return leak_at(family, text, start, hard=True, end=end, calls=calls, complete=complete)
+
+
+def _is_example(before: str, after: str, calls: tuple[TextCall, ...], offered: Container[str]) -> bool:
+    """Whether a call is shown rather than made: in the middle of a sentence, or of a tool that there is not, with
+    text going on behind it."""
+    if _WORDS.search(before) and _is_sentence(after.partition("\n")[0]):
+        return True
+    known = any(call.name in offered or call.name.rpartition(".")[2] in offered for call in calls)
+    return not known and _is_sentence(after)
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether at least three words stand there that are neither markup, whole or torn, nor quoted values; one is
+    enough in scripts that put no spaces between words."""
+    bare = _QUOTED.sub(" ", _TORN_END.sub("", _TAG.sub(" ", text)))
+    words = [word.group() for word in islice(_WORDS.finditer(bare), 3)]
+    return len(words) == 3 or any(len(word) > 3 and not word.isascii() for word in words)
+
+
+_QUOTED = re.compile(r'"[^"\n]*+"?')
+_TORN_END = re.compile(r"[<\[][^<>\[\n]{0,60}\Z")
+_CLOSING = re.compile(r"(?:[\s})\]]|</[^<>\n]{1,60}>|<[|｜][^<>\n]{1,60}>|\[/\w{1,40}\]|```)*")
+_CALL_FOLLOWS = re.compile(
+    r"\s*(?:[{\[]|<\w*:?(?:function|invoke|tool_call)|<[|｜]|call:|functions\.|[A-Za-z_][\w.\-]*\s*(?:<|\{|\[|\())"
+)
+_NAMES = re.compile(
+    r"<function|<tool_call\s|✿FUNCTION|<(?:\w+:)?(?:invoke|parameter)|<[|｜]DSML|to=|>>>|functools|<[|｜]tool"
+)
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_TAG = re.compile(r"</?[\w:.|｜▁\"\-]{1,60}[^<>\n]{0,80}>|\[/?[A-Z_]+\]")
+
+
+def _breaks_off(tail: str) -> bool:
+    """Whether the text ends inside a call that a marker has just begun: `<tool_call>\\n{"name": "`."""
+    return not tail or (tail[0] in "{[" and is_beginning(tail)) or bool(_TORN_TAG.fullmatch(tail))
+
+
+_TORN_TAG = re.compile(r"<[^<>]{0,200}")
+
+
+_END_TAG = re.compile(
+    r"(?P<tag></(?:parameter|function|tool_call|invoke|arg_value|tool_calls)>|<\|(?:im_end|eot_id|tool_call_end|call)\|>"
+    r"|<｜tool▁call▁end｜>)\s*\Z"
+)
+
+
+def end_tag_in(value: str) -> str | None:
+    """The end tag of call syntax that a parser left at the end of an argument's text; None where the text itself
+    opens such a tag, as a file about XML does."""
+    match = _END_TAG.search(value, max(len(value) - 60, 0))
+    if match is None or f"<{match['tag'].strip('</>')}" in value[: match.start()]:
+        return None
+    return match["tag"]
+
+
+def ends_in_calls(text: str, leak: Leak) -> bool:
+    """Whether nothing that a person would read stands behind the last call of the leak."""
+    text = text[-MAX_SEARCHED:]
+    behind = text[leak.start + leak.calls[-1].end :] if leak.calls else ""
+    return bool(leak.calls) and not _WORDS.search(_TAG.sub("", behind))
+
+
+def strip_control(text: str) -> str:
+    """The text without control tokens of chat templates and without white space around it."""
+    return _CONTROL.sub("", text).strip()

@@ -1,0 +1,262 @@
+"""Calls against the schemas of the tools that were offered: compiled once per tool set, reused for every reply."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema_rs
+
+from replayer.tools.verdicts.schema_forms import closed_form, plain_form
+from replayer.tools.verdicts.strict_json import NotJson, parse
+from replayer.tools.verdicts.verdict import Blame, Fault, FaultClass
+from replayer.traces.schema import ToolSchema
+
+MAX_FAULTS_PER_CALL = 20
+"""A call with more than that is wrong in one way, many times over."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCheck:
+    """What one call's name and arguments are worth. `value` is None where the arguments are no JSON."""
+
+    faults: tuple[Fault, ...] = ()
+    value: Any = None
+    defect: str | None = None
+    """The kind of damage where the arguments are no JSON (`strict_json.Defect`)."""
+
+    @property
+    def valid(self) -> bool:
+        return not any(fault.fatal for fault in self.faults)
+
+
+class _Tool:
+    __slots__ = ("broken", "closed", "parameters", "schema", "strict")
+
+    def __init__(self, tool: ToolSchema) -> None:
+        parameters = tool.parameters if isinstance(tool.parameters, dict) else {}
+        properties = parameters.get("properties")
+        self.parameters = tuple(properties) if isinstance(properties, dict) else ()
+        self.strict = bool(tool.strict)
+        self.schema: jsonschema_rs.Validator | None = None
+        self.closed: jsonschema_rs.Validator | None = None
+        self.broken: str | None = None
+        try:
+            self.schema = compile_schema(plain_form(parameters))
+            closed = closed_form(parameters)
+            self.closed = compile_schema(closed) if closed is not None else None
+        except (ValueError, RecursionError) as error:
+            self.broken = str(error).partition("\n")[0]
+
+
+def compile_schema(schema: Any) -> jsonschema_rs.Validator:
+    """Compiled under the draft it names, else the newest; OpenAPI 3.0 means draft 4 and does not say so."""
+    # `offline`: a schema from a trace must not make this process fetch anything. `mask`: messages are for people,
+    # and a rejected value may be a whole file.
+    options: dict[str, Any] = {"validate_formats": True, "offline": True, "mask": "the value"}
+    try:
+        return jsonschema_rs.validator_for(schema, **options)
+    except ValueError as error:
+        unnamed = {key: value for key, value in schema.items() if key != "$schema"}
+        for draft in (jsonschema_rs.Draft202012Validator, jsonschema_rs.Draft4Validator):
+            with contextlib.suppress(ValueError):
+                return draft(unnamed, **options)
+        raise error
+
+
+class Validator:
+    """Judges single calls: name, strict JSON, schema.
+
+    `unusable` names the offered tools whose schema is itself broken, with the reason; calls of those are only held
+    to being JSON objects.
+    """
+
+    def __init__(self, tools: Sequence[ToolSchema]) -> None:
+        self._tools = {tool.name: _Tool(tool) for tool in tools}
+        self.names: frozenset[str] = frozenset(self._tools)
+        self.unusable: dict[str, str] = {n: t.broken for n, t in self._tools.items() if t.broken}
+
+    def check(self, name: str | None, arguments: str, call_index: int | None = None) -> CallCheck:
+        """The faults of one call; raises nothing, whatever the arguments are.
+
+        Blame for arguments that are no JSON is `unknown`: one exchange cannot tell the model from the parser,
+        unless pieces of call markup stand in them.
+        """
+        tool = self._tools.get(name) if name else None
+        named = () if tool else tuple(self._name_faults(name, call_index))
+        try:
+            value = parse(arguments)
+        except NotJson as error:
+            return self._not_json(error, tool, named, arguments, call_index)
+        if not isinstance(value, dict):
+            return CallCheck((*named, _not_object(value, call_index)), value)
+        if tool is None:
+            return CallCheck(named, value)
+        return CallCheck(tuple(_schema_faults(tool, value, call_index)), value)
+
+    def _name_faults(self, name: str | None, call_index: int | None) -> Iterator[Fault]:
+        if name:
+            near = nearest(name, self.names)
+            hint = f"; nearest is {near!r}" if near else ""
+            offered = "no tool of that name was offered" if self._tools else "no tools were offered"
+            blame: Blame = (
+                "parser" if re.search("[<|>｜]", name) else "model"
+            )  # markup the parser let through
+            yield Fault("unknown_tool", blame, f"{_short(name)}: {offered}{hint}", True, call_index)
+
+    def _not_json(
+        self, error: NotJson, tool: _Tool | None, named: tuple[Fault, ...], text: str, call_index: int | None
+    ) -> CallCheck:
+        if error.defect == "empty" and tool and (tool.schema is None or tool.schema.is_valid({})):
+            note = "the arguments are empty where {} is due; the tool needs none"
+            return CallCheck((Fault("protocol", "engine", note, False, call_index),), {}, "empty")
+        blame: Blame = "parser" if error.defect != "incomplete" and _ends_in_markup(text) else "unknown"
+        fault = Fault("arguments_not_json", blame, f"arguments are no JSON: {error}", True, call_index)
+        return CallCheck((*named, fault), None, error.defect)
+
+
+def _ends_in_markup(text: str) -> bool:
+    """Whether a piece of the call syntax itself stands at the end of the arguments: the parser did not cut it off."""
+    return text.rstrip().endswith(("</tool_call>", "</function>", "</parameter>", "|>", "｜>", "</invoke>"))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was most likely meant: the same but for case or a `functions.` prefix, or with something
+    hung on to it, else a similar one."""
+    known = sorted(known)
+    plain = {_bare(other): other for other in known}
+    if (found := plain.get(_bare(name))) is not None:
+        return found
+    begun = [other for other in known if name.startswith(other)]
+    if begun:
+        return max(begun, key=len)
+    similar = difflib.get_close_matches(_bare(name[:128]), plain, n=1, cutoff=0.6)
+    return plain[similar[0]] if similar else None
+
+
+def _bare(name: str) -> str:
+    return name.rpartition(".")[2].partition(":")[0].replace("-", "_").strip().lower()
+
+
+def _not_object(value: Any, call_index: int | None) -> Fault:
+    told = f"arguments are {kind_of(value)}, not an object"
+    if isinstance(value, str):
+        with contextlib.suppress(NotJson):
+            told += " (an object encoded twice)" if isinstance(parse(value), dict) else ""
+    return Fault("arguments_not_object", "model", told, True, call_index)
+
+
+def kind_of(value: Any) -> str:
+    """The JSON type of a value, with its article."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {str: "a string", list: "an array", dict: "an object", int: "an integer", float: "a number"}
+    return names.get(type(value), "a number")
+
+
+def _schema_faults(tool: _Tool, value: dict[str, Any], call_index: int | None) -> list[Fault]:
+    found: list[Fault] = []
+    if tool.schema is not None and not tool.schema.is_valid(value):
+        for error in tool.schema.iter_errors(value):
+            found += _faults_of(error, value, tool, call_index)
+            if len(found) >= MAX_FAULTS_PER_CALL:
+                return found
+    if tool.closed is not None and not tool.closed.is_valid(value):
+        known = {fault.path for fault in found}
+        for error in tool.closed.iter_errors(value):
+            if type(error.kind).__name__ == "AdditionalProperties":
+                unexpected = _unexpected(error, tool, call_index, fatal=tool.strict)
+                found += [fault for fault in unexpected if fault.path not in known]
+    return found
+
+
+def _faults_of(error: Any, value: Any, tool: _Tool, call_index: int | None) -> Iterator[Fault]:
+    """One error of the schema library as faults of ours."""
+    kind = type(error.kind).__name__
+    path = list(error.instance_path)
+    if kind == "Required":
+        key = str(error.kind.property)
+        where = f" in {pointer(path)}" if path else ""
+        told = f"{_short(key)} is missing{where}"
+        yield Fault("missing_parameter", "model", told, True, call_index, pointer([*path, key]))
+    elif kind in ("AdditionalProperties", "UnevaluatedProperties"):
+        yield from _unexpected(error, tool, call_index, fatal=True)
+    elif kind in ("AnyOf", "OneOfNotValid") and (branch := _best_branch(error)):
+        for inner in branch:
+            yield from _faults_of(inner, value, tool, call_index)
+    else:
+        yield _value_fault(kind, error, path, value, call_index)
+
+
+_CLASS_OF_KIND: dict[str, FaultClass] = {
+    "Type": "wrong_type",
+    "FalseSchema": "unexpected_parameter",
+    "PropertyNames": "unexpected_parameter",
+}
+
+
+def _value_fault(kind: str, error: Any, path: list[Any], value: Any, call_index: int | None) -> Fault:
+    klass = _CLASS_OF_KIND.get(kind, "bad_value")
+    where = pointer(path) or "the arguments"
+    if kind == "Type":
+        told = f"{where} is {kind_of(_at(value, path))}, {' or '.join(error.kind.types)} is wanted"
+    elif kind in ("AnyOf", "OneOfNotValid"):
+        klass = "wrong_type"
+        wanted = [t for branch in error.kind.context for e in branch for t in getattr(e.kind, "types", ())]
+        told = f"{where} is {kind_of(_at(value, path))}, {' or '.join(wanted) or 'another type'} is wanted"
+    else:
+        told = f"{where}: {_short(error.message, quote=False)}"
+    return Fault(klass, "model", told, True, call_index, pointer(path))
+
+
+def _best_branch(error: Any) -> list[Any] | None:
+    """The errors of the alternative that was most likely meant; None where the type fits no alternative.
+
+    That is the one whose type fits, then the one whose constants fit (`{"type": {"const": …}}` tells alternatives
+    apart), then the one with the fewest errors.
+    """
+    depth = len(error.instance_path)
+
+    def rank(branch: list[Any]) -> tuple[bool, int, int]:
+        kinds = [type(inner.kind).__name__ for inner in branch]
+        at_root = any(
+            k == "Type" and len(inner.instance_path) == depth for k, inner in zip(kinds, branch, strict=True)
+        )
+        return at_root, sum(k in ("Constant", "Enum") for k in kinds), len(branch)
+
+    branches = [branch for branch in error.kind.context if branch]
+    if not branches:
+        return None
+    best = min(branches, key=rank)
+    return None if rank(best)[0] else best
+
+
+def _unexpected(error: Any, tool: _Tool, call_index: int | None, *, fatal: bool) -> Iterator[Fault]:
+    path = list(error.instance_path)
+    for key in error.kind.unexpected[:MAX_FAULTS_PER_CALL]:
+        near = nearest(key, tool.parameters) if not path else None
+        hint = f"; nearest is {near!r}" if near else ""
+        told = f"{_short(key)} is no parameter{f' of {pointer(path)}' if path else ''}{hint}"
+        yield Fault("unexpected_parameter", "model", told, fatal, call_index, pointer([*path, key]))
+
+
+def _at(value: Any, path: list[Any]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def pointer(path: Iterable[Any]) -> str:
+    """A JSON pointer (RFC 6901)."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def _short(text: str, limit: int = 120, *, quote: bool = True) -> str:
+    text = text if len(text) <= limit else text[:limit] + "…"
+    return repr(text) if quote else "".join(c if c.isprintable() else "�" for c in text)
