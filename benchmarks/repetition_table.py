@@ -1,0 +1,122 @@
+"""The confusion tables: what is found and what alarms, by family, by script and by kind of sound text.
+
+    python benchmarks/repetition_table.py [--part tuning|validation] [--files FOLDER] [--list]
+
+`--files` is the folder that `repetition_files.py FOLDER` has filled; without it only the drawn texts are judged.
+Tokens are characters / 4 (1.5 where a script has more than half of its characters beyond U+2E80).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from repetition_files import files
+from repetition_loops import Loop, loops
+from repetition_work import works
+
+from replayer.signals.repetition import scan
+
+WIDE = 0x2E80
+
+
+@dataclass
+class Row:
+    """Counts of one family or script."""
+
+    total: int = 0
+    found: int = 0
+    suspect: int = 0
+    delays: list[float] = field(default_factory=list)
+
+    def shown(self, name: str) -> str:
+        delay = f"{statistics.median(self.delays):6.0f} {high(self.delays):6.0f}" if self.delays else ""
+        return f"| {name:26s} | {self.found:3d}/{self.total:<3d} | {self.suspect:2d} | {delay} |"
+
+
+def high(values: list[float]) -> float:
+    """The 95th percentile."""
+    return sorted(values)[min(len(values) - 1, round(0.95 * len(values)))]
+
+
+def tokens(text: str) -> float:
+    wide = sum(ord(character) >= WIDE for character in text)
+    return len(text) / (1.5 if wide > len(text) / 2 else 4)
+
+
+def recall(samples: Iterable[Loop], listed: bool) -> None:
+    families: dict[str, Row] = defaultdict(Row)
+    scripts: dict[str, Row] = defaultdict(Row)
+    whole = Row()
+    for sample in samples:
+        finding = scan(sample.text, sample.channel, sample.finish_reason)
+        hit = finding is not None and finding.level == "collapsed"
+        delay = tokens(sample.text[sample.onset : finding.detected_at]) if hit and finding else 0.0
+        if listed and (not hit or delay > 400):
+            print(
+                "late" if hit else "missed",
+                sample.name,
+                finding and (finding.level, finding.kind),
+                round(delay),
+                len(sample.text),
+                sample.finish_reason,
+            )
+        for row in (families[sample.family], scripts[sample.script], whole):
+            row.total += 1
+            row.found += hit
+            row.suspect += finding is not None and not hit
+            row.delays += [delay] if hit else []
+    for title, table in (("family", families), ("script", scripts)):
+        print(f"\n| {title:26s} | found   | suspect | median, p95 tokens |\n|---|---|---|---|")
+        for name, row in table.items():
+            print(row.shown(name))
+    print(whole.shown("all"))
+
+
+def alarms(texts: Iterable[tuple[str, str, str]], listed: bool) -> None:
+    """(group, name, text) of sound texts."""
+    table: dict[str, Row] = defaultdict(Row)
+    for group, name, text in texts:
+        finding = scan(text)
+        hit = finding is not None and finding.level == "collapsed"
+        for row in (table[group], table["all sound"]):
+            row.total += 1
+            row.found += hit
+            row.suspect += finding is not None and not hit
+        if listed and hit and finding:
+            print(
+                "ALARM",
+                group,
+                name,
+                finding.kind,
+                finding.onset,
+                finding.detected_at,
+                repr(finding.unit[:90]),
+            )
+    print("\n| sound | alarms | suspect |\n|---|---|---|")
+    for group, row in table.items():
+        print(f"| {group:20s} | {row.found:3d}/{row.total:<4d} | {row.suspect:3d} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--part", choices=("tuning", "validation"), default="validation")
+    parser.add_argument("--files", type=Path, help="folder filled by repetition_files.py")
+    parser.add_argument("--list", action="store_true", help="name what is missed, late, or alarms")
+    args = parser.parse_args()
+    recall(loops(args.part), args.list)
+    alarms(((work.group, work.name, work.text) for work in works(args.part)), args.list)
+    if args.files:
+        alarms(
+            ((f"file, {file.kind}", file.name, file.text) for file in files(args.files, args.part)), args.list
+        )
+
+
+if __name__ == "__main__":
+    main()
