@@ -45,11 +45,11 @@ def signal(requests: int, tokens: int) -> None:
                 {"role": "user" if number % 2 else "assistant", "content": f"{number} " * size}
             ).encode()
         )
-        step = reuse.request(str(number), segments, messages, b"[]")
+        turn = reuse.request(str(number), segments, messages, b"[]")
         reuse.generated(str(number), pack([1, 2, 3]))
-        findings.append(reuse.reported(str(number), Usage(cached_tokens=step.ideal)))
-    assert step.prompt_tokens == size * requests
-    assert step.ideal == size * (requests - 1) // 16 * 16
+        findings.append(reuse.reported(str(number), Usage(cached_tokens=turn.ideal)))
+    assert turn.prompt_tokens == size * requests
+    assert turn.ideal == size * (requests - 1) // 16 * 16
     assert session_verdict(findings).startswith("healthy")
 
 

@@ -244,7 +244,7 @@ def long_block(rng: random.Random, made_of: Material) -> tuple[str, int]:
 
 
 def counter(rng: random.Random, made_of: Material) -> tuple[str, int]:
-    before, after = rng.choice(("Step ", "Attempt ", "Option ", "")), rng.choice((": ", ". ", " - "))
+    before, after = rng.choice(("Turn ", "Attempt ", "Option ", "")), rng.choice((": ", ". ", " - "))
     body, end, first = rng.choice(made_of.sentences), rng.choice(("\n", "\n\n", " ")), rng.randint(1, 90)
     numbers = iter(range(first, 10**6))
     text = _stream(lambda: f"{before}{next(numbers)}{after}{body}{end}")

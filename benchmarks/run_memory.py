@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from replayer.journal.events import StepFinished
+from replayer.journal.events import TurnFinished
 from replayer.journal.log import read
 from tests.generate import long_session
 
@@ -55,9 +55,9 @@ def main() -> None:
             time.sleep(0.1)
         assert runner.stdout is not None
         lane = json.loads(runner.stdout.read())["lanes"][0]
-        steps = [event for event in read(folder) if isinstance(event, StepFinished)]
-        print(f"sessions {lane['cells']}, steps {len(steps)}, errors {lane['errors'] or 'none'}")
-        print(f"largest prompt {max((s.usage or {}).get('prompt_tokens') or 0 for s in steps):,} tokens")
+        turns = [event for event in read(folder) if isinstance(event, TurnFinished)]
+        print(f"sessions {lane['sessions']}, turns {len(turns)}, errors {lane['errors'] or 'none'}")
+        print(f"largest prompt {max((s.usage or {}).get('prompt_tokens') or 0 for s in turns):,} tokens")
         print(f"peak anonymous memory of the runner {peak:.0f} MB (goal: under 250)")
         print(f"took {time.monotonic() - began:.0f} s")
 

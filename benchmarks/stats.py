@@ -1,7 +1,7 @@
 """Type I error and power of every test that `replayer.metrics.stats` offers, on clustered sessions.
 
 Differences are formed as `replayer.metrics.compare` forms them. Each session has its own rate of usable turns (beta-distributed,
-intraclass correlation RHO) and its own length; both lanes replay the same steps, and the session moves both. A test
+intraclass correlation RHO) and its own length; both lanes replay the same turns, and the session moves both. A test
 counts as a finding at nominal 5 %. The tests run as arrays over all simulations at once; before that, each is held
 against the function of `replayer.metrics.stats` on some of them. Prints shares of SIMULATIONS.
 
@@ -96,17 +96,17 @@ def newcombe(a: Array, b: Array, sizes: Array) -> Array:
 def findings(
     rng: np.random.Generator, count: int, simulations: int, effect: float, wobble: float
 ) -> dict[str, float]:
-    """Shares by test; the last one is not offered over six sessions: it takes all steps for independent."""
+    """Shares by test; the last one is not offered over six sessions: it takes all turns for independent."""
     a, b, sizes = draw(rng, (simulations, count), effect, wobble)
     sums, means = (b - a).astype(float), (b - a) / sizes
     ones = np.ones_like(sizes)
     tests = {
-        "paired steps, sign-flip": sign_flips(rng, sums) < 0.05,
-        "paired steps, cluster interval": clustered(sums, sizes),
+        "paired turns, sign-flip": sign_flips(rng, sums) < 0.05,
+        "paired turns, cluster interval": clustered(sums, sizes),
         "session means, sign-flip": sign_flips(rng, means) < 0.05,
         "session means, t interval": clustered(means, ones),
         "sequential, a look per session": sequentially(means),
-        "(not offered: unpaired steps)": newcombe(a, b, sizes),
+        "(not offered: unpaired turns)": newcombe(a, b, sizes),
     }
     for row in range(min(CHECKED, simulations)):
         check(tests, row, sums[row].tolist(), means[row].tolist(), sizes[row].tolist())
@@ -116,15 +116,15 @@ def findings(
 def check(tests: dict[str, Array], row: int, sums: list[float], means: list[float], sizes: list[int]) -> None:
     """The array tests say what replayer's functions say."""
     of_sums, of_means = clustered_difference(sums, sizes), clustered_difference(means, [1] * len(means))
-    assert tests["paired steps, cluster interval"][row] == (not of_sums.low <= 0 <= of_sums.high)
+    assert tests["paired turns, cluster interval"][row] == (not of_sums.low <= 0 <= of_sums.high)
     assert tests["session means, t interval"][row] == (not of_means.low <= 0 <= of_means.high)
     assert tests["sequential, a look per session"][row] == (sequential(means)[0] <= 0.05)
     if len(sums) <= 14:
-        assert tests["paired steps, sign-flip"][row] == (sign_flip(sums) < 0.05)
+        assert tests["paired turns, sign-flip"][row] == (sign_flip(sums) < 0.05)
 
 
 def times(rng: np.random.Generator, count: int, effect: float, size: int = 20) -> tuple[Array, Array]:
-    """Milliseconds by session and step for both lanes: the session, and each lane in it, go up and down together."""
+    """Milliseconds by session and turn for both lanes: the session, and each lane in it, go up and down together."""
     session = rng.normal(5, 0.4, (count, 1))
     return tuple(
         np.exp(session + shift + rng.normal(0, 0.15, (count, 1)) + rng.normal(0, 0.5, (count, size)))

@@ -1,8 +1,8 @@
-"""What the screen costs: a journal fed with 20,000 events/s from four lanes, and a finished run of 2,000 steps.
+"""What the screen costs: a journal fed with 20,000 events/s from four lanes, and a finished run of 2,000 turns.
 
     python -m benchmarks.tui [--rate 20000] [--seconds 8]
 
-Goals: a key answered within 150 ms, under half a core, at most 1 KB of memory per step; 2,000 steps open in under 1 s.
+Goals: a key answered within 150 ms, under half a core, at most 1 KB of memory per turn; 2,000 turns open in under 1 s.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from multiprocessing import Process
 from pathlib import Path
 
 from benchmarks.pty_screen import PtyScreen
-from replayer.journal.events import CellStarted, StepFinished, StepStarted, VerdictGiven
+from replayer.journal.events import SessionStarted, TurnFinished, TurnStarted, VerdictGiven
 from replayer.journal.packing import pack
 from replayer.tui.source import RunSource
 from tests.tui.pictures import Folder
@@ -42,13 +42,13 @@ KEYS = (
 
 def feed(path: Path, rate: int, seconds: float) -> None:
     """Append lines to the journal of a run that has begun, in bursts of 20 ms: sessions one after another."""
-    opening, lines = _session_line(), _step_lines()
+    opening, lines = _session_line(), _turn_lines()
     with (path / "journal.jsonl").open("ab", buffering=0) as journal:
-        began, step = time.monotonic(), 0
+        began, turn = time.monotonic(), 0
         while (passed := time.monotonic() - began) < seconds:
             due = int(passed * rate / len(lines))
             burst = []
-            for number in range(step, due):
+            for number in range(turn, due):
                 lane, turn = list(LANES)[number % 4].encode(), number // 4
                 session = b"%d" % (1 + turn // TURNS)
                 wanted = lines if turn % TURNS else [opening, *lines]
@@ -58,25 +58,25 @@ def feed(path: Path, rate: int, seconds: float) -> None:
                     .replace(b"987654321", b"%d" % (turn % TURNS))
                     for line in wanted
                 ]
-            step = max(step, due)
+            turn = max(turn, due)
             journal.write(b"".join(burst))
             time.sleep(0.02)
 
 
 def _session_line() -> bytes:
-    started = CellStarted(
-        cell="@lane/session/123454321", attempt=1, lane="@lane", trace="session", repeat=123454321, steps=TURNS,
+    started = SessionStarted(
+        session="@lane/session/123454321", attempt=1, lane="@lane", trace="session", repeat=123454321, turns=TURNS,
         mode="recorded", tools="recorded", cache_reset="yes",
     )  # fmt: skip
     return started.model_dump_json().encode() + b"\n"
 
 
-def _step_lines() -> list[bytes]:
-    where = {"cell": "@lane/session/123454321", "attempt": 1, "step": 987654321, "at": 5}
+def _turn_lines() -> list[bytes]:
+    where = {"session": "@lane/session/123454321", "attempt": 1, "turn": 987654321, "at": 5}
     usage = {"prompt_tokens": 20_000, "cached_tokens": 19_000, "completion_tokens": 60}
     events = [
-        StepStarted(**where, turn=1, body_bytes=1, wall=0.0),
-        StepFinished(
+        TurnStarted(**where, recorded_turn=1, body_bytes=1, wall=0.0),
+        TurnFinished(
             **where, content="I look at it.", reasoning="", tool_calls=[], finish_reason="stop", usage=usage,
             usage_source="usage", done=True, fault=None, retries=0, headers_ns=1, ttft_ns=50_000_000,
             total_ns=600_000_000, deltas=60, arrivals=pack([50_000_000 + 9_000_000 * n for n in range(60)]),
@@ -86,11 +86,11 @@ def _step_lines() -> list[bytes]:
     return [event.model_dump_json().encode() + b"\n" for event in events]
 
 
-def folder(scratch: str, steps: int) -> Folder:
-    made = Folder(Path(scratch) / "run", LANES, steps=1_000_000)
-    for step in range(steps // 4):
+def folder(scratch: str, turns: int) -> Folder:
+    made = Folder(Path(scratch) / "run", LANES, turns=1_000_000)
+    for turn in range(turns // 4):
         for lane in LANES:
-            made.step(lane, step)
+            made.turn(lane, turn)
     return made
 
 
@@ -129,17 +129,17 @@ def _press(screen: PtyScreen, seconds: float) -> dict[str, list[float]]:
     return waits
 
 
-def memory_and_opening(steps: int) -> None:
+def memory_and_opening(turns: int) -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        made = folder(scratch, steps)
+        made = folder(scratch, turns)
         made.finish(*LANES)
         began = time.monotonic()
         RunSource(made.path).poll()
-        print(f"a finished run of {steps:,} steps: first frame after {time.monotonic() - began:.2f} s")
+        print(f"a finished run of {turns:,} turns: first frame after {time.monotonic() - began:.2f} s")
         tracemalloc.start()
         source = RunSource(made.path)
         source.poll()
-        print(f"  memory per step {tracemalloc.get_traced_memory()[0] / steps:.0f} bytes")
+        print(f"  memory per turn {tracemalloc.get_traced_memory()[0] / turns:.0f} bytes")
         tracemalloc.stop()
 
 

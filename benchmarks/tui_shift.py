@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchmarks.pty_screen import PtyScreen
-from replayer.journal.events import StepFinished
+from replayer.journal.events import TurnFinished
 from replayer.journal.log import JOURNAL, read
 from replayer.journal.packing import gaps_us
 from replayer.metrics.stats import quantile
@@ -40,10 +40,10 @@ SCREEN = "screen CPU s"
 
 
 def figures(folder: Path) -> Figures:
-    """Milliseconds, over all steps of a run and all gaps between its deltas."""
-    steps = [event for event in read(folder) if isinstance(event, StepFinished)]
-    first = sorted(step.ttft_ns / 1e6 for step in steps if step.ttft_ns is not None)
-    gaps = sorted(gap / 1e3 for step in steps for gap in gaps_us(step.arrivals)[1:])
+    """Milliseconds, over all turns of a run and all gaps between its deltas."""
+    turns = [event for event in read(folder) if isinstance(event, TurnFinished)]
+    first = sorted(turn.ttft_ns / 1e6 for turn in turns if turn.ttft_ns is not None)
+    gaps = sorted(gap / 1e3 for turn in turns for gap in gaps_us(turn.arrivals)[1:])
     return {
         f"{name} p{share}": quantile(values, share / 100) or 0.0
         for name, values in (("first token", first), ("between tokens", gaps))

@@ -1,7 +1,7 @@
 """The client as a run uses it (`replayer.run.session.exchange`): live feed, every signal, verdict and journal on.
 
 What a run has per delta is the live feed and the repetition watch over text, reasoning and tool arguments; speed and
-acceptance are read off the step as it is journalled, loops and repeated texts once it is done. The prefix watch is
+acceptance are read off the turn as it is journalled, loops and repeated texts once it is done. The prefix watch is
 not here: it is off at this many streams (`replayer.run.prefix_watch.MAX_CONCURRENCY`).
 """
 
@@ -26,8 +26,8 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
     from replayer.journal.events import VerdictGiven
     from replayer.journal.log import JournalWriter
     from replayer.run.live_feed import LiveFeed
-    from replayer.run.session_signals import CellSignals
-    from replayer.run.turn import StepKey, Watch, finished
+    from replayer.run.session_signals import SessionSignals
+    from replayer.run.turn import TurnKey, Watch, finished
     from replayer.signals.repetition import RepetitionDetector
     from replayer.tools.verdicts.validation import Validator, judge
     from replayer.wire.client import WireClient
@@ -41,8 +41,8 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
         flushing = asyncio.create_task(feed.run())
 
         async def read(body: bytes) -> Reading:
-            key = StepKey("lane", f"lane/trace/{next(numbers)}", 1, 0)
-            signals = CellSignals(None, recorded_mode=True)
+            key = TurnKey("lane", f"lane/trace/{next(numbers)}", 1, 0)
+            signals = SessionSignals(None, recorded_mode=True)
             detector = RepetitionDetector(lambda text: False, "the recorded reply")
             watch = Watch(key, [detector], feed, journal.append, observe=True)
             seen: list[str] = []
@@ -59,7 +59,7 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
             faults = [dataclasses.asdict(fault) for fault in verdict.faults]
             journal.append(VerdictGiven(**key.where(), usable=verdict.usable, faults=faults))
             sent = reply.timing.sent
-            for finding in signals.turn(key, reply, (), (), {}):
+            for finding in signals.after_turn(key, reply, (), (), {}):
                 journal.append(finding)
             at = [sent + offset for offset in reply.timing.arrivals]
             return Reading(sent, at, seen, reply.timing.stamped_by)

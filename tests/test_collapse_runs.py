@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from replayer.journal.events import Alarm, StepFinished
+from replayer.journal.events import Alarm, TurnFinished
 from replayer.journal.log import read
 
 LIMIT = 400
@@ -27,20 +27,20 @@ def run(folder: Path, *extra: str) -> dict[str, Any]:
 def test_a_collapse_is_stopped_and_what_that_saved_is_bounded(tmp_path: Path) -> None:
     figures = run(tmp_path / "run", "--max-tokens", str(LIMIT), "--repeat", "2")
     events = list(read(tmp_path / "run"))
-    alarms = {(e.cell, e.step): e for e in events if isinstance(e, Alarm)}
-    finished = {(e.cell, e.step): e for e in events if isinstance(e, StepFinished)}
+    alarms = {(e.session, e.turn): e for e in events if isinstance(e, Alarm)}
+    finished = {(e.session, e.turn): e for e in events if isinstance(e, TurnFinished)}
     stopped = {key: finished[key] for key, alarm in alarms.items() if alarm.stopped}
     ran_on = {key: finished[key] for key, alarm in alarms.items() if not alarm.stopped}
-    assert figures["collapsed_steps"] == len(alarms) == 16
-    assert figures["stopped_steps"] == len(stopped) > len(ran_on) > 0
-    for key, step in stopped.items():
+    assert figures["collapsed_turns"] == len(alarms) == 16
+    assert figures["stopped_turns"] == len(stopped) > len(ran_on) > 0
+    for key, turn in stopped.items():
         alarm = alarms[key]
-        assert step.stopped_by_us == alarm.signal == "repetition"
-        assert len(step.content) > alarm.finding["onset"] > 0, (
+        assert turn.stopped_by_us == alarm.signal == "repetition"
+        assert len(turn.content) > alarm.finding["onset"] > 0, (
             "the text is kept, the sound part before the onset too"
         )
-    assert {step.finish_reason for step in ran_on.values()} == {"length"}
-    spent = [(step.usage or {}).get("completion_tokens") or step.deltas for step in stopped.values()]
+    assert {turn.finish_reason for turn in ran_on.values()} == {"length"}
+    spent = [(turn.usage or {}).get("completion_tokens") or turn.deltas for turn in stopped.values()]
     assert figures["saved_tokens_at_most"] == sum(LIMIT - tokens for tokens in spent) > 0
 
 

@@ -5,35 +5,41 @@ from typing import Any
 import pytest
 
 from replayer.errors import PlanError
-from replayer.journal.turns import StepFacts
-from replayer.metrics.compare import METRICS, compare_steps
+from replayer.journal.turns import TurnFacts
+from replayer.metrics.compare import METRICS, compare_turns
 from replayer.metrics.conclusions import decide
 from replayer.metrics.gate import parse
 
-Steps = dict[tuple[str, int, int], StepFacts]
+Turns = dict[tuple[str, int, int], TurnFacts]
 
 
-def steps(usable: list[list[bool]], calls: int = 1) -> Steps:
-    """Sessions of steps; an unusable step has one invalid call."""
+def turns(usable: list[list[bool]], calls: int = 1) -> Turns:
+    """Sessions of turns; an unusable turn has one invalid call."""
     return {
-        (f"session{n}", 0, k): StepFacts(
-            step=k, turn=k, wall=0, usable=good, total_ns=1, calls=calls, invalid_calls=0 if good else 1
+        (f"session{n}", 0, k): TurnFacts(
+            turn=k,
+            recorded_turn=k,
+            wall=0,
+            usable=good,
+            total_ns=1,
+            calls=calls,
+            invalid_calls=0 if good else 1,
         )
         for n, session in enumerate(usable)
         for k, good in enumerate(session)
     }
 
 
-def compared(a: Steps, b: Steps, metric: str = "usable_turn_rate", *, paired: bool = True) -> dict[str, Any]:
-    found = compare_steps("a", a, "b", b, METRICS[metric], paired=paired)
+def compared(a: Turns, b: Turns, metric: str = "usable_turn_rate", *, paired: bool = True) -> dict[str, Any]:
+    found = compare_turns("a", a, "b", b, METRICS[metric], paired=paired)
     assert found is not None
     return decide([found])[0]
 
 
 def test_one_session_each_is_no_evidence() -> None:
     """21 of 140 against 38 of 221 failed calls."""
-    a = steps([[False] * 21 + [True] * 119])
-    b = steps([[False] * 38 + [True] * 183])
+    a = turns([[False] * 21 + [True] * 119])
+    b = turns([[False] * 38 + [True] * 183])
     found = compared(a, b, "invalid_call_rate")
     assert found["p_value"] is None
     assert found["conclusion"] == (
@@ -45,15 +51,15 @@ def test_one_session_each_is_no_evidence() -> None:
 
 
 def test_the_background_counted_in_turns() -> None:
-    a = steps([[False] * 21 + [True] * 119])
-    b = steps([[False] * 38 + [True] * 183])
+    a = turns([[False] * 21 + [True] * 119])
+    b = turns([[False] * 38 + [True] * 183])
     words = "no evidence of a difference; you would need about 4,400 turns per engine"
     assert words in compared(a, b, paired=False)["conclusion"]
 
 
 def test_a_planted_difference_over_sessions_is_found() -> None:
-    a = steps([[True] * 20 for _ in range(12)])
-    b = steps([[True] * 16 + [False] * 4 for _ in range(12)])
+    a = turns([[True] * 20 for _ in range(12)])
+    b = turns([[True] * 16 + [False] * 4 for _ in range(12)])
     found = compared(a, b)
     assert found["difference"] == pytest.approx(-0.2)
     assert found["p_value"] == 2 / 2**12
@@ -63,21 +69,21 @@ def test_a_planted_difference_over_sessions_is_found() -> None:
 
 
 def test_the_same_replies_differ_by_nothing() -> None:
-    a = steps([[True, False, True]] * 8)
+    a = turns([[True, False, True]] * 8)
     found = compared(a, a)
     assert (found["difference"], found["p_value"]) == (0.0, 1.0)
 
 
-def test_only_steps_of_both_lanes_are_paired() -> None:
-    a = steps([[True] * 5] * 6)
-    b = steps([[True] * 3] * 6)
-    assert compared(a, b)["n_steps"] == 18
+def test_only_turns_of_both_lanes_are_paired() -> None:
+    a = turns([[True] * 5] * 6)
+    b = turns([[True] * 3] * 6)
+    assert compared(a, b)["n_turns"] == 18
     assert compared(a, b, paired=False)["n_sessions"] == 6
 
 
 def test_a_lane_that_says_nothing_is_not_compared() -> None:
-    silent = {("s", 0, 0): StepFacts(step=0, turn=0, wall=0)}
-    assert compare_steps("a", silent, "b", silent, METRICS["ttft_ms"], paired=True) is None
+    silent = {("s", 0, 0): TurnFacts(turn=0, recorded_turn=0, wall=0)}
+    assert compare_turns("a", silent, "b", silent, METRICS["ttft_ms"], paired=True) is None
 
 
 @pytest.mark.parametrize(
@@ -96,13 +102,13 @@ def test_a_wrong_condition_is_named(text: str, words: str) -> None:
 
 def test_three_pairs_are_one_family() -> None:
     """A p of 0.031 decides one pair of lanes; among three pairs it does not."""
-    a, b = steps([[True] * 8] * 6), steps([[True] * 5 + [False] * 3] * 6)
-    alone = decide([compare_steps("a", a, "b", b, METRICS["usable_turn_rate"], paired=True) or {}])
+    a, b = turns([[True] * 8] * 6), turns([[True] * 5 + [False] * 3] * 6)
+    alone = decide([compare_turns("a", a, "b", b, METRICS["usable_turn_rate"], paired=True) or {}])
     assert [pair["decided"] for pair in alone] == [True]
     lanes = [(x, y) for x, y in (("a", "b"), ("a", "c"), ("b", "c"))]
     of = {"a": a, "b": b, "c": a}
     family = [
-        compare_steps(x, of[x], y, of[y], METRICS["usable_turn_rate"], paired=True) or {} for x, y in lanes
+        compare_turns(x, of[x], y, of[y], METRICS["usable_turn_rate"], paired=True) or {} for x, y in lanes
     ]
     told = decide(family)
     assert [pair["decided"] for pair in told] == [False, False, False]

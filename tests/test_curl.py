@@ -1,4 +1,4 @@
-"""The curl command of a step: a shell that runs it sends the exact request, and runs nothing else."""
+"""The curl command of a turn: a shell that runs it sends the exact request, and runs nothing else."""
 
 import subprocess
 from pathlib import Path

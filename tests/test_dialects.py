@@ -193,7 +193,7 @@ def test_the_prefix_analysis_shows_what_a_dialect_costs(tmp_path: Path) -> None:
         )
         for name in DIALECTS
     }
-    reused = {name: report.steps[1].ideal for name, report in found.items()}
+    reused = {name: report.turns[1].ideal for name, report in found.items()}
     assert reused["zed"] < reused["openai-verbatim"] > reused["claude-code"]
     assert found["claude-code"].findings[1].cause == "arguments_reserialised"
     assert found["openai-verbatim"].findings[1].cause is None

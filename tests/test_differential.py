@@ -24,7 +24,7 @@ def run(folder: Path, *flags: str) -> dict[str, list[dict[str, Any]]]:
     assert main(command) == 0
     events = [json.loads(line) for line in (folder / "run" / "journal.jsonl").read_bytes().splitlines()]
     verdicts = [event for event in events if event["type"] == "verdict"]
-    return {lane: [v for v in verdicts if v["cell"].startswith(f"{lane}/")] for lane in FAULTS}
+    return {lane: [v for v in verdicts if v["session"].startswith(f"{lane}/")] for lane in FAULTS}
 
 
 def classes(verdicts: list[dict[str, Any]]) -> set[str]:

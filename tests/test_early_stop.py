@@ -18,7 +18,7 @@ LANE = "{}=simulated,seed={},fault=unknown_tool@{}"
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cell at a time, so that the order in which sessions end is always the same."""
+    """One session at a time, so that the order in which sessions end is always the same."""
     folder = tmp_path_factory.mktemp("sessions")
     for number in range(SESSIONS):
         long_session(folder / f"s{number:02}.trace.jsonl", turns=6, tokens=1200, seed=number)
@@ -43,9 +43,9 @@ def test_a_large_difference_stops_the_run_and_the_report_says_so(plan: Path, tmp
     code, document = ran(plan, tmp_path / "run", *engines, more=STOP)
     assert code == 0
     (stop,) = [event for event in read(tmp_path / "run") if isinstance(event, StoppedEarly)]
-    cells = [lane["cells"] for lane in document["lanes"]]
-    assert max(cells) < SESSIONS
-    assert stop.cells_left == document["incomplete_cells"] == 2 * SESSIONS - sum(cells)
+    sessions = [lane["sessions"] for lane in document["lanes"]]
+    assert max(sessions) < SESSIONS
+    assert stop.sessions_left == document["incomplete_sessions"] == 2 * SESSIONS - sum(sessions)
     assert document["stopped_early"] == stop.reason
     pair = next(pair for pair in document["comparisons"] if pair["metric"] == "usable_turn_rate")
     assert pair["sequential"] and pair["decided"]
@@ -57,14 +57,14 @@ def test_a_large_difference_stops_the_run_and_the_report_says_so(plan: Path, tmp
     replayer("report", tmp_path / "run", "--junit", junit)
     assert ElementTree.parse(junit).find("testsuite[@name='conditions']/testcase/*") is None
     again = replayer("resume", tmp_path / "run", "--json")
-    assert [lane["cells"] for lane in json.loads(again.stdout)["lanes"]] == cells
+    assert [lane["sessions"] for lane in json.loads(again.stdout)["lanes"]] == sessions
 
 
 @pytest.mark.slow
 def test_equal_lanes_are_replayed_to_the_end(plan: Path, tmp_path: Path) -> None:
     engines = LANE.format("a", 1, 0.3), LANE.format("b", 2, 0.3)
     _, document = ran(plan, tmp_path / "run", *engines, more=STOP)
-    assert [lane["cells"] for lane in document["lanes"]] == [SESSIONS, SESSIONS]
+    assert [lane["sessions"] for lane in document["lanes"]] == [SESSIONS, SESSIONS]
     assert document["stopped_early"] is None
     assert not [event for event in read(tmp_path / "run") if isinstance(event, StoppedEarly)]
 

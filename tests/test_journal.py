@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replayer.errors import RunFolderError
-from replayer.journal.events import JOURNAL_SCHEMA, CellFinished, RunStarted, StepFinished, Warned
+from replayer.journal.events import JOURNAL_SCHEMA, RunStarted, SessionFinished, TurnFinished, Warned
 from replayer.journal.log import JOURNAL, JournalWriter, create_folder, find_run, read, writer_pid
 from replayer.journal.packing import gaps_us, pack
 from replayer.journal.progress import plan_of
@@ -134,8 +134,8 @@ def test_a_missing_run_is_named(tmp_path: Path) -> None:
 def test_a_journal_of_the_first_schema_stays_readable() -> None:
     old = Path(__file__).parent / "old_runs" / "schema-1"
     events = list(read(old))
-    assert sum(isinstance(event, StepFinished) for event in events) > 5
-    assert any(isinstance(event, CellFinished) for event in events)
+    assert sum(isinstance(event, TurnFinished) for event in events) > 5
+    assert any(isinstance(event, SessionFinished) for event in events)
     assert [lane.name for lane in plan_of(old).lane] == ["a", "b"]
 
 

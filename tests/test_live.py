@@ -205,7 +205,7 @@ async def test_without_a_sandbox_only_the_recording_answers(session):
     assert await live.check() is None
 
 
-async def test_recorded_mode_runs_each_step_in_the_workspace_of_its_turn(session):
+async def test_recorded_mode_runs_each_turn_in_the_workspace_of_its_turn(session):
     tools = RecordedTools(session.history, session.executor)
     for turn in reversed(session.history.turns):
         runs = await tools.run(turn, recorded_reply(session.history, turn).tool_calls)

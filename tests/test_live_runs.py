@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from replayer.journal.events import CellFinished, Substituted, ToolRunFinished
+from replayer.journal.events import SessionFinished, Substituted, ToolRunFinished
 from replayer.journal.log import read
 from tests.test_runs import replayer
 
@@ -26,7 +26,7 @@ def test_an_engine_that_plays_the_recorded_assistant_gets_the_recorded_results(
     assert len(runs) > 100
     assert {run.against_recorded for run in runs} <= {"same", "equivalent"}
     if mode == "live":
-        finished = [event for event in read(tmp_path / "run") if isinstance(event, CellFinished)]
+        finished = [event for event in read(tmp_path / "run") if isinstance(event, SessionFinished)]
         assert [(event.outcome, event.check and event.check["passed"]) for event in finished] == [
             ("stopped", True)
         ] * 2
@@ -71,6 +71,6 @@ def test_an_unusable_reply_can_be_replaced_by_the_recorded_turn(tmp_path: Path) 
     done = replayer("run", plan, "--out", tmp_path / "run", "--json")
     lane = json.loads(done.stdout)["lanes"][0]
     reasons = [event.reason for event in read(tmp_path / "run") if isinstance(event, Substituted)]
-    assert reasons == ["arguments_not_json"] * lane["substituted_steps"]
-    assert lane["substituted_steps"] == lane["faults"]["arguments_not_json"] > 0
+    assert reasons == ["arguments_not_json"] * lane["substituted_turns"]
+    assert lane["substituted_turns"] == lane["faults"]["arguments_not_json"] > 0
     assert lane["finished_sessions"]["value"] == 1.0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.crossover import crossover, find
 from replayer.metrics.load_figures import busy_seconds, load
@@ -14,55 +14,55 @@ from replayer.metrics.saturation import saturation
 from replayer.metrics.variance import over_repeats
 
 
-def step(wall: float, ttft_ms: float, total_ms: float, tokens: int, *, error: str | None = None) -> StepFacts:
+def turn(wall: float, ttft_ms: float, total_ms: float, tokens: int, *, error: str | None = None) -> TurnFacts:
     times = None if error else round(ttft_ms * 1e6)
-    return StepFacts(
-        step=0, turn=0, wall=wall, ttft_ns=times, total_ns=round(total_ms * 1e6), completion_tokens=tokens, error=error
+    return TurnFacts(
+        turn=0, recorded_turn=0, wall=wall, ttft_ns=times, total_ns=round(total_ms * 1e6), completion_tokens=tokens, error=error
     )  # fmt: skip
 
 
 def test_throughput_is_over_the_time_in_which_a_request_was_in_flight() -> None:
-    steps = [
-        step(0.0, 100, 1000, 50),
-        step(0.5, 100, 1000, 50),
-        step(10.0, 100, 500, 20),
+    turns = [
+        turn(0.0, 100, 1000, 50),
+        turn(0.5, 100, 1000, 50),
+        turn(10.0, 100, 500, 20),
     ]  # 1.5 s, a rest, 0.5 s
-    figures = load(steps, 2, None)
+    figures = load(turns, 2, None)
     assert figures["busy_s"] == pytest.approx(2.0)
     assert figures["output_tok_s"] == pytest.approx(60.0)
     assert figures["requests_per_s"] == pytest.approx(1.5)
 
 
 def test_time_per_output_token_leaves_the_first_out() -> None:
-    figures = load([step(0, 100, 1000, 10), step(2, 50, 50, 1)], 1, None)
+    figures = load([turn(0, 100, 1000, 10), turn(2, 50, 50, 1)], 1, None)
     assert figures["tpot_ms"] == {"p50": 100.0, "p90": 100.0, "p95": 100.0, "p99": 100.0, "n": 1}
 
 
 def test_goodput_counts_requests_that_keep_every_limit() -> None:
-    steps = [
-        step(0, 100, 1000, 10),  # 100 ms a token
-        step(1, 300, 1200, 10),  # late
-        step(3, 100, 1900, 10),  # slow: 200 ms a token
-        step(5, 0, 500, 0, error="disconnect"),
-        step(6, 200, 200, 1),  # just in time, and of one token
+    turns = [
+        turn(0, 100, 1000, 10),  # 100 ms a token
+        turn(1, 300, 1200, 10),  # late
+        turn(3, 100, 1900, 10),  # slow: 200 ms a token
+        turn(5, 0, 500, 0, error="disconnect"),
+        turn(6, 200, 200, 1),  # just in time, and of one token
     ]
-    goodput = load(steps, 1, {"ttft_ms": 200.0, "tpot_ms": 150.0, "e2e_ms": None})["goodput"]
+    goodput = load(turns, 1, {"ttft_ms": 200.0, "tpot_ms": 150.0, "e2e_ms": None})["goodput"]
     assert goodput["met"]["value"] == pytest.approx(2 / 5)
     assert goodput["limits"] == {"ttft_ms": 200.0, "tpot_ms": 150.0}
     assert goodput["requests_per_s"] == pytest.approx(2 / 4.8)
-    assert load(steps, 1, None)["goodput"] is None
-    assert load(steps, 1, None)["error_rate"]["value"] == pytest.approx(1 / 5)
+    assert load(turns, 1, None)["goodput"] is None
+    assert load(turns, 1, None)["error_rate"]["value"] == pytest.approx(1 / 5)
 
 
 @pytest.mark.parametrize(("slowest", "flagged"), [(150.0, False), (2000.0, True)])
 def test_a_tail_is_flagged(slowest: float, flagged: bool) -> None:
-    steps = [step(n, 100, 200, 10) for n in range(98)] + [step(100 + n, slowest, 3000, 10) for n in range(3)]
-    assert load(steps, 1, None)["tail"]["flagged"] is flagged
-    assert load(steps[-5:], 1, None)["tail"] == {"ratio": None, "flagged": None}, "too few to tell"
+    turns = [turn(n, 100, 200, 10) for n in range(98)] + [turn(100 + n, slowest, 3000, 10) for n in range(3)]
+    assert load(turns, 1, None)["tail"]["flagged"] is flagged
+    assert load(turns[-5:], 1, None)["tail"] == {"ratio": None, "flagged": None}, "too few to tell"
 
 
 def test_nothing_known_is_none_and_never_zero() -> None:
-    figures = load([step(0, 1, 2, 1, error="unreachable")], 1, None)
+    figures = load([turn(0, 1, 2, 1, error="unreachable")], 1, None)
     assert figures["output_tok_s"] is None
     assert figures["ttft_ms"]["p50"] is None
     assert load([], 1, {"ttft_ms": 1.0})["error_rate"] is None
@@ -71,9 +71,9 @@ def test_nothing_known_is_none_and_never_zero() -> None:
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(1, 5_000)), min_size=1, max_size=12))
 def test_busy_time_is_the_union_of_the_requests(spans: list[tuple[float, int]]) -> None:
-    steps = [step(wall, 1, ms, 2) for wall, ms in spans]
+    turns = [turn(wall, 1, ms, 2) for wall, ms in spans]
     longest, whole = max(ms for _, ms in spans) / 1000, sum(ms for _, ms in spans) / 1000
-    assert longest - 1e-6 <= busy_seconds(steps) <= whole + 1e-6
+    assert longest - 1e-6 <= busy_seconds(turns) <= whole + 1e-6
 
 
 def ramp(capacity: float, levels: list[int]) -> list[tuple[float, float]]:
@@ -120,11 +120,11 @@ def lane(name: str, length: int, ttft_ms: float, tpot_ms: float, sessions: int =
     attempts = []
     for session in range(sessions):
         attempt = Attempt(
-            cell=f"{name}/t{session}/0", number=1, lane=name, trace=f"t{session}", repeat=0, planned=1,
-            mode="recorded", tools="recorded", cache_reset="yes", isolation=None, session=None, started=0,
+            session=f"{name}/t{session}/0", number=1, lane=name, trace=f"t{session}", repeat=0, planned=1,
+            mode="recorded", tools="recorded", cache_reset="yes", isolation=None, tag=None, started=0,
         )  # fmt: skip
         slower = 1 + session / 100
-        attempt.steps[0] = step(0, ttft_ms * slower, (ttft_ms + (length - 1) * tpot_ms) * slower, length)
+        attempt.turns[0] = turn(0, ttft_ms * slower, (ttft_ms + (length - 1) * tpot_ms) * slower, length)
         attempts.append(attempt)
     return LaneView(name, "vllm", "m", "", {}, {}, tuple(attempts), (), (), sessions, sessions, sessions)
 

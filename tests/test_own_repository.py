@@ -14,7 +14,7 @@ from tests.test_runs import replayer
 pytestmark = pytest.mark.sandbox
 
 HOME = "/Users/me/app"
-STEPS = [
+TURNS = [
     ("Read", {"file_path": f"{HOME}/greet.py"}, "     1→def greet(name):\n     2→    return 'Hi ' + name\n"),
     ("Grep", {"pattern": "greet", "path": HOME, "output_mode": "content"}, "greet.py:1:def greet(name):"),
     ("Edit", {"file_path": f"{HOME}/greet.py", "old_string": "Hi ", "new_string": "Hello "},
@@ -42,7 +42,7 @@ def session(path: Path) -> Path:
         lines.append(json.dumps(line))
 
     add(0, "user", "Say Hello instead of Hi.")
-    for number, (tool, arguments, result) in enumerate(STEPS):
+    for number, (tool, arguments, result) in enumerate(TURNS):
         call = [{"type": "tool_use", "id": f"t{number}", "name": tool, "input": arguments}]
         usage = {"input_tokens": 100, "output_tokens": 9}
         add(2 * number + 1, "assistant", call, id=f"m{number}", model="m", usage=usage)
@@ -94,7 +94,7 @@ def test_a_session_of_no_known_agent_is_not_replayed_as_if_its_calls_had_run(
 ) -> None:
     source = session(tmp_path / "s.jsonl")
     text = source.read_text()
-    for tool, _, _ in STEPS:
+    for tool, _, _ in TURNS:
         text = text.replace(f'"name": "{tool}"', f'"name": "x{tool}"')
     source.write_text(text)
     replayer("import", source, "-o", tmp_path / "traces")

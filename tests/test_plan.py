@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replayer.errors import PlanError
-from replayer.plan.model import Plan, batches, cells, load_plan, make_plan
+from replayer.plan.model import Plan, batches, load_plan, make_plan, sessions
 from replayer.plan.values import assign
 from replayer.run.into import widen
 
@@ -75,8 +75,8 @@ def test_a_lane_of_a_matrix_knows_where_it_comes_from() -> None:
 
 def test_a_lane_that_varies_its_load_takes_turns_with_itself() -> None:
     made = plan(matrix={"concurrency": [1, 2]})
-    phases = batches(made, cells(made, ["t"]))
-    assert [sorted(cell.lane for queue in phase for cell in queue) for phase in phases] == [
+    phases = batches(made, sessions(made, ["t"]))
+    assert [sorted(session.lane for queue in phase for session in queue) for phase in phases] == [
         ["a+concurrency=1", "b+concurrency=1"],
         ["a+concurrency=2", "b+concurrency=2"],
     ]
@@ -88,8 +88,10 @@ def test_repeats_are_blocks_where_lanes_take_turns_or_rest() -> None:
         {"cool_down": 1.0, "lane": [lane | {"exclusive": "g"} for lane in LANES]},
     ):
         made = plan(repeat=2, **values)
-        phases = batches(made, cells(made, ["t", "u"]))
-        blocks = [{(cell.lane, cell.repeat) for queue in phase for cell in queue} for phase in phases]
+        phases = batches(made, sessions(made, ["t", "u"]))
+        blocks = [
+            {(session.lane, session.repeat) for queue in phase for session in queue} for phase in phases
+        ]
         assert blocks == [{("a", 0)}, {("a", 1)}, {("b", 0)}, {("b", 1)}]
 
 
@@ -97,17 +99,20 @@ def test_aa_runs_every_lane_twice() -> None:
     assert [lane.name for lane in plan(aa=True).lane] == ["a", "a.again", "b", "b.again"]
 
 
-def test_interleaved_cells_go_a_b_b_a() -> None:
+def test_interleaved_sessions_go_a_b_b_a() -> None:
     made = plan(order="interleaved", repeat=2)
-    phases = batches(made, cells(made, ["t"]))
-    assert [[cell.lane for cell in queue] for phase in phases for queue in phase] == [["a", "b"], ["b", "a"]]
+    phases = batches(made, sessions(made, ["t"]))
+    assert [[session.lane for session in queue] for phase in phases for queue in phase] == [
+        ["a", "b"],
+        ["b", "a"],
+    ]
 
 
 def test_exclusive_lanes_never_share_a_phase() -> None:
     lanes = [lane | {"exclusive": "gpu0"} for lane in LANES] + [{"name": "c", "url": "http://z/v1"}]
     made = make_plan({"traces": ["t", "u"], "lane": lanes})
-    phases = batches(made, cells(made, ["t", "u"]))
-    assert [{cell.lane for queue in phase for cell in queue} for phase in phases] == [{"a", "c"}, {"b"}]
+    phases = batches(made, sessions(made, ["t", "u"]))
+    assert [{session.lane for queue in phase for session in queue} for phase in phases] == [{"a", "c"}, {"b"}]
 
 
 @given(
@@ -116,7 +121,7 @@ def test_exclusive_lanes_never_share_a_phase() -> None:
     st.lists(st.sampled_from(["gpu0", "gpu1", None]), min_size=1, max_size=4),
     st.sampled_from([0.0, 1.0]),
 )
-def test_every_cell_is_run_exactly_once(
+def test_every_session_is_run_exactly_once(
     order: str, repeat: int, groups: list[str | None], rest: float
 ) -> None:
     lanes = [
@@ -126,8 +131,8 @@ def test_every_cell_is_run_exactly_once(
     made = make_plan(
         {"traces": ["t", "u"], "lane": lanes, "repeat": repeat, "order": order, "cool_down": rest}
     )
-    todo = cells(made, ["t", "u"])
-    done = [cell for phase in batches(made, todo) for queue in phase for cell in queue]
+    todo = sessions(made, ["t", "u"])
+    done = [session for phase in batches(made, todo) for queue in phase for session in queue]
     assert sorted(done) == sorted(todo)
 
 

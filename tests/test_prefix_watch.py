@@ -1,4 +1,4 @@
-"""Prefix reuse in whole runs against simulated engines: per step in the journal, per lane in the report."""
+"""Prefix reuse in whole runs against simulated engines: per turn in the journal, per lane in the report."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def run(
 
 def findings(folder: Path, lane: str) -> list[dict[str, Any]]:
     events = [event for event in read(folder) if isinstance(event, SignalFinding)]
-    return [e.finding for e in events if e.signal == "prefix_reuse" and e.cell.startswith(f"{lane}/")]
+    return [e.finding for e in events if e.signal == "prefix_reuse" and e.session.startswith(f"{lane}/")]
 
 
-def test_every_step_has_its_ideal_and_what_was_reported(tmp_path: Path) -> None:
+def test_every_turn_has_its_ideal_and_what_was_reported(tmp_path: Path) -> None:
     report = run(tmp_path / "run", "a=simulated", "b=simulated,kind=sglang,block_size=1")
     for lane in "ab":
         found = findings(tmp_path / "run", lane)
@@ -49,7 +49,7 @@ def test_every_step_has_its_ideal_and_what_was_reported(tmp_path: Path) -> None:
         assert report[lane]["ideal"] == report[lane]["reported"] > 0.8
         assert report[lane]["verdict"].startswith("healthy")
     curve = report["a"]["curve"]
-    assert [point["step"] for point in curve] == list(range(8))
+    assert [point["turn"] for point in curve] == list(range(8))
     assert curve[0]["ideal"] == 0
     assert curve[-1]["ideal"] > 0.9
 

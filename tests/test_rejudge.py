@@ -34,8 +34,8 @@ def test_todays_rules_find_what_an_older_version_missed(tmp_path: Path, mode: st
     before = json.loads(replayer("report", run, "--json").stdout)
     assert before["lanes"][0]["faults"]
     same = replayer("report", run, "--json", "--rejudge")
-    steps = before["lanes"][0]["steps"]
-    assert same.stderr == f"run: {steps} replies judged again, 0 verdicts changed\n"
+    turns = before["lanes"][0]["turns"]
+    assert same.stderr == f"run: {turns} replies judged again, 0 verdicts changed\n"
     assert json.loads(same.stdout) == before
     journal = run / "journal.jsonl"
     journal.write_text("".join(tampered(line) for line in journal.read_text().splitlines()))

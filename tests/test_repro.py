@@ -113,9 +113,9 @@ async def test_every_kind_of_fault_shows_again(all_faults: Path, tmp_path: Path)
     shown: set[str] = set()
     for lane in ("any", *ASKED):
         bugs: dict[Path, set[str]] = {}
-        for step in range(1, len(CLASSES) + 2):
-            bug = tmp_path / f"{lane}-{step}"
-            write_case(await find_case(all_faults, str(step), lane), bug)
+        for turn in range(1, len(CLASSES) + 2):
+            bug = tmp_path / f"{lane}-{turn}"
+            write_case(await find_case(all_faults, str(turn), lane), bug)
             classes = {fault["klass"] for fault in json.loads((bug / "verdict.json").read_bytes())["faults"]}
             if classes - shown or (classes and lane == "any"):
                 bugs[bug] = classes
@@ -171,13 +171,13 @@ def test_shrinking_removes_at_least_half_of_a_long_history(run: Path, tmp_path: 
 
 @pytest.mark.slow
 def test_what_the_run_does_not_hold_is_named(run: Path, tmp_path: Path) -> None:
-    for step, lane, words in (
+    for turn, lane, words in (
         ("7", "good", "no lane of this run"),
-        ("999", "bad", "no answer to step 999"),
+        ("999", "bad", "no answer to turn 999"),
         ("x/7", "bad", "'x' is no trace of this run"),
         ("0", "bad", "counted from 1"),
     ):
-        made = replayer("repro", run, step, lane, "-o", tmp_path / "no")
+        made = replayer("repro", run, turn, lane, "-o", tmp_path / "no")
         assert (made.returncode, words in made.stderr) == (2, True), made.stderr
         assert not (tmp_path / "no").exists()
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from replayer.cli import main
-from replayer.journal.events import CellFinished, CellStarted, StepFinished
+from replayer.journal.events import SessionFinished, SessionStarted, TurnFinished
 from replayer.journal.log import read
 from tests.generate import long_session
 
@@ -87,37 +87,39 @@ def test_a_killed_run_is_resumed_to_the_same_report(tmp_path: Path, traces: list
     assert replayer("run", *traces, *ENGINES, "--out", undisturbed).returncode == 0
     command = [sys.executable, "-m", "replayer", "run", *traces, *ENGINES, "--out", str(killed)]
     runner = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for_steps(killed, 30)
+    wait_for_turns(killed, 30)
     runner.kill()
     runner.wait()
     assert report(killed)["state"] == "interrupted"
     resumed = replayer("resume", killed, "--json")
     assert resumed.returncode == 0, resumed.stderr
     assert without_clock(report(killed)) == without_clock(report(undisturbed))
-    assert_counted_once(killed, steps=2 * (8 + 60 + 12))
+    assert_counted_once(killed, turns=2 * (8 + 60 + 12))
 
 
-def wait_for_steps(folder: Path, steps: int) -> None:
+def wait_for_turns(folder: Path, turns: int) -> None:
     deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
         path = folder / "journal.jsonl"
-        if path.exists() and path.read_bytes().count(b'"type":"step_finished"') >= steps:
+        if path.exists() and path.read_bytes().count(b'"type":"turn_finished"') >= turns:
             return
         time.sleep(0.02)
-    raise AssertionError(f"{folder} never had {steps} steps")
+    raise AssertionError(f"{folder} never had {turns} turns")
 
 
-def assert_counted_once(folder: Path, *, steps: int) -> None:
-    """A cell that was cut short ran again from its first step; every cell has one complete attempt."""
+def assert_counted_once(folder: Path, *, turns: int) -> None:
+    """A session that was cut short ran again from its first turn; every session has one complete attempt."""
     events = list(read(folder))
-    started = [(e.cell, e.attempt) for e in events if isinstance(e, CellStarted)]
-    complete = {e.cell: e.attempt for e in events if isinstance(e, CellFinished)}
-    assert len(started) > len(complete), "the kill came too late to cut a cell short"
-    assert len([e for e in events if isinstance(e, CellFinished)]) == len(complete)
+    started = [(e.session, e.attempt) for e in events if isinstance(e, SessionStarted)]
+    complete = {e.session: e.attempt for e in events if isinstance(e, SessionFinished)}
+    assert len(started) > len(complete), "the kill came too late to cut a session short"
+    assert len([e for e in events if isinstance(e, SessionFinished)]) == len(complete)
     counted = [
-        (e.cell, e.step) for e in events if isinstance(e, StepFinished) and complete[e.cell] == e.attempt
+        (e.session, e.turn)
+        for e in events
+        if isinstance(e, TurnFinished) and complete[e.session] == e.attempt
     ]
-    assert len(counted) == len(set(counted)) == steps
+    assert len(counted) == len(set(counted)) == turns
 
 
 def test_ctrl_c_leaves_a_complete_journal_and_says_how_to_go_on(tmp_path: Path) -> None:
@@ -132,13 +134,13 @@ def test_ctrl_c_leaves_a_complete_journal_and_says_how_to_go_on(tmp_path: Path) 
             signal.SIGINT, signal.SIG_DFL
         ),  # a shell's background job ignores it
     )
-    wait_for_steps(folder, 1)
+    wait_for_turns(folder, 1)
     runner.send_signal(signal.SIGINT)
     _, errors = runner.communicate(timeout=300)
     assert runner.returncode == 130
     assert f"replayer resume {folder}" in errors
     assert "Traceback" not in errors
-    assert [e for e in read(folder) if isinstance(e, StepFinished)]
+    assert [e for e in read(folder) if isinstance(e, TurnFinished)]
 
 
 @pytest.mark.slow
@@ -150,7 +152,7 @@ def test_stop_ends_a_run_in_the_background(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    wait_for_steps(folder, 1)
+    wait_for_turns(folder, 1)
     assert "stopped; `replayer resume" in replayer("stop", folder).stderr
     assert runner.wait(300) == 130
     assert "nothing is writing this run" in replayer("stop", folder).stderr
@@ -162,7 +164,7 @@ def test_into_adds_a_lane_to_an_earlier_run(tmp_path: Path) -> None:
     assert replayer("run", "--trace", TRACE, "--engine", "a=simulated", "--out", folder).returncode == 0
     assert replayer("run", "--into", folder, "--engine", "b=simulated,kind=sglang").returncode == 0
     lanes = report(folder)["lanes"]
-    assert [(lane["lane"], lane["cells"], lane["steps"]) for lane in lanes] == [("a", 1, 8), ("b", 1, 8)]
+    assert [(lane["lane"], lane["sessions"], lane["turns"]) for lane in lanes] == [("a", 1, 8), ("b", 1, 8)]
     assert (
         "keeps the mode of that run"
         in replayer("run", "--into", folder, "--mode", "live", "--engine", "c=simulated").stderr
@@ -177,18 +179,18 @@ def test_exclusive_lanes_run_one_after_another(tmp_path: Path) -> None:
         '[[lane]]\nname = "b"\nlaunch = "simulated"\nexclusive = "gpu0"\n'
     )
     assert replayer("run", plan, "--out", tmp_path / "run").returncode == 0
-    order = [e.cell for e in read(tmp_path / "run") if isinstance(e, CellStarted | CellFinished)]
+    order = [e.session for e in read(tmp_path / "run") if isinstance(e, SessionStarted | SessionFinished)]
     assert order == ["a/fix-failing-test/0"] * 2 + ["b/fix-failing-test/0"] * 2
 
 
 @pytest.mark.slow
-def test_interleaved_cells_alternate(tmp_path: Path) -> None:
+def test_interleaved_sessions_alternate(tmp_path: Path) -> None:
     done = replayer(
         "run", "--trace", TRACE, "--engine", "a=simulated", "--engine", "b=simulated",
         "--repeat", "2", "--order", "interleaved", "--out", tmp_path / "run",
     )  # fmt: skip
     assert done.returncode == 0
-    started = [e.lane for e in read(tmp_path / "run") if isinstance(e, CellStarted)]
+    started = [e.lane for e in read(tmp_path / "run") if isinstance(e, SessionStarted)]
     assert started == ["a", "b", "b", "a"]
 
 
@@ -197,7 +199,7 @@ def test_runs_lists_what_there_is(tmp_path: Path) -> None:
     assert "no run under" in replayer("runs", env=environment).stderr
     replayer("run", "--trace", TRACE, "--engine", "a=simulated", "--out", tmp_path / "first")
     line = json.loads(replayer("runs", "--json", env=environment).stdout)
-    assert (line["state"], line["cells_done"], line["cells"]) == ("finished", 1, 1)
+    assert (line["state"], line["sessions_done"], line["sessions"]) == ("finished", 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -287,13 +289,13 @@ def test_a_full_disk_ends_the_run_in_one_sentence(tmp_path: Path) -> None:
     assert done.returncode == 2, done.stderr
     assert "journal.jsonl cannot be written: File too large; free some space" in done.stderr
     assert "Traceback" not in done.stderr
-    assert [e for e in read(tmp_path / "run") if isinstance(e, StepFinished)]
+    assert [e for e in read(tmp_path / "run") if isinstance(e, TurnFinished)]
 
 
 def test_too_many_engine_errors_and_missing_promises_break_the_run(tmp_path: Path) -> None:
     done = replayer("run", "--trace", TRACE, "--engine", "a=simulated,fault=500", "--out", tmp_path / "a")
     assert done.returncode == 1
-    assert "8 of 8 steps ended in an engine error" in done.stdout
+    assert "8 of 8 turns ended in an engine error" in done.stdout
     done = replayer("run", "--trace", TRACE, "--engine", "a=simulated,fault=no_done", "--out", tmp_path / "b")
     assert done.returncode == 1
     assert "streams ended without [DONE]" in done.stdout

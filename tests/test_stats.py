@@ -69,7 +69,7 @@ def test_sign_flip_is_bounded_by_the_number_of_sessions() -> None:
     assert sign_flip([0.0] * 9) == 1.0
 
 
-def test_clustered_difference_is_a_t_interval_when_clusters_are_single_steps() -> None:
+def test_clustered_difference_is_a_t_interval_when_clusters_are_single_turns() -> None:
     values = [0.0, 1.0, -1.0, 1.0, 1.0, 0.0, 1.0]
     interval = clustered_difference(values, [1] * len(values))
     expected = oracle.ttest_1samp(values, 0).confidence_interval()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from replayer.journal.events import CellStarted, StepFinished, StepStarted, VerdictGiven
+from replayer.journal.events import SessionStarted, TurnFinished, TurnStarted, VerdictGiven
 from replayer.journal.log import read
 from replayer.plan.model import make_plan
 from tests.generate import long_session
@@ -38,15 +38,15 @@ def test_prompts_and_answers_have_the_lengths_that_were_asked_for(tmp_path: Path
     plan.write_text(PLAN)
     lanes(plan, "--engine=a=simulated", "--engine=b=simulated", "--out", tmp_path / "run")
     events = list(read(tmp_path / "run"))
-    assert {tuple((e.asked or {}).values()) for e in events if isinstance(e, StepStarted)} == {(200, 24)}
-    usage = [e.usage or {} for e in events if isinstance(e, StepFinished)]
+    assert {tuple((e.asked or {}).values()) for e in events if isinstance(e, TurnStarted)} == {(200, 24)}
+    usage = [e.usage or {} for e in events if isinstance(e, TurnFinished)]
     assert {(u["prompt_tokens"], u["completion_tokens"]) for u in usage} == {(200, 24)}
     assert len(usage) == 16
     assert all(e.usable for e in events if isinstance(e, VerdictGiven)), "a set length is no cut"
 
 
 @pytest.mark.slow
-def test_cells_done_before_are_not_done_again(tmp_path: Path) -> None:
+def test_sessions_done_before_are_not_done_again(tmp_path: Path) -> None:
     plan, folder = tmp_path / "plan.toml", tmp_path / "run"
     plan.write_text(PLAN)
     engine = "--engine=a=simulated"
@@ -54,7 +54,7 @@ def test_cells_done_before_are_not_done_again(tmp_path: Path) -> None:
     assert list(lanes(plan, engine, "--into", folder)) == ["a+concurrency=1", "a+concurrency=2"]
     assert started(folder) == 4, "nothing was left to do"
     wider = lanes(plan, engine, "--into", folder, "--set", "matrix.concurrency=[1,2,4]", "--repeat", "2")
-    assert {name: lane["cells"] for name, lane in wider.items()} == {
+    assert {name: lane["sessions"] for name, lane in wider.items()} == {
         "a+concurrency=1": 4,
         "a+concurrency=2": 4,
         "a+concurrency=4": 4,
@@ -63,7 +63,7 @@ def test_cells_done_before_are_not_done_again(tmp_path: Path) -> None:
 
 
 def started(folder: Path) -> int:
-    return sum(isinstance(event, CellStarted) for event in read(folder))
+    return sum(isinstance(event, SessionStarted) for event in read(folder))
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_a_schema_is_asked_for_and_its_breach_is_found(tmp_path: Path) -> None:
     valid: dict[str, list[bool | None]] = {"a": [], "b": []}
     for event in read(tmp_path / "run"):
         if isinstance(event, VerdictGiven):
-            valid[event.cell[0]].append(event.schema_valid)
+            valid[event.session[0]].append(event.schema_valid)
             assert event.usable is event.schema_valid
     assert valid["b"] == [True] * 10
     assert 0 < valid["a"].count(False) < 10
@@ -123,11 +123,11 @@ def test_several_models_are_set_beside_each_other(tmp_path: Path) -> None:
     done = replayer("report", tmp_path / "small", tmp_path / "large", "--together", "--json")
     grid = json.loads(done.stdout)["models"]
     assert grid["engines"] == ["x", "y"]
-    assert [(row["model"], sorted(row["cells"])) for row in grid["rows"]] == [
+    assert [(row["model"], sorted(row["sessions"])) for row in grid["rows"]] == [
         ("small", ["x", "y"]),
         ("large", ["x", "y"]),
     ]
-    assert all(cell["tpot_ms"] is not None for row in grid["rows"] for cell in row["cells"].values())
+    assert all(session["tpot_ms"] is not None for row in grid["rows"] for session in row["sessions"].values())
     text = replayer("report", tmp_path / "small", tmp_path / "large").stdout
     assert "Models and engines" in text and "small:x+concurrency=1" in text
     files = [tmp_path / "r.html", tmp_path / "r.md"]

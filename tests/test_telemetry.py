@@ -24,7 +24,7 @@ class Reading:
 
 
 @dataclass
-class Step:
+class Turn:
     decode_tok_s: float
     accepted: int | None = None
     drafted: int | None = None
@@ -216,12 +216,12 @@ def test_energy_without_a_counter_is_power_over_time():
     assert energy_j([sample(0, gpus=gpus)]) is None
 
 
-def test_bands_over_steps_where_the_engine_counts_drafts_per_request():
-    steps = [Step(95 + at % 3, 80, 100) for at in range(12)] + [
-        Step(107 + at % 3, 99, 100) for at in range(12)
+def test_bands_over_turns_where_the_engine_counts_drafts_per_request():
+    turns = [Turn(95 + at % 3, 80, 100) for at in range(12)] + [
+        Turn(107 + at % 3, 99, 100) for at in range(12)
     ]
-    found = speed_bands(steps, [])
-    assert found["over"] == "steps" and len(found["bands"]) == 2
+    found = speed_bands(turns, [])
+    assert found["over"] == "turns" and len(found["bands"]) == 2
     assert found["explained_by_acceptance"] > 0.9
 
 

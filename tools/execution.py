@@ -24,7 +24,7 @@ KINDS: dict[FileFault, OutcomeKind] = {"denied": "denied", "timeout": "timeout",
 
 
 class Executor:
-    """Runs the calls of one cell. `path_map` says where the recording's paths lie in the sandbox."""
+    """Runs the calls of one session. `path_map` says where the recording's paths lie in the sandbox."""
 
     def __init__(self, sandbox: Sandbox, kit: ToolKit, path_map: Mapping[str, str] | None = None) -> None:
         self.sandbox = sandbox

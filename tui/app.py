@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from replayer.errors import ReplayerError
-from replayer.journal.turn_detail import StepDetail, step_detail
+from replayer.journal.turn_detail import TurnDetail, turn_detail
 from replayer.journal.view import MISFITS, RunView
 from replayer.launch.terminal import is_gone
 from replayer.report.output import write
@@ -31,13 +31,13 @@ from replayer.tui.export import report_words
 from replayer.tui.keys import Keys
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen, PinStream
-from replayer.tui.messages import Key, OpenStep
+from replayer.tui.messages import Key, OpenTurn
 from replayer.tui.rest import Rest
 from replayer.tui.source import Frame
-from replayer.tui.step_screen import CopyCurl, NextStep, StepScreen
 from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
+from replayer.tui.turn_screen import CopyCurl, NextTurn, TurnScreen
 from replayer.tui.turns_screen import TurnsScreen
 
 INTERVAL = 0.25
@@ -101,7 +101,7 @@ class ReplayerApp(App[str]):
         share: float = 1.0,
         interval: float = INTERVAL,
     ) -> None:
-        """`pins`: lane -> cell whose stream its column keeps to. They and `rest` are shared with the source behind
+        """`pins`: lane -> session whose stream its column keeps to. They and `rest` are shared with the source behind
         `poll`. `share` of a core is what all of it may take before frames get rarer, `interval` the seconds between
         frames."""
         super().__init__()
@@ -191,7 +191,7 @@ class ReplayerApp(App[str]):
 
     def action_show(self, name: str) -> None:
         page = self._pages[name]
-        while isinstance(self.screen, StepScreen):
+        while isinstance(self.screen, TurnScreen):
             self.pop_screen()
         if self.screen is not page:
             self.switch_screen(page)
@@ -252,39 +252,39 @@ class ReplayerApp(App[str]):
             self.exit(choice)
 
     def on_pin_stream(self, message: PinStream) -> None:
-        if message.cell is None:
+        if message.session is None:
             self._pins.pop(message.lane, None)
         else:
-            self._pins[message.lane] = message.cell
+            self._pins[message.lane] = message.session
 
-    def on_open_step(self, message: OpenStep) -> None:
-        screen = self._step(message.key)
+    def on_open_turn(self, message: OpenTurn) -> None:
+        screen = self._turn(message.key)
         if screen is not None:
             self.push_screen(screen)
 
-    def on_next_step(self, message: NextStep) -> None:
+    def on_next_turn(self, message: NextTurn) -> None:
         turns = self._pages["turns"]
         here = self.screen
-        if not isinstance(here, StepScreen) or not isinstance(turns, TurnsScreen) or self._frame is None:
+        if not isinstance(here, TurnScreen) or not isinstance(turns, TurnsScreen) or self._frame is None:
             return
         detail = here.detail
-        at = (detail.trace, detail.repeat, detail.step)
+        at = (detail.trace, detail.repeat, detail.turn)
         key = turns.neighbour(at, message.by, self._frame, faulty=message.faulty)
         if key is None:
-            self.notify("no step has a fault" if message.faulty else "no further step", markup=False)
+            self.notify("no turn has a fault" if message.faulty else "no further turn", markup=False)
             return
-        screen = self._step(key)
+        screen = self._turn(key)
         if screen is not None:
             self.switch_screen(screen)
 
-    def _step(self, key: Key) -> StepScreen | None:
-        """The step in every run that has it, all lanes side by side; where none has it, says why."""
+    def _turn(self, key: Key) -> TurnScreen | None:
+        """The turn in every run that has it, all lanes side by side; where none has it, says why."""
         frame = self._frame
-        found: list[StepDetail] = []
-        why = "this step has not been sent yet"
+        found: list[TurnDetail] = []
+        why = "this turn has not been sent yet"
         for folder, view in zip(self._folders, frame.views if frame else (), strict=False):
             try:
-                found.append(step_detail(folder, view, *key))
+                found.append(turn_detail(folder, view, *key))
             except ReplayerError as error:
                 why = str(error)
             except OSError as error:
@@ -293,14 +293,14 @@ class ReplayerApp(App[str]):
             self.notify(safe(why), severity="warning", markup=False)
             return None
         lanes = {name: lane for detail in found for name, lane in detail.lanes.items()}
-        return StepScreen(replace(found[0], lanes=lanes), steps=_planned(frame, key), note=_note(frame.view))
+        return TurnScreen(replace(found[0], lanes=lanes), turns=_planned(frame, key), note=_note(frame.view))
 
     @work(exclusive=True, group="curl")
     async def on_copy_curl(self, message: CopyCurl) -> None:
         """The exact request, rebuilt as `replayer repro` does; what no clipboard holds goes to a file."""
         detail = message.detail
         folder, lane = self._place(message.lane)
-        where = f"{detail.trace}/{detail.repeat + 1}/{detail.step + 1}"
+        where = f"{detail.trace}/{detail.repeat + 1}/{detail.turn + 1}"
         try:
             case = await find_case(folder, where, lane, partial=True)
         except (ReplayerError, OSError, *MISFITS) as error:
@@ -311,7 +311,7 @@ class ReplayerApp(App[str]):
             self.copy_to_clipboard(command)
             self.notify(f"the request to {safe(lane)} is on the clipboard as a curl command", markup=False)
         else:
-            self._save(f"replayer-{detail.trace}-turn-{detail.step + 1}-curl.sh", command + "\n")
+            self._save(f"replayer-{detail.trace}-turn-{detail.turn + 1}-curl.sh", command + "\n")
 
     def _place(self, lane: str) -> tuple[Path, str]:
         """The folder of a lane as shown, and its own name there."""
@@ -343,7 +343,7 @@ class ReplayerApp(App[str]):
 
 
 def _planned(frame: Frame, key: Key) -> int:
-    """Steps of the session that a step belongs to."""
+    """Turns of the session that a turn belongs to."""
     return max(
         (
             attempt.planned

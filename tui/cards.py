@@ -52,10 +52,10 @@ def _rule(talk: Talk, shown: Shown, width: int) -> Line:
     """A line across with the turn's number and its outcome, in a sign and in words."""
     attempt = talk.attempt
     again = f" #{attempt.repeat + 1}" if attempt.repeat else ""
-    glyph = glyphs.STREAMING if shown.streaming else glyphs.of(attempt.steps.get(shown.step))
-    name = safe(f"turn {shown.step + 1} · {attempt.trace}{again}")
+    glyph = glyphs.STREAMING if shown.streaming else glyphs.of(attempt.turns.get(shown.turn))
+    name = safe(f"turn {shown.turn + 1} · {attempt.trace}{again}")
     room = width - 6 - len(glyph.words)
-    name = name if cell_len(name) <= room else f"turn {shown.step + 1}"
+    name = name if cell_len(name) <= room else f"turn {shown.turn + 1}"
     rest = max(0, width - cell_len(name) - len(glyph.words) - 7)
     return [
         ("── ", "$foreground-muted"),

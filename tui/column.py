@@ -18,7 +18,7 @@ from replayer.tui.better import Better
 from replayer.tui.cards import talk_lines
 from replayer.tui.head import banner, clipped, collapses, head, health, is_newest, strip_start
 from replayer.tui.lane_replies import Talk, newest_attempt
-from replayer.tui.messages import OpenStep
+from replayer.tui.messages import OpenTurn
 from replayer.tui.quiet import Quiet
 from replayer.tui.rows import ROWS, Cell, Row
 from replayer.tui.settings_view import Settings, settings_lines
@@ -57,12 +57,12 @@ class Head(Quiet):
     def __init__(self) -> None:
         super().__init__(classes="head")
         self.strip: tuple[int, tuple[str, int] | None, int] = (-1, None, 0)
-        """The line of signs, trace and repeat that it is of, and its first step."""
+        """The line of signs, trace and repeat that it is of, and its first turn."""
 
     def on_click(self, event: Click) -> None:
         line, session, first = self.strip
         if event.y == line and session is not None:
-            self.post_message(OpenStep((*session, first + event.x)))
+            self.post_message(OpenTurn((*session, first + event.x)))
 
 
 class Figures(Quiet):
@@ -245,6 +245,6 @@ def _stream_words(talk: Talk | None) -> str:
     """Which of several streams the column shows."""
     if talk is None or (len(talk.streams) < 2 and not talk.pinned):
         return ""
-    number = talk.streams.index(talk.attempt.cell) + 1 if talk.attempt.cell in talk.streams else 0
+    number = talk.streams.index(talk.attempt.session) + 1 if talk.attempt.session in talk.streams else 0
     which = f"stream {number} of {len(talk.streams)}" if number else "a session that has ended"
     return f"{which} · {'pinned' if talk.pinned else 'the newest'}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from replayer.journal.events import TelemetryRead
-from replayer.journal.turns import StepFacts
+from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView
 
 _MOST = 1e300
@@ -52,11 +52,11 @@ OF_TELEMETRY: dict[str, Callable[[Samples], list[Span]]] = {
 
 
 def lane_curves(view: RunView, lane: LaneView) -> LaneCurves:
-    """Milliseconds per thousand steps or readings: not for the thread that answers keys."""
-    steps = (step for attempt in lane.attempts for step in list(attempt.steps.values()))
+    """Milliseconds per thousand turns or readings: not for the thread that answers keys."""
+    turns = (turn for attempt in lane.attempts for turn in list(attempt.turns.values()))
     servers = by_instance(lane.telemetry) or {"": []}
     return LaneCurves(
-        decode=series(speeds(steps, view.started_wall)),
+        decode=series(speeds(turns, view.started_wall)),
         servers={
             server: {name: series(of(samples)) for name, of in OF_TELEMETRY.items()}
             for server, samples in servers.items()
@@ -97,13 +97,13 @@ def share(samples: Sequence[TelemetryRead], part: str, whole: str) -> list[Span]
     ]
 
 
-def speeds(steps: Iterable[StepFacts], started_wall: float) -> list[Span]:
-    """Decode speed of each finished step over the time that it took, by the client's clock, in order of time."""
+def speeds(turns: Iterable[TurnFacts], started_wall: float) -> list[Span]:
+    """Decode speed of each finished turn over the time that it took, by the client's clock, in order of time."""
     found = []
-    for step in steps:
-        if step.total_ns is not None:
-            begin = step.wall - started_wall
-            found.append((begin, begin + step.total_ns / 1e9, step.decode_tok_s))
+    for turn in turns:
+        if turn.total_ns is not None:
+            begin = turn.wall - started_wall
+            found.append((begin, begin + turn.total_ns / 1e9, turn.decode_tok_s))
     return sorted(found, key=lambda span: span[0])
 
 

@@ -1,10 +1,10 @@
-"""One sign per outcome of a step; shape and colour both tell, so that colour is never the only sign."""
+"""One sign per outcome of a turn; shape and colour both tell, so that colour is never the only sign."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from replayer.journal.turns import StepFacts
+from replayer.journal.turns import TurnFacts
 
 
 class Glyph(NamedTuple):
@@ -32,19 +32,19 @@ LOST = Glyph("↯", "$warning", "prefix lost")
 ALL = (USABLE, TOOL_FAILED, UNUSABLE, CUT, COLLAPSED, FAILED, LOST, STREAMING, UNJUDGED, PENDING)
 
 
-def of(step: StepFacts | None) -> Glyph:
-    """The worst that can be said of a step."""
-    if step is None:
+def of(turn: TurnFacts | None) -> Glyph:
+    """The worst that can be said of a turn."""
+    if turn is None:
         return PENDING
-    if step.total_ns is None:
+    if turn.total_ns is None:
         return STREAMING
-    if step.error is not None:
+    if turn.error is not None:
         return FAILED
-    if step.collapse is not None or "collapsed" in step.faults:
+    if turn.collapse is not None or "collapsed" in turn.faults:
         return COLLAPSED
-    if step.usable is None:
+    if turn.usable is None:
         return UNJUDGED
-    if not step.usable:
-        return CUT if set(step.fatal) == {"truncated"} else UNUSABLE
-    failed = any(outcome not in ("ok", "recorded", "not_executable_here") for outcome in step.tool_outcomes)
+    if not turn.usable:
+        return CUT if set(turn.fatal) == {"truncated"} else UNUSABLE
+    failed = any(outcome not in ("ok", "recorded", "not_executable_here") for outcome in turn.tool_outcomes)
     return TOOL_FAILED if failed else USABLE

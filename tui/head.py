@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.launch.progress_bars import turns_done
 from replayer.metrics.figures import wasted_tokens
@@ -70,7 +70,7 @@ def _fitted(line: list[Span], width: int, *, more: bool) -> list[Span]:
 def _progress(lane: LaneView, width: int, *, running: bool) -> list[Span]:
     done, total = turns_done(lane)
     share = done / total if total else 0.0
-    count = f" {done}/{total or '?'} turns · {lane.cells_done}/{lane.cells_planned} sessions"
+    count = f" {done}/{total or '?'} turns · {lane.sessions_done}/{lane.sessions_planned} sessions"
     left = time_left(lane) if running else ""
     if left and len(count) + len(left) + 7 > width:
         count = f" {done}/{total or '?'} turns"
@@ -86,15 +86,15 @@ def _progress(lane: LaneView, width: int, *, running: bool) -> list[Span]:
 
 def time_left(lane: LaneView) -> str:
     """Empty once every session is done; a dash while the pace is not known."""
-    if lane.cells_planned and lane.cells_done >= lane.cells_planned:
+    if lane.sessions_planned and lane.sessions_done >= lane.sessions_planned:
         return ""
     left = seconds_left(lane)
     return f" · {DASH} left" if left is None else f" · {duration_words(left)} left"
 
 
 def strip_start(attempt: Attempt, width: int) -> int:
-    """The first step that the line of signs shows: where not all fit, it keeps to the newest."""
-    last = max(attempt.steps, default=0)
+    """The first turn that the line of signs shows: where not all fit, it keeps to the newest."""
+    last = max(attempt.turns, default=0)
     return max(0, min(last - width + 2, attempt.planned - width))
 
 
@@ -103,13 +103,13 @@ def _strip(attempt: Attempt | None, width: int) -> list[Span]:
     if attempt is None:
         return [(fit("waiting for its first session", width), _QUIET)]
     first = strip_start(attempt, width)
-    shown = range(first, min(first + width, max(attempt.planned, max(attempt.steps, default=0) + 1)))
-    return [(glyph.sign, glyph.style) for glyph in (glyphs.of(attempt.steps.get(n)) for n in shown)]
+    shown = range(first, min(first + width, max(attempt.planned, max(attempt.turns, default=0) + 1)))
+    return [(glyph.sign, glyph.style) for glyph in (glyphs.of(attempt.turns.get(n)) for n in shown)]
 
 
 def _legend(attempt: Attempt | None, width: int) -> list[Span]:
     """How often each sign occurs in the session, with its meaning as far as there is room."""
-    counts = Counter(glyphs.of(step) for step in attempt.steps.values()) if attempt is not None else Counter()
+    counts = Counter(glyphs.of(turn) for turn in attempt.turns.values()) if attempt is not None else Counter()
     shown = [(glyph, counts[glyph]) for glyph in glyphs.ALL if counts[glyph]]
     obvious = (glyphs.USABLE,)
     forms = (
@@ -131,7 +131,7 @@ def health(lane: LaneView, room: int, *, alarm: bool) -> Span | None:
     None where there is no room for it, or nothing to say yet.
     """
     judged = [
-        step.usable for attempt in lane.attempts for step in attempt.steps.values() if step.usable is not None
+        turn.usable for attempt in lane.attempts for turn in attempt.turns.values() if turn.usable is not None
     ]
     bad = len(judged) - sum(judged)
     if alarm:
@@ -150,36 +150,36 @@ def _phrase(room: int, style: str, *forms: str) -> Span | None:
     return next(((form, style) for form in forms if len(form) <= room), None)
 
 
-def collapses(lane: LaneView) -> list[tuple[Attempt, StepFacts]]:
-    """Collapsed steps in the order in which they began."""
+def collapses(lane: LaneView) -> list[tuple[Attempt, TurnFacts]]:
+    """Collapsed turns in the order in which they began."""
     found = [
-        (attempt, step)
+        (attempt, turn)
         for attempt in lane.attempts
-        for step in attempt.steps.values()
-        if step.collapse is not None
+        for turn in attempt.turns.values()
+        if turn.collapse is not None
     ]
     return sorted(found, key=lambda pair: pair[1].wall)
 
 
-def is_newest(lane: LaneView, step: StepFacts) -> bool:
+def is_newest(lane: LaneView, turn: TurnFacts) -> bool:
     """Whether the newest session goes on and nothing has been asked in it since: the alarm is still news."""
     newest = newest_attempt(lane)
     if newest is None or newest.ended is not None:
         return False
-    return newest.steps.get(max(newest.steps, default=-1)) is step
+    return newest.turns.get(max(newest.turns, default=-1)) is turn
 
 
-def banner(found: list[tuple[Attempt, StepFacts]], width: int) -> Content:
+def banner(found: list[tuple[Attempt, TurnFacts]], width: int) -> Content:
     """Two lines: where it collapsed and what that cost; what it said again and again."""
-    step = found[-1][1]
-    collapse = step.collapse or {}
-    turns = [
-        f"{other.step + 1}{f' #{attempt.repeat + 1}' if attempt.repeat else ''}" for attempt, other in found
+    turn = found[-1][1]
+    collapse = turn.collapse or {}
+    numbers = [
+        f"{other.turn + 1}{f' #{attempt.repeat + 1}' if attempt.repeat else ''}" for attempt, other in found
     ]
-    others = turns[:-1]
-    where = f"≋ COLLAPSED in turn {turns[-1]} · {wasted_tokens(step)} tokens wasted"
+    others = numbers[:-1]
+    where = f"≋ COLLAPSED in turn {numbers[-1]} · {wasted_tokens(turn)} tokens wasted"
     before = f" · also in turn{'s' * (len(others) > 1)} {', '.join(others[-3:])}" if others else ""
-    short = f"≋ COLLAPSED turn {turns[-1]} · {wasted_tokens(step)} wasted"
+    short = f"≋ COLLAPSED turn {numbers[-1]} · {wasted_tokens(turn)} wasted"
     line = next((form for form in (where + before, where) if len(form) <= width), short)
     unit = safe(str(collapse.get("unit", ""))).replace("\n", "⏎")
     tail = " again and again"

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
 from replayer.journal.log import JOURNAL
-from replayer.journal.turn_detail import LaneStep, take
-from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.older import loads
+from replayer.journal.turn_detail import LaneTurn, take
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.tui.live_text import LiveText
 from replayer.tui.replies import Shown, of_journal, of_stream
@@ -19,7 +18,7 @@ from replayer.tui.replies import Shown, of_journal, of_stream
 BEFORE = 12
 """Finished replies kept above the newest one."""
 _LINES, _BYTES = 400, 4 << 20
-"""How far the journal is read for what follows a step's reply: other streams write between."""
+"""How far the journal is read for what follows a turn's reply: other streams write between."""
 _KEPT = 40
 
 
@@ -44,56 +43,58 @@ class LaneReplies:
     def poll(self, lane: LaneView, pins: Mapping[str, str]) -> Talk | None:
         """None before the lane's first session."""
         self._live.poll()
-        attempts = {attempt.cell: attempt for attempt in (*lane.attempts, *lane.running)}
+        attempts = {attempt.session: attempt for attempt in (*lane.attempts, *lane.running)}
         pinned = pins.get(lane.name, "")
         attempt = attempts.get(pinned) or self._newest(lane)
         if attempt is None:
             return None
-        streams = tuple(running.cell for running in lane.running) or (attempt.cell,)
-        return Talk(attempt, self._shown(attempt), streams, attempt.cell == pinned)
+        streams = tuple(running.session for running in lane.running) or (attempt.session,)
+        return Talk(attempt, self._shown(attempt), streams, attempt.session == pinned)
 
     def _newest(self, lane: LaneView) -> Attempt | None:
         """Of the sessions that run, the one that spoke last."""
-        spoke = next((a for a in lane.running if a.cell == self._live.newest), None)
+        spoke = next((a for a in lane.running if a.session == self._live.newest), None)
         return spoke or newest_attempt(lane)
 
     def _shown(self, attempt: Attempt) -> tuple[Shown, ...]:
-        numbers = sorted(attempt.steps)[-BEFORE - 1 :]
-        shown = [self._reply(attempt, attempt.steps[number]) for number in numbers]
-        stream = self._live.stream(attempt.cell)
-        if attempt.ended is None and stream is not None and stream.step > max(numbers, default=-1):
+        numbers = sorted(attempt.turns)[-BEFORE - 1 :]
+        shown = [self._reply(attempt, attempt.turns[number]) for number in numbers]
+        stream = self._live.stream(attempt.session)
+        if attempt.ended is None and stream is not None and stream.turn > max(numbers, default=-1):
             shown.append(of_stream(stream))
         return tuple(shown)
 
-    def _reply(self, attempt: Attempt, step: StepFacts) -> Shown:
-        if step.total_ns is None or step.offset is None:
-            stream = self._live.stream(attempt.cell)
-            here = stream is not None and stream.step == step.step
+    def _reply(self, attempt: Attempt, turn: TurnFacts) -> Shown:
+        if turn.total_ns is None or turn.offset is None:
+            stream = self._live.stream(attempt.session)
+            here = stream is not None and stream.turn == turn.turn
             return (
-                of_stream(stream) if stream and here else Shown(attempt.cell, step.step, (), streaming=True)
+                of_stream(stream)
+                if stream and here
+                else Shown(attempt.session, turn.turn, (), streaming=True)
             )
-        key = (attempt.cell, attempt.number, step.step, step.usable, len(step.tool_outcomes))
+        key = (attempt.session, attempt.number, turn.turn, turn.usable, len(turn.tool_outcomes))
         if key not in self._known:
-            self._known[key] = self._read(attempt, step, step.offset)
+            self._known[key] = self._read(attempt, turn, turn.offset)
             if len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         return self._known[key]
 
-    def _read(self, attempt: Attempt, step: StepFacts, offset: int) -> Shown:
-        told = LaneStep(attempt.lane, attempt.number)
-        place = (attempt.cell, attempt.number, step.step)
+    def _read(self, attempt: Attempt, turn: TurnFacts, offset: int) -> Shown:
+        told = LaneTurn(attempt.lane, attempt.number)
+        place = (attempt.session, attempt.number, turn.turn)
         with self._journal.open("rb") as stream:
             stream.seek(offset)
             for _ in range(_LINES):
                 line = stream.readline()
                 if not line.endswith(b"\n") or stream.tell() - offset > _BYTES:
                     break
-                values = orjson.loads(line)
-                if (values.get("cell"), values.get("attempt"), values.get("step")) == place:
+                values = loads(line)
+                if (values.get("session"), values.get("attempt"), values.get("turn")) == place:
                     take(told, values)
-                if told.verdict and len(told.tool_runs) == len(step.tool_outcomes):
+                if told.verdict and len(told.tool_runs) == len(turn.tool_outcomes):
                     break
-        return of_journal(attempt.cell, step.step, told)
+        return of_journal(attempt.session, turn.turn, told)
 
 
 def newest_attempt(lane: LaneView) -> Attempt | None:

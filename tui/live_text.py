@@ -1,4 +1,4 @@
-"""The live feed of a lane: the text that streams now, by cell."""
+"""The live feed of a lane: the text that streams now, by session."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
-    """The newest reply of a cell, in pieces."""
+    """The newest reply of a session, in pieces."""
 
-    cell: str
-    step: int
+    session: str
+    turn: int
     pieces: tuple[Piece, ...]
 
 
@@ -40,7 +40,7 @@ class LiveText:
     offset: int = 0
     inode: int = 0
     streams: dict[str, tuple[int, deque[Piece]]] = field(default_factory=dict)
-    """By cell: the step that streams now, and what it said."""
+    """By session: the turn that streams now, and what it said."""
     newest: str | None = None
 
     def poll(self) -> None:
@@ -61,20 +61,22 @@ class LiveText:
     def _take(self, line: bytes) -> None:
         try:
             values = orjson.loads(line)
-            cell, step = str(values["cell"]), int(values["step"])
+            session, turn = str(values["session"]), int(values["turn"])
             piece = Piece(str(values["channel"]), int(values["call"]), str(values["text"]))
         except (ValueError, LookupError, TypeError):
             return  # the feed is disposable, and so is a line of it
-        if cell not in self.streams or self.streams[cell][0] != step:
-            self.streams[cell] = (step, deque())
-        pieces = self.streams[cell][1]
+        if session not in self.streams or self.streams[session][0] != turn:
+            self.streams[session] = (turn, deque())
+        pieces = self.streams[session][1]
         if pieces and (pieces[-1].channel, pieces[-1].call) == (piece.channel, piece.call):
             piece = Piece(piece.channel, piece.call, (pieces.pop().text + piece.text)[-STREAM_KEPT:])
         pieces.append(piece)
         while len(pieces) > _PIECES_KEPT:
             pieces.popleft()
-        self.newest = cell
+        self.newest = session
 
-    def stream(self, cell: str | None) -> Stream | None:
-        found = self.streams.get(cell) if cell is not None else None
-        return Stream(cell, found[0], tuple(found[1])) if cell is not None and found is not None else None
+    def stream(self, session: str | None) -> Stream | None:
+        found = self.streams.get(session) if session is not None else None
+        return (
+            Stream(session, found[0], tuple(found[1])) if session is not None and found is not None else None
+        )

@@ -27,19 +27,19 @@ _LEAST_WIDTH = 36
 
 
 class PinStream(Message):
-    """Keep a lane's column to one cell; None follows the newest."""
+    """Keep a lane's column to one session; None follows the newest."""
 
-    def __init__(self, lane: str, cell: str | None) -> None:
+    def __init__(self, lane: str, session: str | None) -> None:
         super().__init__()
         self.lane = lane
-        self.cell = cell
+        self.session = session
 
 
 def next_stream(talk: Talk) -> str:
     """The stream that is shown, or the one after it where that is pinned already."""
     if not talk.pinned:
-        return talk.attempt.cell
-    here = talk.streams.index(talk.attempt.cell) if talk.attempt.cell in talk.streams else -1
+        return talk.attempt.session
+    here = talk.streams.index(talk.attempt.session) if talk.attempt.session in talk.streams else -1
     return talk.streams[(here + 1) % len(talk.streams)]
 
 

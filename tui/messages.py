@@ -5,11 +5,11 @@ from __future__ import annotations
 from textual.message import Message
 
 Key = tuple[str, int, int]
-"""Trace, repeat, step."""
+"""Trace, repeat, turn."""
 
 
-class OpenStep(Message):
-    """The user wants to see a step."""
+class OpenTurn(Message):
+    """The user wants to see a turn."""
 
     def __init__(self, key: Key) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""How long a lane still needs, from the pace of the steps that it has finished."""
+"""How long a lane still needs, from the pace of the turns that it has finished."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from replayer.journal.view import LaneView
 from replayer.launch.progress_bars import turns_done
 
 _NEWEST = 30
-"""Finished steps that the pace is measured over: recent ones, since prompts grow."""
+"""Finished turns that the pace is measured over: recent ones, since prompts grow."""
 
 
 def seconds_left(lane: LaneView) -> float | None:
-    """None before two steps have finished, and where it is not known how many are planned.
+    """None before two turns have finished, and where it is not known how many are planned.
 
-    Steps finish at the measured rate whatever the concurrency, so the rate is what is measured. After a resume only
+    Turns finish at the measured rate whatever the concurrency, so the rate is what is measured. After a resume only
     what has been asked since counts: the pause was no work.
     """
     done, planned = turns_done(lane)
     ends = heapq.nlargest(
         _NEWEST,
         (
-            step.wall + step.total_ns / 1e9
+            turn.wall + turn.total_ns / 1e9
             for attempt in _latest(lane.attempts)
-            for step in attempt.steps.values()
-            if step.total_ns is not None and step.wall >= lane.resumed_wall
+            for turn in attempt.turns.values()
+            if turn.total_ns is not None and turn.wall >= lane.resumed_wall
         ),
     )
     if len(ends) < 2 or not planned:
@@ -37,7 +37,7 @@ def seconds_left(lane: LaneView) -> float | None:
 
 
 def _latest(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Those that run, and as many of the ended ones as can hold the newest steps: a long run has thousands."""
+    """Those that run, and as many of the ended ones as can hold the newest turns: a long run has thousands."""
     ended = (attempt for attempt in attempts if attempt.ended is not None and attempt.finished)
     last = heapq.nlargest(_NEWEST, ended, key=lambda attempt: attempt.ended or 0)
     return [attempt for attempt in attempts if attempt.ended is None] + last

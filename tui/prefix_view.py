@@ -1,4 +1,4 @@
-"""A step's prefix cache in words: of the prompt, what was reused, what was lost and why, what was new."""
+"""A turn's prefix cache in words: of the prompt, what was reused, what was lost and why, what was new."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def prefix_text(found: dict[str, Any] | None, width: int) -> tuple[Spans, bool]:
     if found is None:
         spans: Spans = [
             ("prefix cache\n", _TITLE),
-            (f"{DASH} nothing was worked out for this step\n\n", _QUIET),
+            (f"{DASH} nothing was worked out for this turn\n\n", _QUIET),
         ]
         return spans, False
     lost, cause = found.get("lost_tokens") or 0, str(found.get("cause") or "")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from replayer.journal.turn_detail import LaneStep
+from replayer.journal.turn_detail import LaneTurn
 from replayer.tui.live_text import STREAM_KEPT, Stream
 
 CallState = Literal["streaming", "unjudged", "valid", "faulty"]
@@ -47,8 +47,8 @@ class Words:
 class Shown:
     """One reply. `trouble` are faults that belong to no call, as (class, message)."""
 
-    cell: str
-    step: int
+    session: str
+    turn: int
     blocks: tuple[Words | Card, ...]
     streaming: bool
     trouble: tuple[tuple[str, str], ...] = ()
@@ -72,10 +72,10 @@ def of_stream(stream: Stream) -> Shown:
         else:
             card = replace(card, arguments=card.arguments + piece.text)
         blocks[places[piece.call]] = card
-    return Shown(stream.cell, stream.step, tuple(blocks), streaming=True)
+    return Shown(stream.session, stream.turn, tuple(blocks), streaming=True)
 
 
-def of_journal(cell: str, step: int, told: LaneStep) -> Shown:
+def of_journal(session: str, turn: int, told: LaneTurn) -> Shown:
     """A finished reply with its verdict and the runs of its calls."""
     reply = told.reply or {}
     blocks: list[Words | Card] = [
@@ -93,7 +93,7 @@ def of_journal(cell: str, step: int, told: LaneStep) -> Shown:
         blocks.append(Card(index, str(name), str(arguments), state, mine, runs.get(index)))
     known = {block.index for block in blocks if isinstance(block, Card)}
     trouble = _pairs(fault for fault in faults if fault.get("call_index") not in known)
-    return Shown(cell, step, tuple(blocks), streaming=False, trouble=trouble)
+    return Shown(session, turn, tuple(blocks), streaming=False, trouble=trouble)
 
 
 def _pairs(faults: Iterable[dict[str, Any]]) -> tuple[tuple[str, str], ...]:

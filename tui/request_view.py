@@ -1,18 +1,18 @@
-"""What a step's request holds beyond the one before it, message by message."""
+"""What a turn's request holds beyond the one before it, message by message."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from replayer.journal.turn_detail import Asked, StepDetail
+from replayer.journal.turn_detail import Asked, TurnDetail
 from replayer.tui.calls import call_text, tinted
 from replayer.tui.text import Span
 
 _MESSAGE_CHARS = 4_000
 
 
-def asked_of(detail: StepDetail, lane: str | None) -> tuple[Asked, bool]:
+def asked_of(detail: TurnDetail, lane: str | None) -> tuple[Asked, bool]:
     """The lane's own request where it was sent its own history, else the recorded one; and whether it is its own."""
     found = detail.lanes.get(lane) if lane is not None else None
     if found is not None and found.asked is not None:

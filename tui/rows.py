@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replayer.journal.turns import StepFacts
+from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
 from replayer.signals.prefix_reuse.causes import PHRASES
 from replayer.tui.text import DASH
@@ -84,10 +84,10 @@ def _executed(lane: LaneView, figures: Figures, width: int) -> Cell:
 
 def _collapses(lane: LaneView, figures: Figures, width: int) -> Cell:
     repetition = figures["repetition"]
-    if not repetition["collapsed_steps"]:
+    if not repetition["collapsed_turns"]:
         return Cell("none")
     words = "tokens wasted" if width >= 22 else "wasted"
-    return Cell(f"{repetition['collapsed_steps']} · {repetition['wasted_tokens']} {words}", "$error bold")
+    return Cell(f"{repetition['collapsed_turns']} · {repetition['wasted_tokens']} {words}", "$error bold")
 
 
 def _prefix(lane: LaneView, figures: Figures, width: int) -> Cell:
@@ -159,7 +159,7 @@ def _decode(lane: LaneView, figures: Figures, width: int) -> Cell:
 
 
 def _decode_curve(lane: LaneView, figures: Figures, width: int) -> Cell:
-    values = [step.decode_tok_s for step in newest_steps(lane)]
+    values = [turn.decode_tok_s for turn in newest_turns(lane)]
     if not any(values):
         return unknown("no reply with known tokens yet", "no tokens known yet")
     return Cell("", "$secondary", more="tokens/s by turn of the newest session", values=values)
@@ -194,12 +194,12 @@ def _errors(lane: LaneView, figures: Figures, width: int) -> Cell:
     return Cell(text, "$error", more=text)
 
 
-def newest_steps(lane: LaneView) -> Sequence[StepFacts]:
-    """The finished steps of the lane's newest session, in order."""
+def newest_turns(lane: LaneView) -> Sequence[TurnFacts]:
+    """The finished turns of the lane's newest session, in order."""
     if not lane.attempts:
         return ()
     newest = max(lane.attempts, key=lambda attempt: attempt.started)
-    return [step for _, step in sorted(newest.steps.items()) if step.total_ns is not None]
+    return [turn for _, turn in sorted(newest.turns.items()) if turn.total_ns is not None]
 
 
 def number(value: float | None) -> str:

@@ -17,7 +17,7 @@ Settings = dict[str, Any]
 
 _QUIET = "$foreground-muted"
 _NAME, _LEAST, _MOST = 22, 14, 40
-"""Cells of the table's first column, and least and most of a lane's."""
+"""Sessions of the table's first column, and least and most of a lane's."""
 _GAP = "  "
 
 

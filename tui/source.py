@@ -52,7 +52,7 @@ class RunSource:
         self.folder = folder
         self._rest = Rest() if rest is None else rest
         self.pins = {} if pins is None else pins
-        """Lane -> the cell whose stream its column keeps to; the screen writes it."""
+        """Lane -> the session whose stream its column keeps to; the screen writes it."""
         self._begin()
         self._figures: dict[str, dict[str, Any]] = {}
         self._curves: dict[str, LaneCurves] = {}
@@ -112,7 +112,7 @@ class RunSource:
         self._inode = status.st_ino
 
     def _refresh(self, view: RunView, *, force: bool) -> None:
-        """Figures cost some microseconds per step: on long runs they are refreshed less often."""
+        """Figures cost some microseconds per turn: on long runs they are refreshed less often."""
         now = time.monotonic()
         if not force and now - self._figures_at < 10 * self._figures_cost:
             return

@@ -22,7 +22,7 @@ from replayer.tui.text import DASH, Span, content, fit, plot, safe
 _LABEL, _FIGURES = 18, 27
 _MOST_HEIGHT = 4
 _TICK = 24
-"""Cells between two times on the axis, at least."""
+"""Sessions between two times on the axis, at least."""
 _QUIET, _LINE = "$foreground-muted", "$panel-lighten-2"
 _NONE = LaneCurves(decode=None, servers={"": dict.fromkeys(OF_TELEMETRY)})
 
@@ -174,7 +174,7 @@ def bands_text(figures: dict[str, Any]) -> list[Span | str]:
     bands, fit_ = figures.get("bands") or [], figures.get("band_fit") or {}
     if not bands:
         return []
-    over = "turns" if fit_.get("over") == "steps" else "readings"
+    over = "turns" if fit_.get("over") == "turns" else "readings"
     spans: list[Span | str] = [(f"≡ {len(bands)} separate bands of speed\n", "bold $secondary")]
     for band in bands:
         acceptance = f", acceptance {band['acceptance']:.0%}" if band.get("acceptance") is not None else ""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from replayer.journal.turns import StepFacts
+from replayer.journal.turns import TurnFacts
 from replayer.metrics.figures import wasted_tokens
 from replayer.tui import glyphs
 from replayer.tui.rows import number
@@ -22,23 +22,23 @@ _WORDS = 22
 class Figure(NamedTuple):
     title: str
     width: int
-    of: Callable[[StepFacts], str]
+    of: Callable[[TurnFacts], str]
 
 
-def _ttft(step: StepFacts) -> str:
-    return DASH if step.ttft_ns is None else f"{number(step.ttft_ns / 1e6)} ms"
+def _ttft(turn: TurnFacts) -> str:
+    return DASH if turn.ttft_ns is None else f"{number(turn.ttft_ns / 1e6)} ms"
 
 
-def _reused(step: StepFacts) -> str:
-    if step.cached_tokens is None or not step.prompt_tokens:
+def _reused(turn: TurnFacts) -> str:
+    if turn.cached_tokens is None or not turn.prompt_tokens:
         return DASH
-    return f"{step.cached_tokens / step.prompt_tokens:.0%}"
+    return f"{turn.cached_tokens / turn.prompt_tokens:.0%}"
 
 
 _FIGURES = (
     Figure("TTFT", 10, _ttft),
     Figure("reused", 8, _reused),
-    Figure("tok/s", 8, lambda step: number(step.decode_tok_s)),
+    Figure("tok/s", 8, lambda turn: number(turn.decode_tok_s)),
 )
 """In the order in which they get room."""
 
@@ -57,56 +57,56 @@ def title(name: str, width: int) -> str:
     return fit(name, width - len(heads)) + heads
 
 
-def cell(step: StepFacts | None, lost: str, width: int, styled: Callable[[str], str]) -> list[Span]:
+def cell(turn: TurnFacts | None, lost: str, width: int, styled: Callable[[str], str]) -> list[Span]:
     """`lost` as `lost_words` has it; `styled` gives a style of the theme in colours that a table cell takes."""
-    glyph = glyphs.of(step)
+    glyph = glyphs.of(turn)
     sign, quiet = (f"{glyph.sign} ", styled(glyph.style)), styled("$foreground-muted")
-    if step is None or step.total_ns is None:
+    if turn is None or turn.total_ns is None:
         return [sign, (fit(glyph.words, width - 2), quiet)]
     figures = figures_in(width)
     room = width - sum(figure.width for figure in figures) - 2
-    words = safe(_said(step, glyph, room))
+    words = safe(_said(turn, glyph, room))
     said = fit(words, min(room, cell_len(words)))
     rest = room - cell_len(said)
     return [
         sign,
         (said, "bold" if glyph in _FAULTY else ""),
         (fit(_shortened(lost, rest), rest), styled("$warning")),
-        ("".join(figure.of(step).rjust(figure.width) for figure in figures), quiet),
+        ("".join(figure.of(turn).rjust(figure.width) for figure in figures), quiet),
     ]
 
 
-def is_faulty(step: StepFacts | None) -> bool:
-    return glyphs.of(step) in _FAULTY
+def is_faulty(turn: TurnFacts | None) -> bool:
+    return glyphs.of(turn) in _FAULTY
 
 
-def _said(step: StepFacts, glyph: glyphs.Glyph, room: int) -> str:
-    if step.error is not None:
-        return step.error.replace("_", " ")
+def _said(turn: TurnFacts, glyph: glyphs.Glyph, room: int) -> str:
+    if turn.error is not None:
+        return turn.error.replace("_", " ")
     if glyph is glyphs.COLLAPSED:
-        wasted = f"collapsed · {wasted_tokens(step)} tokens wasted"
+        wasted = f"collapsed · {wasted_tokens(turn)} tokens wasted"
         return wasted if len(wasted) <= room else "collapsed"
-    return ", ".join(step.faults) or (glyph.words if len(glyph.words) <= room else glyph.words.split(",")[0])
+    return ", ".join(turn.faults) or (glyph.words if len(glyph.words) <= room else glyph.words.split(",")[0])
 
 
-def lost_cause(step: StepFacts | None) -> str:
+def lost_cause(turn: TurnFacts | None) -> str:
     """Why a part of the prompt was computed again; empty where nothing was lost."""
-    if step is None or not step.prefix or not step.prefix.get("lost_tokens"):
+    if turn is None or not turn.prefix or not turn.prefix.get("lost_tokens"):
         return ""
-    return str(step.prefix.get("cause")).replace("_", " ")
+    return str(turn.prefix.get("cause")).replace("_", " ")
 
 
-def lost_words(steps: Mapping[int, StepFacts], number: int, *, alone: bool) -> str:
+def lost_words(turns: Mapping[int, TurnFacts], number: int, *, alone: bool) -> str:
     """A cause is told where it begins, with the turns that it goes on for; further down its sign stands for it.
 
     `alone`: rows are left out, so that each tells its own cause.
     """
-    cause = lost_cause(steps.get(number))
+    cause = lost_cause(turns.get(number))
     if not cause or alone:
         return cause
-    if lost_cause(steps.get(number - 1)) == cause:
+    if lost_cause(turns.get(number - 1)) == cause:
         return glyphs.LOST.sign
-    last = next(n for n in count(number) if lost_cause(steps.get(n + 1)) != cause)
+    last = next(n for n in count(number) if lost_cause(turns.get(n + 1)) != cause)
     return cause if last == number else f"{cause}, turns {number + 1}–{last + 1}"
 
 

@@ -1,4 +1,4 @@
-"""All steps × lanes, one sign per outcome; Enter opens a step."""
+"""All turns × lanes, one sign per outcome; Enter opens a turn."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.tui import glyphs, turn_cells
 from replayer.tui.keys import Keys
-from replayer.tui.messages import Key, OpenStep
+from replayer.tui.messages import Key, OpenTurn
 from replayer.tui.source import Frame
-from replayer.tui.step_table import Cells, StepTable, Turns, place_of
 from replayer.tui.text import Span, content, fit
 from replayer.tui.turn_cells import is_faulty, lost_cause, lost_words
+from replayer.tui.turn_table import Cells, Turns, TurnTable, place_of
 
 Session = tuple[str, int]
 """Trace, repeat."""
-LaneSteps = dict[Session, Attempt]
+LaneTurns = dict[Session, Attempt]
 
 _TURN_WIDTH, _LANE_WIDTH = (18, 32), (24, 90)
 """Least and most cells of the two kinds of columns."""
@@ -35,7 +35,7 @@ _NAMED = 100
 
 
 class TurnsScreen(Screen[None]):
-    """A table of steps by lanes. `/` filters, `n` goes to the next fault, `f` follows the newest step."""
+    """A table of turns by lanes. `/` filters, `n` goes to the next fault, `f` follows the newest turn."""
 
     BINDINGS: ClassVar = [
         Binding("slash", "filter", "Filter"),
@@ -47,17 +47,17 @@ class TurnsScreen(Screen[None]):
 
     DEFAULT_CSS = """
     TurnsScreen > #legend { height: 1; padding: 0 1; background: $panel; }
-    TurnsScreen > StepTable { height: 1fr; scrollbar-size-vertical: 1; }
+    TurnsScreen > TurnTable { height: 1fr; scrollbar-size-vertical: 1; }
     TurnsScreen > #filter { display: none; height: 3; }
     TurnsScreen > #filter.open { display: block; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._table = StepTable(self._row)
+        self._table = TurnTable(self._row)
         self._filter = Input(placeholder="session, fault, word of an outcome, prefix …", id="filter")
         self._turn_width, self._lane_width = _TURN_WIDTH[0], _LANE_WIDTH[0]
-        self._lanes: list[LaneSteps] = []
+        self._lanes: list[LaneTurns] = []
         self._found: dict[Session, tuple[tuple[int | None, ...], list[Key]]] = {}
         """By session the rows that the filter leaves, and of which attempts they are."""
         self._legend = Static(id="legend", markup=False)
@@ -79,12 +79,12 @@ class TurnsScreen(Screen[None]):
         lanes = [lane for view in frame.views for lane in view.lanes]
         here = self._here()
         self._lanes = [by_session(lane) for lane in lanes]
-        turns = self._turns()
-        sessions = [session for session, _ in turns.sessions()]
+        order = self._order()
+        sessions = [session for session, _ in order.sessions()]
         self._lay_out([lane.name for lane in lanes], several=len(sessions) > 1)
-        keys = self._matching(turns) if self._filter.value.strip() else turns
+        keys = self._matching(order) if self._filter.value.strip() else order
         self._table.fill(keys, self._cursor(keys, here))
-        count = f"{len(turns)} turns" if keys is turns else f"{len(keys)} of {len(turns)} turns"
+        count = f"{len(order)} turns" if keys is order else f"{len(keys)} of {len(order)} turns"
         count += f" of {_session(sessions[0])}" if len(sessions) == 1 and self.size.width >= _NAMED else ""
         count += " · following" if self._following else ""
         self._legend.update(_legend(count, self.size.width - 2))
@@ -100,40 +100,40 @@ class TurnsScreen(Screen[None]):
         titles = (turn_cells.title(name, self._lane_width) for name in names)
         self._table.lay_out((fit("turn", self._turn_width), *titles))
 
-    def _turns(self) -> Turns:
-        """Every step that any lane has."""
+    def _order(self) -> Turns:
+        """Every turn that any lane has."""
         sessions: dict[Session, int] = {}
         for lane in self._lanes:
             for session, attempt in lane.items():
-                last = next(reversed(attempt.steps), -1)
+                last = next(reversed(attempt.turns), -1)
                 sessions[session] = max(last + 1, sessions.get(session, 0))
         return Turns(sessions)
 
-    def _matching(self, turns: Turns) -> list[Key]:
+    def _matching(self, order: Turns) -> list[Key]:
         """Rows with all words of the filter. A session that has ended is looked through once."""
         words = self._filter.value.lower().split()
         if words != self._words:
             self._words, self._found = words, {}
         found: list[Key] = []
-        for session, count in turns.sessions():
+        for session, count in order.sessions():
             attempts = [lane[session] for lane in self._lanes if session in lane]
             state = tuple(attempt.number if attempt.ended else None for attempt in attempts)
             known = self._found.get(session)
             if known is None or None in state or known[0] != state:
-                keys = [(*session, step) for step in range(count)]
+                keys = [(*session, turn) for turn in range(count)]
                 known = state, [key for key in keys if self._matches(key, words)]
                 self._found[session] = known
             found += known[1]
         return found
 
     def _matches(self, key: Key, words: list[str]) -> bool:
-        text = _searchable(key, self._steps(key))
+        text = _searchable(key, self._turns(key))
         return all(word in text for word in words)
 
-    def _steps(self, key: Key) -> list[StepFacts | None]:
+    def _turns(self, key: Key) -> list[TurnFacts | None]:
         """Of every lane."""
         attempts = (lane.get(key[:2]) for lane in self._lanes)
-        return [attempt.steps.get(key[2]) if attempt is not None else None for attempt in attempts]
+        return [attempt.turns.get(key[2]) if attempt is not None else None for attempt in attempts]
 
     def _here(self) -> Key | None:
         """The turn under the cursor."""
@@ -151,9 +151,9 @@ class TurnsScreen(Screen[None]):
         cells: list[list[Span]] = [[(_label(key, self._turn_width), "")]]
         for lane in self._lanes:
             attempt = lane.get(key[:2])
-            lost = "" if attempt is None else lost_words(attempt.steps, key[2], alone=filtered)
-            step = None if attempt is None else attempt.steps.get(key[2])
-            cells.append(turn_cells.cell(step, lost, self._lane_width, self._rich))
+            lost = "" if attempt is None else lost_words(attempt.turns, key[2], alone=filtered)
+            turn = None if attempt is None else attempt.turns.get(key[2])
+            cells.append(turn_cells.cell(turn, lost, self._lane_width, self._rich))
         return cells
 
     def _rich(self, style: str) -> str:
@@ -162,8 +162,8 @@ class TurnsScreen(Screen[None]):
         words = [variables[word[1:]] if word.startswith("$") else word for word in style.split()]
         return " ".join(words)
 
-    def on_step_table_opened(self, event: StepTable.Opened) -> None:
-        self.post_message(OpenStep(event.key))
+    def on_turn_table_opened(self, event: TurnTable.Opened) -> None:
+        self.post_message(OpenTurn(event.key))
 
     def on_input_changed(self) -> None:
         if self._frame is not None:
@@ -191,30 +191,30 @@ class TurnsScreen(Screen[None]):
         found = self.neighbour(here, by, frame, faulty=True) if here is not None and frame else None
         place = place_of(self._table.keys, found) if found is not None else None
         if place is None:
-            self.notify("no step has a fault", markup=False)
+            self.notify("no turn has a fault", markup=False)
         else:
             self._table.move_cursor(place)
 
     def neighbour(self, key: Key, by: int, frame: Frame, *, faulty: bool = False) -> Key | None:
-        """The row `by` places from a step; with `faulty` the next one with a fault, from the end on to the start.
+        """The row `by` places from a turn; with `faulty` the next one with a fault, from the end on to the start.
 
-        Of the rows that the table shows; of all, where it does not show that step.
+        Of the rows that the table shows; of all, where it does not show that turn.
         """
         keys = self._table.keys
         here = place_of(keys, key)
         if here is None:
             self._lanes = [by_session(lane) for view in frame.views for lane in view.lanes]
-            keys = self._turns()
+            keys = self._order()
             here = keys.place(key)
         if here is None:
             return None
         if not faulty:
             return keys[here + by] if 0 <= here + by < len(keys) else None
         around = (keys[(here + by * n) % len(keys)] for n in range(1, len(keys) + 1))
-        return next((one for one in around if any(map(is_faulty, self._steps(one)))), None)
+        return next((one for one in around if any(map(is_faulty, self._turns(one)))), None)
 
 
-def by_session(lane: LaneView) -> LaneSteps:
+def by_session(lane: LaneView) -> LaneTurns:
     return {(attempt.trace, attempt.repeat): attempt for attempt in lane.attempts}
 
 
@@ -229,12 +229,12 @@ def _session(session: Session) -> str:
     return f"#{repeat + 1} {trace}" if repeat else trace
 
 
-def _searchable(key: Key, steps: list[StepFacts | None]) -> str:
+def _searchable(key: Key, turns: list[TurnFacts | None]) -> str:
     words = [key[0], f"turn {key[2] + 1}"]
-    for step in steps:
-        if step is not None:
-            words += [*step.faults, step.error or "", glyphs.of(step).words]
-            words.append(f"prefix lost: {cause}" if (cause := lost_cause(step)) else "")
+    for turn in turns:
+        if turn is not None:
+            words += [*turn.faults, turn.error or "", glyphs.of(turn).words]
+            words.append(f"prefix lost: {cause}" if (cause := lost_cause(turn)) else "")
     return " ".join(words).lower()
 
 

@@ -25,7 +25,7 @@ Lanes = Iterable[tuple[LaneView, LaneView]]
 
 
 class Command:
-    """Is the difference between lanes real? Paired by step where the prompts were the same.
+    """Is the difference between lanes real? Paired by turn where the prompts were the same.
 
     With several runs, their lanes are set side by side; with a run as --baseline, each lane is compared with the lane
     of the same name in it. Examples:
@@ -91,7 +91,7 @@ def _lanes(view: RunView, args: argparse.Namespace) -> tuple[RunView, Lanes, lis
 def _print(view: RunView, pairs: list[dict[str, Any]], differing: list[str]) -> None:
     console = Console()
     if not pairs:
-        console.print("nothing to compare: fewer than two lanes with steps of the same traces")
+        console.print("nothing to compare: fewer than two lanes with turns of the same traces")
         return
     identical = "identical prompts" if view.mode == "recorded" else "prompts diverge, compared by session"
     if differing:
@@ -112,8 +112,8 @@ def _print(view: RunView, pairs: list[dict[str, Any]], differing: list[str]) -> 
 
 def _print_pair(console: Console, pairs: list[dict[str, Any]]) -> None:
     a, b, sessions = safe(pairs[0]["a"]), safe(pairs[0]["b"]), max(pair["n_sessions"] for pair in pairs)
-    steps = max((pair["n_steps"] for pair in pairs if pair["metric"] in METRICS), default=pairs[0]["n_steps"])
-    title = f"{a} → {b} · {sessions} {'session' if sessions == 1 else 'sessions'} · {steps:,} turns"
+    turns = max((pair["n_turns"] for pair in pairs if pair["metric"] in METRICS), default=pairs[0]["n_turns"])
+    title = f"{a} → {b} · {sessions} {'session' if sessions == 1 else 'sessions'} · {turns:,} turns"
     table = Table(title=Text(title, "bold"), title_justify="left", pad_edge=False)
     table.add_column("metric", no_wrap=True)
     for column in (a, b, "difference", "95 % interval", "p"):

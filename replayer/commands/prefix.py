@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from replayer.prefix.prefix_report import PrefixReport, Settings, analyse, turn
+from replayer.prefix.prefix_report import PrefixReport, Settings, analyse, parts
 from replayer.prefix.tokenizers import load_tokenizer
 from replayer.requests.chat_requests import read_requests, transformed
 from replayer.requests.transform import load_transform
@@ -82,28 +82,28 @@ def _picture(name: str, report: PrefixReport, colour: bool) -> Iterator[str]:
     yield f"ideal reuse: {facts['ideal_hit_rate']:.1%} ({sizes})"
     legend = "  ".join(_paint(mark * 2, code, colour) + f" {name}" for name, mark, code in _PARTS)
     yield f"\n turn    prompt    reused  recomp.   share  {legend}"
-    widest = max((step.prompt_tokens for step in report.steps), default=1)
+    widest = max((turn.prompt_tokens for turn in report.turns), default=1)
     entries = {entry["request"]: entry for entry in facts["divergences"]}
-    for number, step in enumerate(report.steps):
-        parts = turn(step)
-        share = step.ideal / step.prompt_tokens if step.prompt_tokens else 0.0
-        bar = _bar(parts, widest, colour)
+    for number, turn in enumerate(report.turns):
+        split = parts(turn)
+        share = turn.ideal / turn.prompt_tokens if turn.prompt_tokens else 0.0
+        bar = _bar(split, widest, colour)
         told = _told(entries.get(number))
         yield (
-            f"{number + 1:5d} {step.prompt_tokens:9,} {parts['reused']:9,} {parts['recomputed']:8,} {share:7.1%}  {bar}{told}"
+            f"{number + 1:5d} {turn.prompt_tokens:9,} {split['reused']:9,} {split['recomputed']:8,} {share:7.1%}  {bar}{told}"
         ).rstrip()
     yield from _first_places(facts["divergences"])
     yield f"\n{facts['verdict']}"
 
 
-def _bar(parts: dict[str, int], widest: int, colour: bool) -> str:
+def _bar(split: dict[str, int], widest: int, colour: bool) -> str:
     """The prompt drawn to scale; the parts are rounded at their borders, so that they add up."""
     bar, done, drawn = "", 0, 0
     for name, mark, code in _PARTS:
-        done += parts[name]
-        cells = round(_BAR * done / max(1, widest)) - drawn
-        drawn += cells
-        bar += _paint(mark * cells, code, colour)
+        done += split[name]
+        columns = round(_BAR * done / max(1, widest)) - drawn
+        drawn += columns
+        bar += _paint(mark * columns, code, colour)
     return bar + " " * (_BAR - drawn)
 
 

@@ -21,7 +21,7 @@ from replayer.repro.rejudge import rejudged
 _FORMATS: dict[str, tuple[Callable[[Evidence], str | bytes], str]] = {
     "html": (html_report, "one HTML page that needs nothing else"),
     "markdown": (markdown_report, "Markdown for a pull request"),
-    "csv": (csv_report, "one row per step and lane"),
+    "csv": (csv_report, "one row per turn and lane"),
     "parquet": (parquet_report, "the same rows as Apache Parquet (needs the extra agent-replayer[parquet])"),
     "junit": (junit_report, "JUnit XML for CI: a suite per lane, a case per session"),
 }

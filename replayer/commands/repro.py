@@ -19,8 +19,8 @@ from replayer.run.lanes import open_lane
 
 
 class Command:
-    """Write a folder that reproduces one step of one lane: the exact request, a curl line, a script with the openai
-    client, the answer and the verdict. STEP is N, TRACE/N or TRACE/REPEAT/N, counted from 1. With --shrink the history
+    """Write a folder that reproduces one turn of one lane: the exact request, a curl line, a script with the openai
+    client, the answer and the verdict. TURN is N, TRACE/N or TRACE/REPEAT/N, counted from 1. With --shrink the history
     is cut down, against the lane's engine, as far as the fault stays. Example:
 
     replayer repro last fix-failing-test/7 vllm -o bug --shrink
@@ -28,10 +28,10 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
-        parser.add_argument("step", metavar="STEP")
+        parser.add_argument("turn", metavar="TURN")
         parser.add_argument("lane", metavar="LANE")
         parser.add_argument(
-            "-o", "--out", type=Path, metavar="DIR", help="new folder (default: repro-LANE-STEP)"
+            "-o", "--out", type=Path, metavar="DIR", help="new folder (default: repro-LANE-TURN)"
         )
         parser.add_argument(
             "--shrink", action="store_true", help="cut the history down while the fault stays"
@@ -41,7 +41,7 @@ class Command:
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        out = args.out or Path(f"repro-{args.lane}-{args.step.replace('/', '-')}")
+        out = args.out or Path(f"repro-{args.lane}-{args.turn.replace('/', '-')}")
         if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
             raise PlanError(f"{out} exists already; name another folder with -o")
         asyncio.run(_reproduce(args, out))
@@ -50,7 +50,7 @@ class Command:
 
 
 async def _reproduce(args: argparse.Namespace, out: Path) -> None:
-    case = await find_case(find_run(args.run), args.step, args.lane)
+    case = await find_case(find_run(args.run), args.turn, args.lane)
     if not args.shrink:
         write_case(case, out)
         return

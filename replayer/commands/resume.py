@@ -11,9 +11,9 @@ from replayer.launch.job import Job
 
 
 class Command:
-    """Finish the missing cells of a run that was stopped or killed.
+    """Finish the missing sessions of a run that was stopped or killed.
 
-    Each unfinished cell runs again from its first step as a new attempt. Example:
+    Each unfinished session runs again from its first turn as a new attempt. Example:
 
       replayer resume last
     """

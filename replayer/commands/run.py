@@ -138,7 +138,7 @@ def add_plan_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=None,
         metavar="EXPR",
-        help='exit 1 when it holds, e.g. "collapsed_steps > 0" or "usable_turn_rate drops by > 0.02"',
+        help='exit 1 when it holds, e.g. "collapsed_turns > 0" or "usable_turn_rate drops by > 0.02"',
     )
     parser.add_argument(
         "--baseline",
@@ -245,7 +245,7 @@ def _complete(plan: Plan) -> None:
 
 
 def _into(values: dict[str, Any], origin: str, args: argparse.Namespace) -> int:
-    """Add to an earlier run: what is done there stays, and only cells that are new are run."""
+    """Add to an earlier run: what is done there stays, and only sessions that are new are run."""
     folder = find_run(args.into)
     old = plan_of(folder)
     if values.get("traces") or values.get("workload"):

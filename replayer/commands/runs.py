@@ -31,8 +31,8 @@ class Command:
                 "state": view.state,
                 "lanes": [lane.name for lane in view.lanes],
                 "traces": list(view.plan.get("traces", [])),
-                "cells_done": sum(lane.cells_done for lane in view.lanes),
-                "cells": sum(lane.cells_planned for lane in view.lanes),
+                "sessions_done": sum(lane.sessions_done for lane in view.lanes),
+                "sessions": sum(lane.sessions_planned for lane in view.lanes),
             }
             print(orjson.dumps(line).decode() if args.json else _readable(line))
         return 0
@@ -40,4 +40,4 @@ class Command:
 
 def _readable(line: dict[str, object]) -> str:
     lanes = ", ".join(map(str, line["lanes"] if isinstance(line["lanes"], list) else []))
-    return f"{line['run']}  {line['state']}  {line['cells_done']}/{line['cells']} cells  {lanes}"
+    return f"{line['run']}  {line['state']}  {line['sessions_done']}/{line['sessions']} sessions  {lanes}"

@@ -83,7 +83,8 @@ def table(graded: SandboxGrade) -> str:
     rows = [row(one) for one in graded.checks]
     widths = [max((len(one[n]) for one in rows), default=0) for n in range(4)]
     lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(one, widths, strict=True)).rstrip() for one in rows
+        "  ".join(session.ljust(width) for session, width in zip(one, widths, strict=True)).rstrip()
+        for one in rows
     ]
     verdict = f"isolation: {graded.grade} ({graded.backend})"
     return "\n".join([*lines, verdict, *([graded.reason] if graded.reason else [])])

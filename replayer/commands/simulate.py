@@ -64,7 +64,7 @@ def _speed(group: Any) -> None:
     add("--ttft-ms", type=float, default=0.0, help="time to the first token without prefill")
     add("--prefill-tok-s", type=float, help="prompt tokens/s that are not cached")
     add("--chunk-tokens", type=int, default=1, help="tokens per streamed event")
-    add("--draft-tokens", type=int, default=0, help="speculation: drafted tokens per step")
+    add("--draft-tokens", type=int, default=0, help="speculation: drafted tokens per turn")
     add("--acceptance", default="0.7", help="share of drafts accepted; A/B takes turns (bands)")
     add("--band-seconds", type=float, default=5.0, help="how long each acceptance holds")
     add("--slots", type=int, help="requests served at once; further ones wait")

@@ -86,7 +86,7 @@ class Engine(Protocol):
         """Fields to add to each request for better truth (`stream_options`, `return_token_ids`, …)."""
 
     def isolation(self, salt: str) -> dict[str, Any]:
-        """Request fields that keep one cell's prefix cache from another's, or {} where the kind has none."""
+        """Request fields that keep one session's prefix cache from another's, or {} where the kind has none."""
 
     async def telemetry(self) -> TelemetrySample | None: ...
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-JOURNAL_SCHEMA = 1
+JOURNAL_SCHEMA = 2
 
 
 class Event(BaseModel):
@@ -19,12 +19,12 @@ class Event(BaseModel):
     at: int = 0
 
 
-class StepEvent(Event):
-    """`cell` is LANE/TRACE/REPEAT, `attempt` counts from 1, `step` is the position of the turn in the cell."""
+class TurnEvent(Event):
+    """`session` is LANE/TRACE/REPEAT, `attempt` counts from 1, `turn` is the position of the turn in the session."""
 
-    cell: str
+    session: str
     attempt: int
-    step: int
+    turn: int
 
 
 class RunStarted(Event):
@@ -34,8 +34,8 @@ class RunStarted(Event):
     wall: float
     version: str
     plan: dict[str, Any]
-    steps: dict[str, int] = {}
-    """Steps of one cell, by trace."""
+    turns: dict[str, int] = {}
+    """Turns of one session, by trace."""
     environment: dict[str, Any] = {}
 
 
@@ -45,11 +45,11 @@ class RunResumed(Event):
     type: Literal["run_resumed"] = "run_resumed"
     wall: float
     version: str
-    steps: dict[str, int] = {}
+    turns: dict[str, int] = {}
 
 
 class LaneReady(Event):
-    """What is known of a lane before its first cell: adapter facts, asked settings, warnings."""
+    """What is known of a lane before its first session: adapter facts, asked settings, warnings."""
 
     type: Literal["lane_ready"] = "lane_ready"
     lane: str
@@ -60,39 +60,39 @@ class LaneReady(Event):
     settings: dict[str, Any]
 
 
-class CellStarted(Event):
-    type: Literal["cell_started"] = "cell_started"
-    cell: str
+class SessionStarted(Event):
+    type: Literal["session_started"] = "session_started"
+    session: str
     attempt: int
     lane: str
     trace: str
     repeat: int
-    steps: int
+    turns: int
     mode: Literal["recorded", "live"]
     tools: Literal["recorded", "sandbox", "matched"]
     cache_reset: Literal["yes", "no", "unknown"]
     isolation: Literal["salt", "marker", "block", "salt+block"] | None = None
-    """`salt` or `marker`: what keeps the cell's prompts out of what earlier cells left in the cache."""
-    session: str | None = None
+    """`salt` or `marker`: what keeps the session's prompts out of what earlier sessions left in the cache."""
+    tag: str | None = None
     """The name that salt or marker carries."""
 
 
-class StepStarted(StepEvent):
-    type: Literal["step_started"] = "step_started"
-    turn: int
+class TurnStarted(TurnEvent):
+    type: Literal["turn_started"] = "turn_started"
+    recorded_turn: int
     body_bytes: int
     body_sha256: str | None = None
     wall: float
     sent: dict[str, Any] | None = None
     """What of the messages the trace alone does not tell. Live history: `{keep, messages}`, those after the first `keep`
-    of the step before. A prompt of filler: its `{words, pads}`."""
+    of the turn before. A prompt of filler: its `{words, pads}`."""
     asked: dict[str, int] | None = None
     """Tokens in and out that the turn is to have, where it is made of lengths: {"input", "output"}."""
     max_tokens: int | None = None
     """The token limit that the request sets, if it sets one."""
 
 
-class Alarm(StepEvent):
+class Alarm(TurnEvent):
     """A finding that fell while the reply was streaming, and whether the runner stopped it."""
 
     type: Literal["alarm"] = "alarm"
@@ -102,10 +102,10 @@ class Alarm(StepEvent):
     stopped: bool
 
 
-class StepFinished(StepEvent):
+class TurnFinished(TurnEvent):
     """The raw facts of one exchange. Durations in nanoseconds from sending; None is unknown."""
 
-    type: Literal["step_finished"] = "step_finished"
+    type: Literal["turn_finished"] = "turn_finished"
     content: str
     reasoning: str
     tool_calls: list[dict[str, Any]]
@@ -129,10 +129,10 @@ class StepFinished(StepEvent):
     deltas: int = 0
     notes: list[dict[str, Any]] = []
     lag_ns: int = 0
-    """Largest scheduling lag of the receiving loop seen during the step."""
+    """Largest scheduling lag of the receiving loop seen during the turn."""
 
 
-class VerdictGiven(StepEvent):
+class VerdictGiven(TurnEvent):
     type: Literal["verdict"] = "verdict"
     usable: bool
     faults: list[dict[str, Any]]
@@ -140,8 +140,8 @@ class VerdictGiven(StepEvent):
     schema_valid: bool | None = None
 
 
-class SignalFinding(StepEvent):
-    """What a signal states after the reply, e.g. prefix reuse of the step."""
+class SignalFinding(TurnEvent):
+    """What a signal states after the reply, e.g. prefix reuse of the turn."""
 
     type: Literal["signal"] = "signal"
     signal: str
@@ -149,14 +149,14 @@ class SignalFinding(StepEvent):
     finding: dict[str, Any]
 
 
-class Substituted(StepEvent):
-    """The recorded turn stands for this step's reply in the conversation that goes on."""
+class Substituted(TurnEvent):
+    """The recorded turn stands for this turn's reply in the conversation that goes on."""
 
     type: Literal["substituted"] = "substituted"
     reason: str
 
 
-class ToolRunFinished(StepEvent):
+class ToolRunFinished(TurnEvent):
     type: Literal["tool_run"] = "tool_run"
     call_index: int
     name: str | None
@@ -175,11 +175,11 @@ class TelemetryRead(Event):
     sample: dict[str, Any]
 
 
-class CellFinished(Event):
+class SessionFinished(Event):
     """`outcome`: `done`, `failed` (errors over their limit) or, for live mode, how the session ended."""
 
-    type: Literal["cell_finished"] = "cell_finished"
-    cell: str
+    type: Literal["session_finished"] = "session_finished"
+    session: str
     attempt: int
     outcome: str
     check: dict[str, Any] | None = None
@@ -195,12 +195,12 @@ class Warned(Event):
 
 
 class StoppedEarly(Event):
-    """The plan's `stop_when_decided` ended the run: no cell was started after this."""
+    """The plan's `stop_when_decided` ended the run: no session was started after this."""
 
     type: Literal["stopped_early"] = "stopped_early"
     metric: str
     reason: str
-    cells_left: int
+    sessions_left: int
 
 
 class RunFinished(Event):
@@ -213,16 +213,16 @@ AnyEvent = Annotated[
     RunStarted
     | RunResumed
     | LaneReady
-    | CellStarted
-    | StepStarted
+    | SessionStarted
+    | TurnStarted
     | Alarm
-    | StepFinished
+    | TurnFinished
     | VerdictGiven
     | SignalFinding
     | Substituted
     | ToolRunFinished
     | TelemetryRead
-    | CellFinished
+    | SessionFinished
     | Warned
     | StoppedEarly
     | RunFinished,

@@ -14,6 +14,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from replayer.errors import RunFolderError
-from replayer.journal.events import EVENT, JOURNAL_SCHEMA, AnyEvent, Event, RunStarted
+from replayer.journal.events import EVENT, JOURNAL_SCHEMA, AnyEvent, Event, RunResumed, RunStarted
+from replayer.journal.older import loads
 
 JOURNAL = "journal.jsonl"
 
@@ -229,6 +231,8 @@ def _parse(line: bytes, path: Path, offset: int) -> AnyEvent | None:
         return _older_or_unknown(line, path, offset)
     if isinstance(event, RunStarted):
         _check_schema(event.schema_number, path)
+    if isinstance(event, RunStarted | RunResumed) and not event.turns:
+        return EVENT.validate_python(loads(line))  # its turns have another name in schema 1
     return event
 
 
@@ -240,7 +244,7 @@ def _check_schema(number: object, path: Path) -> None:
 def _older_or_unknown(line: bytes, path: Path, offset: int) -> AnyEvent | None:
     """Migrate a line of an older journal; skip event types that this version does not know."""
     try:
-        values = orjson.loads(line)
+        values = loads(line)
         kind = values["type"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise RunFolderError(
@@ -249,6 +253,8 @@ def _older_or_unknown(line: bytes, path: Path, offset: int) -> AnyEvent | None:
     if kind == "run_started":
         _check_schema(values.get("schema_number"), path)
     if str(kind) in KNOWN_TYPES:
+        with suppress(ValidationError):
+            return EVENT.validate_python(values)
         raise RunFolderError(f"{path}, line {line_at(path, offset)}: a damaged {kind!r} event")
     return None
 

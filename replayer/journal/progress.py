@@ -1,4 +1,4 @@
-"""What a journal says is done: finished cells, attempts so far, the plan. Used by resume and --into."""
+"""What a journal says is done: finished sessions, attempts so far, the plan. Used by resume and --into."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from replayer.errors import RunFolderError
-from replayer.journal.events import CellFinished, CellStarted, RunStarted
+from replayer.journal.events import RunStarted, SessionFinished, SessionStarted
 from replayer.journal.log import read
 from replayer.plan.model import Plan, make_plan
 
 
 @dataclass(slots=True)
 class Attempts:
-    """`done`: ids of cells with a complete attempt. `tried`: attempts per cell id."""
+    """`done`: ids of sessions with a complete attempt. `tried`: attempts per session id."""
 
     done: set[str] = field(default_factory=set)
     tried: Counter[str] = field(default_factory=Counter)
     last_at: int = 0
 
-    def next(self, cell: str) -> int:
-        self.tried[cell] += 1
-        return self.tried[cell]
+    def next(self, session: str) -> int:
+        self.tried[session] += 1
+        return self.tried[session]
 
 
 def attempts_so_far(folder: Path) -> Attempts:
     attempts = Attempts()
     for event in read(folder):
         attempts.last_at = max(attempts.last_at, event.at)
-        if isinstance(event, CellStarted):
-            attempts.tried[event.cell] = max(attempts.tried[event.cell], event.attempt)
-        elif isinstance(event, CellFinished):
-            attempts.done.add(event.cell)
+        if isinstance(event, SessionStarted):
+            attempts.tried[event.session] = max(attempts.tried[event.session], event.attempt)
+        elif isinstance(event, SessionFinished):
+            attempts.done.add(event.session)
     return attempts
 
 

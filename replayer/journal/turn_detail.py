@@ -1,4 +1,4 @@
-"""All that a run folder holds on one step, of every lane: for the step screen and the reproducer."""
+"""All that a run folder holds on one turn, of every lane: for the turn screen and the reproducer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from replayer.errors import RunFolderError, TraceError
+from replayer.journal.older import loads
 from replayer.journal.view import RunView
 from replayer.requests.history import RecordedHistory
 from replayer.run.tool_runs import plain
@@ -28,8 +29,8 @@ class Asked:
 
 
 @dataclass(slots=True)
-class LaneStep:
-    """What one lane did at a step; the values are the journal's events as dictionaries.
+class LaneTurn:
+    """What one lane did at a turn; the values are the journal's events as dictionaries.
 
     `asked` is the lane's own request where lanes are sent their own replies (live history), else None.
     """
@@ -48,7 +49,7 @@ class LaneStep:
 
 
 @dataclass(frozen=True, slots=True)
-class StepDetail:
+class TurnDetail:
     """`new_messages` are those that the turn before was not yet sent; `dropped` were sent then and no longer are.
 
     `results` are the recorded results of the turn's recorded calls, by call id. In live mode the messages are those
@@ -57,48 +58,48 @@ class StepDetail:
 
     trace: str
     repeat: int
-    step: int
     turn: int
+    recorded_turn: int
     messages: list[dict[str, Any]]
     new_messages: list[dict[str, Any]]
     dropped: int
     recorded: tuple[AnyItem, ...]
     results: dict[str, str]
-    lanes: dict[str, LaneStep]
+    lanes: dict[str, LaneTurn]
 
 
-def step_detail(folder: Path, view: RunView, trace: str, repeat: int, step: int) -> StepDetail:
-    """Raises RunFolderError when the run has no such step, TraceError when its trace is not the run's or damaged."""
-    lanes = {lane.name: lane_step(folder, view, lane.name, trace, repeat, step) for lane in view.lanes}
-    turn = next(
+def turn_detail(folder: Path, view: RunView, trace: str, repeat: int, turn: int) -> TurnDetail:
+    """Raises RunFolderError when the run has no such turn, TraceError when its trace is not the run's or damaged."""
+    lanes = {lane.name: lane_turn(folder, view, lane.name, trace, repeat, turn) for lane in view.lanes}
+    recorded_turn = next(
         (
-            attempt.steps[step].turn
+            attempt.turns[turn].recorded_turn
             for lane in view.lanes
             for attempt in lane.attempts
-            if (attempt.trace, attempt.repeat) == (trace, repeat) and step in attempt.steps
+            if (attempt.trace, attempt.repeat) == (trace, repeat) and turn in attempt.turns
         ),
         None,
     )
-    if turn is None:
-        raise RunFolderError(f"{folder} has no step {step + 1} of {trace}, repeat {repeat}")
+    if recorded_turn is None:
+        raise RunFolderError(f"{folder} has no turn {turn + 1} of {trace}, repeat {repeat}")
     history = open_history(folder, view, trace)
-    if turn not in history.turns or step > len(history.turns):
+    if recorded_turn not in history.turns or turn > len(history.turns):
         raise TraceError(
-            f"{history.trace.path} has no turn {turn + 1}: it is not the trace that this run replayed"
+            f"{history.trace.path} has no turn {recorded_turn + 1}: it is not the trace that this run replayed"
         )
-    messages = history.messages(turn)
-    before = history.messages(history.turns[step - 1]) if step else []
+    messages = history.messages(recorded_turn)
+    before = history.messages(history.turns[turn - 1]) if turn else []
     shared = _shared(before, messages)
-    return StepDetail(
+    return TurnDetail(
         trace=trace,
         repeat=repeat,
-        step=step,
         turn=turn,
+        recorded_turn=recorded_turn,
         messages=messages,
         new_messages=messages[shared:],
         dropped=len(before) - shared,
-        recorded=history.recorded(turn),
-        results=_recorded_results(history, turn),
+        recorded=history.recorded(recorded_turn),
+        results=_recorded_results(history, recorded_turn),
         lanes={name: found for name, found in lanes.items() if found is not None},
     )
 
@@ -112,13 +113,13 @@ def _shared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> int:
     return shared
 
 
-def _recorded_results(history: RecordedHistory, turn: int) -> dict[str, str]:
+def _recorded_results(history: RecordedHistory, recorded_turn: int) -> dict[str, str]:
     """The results that the next turn was sent for this turn's calls."""
-    calls = {item.call_id for item in history.recorded(turn) if isinstance(item, ToolCallItem)}
-    following = history.turns.index(turn) + 1
+    calls = {item.call_id for item in history.recorded(recorded_turn) if isinstance(item, ToolCallItem)}
+    following = history.turns.index(recorded_turn) + 1
     if not calls or following == len(history.turns):
         return {}
-    known = set(history.trace.context(turn))
+    known = set(history.trace.context(recorded_turn))
     new = (number for number in history.trace.context(history.turns[following]) if number not in known)
     items = (history.trace.item(number) for number in new)
     return {
@@ -139,8 +140,8 @@ def open_history(folder: Path, view: RunView, trace: str) -> RecordedHistory:
     )
 
 
-def lane_step(folder: Path, view: RunView, lane: str, trace: str, repeat: int, step: int) -> LaneStep | None:
-    """One lane's events of a step, of the counted attempt; None where it never got there."""
+def lane_turn(folder: Path, view: RunView, lane: str, trace: str, repeat: int, turn: int) -> LaneTurn | None:
+    """One lane's events of a turn, of the counted attempt; None where it never got there."""
     attempts = [
         attempt
         for view_lane in view.lanes
@@ -148,16 +149,16 @@ def lane_step(folder: Path, view: RunView, lane: str, trace: str, repeat: int, s
         for attempt in view_lane.attempts
         if (attempt.trace, attempt.repeat) == (trace, repeat)
     ]
-    if not attempts or step not in attempts[0].steps:
+    if not attempts or turn not in attempts[0].turns:
         return None
     chosen = attempts[0]
-    found = LaneStep(lane=lane, attempt=chosen.number)
+    found = LaneTurn(lane=lane, attempt=chosen.number)
     before = 0
-    for event in _events(folder, chosen.cell, chosen.number, (step - 1, step)):
-        if event["type"] == "step_started":
+    for event in _events(folder, chosen.session, chosen.number, (turn - 1, turn)):
+        if event["type"] == "turn_started":
             found.asked = _asked(event, before)
             before = found.asked.total if found.asked else 0
-        elif event["step"] == step:
+        elif event["turn"] == turn:
             take(found, event)
     return found
 
@@ -170,27 +171,29 @@ def _asked(started: dict[str, Any], before: int) -> Asked | None:
     return Asked(sent["messages"], sent["keep"] + len(sent["messages"]), max(0, before - sent["keep"]))
 
 
-def _events(folder: Path, cell: str, attempt: int, steps: tuple[int, ...]) -> Iterator[dict[str, Any]]:
-    """The lines of some steps, found by their bytes: most of a journal is other steps."""
-    name = orjson.dumps(cell)
+def _events(folder: Path, session: str, attempt: int, turns: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    """The lines of some turns, found by their bytes: most of a journal is other turns."""
+    name = orjson.dumps(session)
     with (folder / "journal.jsonl").open("rb") as stream:
         for line in stream:
             if name not in line or not line.endswith(b"\n"):
                 continue
             try:
-                values = orjson.loads(line)
+                values = loads(line)
             except orjson.JSONDecodeError as error:
                 raise RunFolderError(
-                    f"{folder / 'journal.jsonl'}: a damaged line of {cell} ({error})"
+                    f"{folder / 'journal.jsonl'}: a damaged line of {session} ({error})"
                 ) from None
-            if (values.get("cell"), values.get("attempt")) == (cell, attempt) and values.get("step") in steps:
+            if (values.get("session"), values.get("attempt")) == (session, attempt) and values.get(
+                "turn"
+            ) in turns:
                 yield values
 
 
-def take(found: LaneStep, event: dict[str, Any]) -> None:
-    """File one event of the step's journal lines."""
+def take(found: LaneTurn, event: dict[str, Any]) -> None:
+    """File one event of the turn's journal lines."""
     match event["type"]:
-        case "step_finished":
+        case "turn_finished":
             found.reply = event
         case "verdict":
             found.verdict = event

@@ -1,4 +1,4 @@
-"""What the fold keeps of each step: counts and times, no text. Under 1 KB a step."""
+"""What the fold keeps of each turn: counts and times, no text. Under 1 KB a turn."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from replayer.journal.events import (
     Alarm,
-    CellStarted,
+    SessionStarted,
     SignalFinding,
-    StepFinished,
-    StepStarted,
     Substituted,
     ToolRunFinished,
+    TurnFinished,
+    TurnStarted,
     VerdictGiven,
 )
 from replayer.journal.packing import gaps_us
@@ -47,11 +47,11 @@ def bin_ms(index: int) -> float:
 
 
 @dataclass(slots=True)
-class StepFacts:
-    """One step. Unknown is None. `offset` is where its `step_finished` line starts in the journal."""
+class TurnFacts:
+    """One turn. Unknown is None. `offset` is where its `turn_finished` line starts in the journal."""
 
-    step: int
     turn: int
+    recorded_turn: int
     wall: float
     offset: int | None = None
     body_bytes: int = 0
@@ -87,7 +87,7 @@ class StepFacts:
     divergent: int = 0
     """Tool runs whose result differs from the recorded one."""
     loops: int = 0
-    """Loops of tool calls that this step's calls completed."""
+    """Loops of tool calls that this turn's calls completed."""
     prefix: dict[str, Any] | None = None
     server_tok_s: float | None = None
     """Decode speed that the engine itself states for this reply."""
@@ -97,7 +97,7 @@ class StepFacts:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """The classes of the step's faults, warnings included, each once."""
+        """The classes of the turn's faults, warnings included, each once."""
         return tuple(dict.fromkeys(mark.klass for mark in self.marks))
 
     @property
@@ -143,9 +143,9 @@ class StepFacts:
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt at a cell, with its steps by position."""
+    """One attempt at a session, with its turns by position."""
 
-    cell: str
+    session: str
     number: int
     lane: str
     trace: str
@@ -155,38 +155,38 @@ class Attempt:
     tools: str
     cache_reset: str
     isolation: Kind | None
-    session: str | None
+    tag: str | None
     started: int
     ended: int | None = None
     outcome: str | None = None
     check: dict[str, Any] | None = None
-    steps: dict[int, StepFacts] = field(default_factory=dict)
+    turns: dict[int, TurnFacts] = field(default_factory=dict)
     finished: int = 0
-    """Steps whose reply has ended."""
+    """Turns whose reply has ended."""
     gaps: Counter[int] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, event: CellStarted) -> Attempt:
+    def of(cls, event: SessionStarted) -> Attempt:
         return cls(
-            cell=event.cell,
+            session=event.session,
             number=event.attempt,
             lane=event.lane,
             trace=event.trace,
             repeat=event.repeat,
-            planned=event.steps,
+            planned=event.turns,
             mode=event.mode,
             tools=event.tools,
             cache_reset=event.cache_reset,
             isolation=event.isolation,
-            session=event.session,
+            tag=event.tag,
             started=event.at,
         )
 
 
-def start(attempt: Attempt, event: StepStarted) -> None:
-    attempt.steps[event.step] = StepFacts(
-        step=event.step,
+def start(attempt: Attempt, event: TurnStarted) -> None:
+    attempt.turns[event.turn] = TurnFacts(
         turn=event.turn,
+        recorded_turn=event.recorded_turn,
         wall=event.wall,
         body_bytes=event.body_bytes,
         asked_input=event.asked["input"] if event.asked else None,
@@ -195,30 +195,30 @@ def start(attempt: Attempt, event: StepStarted) -> None:
     )
 
 
-def finish(attempt: Attempt, event: StepFinished, offset: int | None) -> None:
-    step = attempt.steps[event.step]
+def finish(attempt: Attempt, event: TurnFinished, offset: int | None) -> None:
+    turn = attempt.turns[event.turn]
     usage = event.usage or {}
-    attempt.finished += step.total_ns is None
-    step.offset = offset
-    step.ttft_ns, step.total_ns = event.ttft_ns, event.total_ns
-    step.prompt_tokens = usage.get("prompt_tokens")
-    step.cached_tokens = usage.get("cached_tokens")
-    step.completion_tokens = usage.get("completion_tokens")
-    step.usage_source = event.usage_source
-    step.finish_reason = event.finish_reason
-    step.done = event.done
-    step.error = event.fault["kind"] if event.fault else None
-    step.retries = event.retries
-    step.lag_ns = event.lag_ns
-    step.stamped_by = event.stamped_by
-    step.stopped = event.stopped_by_us is not None
-    step.calls = len(event.tool_calls)
-    step.deltas = event.deltas
-    step.drafted, step.accepted = _drafts(event.extra)
-    step.server_tok_s = (server_speed(event.extra, step.completion_tokens) or {}).get("decode_tok_s")
+    attempt.finished += turn.total_ns is None
+    turn.offset = offset
+    turn.ttft_ns, turn.total_ns = event.ttft_ns, event.total_ns
+    turn.prompt_tokens = usage.get("prompt_tokens")
+    turn.cached_tokens = usage.get("cached_tokens")
+    turn.completion_tokens = usage.get("completion_tokens")
+    turn.usage_source = event.usage_source
+    turn.finish_reason = event.finish_reason
+    turn.done = event.done
+    turn.error = event.fault["kind"] if event.fault else None
+    turn.retries = event.retries
+    turn.lag_ns = event.lag_ns
+    turn.stamped_by = event.stamped_by
+    turn.stopped = event.stopped_by_us is not None
+    turn.calls = len(event.tool_calls)
+    turn.deltas = event.deltas
+    turn.drafted, turn.accepted = _drafts(event.extra)
+    turn.server_tok_s = (server_speed(event.extra, turn.completion_tokens) or {}).get("decode_tok_s")
     gaps = gaps_us(event.arrivals)[1:]
     if event.ttft_ns is not None and gaps:
-        step.decode_ns = event.total_ns - event.ttft_ns
+        turn.decode_ns = event.total_ns - event.ttft_ns
     attempt.gaps.update(map(_BIN_OF.__getitem__, gaps))
 
 
@@ -229,32 +229,32 @@ def _drafts(extra: dict[str, Any]) -> tuple[int | None, int | None]:
 
 
 def judge(attempt: Attempt, event: VerdictGiven) -> None:
-    step = attempt.steps[event.step]
-    step.usable = event.usable
-    step.schema_valid = event.schema_valid
-    step.marks = marks(event.faults)
-    step.invalid_calls = len(
+    turn = attempt.turns[event.turn]
+    turn.usable = event.usable
+    turn.schema_valid = event.schema_valid
+    turn.marks = marks(event.faults)
+    turn.invalid_calls = len(
         {fault["call_index"] for fault in event.faults if fault["fatal"] and fault["call_index"] is not None}
     )
 
 
 def alarm(attempt: Attempt, event: Alarm) -> None:
-    if event.finding.get("level") == "collapsed" and event.step in attempt.steps:
-        attempt.steps[event.step].collapse = event.finding
+    if event.finding.get("level") == "collapsed" and event.turn in attempt.turns:
+        attempt.turns[event.turn].collapse = event.finding
 
 
 def substituted(attempt: Attempt, event: Substituted) -> None:
-    attempt.steps[event.step].substituted = event.reason
+    attempt.turns[event.turn].substituted = event.reason
 
 
 def ran(attempt: Attempt, event: ToolRunFinished) -> None:
-    step = attempt.steps[event.step]
-    step.tool_outcomes += (event.outcome,)
-    step.divergent += event.against_recorded == "different"
+    turn = attempt.turns[event.turn]
+    turn.tool_outcomes += (event.outcome,)
+    turn.divergent += event.against_recorded == "different"
 
 
 def signal(attempt: Attempt, event: SignalFinding) -> None:
     if event.signal == "prefix_reuse":
-        attempt.steps[event.step].prefix = event.finding
+        attempt.turns[event.turn].prefix = event.finding
     elif event.signal == "call_loops" and event.finding.get("level") == "loop":
-        attempt.steps[event.step].loops += 1
+        attempt.turns[event.turn].loops += 1

@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from replayer.errors import PlanError, RunFolderError
-from replayer.journal import turns as steps
+from replayer.journal import turns as facts
 from replayer.journal.events import (
     Alarm,
     AnyEvent,
-    CellFinished,
-    CellStarted,
     LaneReady,
     RunFinished,
     RunResumed,
     RunStarted,
+    SessionFinished,
+    SessionStarted,
     SignalFinding,
-    StepFinished,
-    StepStarted,
     StoppedEarly,
     Substituted,
     TelemetryRead,
     ToolRunFinished,
+    TurnFinished,
+    TurnStarted,
     VerdictGiven,
     Warned,
 )
@@ -40,7 +40,7 @@ _MAX_SAMPLES = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneView:
-    """One column. `attempts` are the counted ones: per cell the last complete, else (on screens) the newest."""
+    """One column. `attempts` are the counted ones: per session the last complete, else (on screens) the newest."""
 
     name: str
     kind: str
@@ -51,11 +51,11 @@ class LaneView:
     attempts: tuple[Attempt, ...]
     running: tuple[Attempt, ...]
     telemetry: tuple[TelemetryRead, ...]
-    cells_planned: int
-    cells_done: int
-    steps_planned: int
+    sessions_planned: int
+    sessions_done: int
+    turns_planned: int
     plan: dict[str, Any] = field(default_factory=dict)
-    """The lane as the plan has it, and of the plan what holds for it: cells `in_flight`, `slo`."""
+    """The lane as the plan has it, and of the plan what holds for it: sessions `in_flight`, `slo`."""
     resumed_wall: float = 0.0
     """When the process that goes on with an interrupted run began; 0 where none had to."""
 
@@ -77,9 +77,9 @@ class RunView:
     exit_code: int | None
     reasons: tuple[str, ...]
     incomplete: int
-    """Cells without a complete attempt."""
+    """Sessions without a complete attempt."""
     stopped_early: str | None = None
-    """Why the plan's `stop_when_decided` ended the run before all cells were done."""
+    """Why the plan's `stop_when_decided` ended the run before all sessions were done."""
 
 
 def _thinned(samples: list[TelemetryRead]) -> list[TelemetryRead]:
@@ -109,20 +109,20 @@ class Fold:
         """`offset` is where the event's line starts, so that a screen can load its text again."""
         self.last_at = max(self.last_at, event.at)
         match event:
-            case StepStarted():
-                steps.start(self._attempt(event.cell, event.attempt), event)
-            case StepFinished():
-                steps.finish(self._attempt(event.cell, event.attempt), event, offset)
+            case TurnStarted():
+                facts.start(self._attempt(event.session, event.attempt), event)
+            case TurnFinished():
+                facts.finish(self._attempt(event.session, event.attempt), event, offset)
             case VerdictGiven():
-                steps.judge(self._attempt(event.cell, event.attempt), event)
+                facts.judge(self._attempt(event.session, event.attempt), event)
             case Alarm():
-                steps.alarm(self._attempt(event.cell, event.attempt), event)
+                facts.alarm(self._attempt(event.session, event.attempt), event)
             case Substituted():
-                steps.substituted(self._attempt(event.cell, event.attempt), event)
+                facts.substituted(self._attempt(event.session, event.attempt), event)
             case ToolRunFinished():
-                steps.ran(self._attempt(event.cell, event.attempt), event)
+                facts.ran(self._attempt(event.session, event.attempt), event)
             case SignalFinding():
-                steps.signal(self._attempt(event.cell, event.attempt), event)
+                facts.signal(self._attempt(event.session, event.attempt), event)
             case TelemetryRead():
                 self._sample(event)
             case _:
@@ -140,10 +140,10 @@ class Fold:
                 self.stopped_early = event
             case LaneReady():
                 self.lanes[event.lane] = event
-            case CellStarted():
-                self.attempts.setdefault(event.cell, {})[event.attempt] = Attempt.of(event)
-            case CellFinished():
-                attempt = self._attempt(event.cell, event.attempt)
+            case SessionStarted():
+                self.attempts.setdefault(event.session, {})[event.attempt] = Attempt.of(event)
+            case SessionFinished():
+                attempt = self._attempt(event.session, event.attempt)
                 attempt.ended, attempt.outcome, attempt.check = event.at, event.outcome, event.check
             case Warned():
                 self.warnings.append(event)
@@ -152,8 +152,8 @@ class Fold:
             case _:
                 pass
 
-    def _attempt(self, cell: str, number: int) -> Attempt:
-        return self.attempts[cell][number]
+    def _attempt(self, session: str, number: int) -> Attempt:
+        return self.attempts[session][number]
 
     def _sample(self, event: TelemetryRead) -> None:
         samples = self.telemetry.setdefault(event.lane, [])
@@ -162,7 +162,7 @@ class Fold:
             self.telemetry[event.lane] = _thinned(samples)
 
     def view(self, *, run: str, running: bool = False, partial: bool = False) -> RunView:
-        """`partial` counts the newest attempt of a cell that has no complete one (for live screens)."""
+        """`partial` counts the newest attempt of a session that has no complete one (for live screens)."""
         plan = self.opening.plan if self.opening else {}
         lanes = tuple(self._lane(name, plan, partial) for name in _lane_names(plan, self.lanes))
         return RunView(
@@ -178,7 +178,7 @@ class Fold:
             warnings=tuple(self.warnings),
             exit_code=self.finished.exit_code if self.finished else None,
             reasons=tuple(self.finished.reasons) if self.finished else (),
-            incomplete=sum(lane.cells_planned - lane.cells_done for lane in lanes),
+            incomplete=sum(lane.sessions_planned - lane.sessions_done for lane in lanes),
             stopped_early=self.stopped_early.reason if self.stopped_early else None,
         )
 
@@ -198,9 +198,9 @@ class Fold:
                 a for tries in mine for a in tries.values() if a.ended is None and a is _newest(tries)
             ),
             telemetry=tuple(self.telemetry.get(name, ())),
-            cells_planned=len(plan.get("traces", ())) * plan.get("repeat", 1),
-            steps_planned=sum(self.opening.steps.values()) * plan.get("repeat", 1) if self.opening else 0,
-            cells_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
+            sessions_planned=len(plan.get("traces", ())) * plan.get("repeat", 1),
+            turns_planned=sum(self.opening.turns.values()) * plan.get("repeat", 1) if self.opening else 0,
+            sessions_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
             plan=_lane_plan(name, plan),
             resumed_wall=self.resumed_wall,
         )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TextIO
 from replayer.journal.events import (
     Alarm,
     AnyEvent,
-    CellFinished,
-    CellStarted,
     RunResumed,
     RunStarted,
-    StepFinished,
+    SessionFinished,
+    SessionStarted,
+    TurnFinished,
     Warned,
 )
 from replayer.journal.view import LaneView, RunView
@@ -27,7 +27,7 @@ _LINE_EVERY = 2.0
 
 
 class Bars:
-    """A bar per lane; one step of a cell moves it by one."""
+    """A bar per lane; one turn of a session moves it by one."""
 
     def __init__(self, plan: Plan) -> None:
         from rich.console import Console  # slow to import
@@ -63,14 +63,14 @@ class Bars:
 
 
 def turns_done(lane: LaneView) -> tuple[int, int]:
-    """Steps finished of those planned."""
-    return sum(attempt.finished for attempt in lane.attempts), lane.steps_planned
+    """Turns finished of those planned."""
+    return sum(attempt.finished for attempt in lane.attempts), lane.turns_planned
 
 
 def _note(lane: LaneView) -> str:
-    steps = [step for attempt in lane.attempts for step in attempt.steps.values()]
-    collapsed = sum(step.collapse is not None for step in steps)
-    errors = sum(step.error is not None for step in steps)
+    turns = [turn for attempt in lane.attempts for turn in attempt.turns.values()]
+    collapsed = sum(turn.collapse is not None for turn in turns)
+    errors = sum(turn.error is not None for turn in turns)
     notes = [f"{collapsed} collapsed" if collapsed else "", f"{errors} errors" if errors else ""]
     return "  ".join(note for note in notes if note)
 
@@ -90,19 +90,21 @@ class LineProgress:
     def event(self, event: AnyEvent) -> None:
         match event:
             case RunStarted() | RunResumed():
-                self._planned = sum(event.steps.values()) * self._repeat
-            case CellStarted():
-                self._lane_of[event.cell] = event.lane
-            case StepFinished():
-                lane = self._lane_of[event.cell]
+                self._planned = sum(event.turns.values()) * self._repeat
+            case SessionStarted():
+                self._lane_of[event.session] = event.lane
+            case TurnFinished():
+                lane = self._lane_of[event.session]
                 self._done[lane] = self._done.get(lane, 0) + 1
                 self._line(lane, force=False)
-            case CellFinished():
-                self._line(self._lane_of[event.cell], force=True)
+            case SessionFinished():
+                self._line(self._lane_of[event.session], force=True)
             case Alarm() if event.finding.get("level") == "collapsed":
                 unit = safe(str(event.finding.get("unit", "")))[:60]
                 what = "stopped" if event.stopped else "observed"
-                self._say(self._lane_of[event.cell], f"collapse in turn {event.step + 1}, {what}: {unit!r}")
+                self._say(
+                    self._lane_of[event.session], f"collapse in turn {event.turn + 1}, {what}: {unit!r}"
+                )
             case Warned():
                 self._say(event.lane or "", safe(event.message))
             case _:

@@ -1,4 +1,4 @@
-"""What lanes are compared on: figures per step, and quantiles of times."""
+"""What lanes are compared on: figures per turn, and quantiles of times."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from replayer.journal.turns import Attempt, StepFacts, bin_ms
+from replayer.journal.turns import Attempt, TurnFacts, bin_ms
 
 Count = tuple[float, float]
-"""What one step adds to a metric: (numerator, denominator)."""
+"""What one turn adds to a metric: (numerator, denominator)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure per step. `rate`: a share of events, counted; otherwise a mean of measurements."""
+    """A figure per turn. `rate`: a share of events, counted; otherwise a mean of measurements."""
 
     name: str
     words: str
     better: Literal["higher", "lower"]
-    of: Callable[[StepFacts], Count | None]
-    """None where the step says nothing about it."""
+    of: Callable[[TurnFacts], Count | None]
+    """None where the turn says nothing about it."""
     unit: str = "points"
     rate: bool = True
-    per_step: bool = True
-    """One value per step, which pairs step by step; the others pair by session."""
+    per_turn: bool = True
+    """One value per turn, which pairs turn by turn; the others pair by session."""
     counted: str = "turns"
     """What its denominator counts."""
 
@@ -38,47 +38,47 @@ class Quantile:
     words: str
     share: float
     of: Callable[[Attempt], Counter[float]]
-    """How often each time occurs in one cell."""
-    of_step: Callable[[StepFacts], float | None] | None
-    """None where only whole cells are kept."""
+    """How often each time occurs in one session."""
+    of_turn: Callable[[TurnFacts], float | None] | None
+    """None where only whole sessions are kept."""
     better: Literal["higher", "lower"] = "lower"
     unit: str = "ms"
     rate: bool = False
 
 
-def _usable(step: StepFacts) -> Count | None:
-    return None if step.usable is None else (float(step.usable), 1)
+def _usable(turn: TurnFacts) -> Count | None:
+    return None if turn.usable is None else (float(turn.usable), 1)
 
 
-def _invalid_calls(step: StepFacts) -> Count | None:
-    return None if step.usable is None or not step.calls else (step.invalid_calls, step.calls)
+def _invalid_calls(turn: TurnFacts) -> Count | None:
+    return None if turn.usable is None or not turn.calls else (turn.invalid_calls, turn.calls)
 
 
-def _failed_calls(step: StepFacts) -> Count | None:
-    ran = [outcome for outcome in step.tool_outcomes if outcome not in ("recorded", "not_executable_here")]
+def _failed_calls(turn: TurnFacts) -> Count | None:
+    ran = [outcome for outcome in turn.tool_outcomes if outcome not in ("recorded", "not_executable_here")]
     return (sum(outcome != "ok" for outcome in ran), len(ran)) if ran else None
 
 
-def _collapsed(step: StepFacts) -> Count | None:
-    return None if step.total_ns is None else (float(step.collapse is not None), 1)
+def _collapsed(turn: TurnFacts) -> Count | None:
+    return None if turn.total_ns is None else (float(turn.collapse is not None), 1)
 
 
-def _errors(step: StepFacts) -> Count | None:
-    return None if step.total_ns is None else (float(step.error is not None), 1)
+def _errors(turn: TurnFacts) -> Count | None:
+    return None if turn.total_ns is None else (float(turn.error is not None), 1)
 
 
-def _cached(step: StepFacts) -> Count | None:
-    if step.cached_tokens is None or not step.prompt_tokens:
+def _cached(turn: TurnFacts) -> Count | None:
+    if turn.cached_tokens is None or not turn.prompt_tokens:
         return None
-    return step.cached_tokens / step.prompt_tokens, 1
+    return turn.cached_tokens / turn.prompt_tokens, 1
 
 
-def _ttft(step: StepFacts) -> Count | None:
-    return None if step.ttft_ns is None else (step.ttft_ns / 1e6, 1)
+def _ttft(turn: TurnFacts) -> Count | None:
+    return None if turn.ttft_ns is None else (turn.ttft_ns / 1e6, 1)
 
 
-def _decode(step: StepFacts) -> Count | None:
-    return None if step.decode_tok_s is None else (step.decode_tok_s, 1)
+def _decode(turn: TurnFacts) -> Count | None:
+    return None if turn.decode_tok_s is None else (turn.decode_tok_s, 1)
 
 
 METRICS = {
@@ -90,7 +90,7 @@ METRICS = {
             "invalid tool calls",
             "lower",
             _invalid_calls,
-            per_step=False,
+            per_turn=False,
             counted="tool calls",
         ),
         Metric(
@@ -98,7 +98,7 @@ METRICS = {
             "failed executions",
             "lower",
             _failed_calls,
-            per_step=False,
+            per_turn=False,
             counted="tool calls",
         ),
         Metric("collapsed_rate", "collapsed turns", "lower", _collapsed),
@@ -111,20 +111,20 @@ METRICS = {
 PRIMARY = "usable_turn_rate"
 
 
-def _ttft_ms(step: StepFacts) -> float | None:
-    return None if step.ttft_ns is None else step.ttft_ns / 1e6
+def _ttft_ms(turn: TurnFacts) -> float | None:
+    return None if turn.ttft_ns is None else turn.ttft_ns / 1e6
 
 
-def _e2e_ms(step: StepFacts) -> float | None:
+def _e2e_ms(turn: TurnFacts) -> float | None:
     """Of whole replies only, as the table has it."""
-    if step.total_ns is None or step.error is not None or step.stopped:
+    if turn.total_ns is None or turn.error is not None or turn.stopped:
         return None
-    return step.total_ns / 1e6
+    return turn.total_ns / 1e6
 
 
-def _of_steps(of: Callable[[StepFacts], float | None]) -> Callable[[Attempt], Counter[float]]:
+def _of_turns(of: Callable[[TurnFacts], float | None]) -> Callable[[Attempt], Counter[float]]:
     def count(attempt: Attempt) -> Counter[float]:
-        return Counter(value for step in attempt.steps.values() if (value := of(step)) is not None)
+        return Counter(value for turn in attempt.turns.values() if (value := of(turn)) is not None)
 
     return count
 
@@ -134,17 +134,17 @@ def _gaps(attempt: Attempt) -> Counter[float]:
 
 
 def _quantiles() -> Iterable[Quantile]:
-    for name, words, of, of_step in (
-        ("ttft_ms", "time to first token", _of_steps(_ttft_ms), _ttft_ms),
+    for name, words, of, of_turn in (
+        ("ttft_ms", "time to first token", _of_turns(_ttft_ms), _ttft_ms),
         ("itl_ms", "time between deltas", _gaps, None),
-        ("e2e_ms", "time of a whole reply", _of_steps(_e2e_ms), _e2e_ms),
+        ("e2e_ms", "time of a whole reply", _of_turns(_e2e_ms), _e2e_ms),
     ):
         for place, share, where in (
             ("p50", 0.5, "median"),
             ("p95", 0.95, "95th percentile"),
             ("p99", 0.99, "99th percentile"),
         ):
-            yield Quantile(f"{name}.{place}", f"{words} ({where})", share, of, of_step)
+            yield Quantile(f"{name}.{place}", f"{words} ({where})", share, of, of_turn)
 
 
 QUANTILES = {quantile.name: quantile for quantile in _quantiles()}

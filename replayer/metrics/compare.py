@@ -1,6 +1,6 @@
-"""Is a difference between two lanes real? Paired by step where prompts were the same, else by session.
+"""Is a difference between two lanes real? Paired by turn where prompts were the same, else by session.
 
-A session is one recorded trace: its steps, and its repeats, are one cluster.
+A session is one recorded trace: its turns, and its repeats, are one cluster.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from statistics import NormalDist
 
-from replayer.journal.turns import StepFacts
+from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import ALL, METRICS, PRIMARY, QUANTILES, Count, Metric, Quantile
 from replayer.metrics.compare_times import compare_quantiles
@@ -32,8 +32,8 @@ from replayer.metrics.sweep import comparable
 
 __all__ = ["ALL", "METRICS", "PRIMARY", "QUANTILES", "compare"]
 
-Steps = dict[tuple[str, int, int], StepFacts]
-"""Steps by (trace, repeat, step)."""
+Turns = dict[tuple[str, int, int], TurnFacts]
+"""Turns by (trace, repeat, turn)."""
 Counts = dict[tuple[str, int, int], Count]
 _POWER = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
 
@@ -65,7 +65,7 @@ def _compare(view: RunView, a: LaneView, b: LaneView, metric: Metric | Quantile)
     paired = view.mode == "recorded"
     if stops:
         return compare_sequentially(a, b, metric, paired=paired)
-    return compare_steps(a.name, by_key(a), b.name, by_key(b), metric, paired=paired)
+    return compare_turns(a.name, by_key(a), b.name, by_key(b), metric, paired=paired)
 
 
 def lane_pairs(lanes: Sequence[LaneView], baseline: str | None = None) -> Iterator[tuple[LaneView, LaneView]]:
@@ -82,15 +82,15 @@ def lane_pairs(lanes: Sequence[LaneView], baseline: str | None = None) -> Iterat
             yield a, b
 
 
-def by_key(lane: LaneView) -> Steps:
+def by_key(lane: LaneView) -> Turns:
     return {
-        (attempt.trace, attempt.repeat, number): step
+        (attempt.trace, attempt.repeat, number): turn
         for attempt in lane.attempts
-        for number, step in attempt.steps.items()
+        for number, turn in attempt.turns.items()
     }
 
 
-def compare_steps(a: str, left: Steps, b: str, right: Steps, metric: Metric, *, paired: bool) -> Pair | None:
+def compare_turns(a: str, left: Turns, b: str, right: Turns, metric: Metric, *, paired: bool) -> Pair | None:
     """b minus a on one metric; None where one of them says nothing about it."""
     counts_a, counts_b = _common(left, right, metric, paired=paired)
     sessions = sorted({key[0] for key in counts_a} & {key[0] for key in counts_b})
@@ -105,15 +105,15 @@ def compare_steps(a: str, left: Steps, b: str, right: Steps, metric: Metric, *, 
     return result | _over_sessions(metric, counts_a, counts_b, sessions, paired=paired)
 
 
-def _common(left: Steps, right: Steps, metric: Metric, *, paired: bool) -> tuple[Counts, Counts]:
+def _common(left: Turns, right: Turns, metric: Metric, *, paired: bool) -> tuple[Counts, Counts]:
     a, b = _counts(left, metric), _counts(right, metric)
-    if not (paired and metric.per_step):
+    if not (paired and metric.per_turn):
         return a, b
     return {key: a[key] for key in a if key in b}, {key: b[key] for key in b if key in a}
 
 
-def _counts(steps: Steps, metric: Metric) -> Counts:
-    found = ((key, metric.of(step)) for key, step in steps.items())
+def _counts(turns: Turns, metric: Metric) -> Counts:
+    found = ((key, metric.of(turn)) for key, turn in turns.items())
     return {key: count for key, count in found if count is not None}
 
 
@@ -125,14 +125,14 @@ def _mean(counts: Iterable[Count]) -> float:
 def _over_sessions(
     metric: Metric, counts_a: Counts, counts_b: Counts, sessions: Sequence[str], *, paired: bool
 ) -> Pair:
-    if paired and metric.per_step:
+    if paired and metric.per_turn:
         sums: dict[str, float] = defaultdict(float)
         sizes: dict[str, int] = defaultdict(int)
         for key in counts_a:
             sums[key[0]] += counts_b[key][0] - counts_a[key][0]
             sizes[key[0]] += 1
         moved, weights = [sums[name] for name in sessions], [sizes[name] for name in sessions]
-        method = "paired steps, sign-flip by session, cluster-robust interval"
+        method = "paired turns, sign-flip by session, cluster-robust interval"
     else:
         moved = session_differences(counts_a, counts_b, sessions)
         weights = [1] * len(moved)
@@ -213,7 +213,7 @@ def compare_sequentially(a: LaneView, b: LaneView, metric: Metric, *, paired: bo
 
     Only the first repeat of a session counts: what came later may depend on it.
     """
-    left, right = ({key: step for key, step in by_key(lane).items() if key[1] == 0} for lane in (a, b))
+    left, right = ({key: turn for key, turn in by_key(lane).items() if key[1] == 0} for lane in (a, b))
     counts_a, counts_b = _common(left, right, metric, paired=paired)
     ends = ended(a, b)
     known = {key[0] for key in counts_a} & {key[0] for key in counts_b} & ends.keys()

@@ -23,15 +23,15 @@ def compare_quantiles(
     if not sessions:
         return None
     of_a, of_b = [left[name] for name in sessions], [right[name] for name in sessions]
-    steps = int(min(_pooled(of_a).total(), _pooled(of_b).total()))
+    turns = int(min(_pooled(of_a).total(), _pooled(of_b).total()))
     values = at_share(_pooled(of_a), metric), at_share(_pooled(of_b), metric)
-    result = head(a.name, b.name, metric, values, len(sessions), steps)
+    result = head(a.name, b.name, metric, values, len(sessions), turns)
     moved = {name: at_share(right[name], metric) - at_share(left[name], metric) for name in sessions}
     if ends is not None:
         p, interval = sequential([moved[name] for name in sorted(sessions, key=lambda one: (ends[one], one))])
         return result | {"sequential": True} | figures(interval, p, p, SEQUENTIAL)
     if len(sessions) < MIN_SESSIONS:
-        return result | _few(of_a, of_b, metric) if metric.of_step is not None else None
+        return result | _few(of_a, of_b, metric) if metric.of_turn is not None else None
     p = sign_flip(list(moved.values()))
     return result | figures(quantile_difference(of_a, of_b, metric.share), p, p, _METHOD)
 
@@ -48,9 +48,9 @@ def _pooled(sessions: list[Counter[float]]) -> Counter[float]:
 
 
 def _few(of_a: list[Counter[float]], of_b: list[Counter[float]], metric: Quantile) -> Pair:
-    """Too few sessions to speak of others: an interval over steps, and nothing is decided."""
+    """Too few sessions to speak of others: an interval over turns, and nothing is decided."""
     method = (
-        f"bootstrap over steps, these sessions only: {len(of_a)} of at least {MIN_SESSIONS} needed for a test"
+        f"bootstrap over turns, these sessions only: {len(of_a)} of at least {MIN_SESSIONS} needed for a test"
     )
     x, y = ([{value: 1.0} for value in _pooled(sessions).elements()] for sessions in (of_a, of_b))
     return figures(quantile_difference(x, y, metric.share, paired=False), None, None, method)

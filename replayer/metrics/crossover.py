@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from replayer.journal.turns import StepFacts
+from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import Metric
-from replayer.metrics.compare import by_key, compare_steps
+from replayer.metrics.compare import by_key, compare_turns
 from replayer.metrics.stats import holm
 
 ALPHA = 0.05
 
 
-def _e2e(step: StepFacts) -> tuple[float, float] | None:
-    if step.error is not None or step.stopped or step.total_ns is None:
+def _e2e(turn: TurnFacts) -> tuple[float, float] | None:
+    if turn.error is not None or turn.stopped or turn.total_ns is None:
         return None
-    return step.total_ns / 1e6, 1
+    return turn.total_ns / 1e6, 1
 
 
 E2E = Metric("e2e_ms", "time of a whole answer", "lower", _e2e, unit="ms", rate=False)
@@ -36,7 +36,7 @@ def crossover(a: str, left: Curve, b: str, right: Curve) -> dict[str, Any] | Non
         {"length": length, **found}
         for length, lane in left
         if length in other
-        and (found := compare_steps(a, by_key(lane), b, by_key(other[length]), E2E, paired=True)) is not None
+        and (found := compare_turns(a, by_key(lane), b, by_key(other[length]), E2E, paired=True)) is not None
     ]
     if len(compared) < 2:
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from replayer.journal.turns import Attempt, StepFacts, bin_ms
+from replayer.journal.turns import Attempt, TurnFacts, bin_ms
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.compare import compare
 from replayer.metrics.load_figures import load
@@ -29,7 +29,7 @@ def run_figures(view: RunView) -> dict[str, Any]:
         "state": view.state,
         "mode": view.mode,
         "tools": view.tools,
-        "incomplete_cells": view.incomplete,
+        "incomplete_sessions": view.incomplete,
         "stopped_early": view.stopped_early,
         "exit_code": view.exit_code,
         "reasons": list(view.reasons),
@@ -43,52 +43,52 @@ def run_figures(view: RunView) -> dict[str, Any]:
 def lane_figures(lane: LaneView) -> dict[str, Any]:
     """Shapes as in the command-line reference. A figure that is not known is None, never 0."""
     attempts = lane.attempts
-    steps = [step for step in all_steps(attempts) if step.total_ns is not None]
-    counted = tokens(steps)
-    whole = not counted["computed_steps"] and not counted["unknown_steps"]
+    turns = [turn for turn in all_turns(attempts) if turn.total_ns is not None]
+    counted = tokens(turns)
+    whole = not counted["computed_turns"] and not counted["unknown_turns"]
     server = server_figures(
         lane.telemetry, counted["completion"] if whole else None, counted["prompt"] if whole else None
     )
-    fit = speed_bands(steps, lane.telemetry)
+    fit = speed_bands(turns, lane.telemetry)
     return {
         "lane": lane.name,
         "kind": lane.kind,
         "model": lane.model,
-        "cells": sum(attempt.outcome is not None for attempt in attempts),
-        "steps": len(steps),
-        "usable_turn_rate": usable_turn_rate(steps),
-        "tool_calls": tool_calls(steps),
-        **fold(step.marks for step in steps).figures(),
-        "repetition": repetition(steps),
-        "prefix_cache": prefix_cache(steps),
-        "stamped_by": dict(sorted(Counter(step.stamped_by for step in steps if step.deltas).items())),
-        "ttft_ms": milliseconds(step.ttft_ns for step in steps),
+        "sessions": sum(attempt.outcome is not None for attempt in attempts),
+        "turns": len(turns),
+        "usable_turn_rate": usable_turn_rate(turns),
+        "tool_calls": tool_calls(turns),
+        **fold(turn.marks for turn in turns).figures(),
+        "repetition": repetition(turns),
+        "prefix_cache": prefix_cache(turns),
+        "stamped_by": dict(sorted(Counter(turn.stamped_by for turn in turns if turn.deltas).items())),
+        "ttft_ms": milliseconds(turn.ttft_ns for turn in turns),
         "itl_ms": gap_quantiles(attempts),
-        "e2e_ms": milliseconds(step.total_ns for step in steps if step.error is None and not step.stopped),
-        "decode_tok_s": decode_speed(steps),
-        "server_decode_tok_s": server_decode_speed(steps),
-        "prefill_tok_s": prefill_speed(steps),
-        "load": load(steps, lane.plan.get("in_flight", 1), lane.plan.get("slo")),
+        "e2e_ms": milliseconds(turn.total_ns for turn in turns if turn.error is None and not turn.stopped),
+        "decode_tok_s": decode_speed(turns),
+        "server_decode_tok_s": server_decode_speed(turns),
+        "prefill_tok_s": prefill_speed(turns),
+        "load": load(turns, lane.plan.get("in_flight", 1), lane.plan.get("slo")),
         "tokens": counted,
-        "acceptance": acceptance(steps, server),
+        "acceptance": acceptance(turns, server),
         "bands": fit["bands"] if fit and len(fit["bands"]) > 1 else [],
         "band_fit": fit,
         "server": server,
         "kv": kv(lane),
         "facts": lane_facts(lane.facts),
-        "errors": dict(sorted(Counter(step.error for step in steps if step.error).items())),
-        "retries": sum(step.retries for step in steps),
-        "substituted_steps": sum(step.substituted is not None for step in steps),
+        "errors": dict(sorted(Counter(turn.error for turn in turns if turn.error).items())),
+        "retries": sum(turn.retries for turn in turns),
+        "substituted_turns": sum(turn.substituted is not None for turn in turns),
         "finished_sessions": finished_sessions(attempts),
     }
 
 
-def all_steps(attempts: Iterable[Attempt]) -> Iterable[StepFacts]:
-    return chain.from_iterable(attempt.steps.values() for attempt in attempts)
+def all_turns(attempts: Iterable[Attempt]) -> Iterable[TurnFacts]:
+    return chain.from_iterable(attempt.turns.values() for attempt in attempts)
 
 
-def usable_turn_rate(steps: Sequence[StepFacts]) -> dict[str, Any]:
-    judged = [step.usable for step in steps if step.usable is not None]
+def usable_turn_rate(turns: Sequence[TurnFacts]) -> dict[str, Any]:
+    judged = [turn.usable for turn in turns if turn.usable is not None]
     return rate(sum(judged), len(judged))
 
 
@@ -98,62 +98,62 @@ def rate(successes: int, n: int) -> dict[str, Any]:
     return {"value": successes / n if n else None, "low": low, "high": high, "n": n}
 
 
-def tool_calls(steps: Sequence[StepFacts]) -> dict[str, Any]:
-    outcomes = Counter(chain.from_iterable(step.tool_outcomes for step in steps))
+def tool_calls(turns: Sequence[TurnFacts]) -> dict[str, Any]:
+    outcomes = Counter(chain.from_iterable(turn.tool_outcomes for turn in turns))
     failed = sum(
         n for outcome, n in outcomes.items() if outcome not in ("ok", "not_executable_here", "recorded")
     )
     return {
-        "total": sum(step.calls for step in steps),
-        "invalid": sum(step.invalid_calls for step in steps),
+        "total": sum(turn.calls for turn in turns),
+        "invalid": sum(turn.invalid_calls for turn in turns),
         "executed": sum(n for kind, n in outcomes.items() if kind not in ("not_executable_here", "recorded")),
         "failed_execution": failed if outcomes else None,
         "outcomes": dict(sorted(outcomes.items())),
-        "divergent_results": sum(step.divergent for step in steps) if outcomes else None,
-        "loops": sum(step.loops for step in steps),
+        "divergent_results": sum(turn.divergent for turn in turns) if outcomes else None,
+        "loops": sum(turn.loops for turn in turns),
     }
 
 
-def repetition(steps: Sequence[StepFacts]) -> dict[str, Any]:
-    """`precision` comes from the steps whose alarm was left running, and from those alone.
+def repetition(turns: Sequence[TurnFacts]) -> dict[str, Any]:
+    """`precision` comes from the turns whose alarm was left running, and from those alone.
 
-    `saved_tokens_at_most` is what the token limits of the stopped steps still allowed; None where one had no limit.
+    `saved_tokens_at_most` is what the token limits of the stopped turns still allowed; None where one had no limit.
     """
-    collapsed = [step for step in steps if "collapsed" in step.faults or step.collapse]
-    stopped = [step for step in collapsed if step.stopped]
-    observed = [step for step in collapsed if not step.stopped and not _at_the_limit(step)]
+    collapsed = [turn for turn in turns if "collapsed" in turn.faults or turn.collapse]
+    stopped = [turn for turn in collapsed if turn.stopped]
+    observed = [turn for turn in collapsed if not turn.stopped and not _at_the_limit(turn)]
     false = [
-        step for step in observed if step.finish_reason in ("stop", "tool_calls") and _otherwise_valid(step)
+        turn for turn in observed if turn.finish_reason in ("stop", "tool_calls") and _otherwise_valid(turn)
     ]
     return {
-        "collapsed_steps": len(collapsed),
-        "rate": rate(len(collapsed), len(steps)),
-        "stopped_steps": len(stopped),
-        "wasted_tokens": sum(wasted_tokens(step) for step in collapsed),
+        "collapsed_turns": len(collapsed),
+        "rate": rate(len(collapsed), len(turns)),
+        "stopped_turns": len(stopped),
+        "wasted_tokens": sum(wasted_tokens(turn) for turn in collapsed),
         "saved_tokens_at_most": _saved(stopped),
         "precision": rate(len(observed) - len(false), len(observed)),
     }
 
 
-def _saved(stopped: Sequence[StepFacts]) -> int | None:
-    left = [step.max_tokens and step.max_tokens - (step.completion_tokens or step.deltas) for step in stopped]
+def _saved(stopped: Sequence[TurnFacts]) -> int | None:
+    left = [turn.max_tokens and turn.max_tokens - (turn.completion_tokens or turn.deltas) for turn in stopped]
     return None if None in left else sum(max(0, tokens or 0) for tokens in left)
 
 
-def _at_the_limit(step: StepFacts) -> bool:
+def _at_the_limit(turn: TurnFacts) -> bool:
     """Seen only once the token limit had ended the reply: whether it would have gone on is not known."""
-    return step.collapse is not None and step.collapse.get("note") == AT_THE_LIMIT
+    return turn.collapse is not None and turn.collapse.get("note") == AT_THE_LIMIT
 
 
-def _otherwise_valid(step: StepFacts) -> bool:
-    return set(step.fatal) <= {"collapsed"} and step.error is None
+def _otherwise_valid(turn: TurnFacts) -> bool:
+    return set(turn.fatal) <= {"collapsed"} and turn.error is None
 
 
-def wasted_tokens(step: StepFacts) -> int:
+def wasted_tokens(turn: TurnFacts) -> int:
     """Tokens generated after the onset: the alarm's own count of characters, at four characters a token."""
-    if step.collapse is None:
+    if turn.collapse is None:
         return 0
-    return int(step.collapse.get("wasted_chars", 0)) // 4
+    return int(turn.collapse.get("wasted_chars", 0)) // 4
 
 
 def _share(part: float, whole: float) -> float | None:
@@ -183,40 +183,40 @@ def _gap_at(gaps: Counter[int], total: int, share: float) -> float | None:
     return None
 
 
-def decode_speed(steps: Sequence[StepFacts]) -> dict[str, float | None]:
-    """`value` is all tokens after the first over all decode time; the quantiles are over steps."""
-    speeds = sorted(step.decode_tok_s for step in steps if step.decode_tok_s is not None)
-    counted = [step for step in steps if step.decode_tok_s is not None]
-    seconds = sum(step.decode_ns or 0 for step in counted) / 1e9
-    total = sum(step.decoded_tokens or 0 for step in counted)
+def decode_speed(turns: Sequence[TurnFacts]) -> dict[str, float | None]:
+    """`value` is all tokens after the first over all decode time; the quantiles are over turns."""
+    speeds = sorted(turn.decode_tok_s for turn in turns if turn.decode_tok_s is not None)
+    counted = [turn for turn in turns if turn.decode_tok_s is not None]
+    seconds = sum(turn.decode_ns or 0 for turn in counted) / 1e9
+    total = sum(turn.decoded_tokens or 0 for turn in counted)
     return {"value": _share(total, seconds)} | {name: quantile(speeds, q) for name, q in QUANTILES.items()}
 
 
-def server_decode_speed(steps: Sequence[StepFacts]) -> dict[str, float | None] | None:
+def server_decode_speed(turns: Sequence[TurnFacts]) -> dict[str, float | None] | None:
     """The engine's own decode speed per reply, kept apart from the client's; None where it states none."""
-    speeds = sorted(step.server_tok_s for step in steps if step.server_tok_s is not None)
+    speeds = sorted(turn.server_tok_s for turn in turns if turn.server_tok_s is not None)
     return {name: quantile(speeds, q) for name, q in QUANTILES.items()} if speeds else None
 
 
-def prefill_speed(steps: Sequence[StepFacts]) -> dict[str, float | None]:
+def prefill_speed(turns: Sequence[TurnFacts]) -> dict[str, float | None]:
     """Prompt tokens not taken from the cache over the time to the first token."""
     known = [
-        (step.prefilled_tokens, step.ttft_ns)
-        for step in steps
-        if step.prefilled_tokens is not None and step.ttft_ns and step.cached_tokens is not None
+        (turn.prefilled_tokens, turn.ttft_ns)
+        for turn in turns
+        if turn.prefilled_tokens is not None and turn.ttft_ns and turn.cached_tokens is not None
     ]
     speeds = sorted(tokens / (ns / 1e9) for tokens, ns in known)
     value = _share(sum(tokens for tokens, _ in known), sum(ns for _, ns in known) / 1e9)
     return {"value": value} | {name: quantile(speeds, q) for name, q in QUANTILES.items()}
 
 
-def tokens(steps: Sequence[StepFacts]) -> dict[str, Any]:
+def tokens(turns: Sequence[TurnFacts]) -> dict[str, Any]:
     return {
-        "prompt": _sum(step.prompt_tokens for step in steps),
-        "cached": _sum(step.cached_tokens for step in steps),
-        "completion": _sum(step.completion_tokens for step in steps),
-        "computed_steps": sum(step.usage_source == "computed" for step in steps),
-        "unknown_steps": sum(step.usage_source == "none" for step in steps),
+        "prompt": _sum(turn.prompt_tokens for turn in turns),
+        "cached": _sum(turn.cached_tokens for turn in turns),
+        "completion": _sum(turn.completion_tokens for turn in turns),
+        "computed_turns": sum(turn.usage_source == "computed" for turn in turns),
+        "unknown_turns": sum(turn.usage_source == "none" for turn in turns),
     }
 
 
@@ -225,15 +225,15 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def acceptance(steps: Sequence[StepFacts], server: dict[str, Any] | None = None) -> dict[str, Any] | None:
+def acceptance(turns: Sequence[TurnFacts], server: dict[str, Any] | None = None) -> dict[str, Any] | None:
     """Share of drafted tokens that were accepted: the engine's counts per request, else its counters over the run."""
     counters: dict[str, Any] | None = server["acceptance"] if server else None
-    known = [step for step in steps if step.drafted]
+    known = [turn for turn in turns if turn.drafted]
     if not known:
         return counters
-    drafted = sum(step.drafted or 0 for step in known)
+    drafted = sum(turn.drafted or 0 for turn in known)
     length = counters["length"] if counters else None
-    return {"rate": sum(step.accepted or 0 for step in known) / drafted, "length": length, "source": "usage"}
+    return {"rate": sum(turn.accepted or 0 for turn in known) / drafted, "length": length, "source": "usage"}
 
 
 def kv(lane: LaneView) -> dict[str, Any] | None:

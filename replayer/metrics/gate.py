@@ -1,7 +1,7 @@
 """`--fail-if`: conditions on the figures of a run that turn a CI job red.
 
 usable_turn_rate < 0.95              a figure of any lane
-collapsed_steps > 0
+collapsed_turns > 0
 ttft_ms.p95 > 500                    a figure within a figure
 usable_turn_rate drops by > 0.02     against the baseline run, else the first lane; only where it is more than noise
 """
@@ -32,7 +32,7 @@ _PATHS = {
     "usable_turn_rate": "usable_turn_rate.value",
     "invalid_calls": "tool_calls.invalid",
     "failed_executions": "tool_calls.failed_execution",
-    "collapsed_steps": "repetition.collapsed_steps",
+    "collapsed_turns": "repetition.collapsed_turns",
     "collapsed_rate": "repetition.rate.value",
     "prefix_hit_rate": "prefix_cache.reported",
     "decode_tok_s": "decode_tok_s.value",

@@ -8,7 +8,7 @@ from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.journal.several_runs import check_same_traces
 from replayer.journal.view import LaneView, load
-from replayer.metrics.figures import all_steps, run_figures
+from replayer.metrics.figures import all_turns, run_figures
 from replayer.metrics.gate import broken
 from replayer.plan.model import Plan
 
@@ -45,21 +45,21 @@ def check_baseline(plan: Plan, folder: Path) -> None:
 
 
 def _lane_reasons(lane: LaneView, plan: Plan) -> list[str]:
-    steps = [step for step in all_steps(lane.attempts) if step.total_ns is not None]
-    errors = sum(step.error is not None for step in steps)
+    turns = [turn for turn in all_turns(lane.attempts) if turn.total_ns is not None]
+    errors = sum(turn.error is not None for turn in turns)
     reasons = []
-    if steps and errors / len(steps) > plan.limits.errors:
+    if turns and errors / len(turns) > plan.limits.errors:
         reasons.append(
-            f"{lane.name}: {errors} of {len(steps)} steps ended in an engine error "
+            f"{lane.name}: {errors} of {len(turns)} turns ended in an engine error "
             f"(limit {plan.limits.errors:.0%})"
         )
-    whole = [step for step in steps if step.error is None and not step.stopped]
+    whole = [turn for turn in turns if turn.error is None and not turn.stopped]
     if lane.facts.get("promises_done"):
-        missing = sum(not step.done for step in whole)
+        missing = sum(not turn.done for turn in whole)
         if missing:
             reasons.append(f"{lane.name}: {missing} of {len(whole)} streams ended without [DONE]")
     if lane.facts.get("promises_usage"):
-        missing = sum(step.usage_source != "usage" for step in whole)
+        missing = sum(turn.usage_source != "usage" for turn in whole)
         if missing:
             reasons.append(f"{lane.name}: {missing} of {len(whole)} replies came without usage")
     return reasons

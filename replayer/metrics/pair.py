@@ -28,7 +28,7 @@ def is_aa(a: str, b: str) -> bool:
 
 
 def head(
-    a: str, b: str, metric: Metric | Quantile, values: tuple[float, float], sessions: int, steps: int
+    a: str, b: str, metric: Metric | Quantile, values: tuple[float, float], sessions: int, turns: int
 ) -> Pair:
     """What was compared; `values` are those of a and b."""
     return {
@@ -38,7 +38,7 @@ def head(
         "better": metric.better,
         "aa": is_aa(a, b),
         "sequential": False,
-        "n_steps": steps,
+        "n_turns": turns,
         "n_sessions": sessions,
         "value_a": values[0],
         "value_b": values[1],

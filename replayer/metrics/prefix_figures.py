@@ -1,4 +1,4 @@
-"""Prefix reuse of a lane in figures: shares, the curve over turns, the cause and a verdict."""
+"""Prefix reuse of a lane in figures: shares, the curve over by_position, the cause and a verdict."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from replayer.journal.turns import StepFacts
+from replayer.journal.turns import TurnFacts
 from replayer.signals.prefix_reuse import PrefixFinding, session_verdict
 
 
-def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
+def prefix_cache(turns: Sequence[TurnFacts]) -> dict[str, Any]:
     """Shares of prompt tokens: what could have been reused, and what the engine says was. `evicted` is what could have
     been on top, had the KV pool no limit; None where the pool is not known.
 
     `curve` has the same two shares for each turn, pooled over sessions: an average hides that reuse grows with a
-    session (68.7 to 91.2 % within one). Both shares are over the steps whose reuse was reported, where any was: a
+    session (68.7 to 91.2 % within one). Both shares are over the turns whose reuse was reported, where any was: a
     stream that was stopped has no usage; and over those that have been worked out, where any have been: in a run that
     goes on the newest has not. `verdict` is of the session that lost most.
     """
-    known = [step for step in steps if step.cached_tokens is not None and step.prompt_tokens]
-    known = [step for step in known if step.prefix and _known(step.prefix)] or known
-    findings = _findings(steps)
+    known = [turn for turn in turns if turn.cached_tokens is not None and turn.prompt_tokens]
+    known = [turn for turn in known if turn.prefix and _known(turn.prefix)] or known
+    findings = _findings(turns)
     causes = Counter(str(finding["cause"]) for finding in findings if finding.get("cause"))
-    reported = _share((step.cached_tokens, step.prompt_tokens) for step in known)
+    reported = _share((turn.cached_tokens, turn.prompt_tokens) for turn in known)
     source = "usage" if known else None
     if reported is None:
         counted = [f for f in findings if f.get("reported_tokens") is not None]
@@ -41,7 +41,7 @@ def prefix_cache(steps: Sequence[StepFacts]) -> dict[str, Any]:
         "source": source,
         "cause": causes.most_common(1)[0][0] if causes else None if source else "not_reported",
         "causes": dict(causes.most_common()),
-        "curve": _curve(steps),
+        "curve": _curve(turns),
         "verdict": _verdict(findings),
     }
 
@@ -54,24 +54,24 @@ def _comparable(findings: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
     return [finding for finding in findings if finding.get("reported_tokens") is not None] or findings
 
 
-def _curve(steps: Sequence[StepFacts]) -> list[dict[str, Any]]:
-    turns: dict[int, list[StepFacts]] = defaultdict(list)
-    for step in steps:
-        turns[step.step].append(step)
+def _curve(turns: Sequence[TurnFacts]) -> list[dict[str, Any]]:
+    by_position: dict[int, list[TurnFacts]] = defaultdict(list)
+    for turn in turns:
+        by_position[turn.turn].append(turn)
     return [
         {
-            "step": number,
+            "turn": number,
             "ideal": _share((f["ideal_tokens"], f["prompt_tokens"]) for f in _comparable(_findings(of_turn))),
             "reported": _share(
                 (s.cached_tokens, s.prompt_tokens) for s in of_turn if s.cached_tokens is not None
             ),
         }
-        for number, of_turn in sorted(turns.items())
+        for number, of_turn in sorted(by_position.items())
     ]
 
 
-def _findings(steps: Sequence[StepFacts]) -> list[dict[str, Any]]:
-    return [step.prefix for step in steps if step.prefix and _known(step.prefix)]
+def _findings(turns: Sequence[TurnFacts]) -> list[dict[str, Any]]:
+    return [turn.prefix for turn in turns if turn.prefix and _known(turn.prefix)]
 
 
 def _verdict(findings: Sequence[dict[str, Any]]) -> str | None:

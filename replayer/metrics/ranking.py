@@ -54,7 +54,7 @@ def _row(lane: LaneView, figures: dict[str, Any], names: Sequence[str], better: 
         "setting": setting(lane),
         "usable": figures["usable_turn_rate"],
         "decode_tok_s": figures["decode_tok_s"]["value"],
-        "collapsed_steps": figures["repetition"]["collapsed_steps"],
+        "collapsed_turns": figures["repetition"]["collapsed_turns"],
         "invalid_calls": figures["tool_calls"]["invalid"],
         "tool_calls": figures["tool_calls"]["total"],
         "toml": lane_toml(lane.plan),

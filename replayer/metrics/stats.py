@@ -1,4 +1,4 @@
-"""Intervals and tests: plain, short, sourced. Rates are k of n; sessions are the clusters of steps."""
+"""Intervals and tests: plain, short, sourced. Rates are k of n; sessions are the clusters of turns."""
 
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ def _flipped(eights: Sequence[Sequence[float]], signs: int) -> float:
 
 
 def clustered_difference(sums: Sequence[float], sizes: Sequence[int]) -> Interval:
-    """Mean paired difference per step with a cluster-robust t interval on G - 1 degrees of freedom.
+    """Mean paired difference per turn with a cluster-robust t interval on G - 1 degrees of freedom.
 
-    `sums` and `sizes` are per session: the sum of its steps' differences and their number. The variance is that of the
+    `sums` and `sizes` are per session: the sum of its turns' differences and their number. The variance is that of the
     cluster jackknife (CV3; MacKinnon, Nielsen and Webb 2023): the plain sandwich errs 6 to 7 % over six sessions of
     unequal length. Of sessions of one length both are the same.
     """

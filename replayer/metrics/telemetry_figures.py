@@ -13,7 +13,7 @@ from replayer.telemetry.gpu import energy_j
 
 LEAST_TOKENS = 32
 LEAST_SECONDS = 0.02
-"""Steps with fewer tokens, or that arrived in one go, say nothing about a speed."""
+"""Turns with fewer tokens, or that arrived in one go, say nothing about a speed."""
 
 
 class Reading(Protocol):
@@ -25,8 +25,8 @@ class Reading(Protocol):
     def sample(self) -> dict[str, Any]: ...
 
 
-class Step(Protocol):
-    """What a window needs of a finished step."""
+class Turn(Protocol):
+    """What a window needs of a finished turn."""
 
     @property
     def completion_tokens(self) -> int | None: ...
@@ -133,27 +133,27 @@ def gpu_figures(samples: Sequence[dict[str, Any]], generated: float | None) -> d
     }
 
 
-def speed_bands(steps: Sequence[Step], readings: Sequence[Reading]) -> dict[str, Any] | None:
-    """Bands of decode speed, over steps where the engine counts drafts per request, else over the time between
-    readings, else over steps without knowing acceptance. None without a window."""
-    of_steps, of_readings = step_windows(steps), reading_windows(readings)
-    if any(window.acceptance is not None for window in of_steps):
-        windows, over = of_steps, "steps"
+def speed_bands(turns: Sequence[Turn], readings: Sequence[Reading]) -> dict[str, Any] | None:
+    """Bands of decode speed, over turns where the engine counts drafts per request, else over the time between
+    readings, else over turns without knowing acceptance. None without a window."""
+    of_turns, of_readings = turn_windows(turns), reading_windows(readings)
+    if any(window.acceptance is not None for window in of_turns):
+        windows, over = of_turns, "turns"
     elif any(window.acceptance is not None for window in of_readings):
         windows, over = of_readings, "readings"
     else:
-        windows, over = of_steps, "steps"
+        windows, over = of_turns, "turns"
     return {"over": over, **find_bands(windows).as_data()} if windows else None
 
 
-def step_windows(steps: Sequence[Step]) -> list[Window]:
+def turn_windows(turns: Sequence[Turn]) -> list[Window]:
     """By the engine's own speed of each reply where it states one, by the client's otherwise."""
     windows = []
-    for step in steps:
-        speed = step.server_tok_s or step.decode_tok_s
-        tokens = step.completion_tokens or 0
+    for turn in turns:
+        speed = turn.server_tok_s or turn.decode_tok_s
+        tokens = turn.completion_tokens or 0
         if speed and tokens >= LEAST_TOKENS and tokens / speed >= LEAST_SECONDS:
-            rate = (step.accepted or 0) / step.drafted if step.drafted else None
+            rate = (turn.accepted or 0) / turn.drafted if turn.drafted else None
             windows.append(Window(speed, rate))
     return windows
 

@@ -27,14 +27,14 @@ def variance(lane: LaneView) -> dict[str, Any] | None:
 
 
 def _figures(lane: LaneView, repeat: int) -> dict[str, float | None]:
-    steps = [
-        step
+    turns = [
+        turn
         for attempt in lane.attempts
         if attempt.repeat == repeat
-        for step in attempt.steps.values()
-        if step.total_ns is not None
+        for turn in attempt.turns.values()
+        if turn.total_ns is not None
     ]
-    figures = load(steps, 1, None)
+    figures = load(turns, 1, None)
     medians = {name: figures[name]["p50"] for name in METRICS if name != "output_tok_s"}
     return {"output_tok_s": figures["output_tok_s"], **medians}
 

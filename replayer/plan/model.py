@@ -53,7 +53,7 @@ class LanePlan(_Strict):
     on_collapse: Literal["stop", "observe"] = "stop"
     max_tokens: int | None = Field(default=None, gt=0)
     concurrency: int | None = Field(default=None, ge=1)
-    """Cells in flight on this lane; None is the plan's."""
+    """Sessions in flight on this lane; None is the plan's."""
     base: str | None = None
     """The lane that a matrix made this one from, and `setting` the values it took of each axis."""
     setting: dict[str, Any] = Field(default_factory=dict)
@@ -86,7 +86,7 @@ class Limits(_Strict):
     """When a finished run counts as broken (exit code 1)."""
 
     errors: float = Field(default=0.5, ge=0, le=1)
-    """Largest share of a lane's steps that may end in an engine error."""
+    """Largest share of a lane's turns that may end in an engine error."""
     lag_ms: float = Field(default=100.0, gt=0)
     """Largest p99 of the receiving loop's scheduling lag, in milliseconds."""
 
@@ -112,7 +112,7 @@ class Plan(_Strict):
     """Which isolation executes calls; weaker ones than `auto` are never chosen by themselves."""
     repeat: int = Field(default=1, ge=1)
     concurrency: int = Field(default=1, ge=1)
-    """Cells in flight per lane."""
+    """Sessions in flight per lane."""
     order: Order = "parallel"
     max_turns: int | None = Field(default=None, ge=1)
     max_tokens: int | None = Field(default=None, ge=1)
@@ -130,7 +130,7 @@ class Plan(_Strict):
     warm_up: bool = True
     aa: bool = False
     cool_down: float = Field(default=0.0, ge=0)
-    """Seconds of rest between blocks of cells: lanes that take turns, and repeats."""
+    """Seconds of rest between blocks of sessions: lanes that take turns, and repeats."""
     malformed: Literal["answer", "substitute"] = "answer"
     """Live mode: an unusable reply is answered as its client would, or the recorded turn stands for it."""
     differential: bool = False
@@ -197,7 +197,7 @@ class Plan(_Strict):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Cell:
+class Session:
     """One trace replayed on one lane, once. `repeat` counts from 0."""
 
     lane: str
@@ -338,46 +338,49 @@ def _hint(key: str, known: Sequence[str] | dict[str, Any]) -> str:
     return f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(known))}"
 
 
-def cells(plan: Plan, traces: Sequence[str]) -> list[Cell]:
-    """All cells of a plan, repeat by repeat, so that an early end leaves whole comparisons."""
+def sessions(plan: Plan, traces: Sequence[str]) -> list[Session]:
+    """All sessions of a plan, repeat by repeat, so that an early end leaves whole comparisons."""
     return [
-        Cell(lane.name, trace, repeat)
+        Session(lane.name, trace, repeat)
         for repeat in range(plan.repeat)
         for trace in traces
         for lane in plan.lane
     ]
 
 
-def batches(plan: Plan, todo: Sequence[Cell]) -> list[list[list[Cell]]]:
+def batches(plan: Plan, todo: Sequence[Session]) -> list[list[list[Session]]]:
     """The order of work: phases one after another, each a set of queues that run at the same time.
 
     `parallel`: one queue per lane, lanes of one `exclusive` group in blocks. `sequential`: lane after lane, repeat
-    after repeat. `interleaved`: one cell at a time, A B B A, so that drift hits both lanes alike.
+    after repeat. `interleaved`: one session at a time, A B B A, so that drift hits both lanes alike.
     """
     if plan.order == "interleaved":
         return _interleaved(plan, todo)
     if plan.order == "sequential":
         return [[queue] for lane in plan.lane for queue in _by_repeat(lane, todo)]
-    by_lane = {lane.name: [cell for cell in todo if cell.lane == lane.name] for lane in plan.lane}
+    by_lane = {lane.name: [session for session in todo if session.lane == lane.name] for lane in plan.lane}
     phases = _parallel(plan, by_lane)
     return [part for phase in phases for part in _rested(phase)] if plan.cool_down else phases
 
 
-def _by_repeat(lane: LanePlan, todo: Sequence[Cell]) -> list[list[Cell]]:
-    mine = [cell for cell in todo if cell.lane == lane.name]
-    return [[cell for cell in mine if cell.repeat == n] for n in sorted({cell.repeat for cell in mine})]
+def _by_repeat(lane: LanePlan, todo: Sequence[Session]) -> list[list[Session]]:
+    mine = [session for session in todo if session.lane == lane.name]
+    return [
+        [session for session in mine if session.repeat == n]
+        for n in sorted({session.repeat for session in mine})
+    ]
 
 
-def _rested(phase: list[list[Cell]]) -> Iterator[list[list[Cell]]]:
+def _rested(phase: list[list[Session]]) -> Iterator[list[list[Session]]]:
     """A phase repeat by repeat, so that there is a moment to rest in."""
-    for repeat in sorted({cell.repeat for queue in phase for cell in queue}):
-        parts = [[cell for cell in queue if cell.repeat == repeat] for queue in phase]
+    for repeat in sorted({session.repeat for queue in phase for session in queue}):
+        parts = [[session for session in queue if session.repeat == repeat] for queue in phase]
         yield [part for part in parts if part]
 
 
-def _interleaved(plan: Plan, todo: Sequence[Cell]) -> list[list[list[Cell]]]:
-    order: list[list[list[Cell]]] = []
-    for _, group in itertools.groupby(todo, key=lambda cell: (cell.repeat, cell.trace)):
+def _interleaved(plan: Plan, todo: Sequence[Session]) -> list[list[list[Session]]]:
+    order: list[list[list[Session]]] = []
+    for _, group in itertools.groupby(todo, key=lambda session: (session.repeat, session.trace)):
         lanes = list(group)
         order.append([lanes if len(order) % 2 == 0 else lanes[::-1]])
     exclusive = {lane.name for lane in plan.lane if lane.exclusive}
@@ -386,8 +389,8 @@ def _interleaved(plan: Plan, todo: Sequence[Cell]) -> list[list[list[Cell]]]:
     return [phase for phase in [*open_lanes, *blocks] if any(phase)]
 
 
-def _parallel(plan: Plan, by_lane: dict[str, list[Cell]]) -> list[list[list[Cell]]]:
-    groups: dict[str, list[list[Cell]]] = {}
+def _parallel(plan: Plan, by_lane: dict[str, list[Session]]) -> list[list[list[Session]]]:
+    groups: dict[str, list[list[Session]]] = {}
     for lane in plan.lane:
         if by_lane[lane.name]:
             groups.setdefault(lane.exclusive or f"/{lane.name}", []).append(by_lane[lane.name])

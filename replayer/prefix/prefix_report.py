@@ -10,7 +10,7 @@ from replayer.prefix.chatml import NAME as TEMPLATE
 from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.tokenizers import Tokenizer
 from replayer.requests.chat_requests import ChatRequest
-from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, StepReuse, session_verdict
+from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, TurnReuse, session_verdict
 from replayer.signals.prefix_reuse.divergence import Divergence
 from replayer.signals.prefix_reuse.messages import first_difference
 from replayer.signals.prefix_reuse.tokens import pack
@@ -30,66 +30,66 @@ class Settings:
 class PrefixReport:
     tokenizer: str
     settings: Settings
-    steps: list[StepReuse] = field(default_factory=list)
+    turns: list[TurnReuse] = field(default_factory=list)
     findings: list[PrefixFinding] = field(default_factory=list)
 
     @property
     def prompt_tokens(self) -> int:
-        return sum(step.prompt_tokens for step in self.steps)
+        return sum(turn.prompt_tokens for turn in self.turns)
 
     def rate(self, reused: int) -> float:
         return reused / self.prompt_tokens if self.prompt_tokens else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        sizes = self.steps[0].ideal_by_block_size if self.steps else {}
+        sizes = self.turns[0].ideal_by_block_size if self.turns else {}
         told = [found.reported_tokens for found in self.findings if found.reported_tokens is not None]
         return {
-            "requests": len(self.steps),
+            "requests": len(self.turns),
             "prompt_tokens": self.prompt_tokens,
-            "ideal_hit_rate": self.rate(sum(step.ideal for step in self.steps)),
+            "ideal_hit_rate": self.rate(sum(turn.ideal for turn in self.turns)),
             "ideal_by_block_size": {
-                str(size): self.rate(sum(step.ideal_by_block_size[size] for step in self.steps))
+                str(size): self.rate(sum(turn.ideal_by_block_size[size] for turn in self.turns))
                 for size in sizes
             },
             "reported_tokens": sum(told) if told else None,
-            "divergences": [entry for n in range(len(self.steps)) if (entry := self._entry(n))],
+            "divergences": [entry for n in range(len(self.turns)) if (entry := self._entry(n))],
             "verdict": session_verdict(self.findings),
             "token_source": self.tokenizer,
             "template": TEMPLATE,
             "block_size": self.settings.block_size,
-            "turns": [turn(step) for step in self.steps],
+            "turns": [parts(turn) for turn in self.turns],
         }
 
     def _entry(self, number: int) -> dict[str, Any] | None:
         """What `divergences` says of a request: where its messages part, else why the engine falls short."""
-        step, found = self.steps[number], self.findings[number]
-        place = step.divergence
+        turn, found = self.turns[number], self.findings[number]
+        place = turn.divergence
         if place is None and found.cause is None:
             return None
         return {
             "request": number,
-            "key": step.key,
-            "against": step.previous,
+            "key": turn.key,
+            "against": turn.previous,
             "message_index": place.message_index if place else None,
             "path": place.path if place else None,
             "offset": place.offset if place else None,
             "class": place.cause if place else found.cause,
-            "token": step.shared,
-            "lost_tokens": step.lost if place else found.lost_tokens,
+            "token": turn.shared,
+            "lost_tokens": turn.lost if place else found.lost_tokens,
             "excerpt_before": place.before if place else "",
             "excerpt_after": place.after if place else "",
             "detail": place.detail if place else found.detail,
         }
 
 
-def turn(step: StepReuse) -> dict[str, int]:
+def parts(turn: TurnReuse) -> dict[str, int]:
     """A prompt in three parts: reused, computed again though it was sent before, and new."""
-    again = max(0, step.expected - step.ideal)
+    again = max(0, turn.expected - turn.ideal)
     return {
-        "prompt_tokens": step.prompt_tokens,
-        "reused": step.ideal,
+        "prompt_tokens": turn.prompt_tokens,
+        "reused": turn.ideal,
         "recomputed": again,
-        "new": step.prompt_tokens - step.ideal - again,
+        "new": turn.prompt_tokens - turn.ideal - again,
     }
 
 
@@ -104,11 +104,11 @@ def analyse(requests: Iterable[ChatRequest], tokenizer: Tokenizer, settings: Set
         fresh = scope not in scopes
         if fresh:
             scopes[scope] = _analyser(tokenizer, settings)
-        step, found = _judge(request, scopes[scope], prompts)
+        turn, found = _judge(request, scopes[scope], prompts)
         if fresh and before is not None and _continues(request, before):
-            step, found = _salted(step, found, report.steps[-1], before.salt, request.salt)
+            turn, found = _salted(turn, found, report.turns[-1], before.salt, request.salt)
         before = request
-        report.steps.append(step)
+        report.turns.append(turn)
         report.findings.append(found)
     return report
 
@@ -129,13 +129,13 @@ def _continues(request: ChatRequest, before: ChatRequest) -> bool:
 
 
 def _salted(
-    step: StepReuse, found: PrefixFinding, last: StepReuse, old: str, new: str
-) -> tuple[StepReuse, PrefixFinding]:
-    offset, lost = first_difference(old, new), min(last.prompt_tokens, step.prompt_tokens)
+    turn: TurnReuse, found: PrefixFinding, last: TurnReuse, old: str, new: str
+) -> tuple[TurnReuse, PrefixFinding]:
+    offset, lost = first_difference(old, new), min(last.prompt_tokens, turn.prompt_tokens)
     place = Divergence(
         "random_id_or_hash", None, "cache_salt", offset, old, new, "a salt parts the caches of requests"
     )
-    step = replace(step, divergence=place, expected=lost, previous=last.key)
+    turn = replace(turn, divergence=place, expected=lost, previous=last.key)
     found = replace(
         found,
         cause=place.cause,
@@ -147,22 +147,22 @@ def _salted(
         detail=place.detail,
         expected=lost,
     )
-    return step, found
+    return turn, found
 
 
 def _judge(
     request: ChatRequest, analyser: PrefixReuse, prompts: PromptTokens
-) -> tuple[StepReuse, PrefixFinding]:
+) -> tuple[TurnReuse, PrefixFinding]:
     if request.tokens is not None:
-        step = analyser.request(request.key, shape_tokens(request.tokens))
+        turn = analyser.request(request.key, shape_tokens(request.tokens))
     else:
         segments = prompts.prompt(request.messages, request.tools)
-        step = analyser.request(request.key, segments, request.messages, request.tools)
+        turn = analyser.request(request.key, segments, request.messages, request.tools)
         if request.reply is not None:
             analyser.generated(request.key, prompts.reply(request.reply), request.reply)
     if request.usage is None:
-        return step, analyser.unasked(request.key)
-    return step, analyser.reported(request.key, request.usage)
+        return turn, analyser.unasked(request.key)
+    return turn, analyser.reported(request.key, request.usage)
 
 
 def shape_tokens(shape: TokenShape) -> bytes:

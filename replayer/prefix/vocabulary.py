@@ -96,15 +96,15 @@ def from_tokenizer_json(path: Path) -> Vocabulary:
 
 def _pattern(path: Path, rule: Mapping[str, Any] | None) -> str:
     """One regular expression for the pre-tokenizers that byte-level BPE models use."""
-    steps = (rule or {}).get("pretokenizers") or ([rule] if rule else [])
-    kinds = [step.get("type") for step in steps]
-    splits = [step["pattern"].get("Regex") for step in steps if step.get("type") == "Split"]
-    byte_level = next((step for step in steps if step.get("type") == "ByteLevel"), None)
+    turns = (rule or {}).get("pretokenizers") or ([rule] if rule else [])
+    kinds = [turn.get("type") for turn in turns]
+    splits = [turn["pattern"].get("Regex") for turn in turns if turn.get("type") == "Split"]
+    byte_level = next((turn for turn in turns if turn.get("type") == "ByteLevel"), None)
     if byte_level is not None:
         cuts = byte_level.get("use_regex", True)
         if kinds == ["ByteLevel"] and cuts:
             return _GPT2
-        if kinds == ["Digits", "ByteLevel"] and cuts and steps[0].get("individual_digits"):
+        if kinds == ["Digits", "ByteLevel"] and cuts and turns[0].get("individual_digits"):
             return _SINGLE_DIGITS
         if kinds == ["Split", "ByteLevel"] and not cuts and splits[0]:
             return str(splits[0])

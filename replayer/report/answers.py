@@ -1,4 +1,4 @@
-"""Quoted answers: the step browser and the collapse examples. All of it is hostile text."""
+"""Quoted answers: the turn browser and the collapse examples. All of it is hostile text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from replayer.journal.turn_detail import LaneStep
+from replayer.journal.turn_detail import LaneTurn
 from replayer.report.evidence import Evidence, Position
 from replayer.report.markup import Html, el, join, text
 from replayer.report.svg import colour
@@ -25,24 +25,24 @@ def clip(words: str, most: int = MOST_CHARS) -> str:
     return f"{words[: most * 2 // 3]}\n[… {len(words) - most:,} characters left out …]\n{words[-most // 3 :]}"
 
 
-def step_browser(evidence: Evidence) -> Html:
-    """Sessions hold steps, a step holds the recorded answer and each lane's."""
+def turn_browser(evidence: Evidence) -> Html:
+    """Sessions hold turns, a turn holds the recorded answer and each lane's."""
     names = [lane.name for lane in evidence.view.lanes]
     sessions = []
     for (trace, repeat), group in groupby(evidence.positions, lambda at: (at.trace, at.repeat)):
-        steps = [_step(evidence, position, names) for position in group]
+        turns = [_turn(evidence, position, names) for position in group]
         title = f"{trace}, repeat {repeat + 1}" if repeat else trace
-        sessions.append(el("details", el("summary", f"{title}: {len(steps)} steps"), *steps))
-    note = f"{evidence.left_out:,} steps are not quoted; those that a lane failed come first."
+        sessions.append(el("details", el("summary", f"{title}: {len(turns)} turns"), *turns))
+    note = f"{evidence.left_out:,} turns are not quoted; those that a lane failed come first."
     return join(el("p", note, class_="soft") if evidence.left_out else None, *sessions)
 
 
-def _step(evidence: Evidence, position: Position, names: Sequence[str]) -> Html:
+def _turn(evidence: Evidence, position: Position, names: Sequence[str]) -> Html:
     found = [(number, name, evidence.answers.get((name, position))) for number, name in enumerate(names)]
     states = [el("span", f" · {name} {state(answer)}", class_=_tone(answer)) for _, name, answer in found]
     return el(
         "details",
-        el("summary", f"step {position.step + 1}", *states),
+        el("summary", f"turn {position.turn + 1}", *states),
         el(
             "div",
             el("section", el("h4", "recorded"), *_recorded(evidence.recorded[position])),
@@ -52,7 +52,7 @@ def _step(evidence: Evidence, position: Position, names: Sequence[str]) -> Html:
     )
 
 
-def state(answer: LaneStep | None) -> str:
+def state(answer: LaneTurn | None) -> str:
     """In few words: usable, or why not."""
     if answer is None or answer.reply is None:
         return "no answer"
@@ -64,7 +64,7 @@ def state(answer: LaneStep | None) -> str:
     return "usable" if answer.verdict["usable"] else ", ".join(faults) or "not usable"
 
 
-def _tone(answer: LaneStep | None) -> str:
+def _tone(answer: LaneTurn | None) -> str:
     words = state(answer)
     return "ok" if words == "usable" else "soft" if words in ("no answer", "not judged") else "fault"
 
@@ -84,7 +84,7 @@ def _recorded(items: Iterable[AnyItem]) -> list[Html]:
     return shown or [el("p", "nothing was recorded here", class_="soft")]
 
 
-def _answer(name: str, answer: LaneStep | None) -> list[Html]:
+def _answer(name: str, answer: LaneTurn | None) -> list[Html]:
     heading = el("h4", name, ": ", el("span", state(answer), class_=_tone(answer)))
     if answer is None or answer.reply is None:
         return [heading]
@@ -126,7 +126,7 @@ def _timing(reply: dict[str, Any]) -> str:
 
 
 def collapse_examples(evidence: Evidence) -> Html | None:
-    """The first few of each lane, the repeated unit marked; None where no quoted step collapsed."""
+    """The first few of each lane, the repeated unit marked; None where no quoted turn collapsed."""
     shown = []
     for number, lane in enumerate(evidence.view.lanes):
         mine = [
@@ -141,7 +141,7 @@ def collapse_examples(evidence: Evidence) -> Html | None:
 _SHOWN = {"kind", "channel", "onset", "detected_at", "period", "unit"}
 
 
-def _collapse(answer: LaneStep) -> dict[str, Any] | None:
+def _collapse(answer: LaneTurn) -> dict[str, Any] | None:
     """None also for a finding of a later version that lacks what is shown of one."""
     found = [
         alarm["finding"]
@@ -151,9 +151,9 @@ def _collapse(answer: LaneStep) -> dict[str, Any] | None:
     return found[0] if found and answer.reply is not None else None
 
 
-def _example(lane: str, number: int, position: Position, answer: LaneStep, finding: dict[str, Any]) -> Html:
+def _example(lane: str, number: int, position: Position, answer: LaneTurn, finding: dict[str, Any]) -> Html:
     reply = answer.reply or {}
-    where = f"{lane} · {position.trace}, step {position.step + 1}"
+    where = f"{lane} · {position.trace}, turn {position.turn + 1}"
     period = f", {finding['period']} characters long" if finding["period"] else ""
     said = (
         f"{finding['kind']} in {finding['channel']} from character {finding['onset']:,}, "

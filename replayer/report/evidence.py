@@ -1,4 +1,4 @@
-"""What a report quotes of a run: the answers of chosen steps, read in one pass over each journal."""
+"""What a report quotes of a run: the answers of chosen turns, read in one pass over each journal."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ import orjson
 
 from replayer.errors import ReplayerError
 from replayer.journal.log import JOURNAL
+from replayer.journal.older import loads
 from replayer.journal.several_runs import check_same_traces
-from replayer.journal.turn_detail import LaneStep, open_history, take
-from replayer.journal.turns import StepFacts
+from replayer.journal.turn_detail import LaneTurn, open_history, take
+from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView, load, side_by_side
 from replayer.requests.history import RecordedHistory
 from replayer.traces.schema import AnyItem
 
-MOST_STEPS = 300
+MOST_TURNS = 300
 """Positions quoted; those that a lane failed come first."""
 
 
 class Position(NamedTuple):
     trace: str
     repeat: int
-    step: int
+    turn: int
 
 
 @dataclass(slots=True)
@@ -34,7 +35,7 @@ class Evidence:
     """`view` sets the runs side by side; `answers` are by lane and position."""
 
     view: RunView
-    answers: dict[tuple[str, Position], LaneStep] = field(default_factory=dict)
+    answers: dict[tuple[str, Position], LaneTurn] = field(default_factory=dict)
     recorded: dict[Position, tuple[AnyItem, ...]] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)
     """sha256 of each trace as replayed."""
@@ -66,20 +67,20 @@ def _chosen(view: RunView) -> tuple[set[Position], int]:
     usable: dict[Position, bool] = {}
     for lane in view.lanes:
         for attempt in lane.attempts:
-            for step in attempt.steps.values():
-                key = Position(attempt.trace, attempt.repeat, step.step)
-                usable[key] = usable.get(key, True) and not troubled(step)
+            for turn in attempt.turns.values():
+                key = Position(attempt.trace, attempt.repeat, turn.turn)
+                usable[key] = usable.get(key, True) and not troubled(turn)
     ordered = sorted(usable, key=lambda key: (usable[key], key))
-    return set(ordered[:MOST_STEPS]), max(0, len(ordered) - MOST_STEPS)
+    return set(ordered[:MOST_TURNS]), max(0, len(ordered) - MOST_TURNS)
 
 
-def troubled(step: StepFacts) -> bool:
-    return step.usable is False or step.error is not None or step.collapse is not None
+def troubled(turn: TurnFacts) -> bool:
+    return turn.usable is False or turn.error is not None or turn.collapse is not None
 
 
 def _read(folder: Path, lanes: list[tuple[LaneView, str]], evidence: Evidence) -> None:
-    cells = {
-        (attempt.cell, attempt.number): (name, attempt.trace, attempt.repeat)
+    sessions = {
+        (attempt.session, attempt.number): (name, attempt.trace, attempt.repeat)
         for lane, name in lanes
         for attempt in lane.attempts
     }
@@ -88,37 +89,37 @@ def _read(folder: Path, lanes: list[tuple[LaneView, str]], evidence: Evidence) -
             event = _event(line)
             if event.get("type") == "run_started":
                 evidence.versions[folder.name] = event["version"]
-            cell = cells.get((event.get("cell", ""), event.get("attempt", 0)))
-            if cell is None or "step" not in event:
+            session = sessions.get((event.get("session", ""), event.get("attempt", 0)))
+            if session is None or "turn" not in event:
                 continue
-            name, trace, repeat = cell
-            position = Position(trace, repeat, event["step"])
+            name, trace, repeat = session
+            position = Position(trace, repeat, event["turn"])
             if position in evidence.recorded:
                 key = name, position
-                take(evidence.answers.setdefault(key, LaneStep(name, event["attempt"])), event)
+                take(evidence.answers.setdefault(key, LaneTurn(name, event["attempt"])), event)
 
 
 def _event(line: bytes) -> dict[str, Any]:
     """A torn last line says nothing."""
     try:
-        found = orjson.loads(line)
+        found = loads(line)
     except orjson.JSONDecodeError:
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def _recordings(folder: Path, view: RunView, evidence: Evidence) -> None:
-    turns = {
-        Position(attempt.trace, attempt.repeat, number): step.turn
+    recorded_turns = {
+        Position(attempt.trace, attempt.repeat, number): turn.recorded_turn
         for lane in view.lanes
         for attempt in lane.attempts
-        for number, step in attempt.steps.items()
+        for number, turn in attempt.turns.items()
     }
-    for trace in sorted({position.trace for position in turns}):
+    for trace in sorted({position.trace for position in recorded_turns}):
         history = _history(folder, view, trace, evidence)
         for position in evidence.recorded:
-            if history is not None and position.trace == trace and position in turns:
-                evidence.recorded[position] = history.recorded(turns[position])
+            if history is not None and position.trace == trace and position in recorded_turns:
+                evidence.recorded[position] = history.recorded(recorded_turns[position])
 
 
 def _history(folder: Path, view: RunView, trace: str, evidence: Evidence) -> RecordedHistory | None:

@@ -12,7 +12,7 @@ from replayer.metrics.catalogue import ALL
 from replayer.metrics.conclusions import plain, signed
 from replayer.metrics.figures import run_figures
 from replayer.report import plots
-from replayer.report.answers import collapse_examples, step_browser
+from replayer.report.answers import collapse_examples, turn_browser
 from replayer.report.evidence import Evidence
 from replayer.report.markup import Child, Html, el, join, table
 from replayer.report.plots_load import load_curves
@@ -25,7 +25,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 MEASURED = [
     ("usable turns", "a turn is usable when every call is valid, or there is none and the answer is not empty, and it neither collapsed nor was cut; interval: Wilson 95 %"),
     ("tool calls", "checked here against the JSON Schema sent with the request; executed only in a sandbox"),
-    ("collapsed steps", "our own detector on the streamed text; wasted tokens are characters after the onset over four"),
+    ("collapsed turns", "our own detector on the streamed text; wasted tokens are characters after the onset over four"),
     ("prefix cache", "reported: cached tokens of the engine's usage; possible: longest prefix shared with what the lane had seen, in whole blocks"),
     ("TTFT", "our clock, from sending the request to the first delta with text"),
     ("between deltas", "our clock, between deltas with text; with speculation one delta holds several tokens"),
@@ -80,8 +80,8 @@ def _body(evidence: Evidence, document: dict[str, Any]) -> list[Child]:
             plots.decode_speeds(evidence.view, document["lanes"]) + plots.distributions(evidence.view),
         ),
         *([el("h2", "Collapses"), collapses] if collapses else []),
-        el("h2", "Steps"),
-        step_browser(evidence),
+        el("h2", "Turns"),
+        turn_browser(evidence),
         el("h2", "Environment"),
         _environment(evidence),
         el("h2", "How each figure was measured"),
@@ -129,7 +129,7 @@ def _comparisons(pairs: list[dict[str, Any]]) -> list[Html]:
     if not pairs:
         return []
     rows: list[list[Child]] = [_pair(pair) for pair in pairs]
-    head = ["lanes", "metric", "first", "second", "difference (95 % interval)", "p, Holm", "steps · sessions"]
+    head = ["lanes", "metric", "first", "second", "difference (95 % interval)", "p, Holm", "turns · sessions"]
     methods = sorted({pair["method"] for pair in pairs})
     return [
         el("h3", "Comparisons"),
@@ -148,7 +148,7 @@ def _pair(pair: dict[str, Any]) -> list[Child]:
         plain(pair, "value_b"),
         f"{signed(pair, 'difference')} {unit} ({signed(pair, 'low')} to {signed(pair, 'high')})",
         "–" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001",
-        f"{pair['n_steps']} · {pair['n_sessions']}",
+        f"{pair['n_turns']} · {pair['n_sessions']}",
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from replayer.journal.turns import Attempt, StepFacts
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.report.evidence import Evidence
 from replayer.text import safe
@@ -28,7 +28,7 @@ def _conditions(root: Element, view: RunView) -> Element:
     if view.reasons:
         _outcome(case, "failure", f"{len(view.reasons)} broken", list(view.reasons))
     elif view.incomplete and view.stopped_early is None:
-        said = [f"state {view.state}, {view.incomplete} cells without a complete attempt"]
+        said = [f"state {view.state}, {view.incomplete} sessions without a complete attempt"]
         _outcome(case, "error", "the run is not complete", said)
     return _counted(suite)
 
@@ -41,22 +41,22 @@ def _lane(root: Element, lane: LaneView) -> Element:
 
 
 def _session(suite: Element, lane: str, attempt: Attempt) -> None:
-    seconds = sum(step.total_ns or 0 for step in attempt.steps.values()) / 1e9
+    seconds = sum(turn.total_ns or 0 for turn in attempt.turns.values()) / 1e9
     name = f"{attempt.trace} repeat {attempt.repeat + 1}" if attempt.repeat else attempt.trace
     case = SubElement(suite, "testcase", classname=_text(lane), name=_text(name), time=f"{seconds:.3f}")
-    steps = [attempt.steps[number] for number in sorted(attempt.steps)]
-    errors = [f"step {step.step + 1}: {step.error}" for step in steps if step.error]
-    unusable = [_unusable(step) for step in steps if step.usable is False and not step.error]
+    turns = [attempt.turns[number] for number in sorted(attempt.turns)]
+    errors = [f"turn {turn.turn + 1}: {turn.error}" for turn in turns if turn.error]
+    unusable = [_unusable(turn) for turn in turns if turn.usable is False and not turn.error]
     if errors:
         _outcome(
-            case, "error", f"{len(errors)} of {len(steps)} steps ended in an engine error", errors + unusable
+            case, "error", f"{len(errors)} of {len(turns)} turns ended in an engine error", errors + unusable
         )
     elif unusable:
-        _outcome(case, "failure", f"{len(unusable)} of {len(steps)} turns unusable", unusable)
+        _outcome(case, "failure", f"{len(unusable)} of {len(turns)} turns unusable", unusable)
 
 
-def _unusable(step: StepFacts) -> str:
-    return f"step {step.step + 1}: {', '.join(step.fatal) or 'not usable'}"
+def _unusable(turn: TurnFacts) -> str:
+    return f"turn {turn.turn + 1}: {', '.join(turn.fatal) or 'not usable'}"
 
 
 def _outcome(case: Element, kind: str, message: str, lines: list[str]) -> None:

@@ -15,7 +15,7 @@ _LISTS = {"faults", "fatal_faults", "tool_outcomes"}
 _FLAGS = {"usable", "stopped"}
 _REALS = {"wall", "ttft_ms", "total_ms", "decode_tok_s", "lag_ms"}
 _WHOLE = {
-    "repeat", "attempt", "step", "turn", "retries", "calls", "invalid_calls", "prompt_tokens", "cached_tokens",
+    "repeat", "attempt", "turn", "recorded_turn", "retries", "calls", "invalid_calls", "prompt_tokens", "cached_tokens",
     "ideal_cached_tokens", "completion_tokens", "drafted", "accepted", "deltas", "body_bytes",
 }  # fmt: skip
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from replayer.journal.turns import Attempt, StepFacts, bin_ms
+from replayer.journal.turns import Attempt, TurnFacts, bin_ms
 from replayer.journal.view import LaneView, RunView
-from replayer.metrics.figures import all_steps
+from replayer.metrics.figures import all_turns
 from replayer.report.markup import Html, el, join
 from replayer.report.svg import Plot, Point, colour, log_ticks, short, ticks
 
@@ -45,7 +45,7 @@ def usable_turns(lanes: list[dict[str, Any]]) -> Html:
 
 
 def faults(lanes: list[dict[str, Any]]) -> Html | None:
-    """Steps with a fault of each class, one bar per lane; None without any."""
+    """Turns with a fault of each class, one bar per lane; None without any."""
     classes = Counter[str]()
     for lane in lanes:
         classes.update(lane["faults"])
@@ -56,7 +56,7 @@ def faults(lanes: list[dict[str, Any]]) -> Html | None:
     most = max(count for lane in lanes for count in lane["faults"].values())
     plot = Plot(0, most, 0, 1, height=46 + block * len(classes) + gap, left=142)
     whole = sorted({round(mark) for mark in ticks(0, most)})
-    plot.axes("steps", [(mark, str(mark)) for mark in whole], [])
+    plot.axes("turns", [(mark, str(mark)) for mark in whole], [])
     for row, (name, _) in enumerate(classes.most_common()):
         top = 12 + gap + row * block
         plot.label(plot.left - 8, top + thick * len(lanes) / 2 + 4, name, anchor="end")
@@ -71,7 +71,7 @@ def prefix_curves(view: RunView) -> list[Html]:
     sessions: dict[str, int] = {}
     for lane in view.lanes:
         for attempt in lane.attempts:
-            sessions[attempt.trace] = max(sessions.get(attempt.trace, 0), len(attempt.steps))
+            sessions[attempt.trace] = max(sessions.get(attempt.trace, 0), len(attempt.turns))
     longest = sorted(sessions, key=lambda trace: -sessions[trace])[:MOST_SESSIONS]
     return [found for trace in longest if (found := _prefix_curve(view, trace)) is not None]
 
@@ -80,14 +80,14 @@ def _prefix_curve(view: RunView, trace: str) -> Html | None:
     drawn: list[tuple[list[Point], str]] = []
     ideal: list[Point] = []
     for number, lane in enumerate(view.lanes):
-        steps = _first_repeat(lane, trace)
+        turns = _first_repeat(lane, trace)
         ideal = max(
-            ideal, [(step.step + 1, share) for step in steps if (share := _ideal(step)) is not None], key=len
+            ideal, [(turn.turn + 1, share) for turn in turns if (share := _ideal(turn)) is not None], key=len
         )
         known = [
-            (step.step + 1.0, step.cached_tokens / step.prompt_tokens)
-            for step in steps
-            if step.cached_tokens is not None and step.prompt_tokens
+            (turn.turn + 1.0, turn.cached_tokens / turn.prompt_tokens)
+            for turn in turns
+            if turn.cached_tokens is not None and turn.prompt_tokens
         ]
         if known:
             drawn.append((known, colour(number)))
@@ -103,43 +103,43 @@ def _prefix_curve(view: RunView, trace: str) -> Html | None:
     return figure(plot.draw(f"Prefix reuse in {trace}"), f"Prompt from the prefix cache: {trace}", legend)
 
 
-def _first_repeat(lane: LaneView, trace: str) -> list[StepFacts]:
+def _first_repeat(lane: LaneView, trace: str) -> list[TurnFacts]:
     attempts = [attempt for attempt in lane.attempts if attempt.trace == trace]
     first = min(attempts, key=lambda attempt: attempt.repeat, default=None)
-    return [first.steps[number] for number in sorted(first.steps)] if first else []
+    return [first.turns[number] for number in sorted(first.turns)] if first else []
 
 
-def _ideal(step: StepFacts) -> float | None:
-    if not step.prefix or step.prefix.get("ideal_tokens") is None or not step.prefix.get("prompt_tokens"):
+def _ideal(turn: TurnFacts) -> float | None:
+    if not turn.prefix or turn.prefix.get("ideal_tokens") is None or not turn.prefix.get("prompt_tokens"):
         return None
-    return float(step.prefix["ideal_tokens"] / step.prefix["prompt_tokens"])
+    return float(turn.prefix["ideal_tokens"] / turn.prefix["prompt_tokens"])
 
 
 def decode_speeds(view: RunView, lanes: list[dict[str, Any]]) -> list[Html]:
     """Per lane: the speed of each reply in the order sent, speed bands shaded, draft acceptance as a line."""
     drawn = []
     for number, (lane, figures) in enumerate(zip(view.lanes, lanes, strict=True)):
-        steps = sorted(all_steps(lane.attempts), key=lambda step: step.wall)
+        turns = sorted(all_turns(lane.attempts), key=lambda turn: turn.wall)
         speeds = [
-            (at + 1.0, step.decode_tok_s) for at, step in enumerate(steps) if step.decode_tok_s is not None
+            (at + 1.0, turn.decode_tok_s) for at, turn in enumerate(turns) if turn.decode_tok_s is not None
         ]
         if speeds:
-            drawn.append(_decode(lane.name, number, steps, speeds, figures["bands"]))
+            drawn.append(_decode(lane.name, number, turns, speeds, figures["bands"]))
     return drawn
 
 
 def _decode(
-    name: str, number: int, steps: list[StepFacts], speeds: list[Point], bands: list[dict[str, Any]]
+    name: str, number: int, turns: list[TurnFacts], speeds: list[Point], bands: list[dict[str, Any]]
 ) -> Html:
     top = max(speed for _, speed in speeds) * 1.08
-    plot = Plot(1, max(len(steps), 2), 0, top)
-    plot.axes("reply, in the order sent", _turns(len(steps)), [(mark, short(mark)) for mark in ticks(0, top)])
+    plot = Plot(1, max(len(turns), 2), 0, top)
+    plot.axes("reply, in the order sent", _turns(len(turns)), [(mark, short(mark)) for mark in ticks(0, top)])
     legend = [(colour(number), "tok/s of one reply")]
     for band in bands:
         plot.band(band["low"], band["high"], "shade")
     plot.dots(_thin(speeds), colour(number))
     accepted = [
-        (at + 1.0, (step.accepted or 0) / step.drafted * top) for at, step in enumerate(steps) if step.drafted
+        (at + 1.0, (turn.accepted or 0) / turn.drafted * top) for at, turn in enumerate(turns) if turn.drafted
     ]
     if accepted:
         plot.line(_thin(accepted), "accepted")
@@ -152,7 +152,7 @@ def _decode(
 def distributions(view: RunView) -> list[Html]:
     """Cumulative shares of time to first token and of time between deltas, by lane."""
     ttft = [
-        Counter(step.ttft_ns / 1e6 for step in all_steps(lane.attempts) if step.ttft_ns is not None)
+        Counter(turn.ttft_ns / 1e6 for turn in all_turns(lane.attempts) if turn.ttft_ns is not None)
         for lane in view.lanes
     ]
     gaps = [_gaps(lane.attempts) for lane in view.lanes]
@@ -208,8 +208,8 @@ def _thin(points: list[Point]) -> list[Point]:
     """At most some hundreds, evenly taken, the last one kept."""
     if len(points) <= _MOST_POINTS:
         return points
-    step = len(points) / _MOST_POINTS
-    return [points[int(at * step)] for at in range(_MOST_POINTS)] + points[-1:]
+    turn = len(points) / _MOST_POINTS
+    return [points[int(at * turn)] for at in range(_MOST_POINTS)] + points[-1:]
 
 
 def _clip(words: str, most: int) -> str:

@@ -55,7 +55,7 @@ def _load(lanes: list[Figures]) -> Section:
     columns = [("goodput", "goodput/s"), ("schema_valid", "schema-valid"), ("exact_prompts", "exact lengths")]
     shown = [(key, words) for key, words in columns if any(lane["load"][key] for lane in lanes)]
     rows = [
-        [*_load_row(lane["lane"], lane["load"]), *(_LOAD_CELLS[key](lane["load"]) for key, _ in shown), _errors(lane["load"])]
+        [*_load_row(lane["lane"], lane["load"]), *(_LOAD_SESSIONS[key](lane["load"]) for key, _ in shown), _errors(lane["load"])]
         for lane in lanes
     ]  # fmt: skip
     return Section("Load", [*head, *(words for _, words in shown), "failed"], rows, tuple(_load_notes(lanes)))
@@ -107,7 +107,7 @@ def _errors(load: Figures) -> str:
     return share(rate)
 
 
-_LOAD_CELLS = {
+_LOAD_SESSIONS = {
     "goodput": _goodput,
     "schema_valid": lambda load: share(load["schema_valid"]),
     "exact_prompts": _lengths,
@@ -177,7 +177,7 @@ def _ranking(ranking: Figures) -> Section:
             row["lane"],
             share(row["usable"]),
             number(row["decode_tok_s"]),
-            str(row["collapsed_steps"]),
+            str(row["collapsed_turns"]),
             f"{row['invalid_calls']} of {row['tool_calls']}",
             "front" if row["front"] else "",
         ]
@@ -217,12 +217,12 @@ def _models(grid: Figures) -> Section:
         [
             " · ".join(filter(None, (row["model"], row["setting"]))),
             words,
-            *(_grid_cell(row["cells"].get(engine, {}).get(metric), metric) for engine in grid["engines"]),
+            *(_grid_cell(row["sessions"].get(engine, {}).get(metric), metric) for engine in grid["engines"]),
             (row["ahead"][metric] or "not beyond noise") if metric in row["ahead"] else "",
         ]
         for row in grid["rows"]
         for metric, words in _GRID.items()
-        if any(cell[metric] is not None for cell in row["cells"].values())
+        if any(session[metric] is not None for session in row["sessions"].values())
     ]
     return Section("Models and engines", ["model", "figure", *grid["engines"], "ahead"], rows)
 

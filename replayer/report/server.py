@@ -12,7 +12,7 @@ Rows = list[tuple[str, list[str]]]
 DASH = "–"
 
 WIDEST = 28
-"""Characters of a fact in a cell."""
+"""Characters of a fact in a session."""
 
 
 def server_rows(lanes: list[Figures]) -> Rows:
@@ -26,7 +26,7 @@ def server_rows(lanes: list[Figures]) -> Rows:
         ("energy per token", _energy),
         ("external cache tokens", _external),
     ]
-    rows = [(label, [cell(lane) for lane in lanes]) for label, cell in made]
+    rows = [(label, [session(lane) for lane in lanes]) for label, session in made]
     return [row for row in rows if any(text != DASH for text in row[1])] + differing_facts(lanes)
 
 

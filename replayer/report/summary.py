@@ -87,17 +87,17 @@ def lane_sentence(lane: dict[str, Any]) -> str:
     rate = lane["usable_turn_rate"]
     name = lane["lane"]
     if not rate["n"]:
-        return f"{name} gave no answer that could be judged ({lane['steps']} steps)."
+        return f"{name} gave no answer that could be judged ({lane['turns']} turns)."
     good = round(rate["value"] * rate["n"])
     words = (
-        f"{name} answered {lane['steps']} steps; {good} of {rate['n']} turns were usable: {rate['value']:.1%} "
+        f"{name} answered {lane['turns']} turns; {good} of {rate['n']} turns were usable: {rate['value']:.1%} "
         f"(95 % interval {rate['low']:.0%} to {rate['high']:.0%})."
     )
     return words + _troubles(lane) + _prefix(lane["prefix_cache"]) + _bands(lane)
 
 
 def _troubles(lane: dict[str, Any]) -> str:
-    collapsed = lane["repetition"]["collapsed_steps"]
+    collapsed = lane["repetition"]["collapsed_turns"]
     faults = [f"{name} in {n}" for name, n in lane["faults"].items() if name != "collapsed"]
     errors = [f"{kind} in {n}" for kind, n in lane["errors"].items()]
     words = f" {collapsed} fell into repetition." if collapsed else ""

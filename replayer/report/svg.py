@@ -105,9 +105,9 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
         return [low]
     rough = (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
-    first = math.ceil(low / step - 1e-9)
-    return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
+    turn = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    first = math.ceil(low / turn - 1e-9)
+    return [number * turn for number in range(first, math.floor(high / turn + 1e-9) + 1)]
 
 
 def log_ticks(low: float, high: float) -> list[float]:

@@ -92,7 +92,7 @@ def table_rows(lanes: list[Figures]) -> list[tuple[str, list[str]]]:
     """(label, one cell per lane)."""
     rows = [
         ("engine", [safe(f"{lane['kind']} · {lane['model'] or DASH}") for lane in lanes]),
-        ("cells · steps", [f"{lane['cells']} · {lane['steps']}" for lane in lanes]),
+        ("sessions · turns", [f"{lane['sessions']} · {lane['turns']}" for lane in lanes]),
         ("usable turns", [_rate(lane["usable_turn_rate"]) for lane in lanes]),
         ("tool calls (invalid)", [_calls(lane["tool_calls"]) for lane in lanes]),
     ]
@@ -101,7 +101,7 @@ def table_rows(lanes: list[Figures]) -> list[tuple[str, list[str]]]:
     if any(lane["finished_sessions"] for lane in lanes):
         rows.append(("sessions finished", [_rate(lane["finished_sessions"]) for lane in lanes]))
     rows += [
-        ("collapsed steps", [_collapsed(lane["repetition"]) for lane in lanes]),
+        ("collapsed turns", [_collapsed(lane["repetition"]) for lane in lanes]),
         ("prefix cache hits", [_prefix(lane["prefix_cache"]) for lane in lanes]),
         ("TTFT ms p50 / p95", [_pair(lane["ttft_ms"]) for lane in lanes]),
         ("between deltas ms p50 / p95", [_pair(lane["itl_ms"]) for lane in lanes]),
@@ -124,17 +124,19 @@ def notes(document: Figures) -> list[str]:
     found = []
     if document["state"] == "interrupted":
         found.append(
-            f"interrupted: `replayer resume {document.get('folder', document['run'])}` finishes the missing cells"
+            f"interrupted: `replayer resume {document.get('folder', document['run'])}` finishes the missing sessions"
         )
     if document["stopped_early"]:
         found.append(
-            f"stopped early, {document['incomplete_cells']} cells were not needed: {safe(document['stopped_early'])}; "
+            f"stopped early, {document['incomplete_sessions']} sessions were not needed: {safe(document['stopped_early'])}; "
             "all tests and intervals of this run allow for that"
         )
-    elif document["incomplete_cells"] and document["state"] != "running":
-        found.append(f"{document['incomplete_cells']} cells have no complete attempt and are not counted")
-    if any(lane["substituted_steps"] for lane in document["lanes"]):
-        found.append("some turns were replaced by the recorded ones: see substituted_steps in --json")
+    elif document["incomplete_sessions"] and document["state"] != "running":
+        found.append(
+            f"{document['incomplete_sessions']} sessions have no complete attempt and are not counted"
+        )
+    if any(lane["substituted_turns"] for lane in document["lanes"]):
+        found.append("some turns were replaced by the recorded ones: see substituted_turns in --json")
     found += server_notes(document["lanes"])
     found += [f"broken: {safe(reason)}" for reason in document["reasons"]]
     found += [f"note: {safe(warning['message'])}" for warning in document["warnings"]]
@@ -156,11 +158,11 @@ def _executed(calls: Figures) -> str:
 
 
 def _collapsed(repetition: Figures) -> str:
-    if not repetition["collapsed_steps"]:
+    if not repetition["collapsed_turns"]:
         return "0"
     saved = repetition.get("saved_tokens_at_most")
     spared = f", ≤ {saved:,} saved" if saved else ""
-    return f"{repetition['collapsed_steps']} ({repetition['wasted_tokens']:,} tokens wasted{spared})"
+    return f"{repetition['collapsed_turns']} ({repetition['wasted_tokens']:,} tokens wasted{spared})"
 
 
 def _prefix(prefix: Figures) -> str:

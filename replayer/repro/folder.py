@@ -1,4 +1,4 @@
-"""A folder that reproduces one step: what a bug report to an engine's project needs."""
+"""A folder that reproduces one turn: what a bug report to an engine's project needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import orjson
 
 from replayer.errors import PlanError, RunFolderError
 from replayer.journal.progress import plan_of
-from replayer.journal.turn_detail import LaneStep, lane_step
+from replayer.journal.turn_detail import LaneTurn, lane_turn
 from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.model import LanePlan, Plan
 from replayer.repro.rebuild import Rebuilder, Rebuilt
@@ -23,7 +23,7 @@ from replayer.wire.types import Request
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One step of one lane, and the request built anew."""
+    """One turn of one lane, and the request built anew."""
 
     folder: Path
     view: RunView
@@ -32,8 +32,8 @@ class Case:
     lane_plan: LanePlan
     trace: str
     repeat: int
-    step: int
-    said: LaneStep
+    turn: int
+    said: LaneTurn
     sent: Rebuilt
     context_length: int | None
 
@@ -52,8 +52,8 @@ class Case:
         return [fault for fault in found if fault["fatal"]] or found
 
 
-async def find_case(folder: Path, step: str, lane: str, *, partial: bool = False) -> Case:
-    """`step` is N, TRACE/N or TRACE/REPEAT/N, counted from 1 as every report does. `partial`: of a run that goes on.
+async def find_case(folder: Path, turn: str, lane: str, *, partial: bool = False) -> Case:
+    """`turn` is N, TRACE/N or TRACE/REPEAT/N, counted from 1 as every report does. `partial`: of a run that goes on.
 
     Raises PlanError for what the run does not hold.
     """
@@ -62,10 +62,10 @@ async def find_case(folder: Path, step: str, lane: str, *, partial: bool = False
     if lane not in names:
         raise PlanError(f"{lane!r} is no lane of this run{nearest(lane, names)} (lanes: {', '.join(names)})")
     shown = view.lanes[names.index(lane)]
-    trace, repeat, number = _position(step, list(plan.traces))
-    said = lane_step(folder, view, lane, trace, repeat, number)
+    trace, repeat, number = _position(turn, list(plan.traces))
+    said = lane_turn(folder, view, lane, trace, repeat, number)
     if said is None or said.reply is None:
-        raise PlanError(f"lane {lane!r} has no answer to step {number + 1} of {trace}, repeat {repeat + 1}")
+        raise PlanError(f"lane {lane!r} has no answer to turn {number + 1} of {trace}, repeat {repeat + 1}")
     lane_plan = next(one for one in plan.lane if one.name == lane)
     attempt = next(one for one in shown.attempts if (one.trace, one.repeat) == (trace, repeat))
     sent = Rebuilder(folder, plan, shown).request(attempt, number)
@@ -77,10 +77,10 @@ def _position(text: str, traces: list[str]) -> tuple[str, int, int]:
     *where, number = text.split("/")
     repeat = where.pop() if len(where) == 2 else "1"
     if not (number.isdigit() and repeat.isdigit() and int(number) and int(repeat)) or len(where) > 1:
-        raise PlanError(f"step {text!r} is not N, TRACE/N or TRACE/REPEAT/N, counted from 1")
+        raise PlanError(f"turn {text!r} is not N, TRACE/N or TRACE/REPEAT/N, counted from 1")
     if not where and len(traces) > 1:
         raise PlanError(
-            f"this run has several traces ({', '.join(traces)}); name the step as {traces[0]}/{number}"
+            f"this run has several traces ({', '.join(traces)}); name the turn as {traces[0]}/{number}"
         )
     trace = where[0] if where else traces[0]
     if trace not in traces:
@@ -163,7 +163,7 @@ def _readme(case: Case, body: bytes, told: str) -> str:
     like = _LIKENESS[case.sent.likeness]
     return "\n".join(
         [
-            f"# Step {case.step + 1} of {case.trace}, lane {case.lane.name}",
+            f"# Turn {case.turn + 1} of {case.trace}, lane {case.lane.name}",
             "",
             f"Engine: {facts.get('kind')} {facts.get('version') or '(version unknown)'}, model {_line(case.lane.model or '?')}",
             "",

@@ -15,6 +15,7 @@ from replayer.engines.base import Engine
 from replayer.engines.detect import ADAPTERS
 from replayer.errors import RunFolderError
 from replayer.journal.log import JOURNAL
+from replayer.journal.older import loads
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
 from replayer.plan.model import LanePlan, Plan
@@ -65,19 +66,19 @@ class Rebuilder:
             )
         return self._histories[trace]
 
-    def request(self, attempt: Attempt, step: int) -> Rebuilt:
-        """The step's request as the journal has it."""
-        return self.built(attempt, step, list(_started(self._folder / JOURNAL, attempt, step)))
+    def request(self, attempt: Attempt, turn: int) -> Rebuilt:
+        """The turn's request as the journal has it."""
+        return self.built(attempt, turn, list(_started(self._folder / JOURNAL, attempt, turn)))
 
-    def built(self, attempt: Attempt, step: int, started: list[dict[str, Any]]) -> Rebuilt:
-        """`started`: the `step_started` lines of the attempt up to this step."""
+    def built(self, attempt: Attempt, turn: int, started: list[dict[str, Any]]) -> Rebuilt:
+        """`started`: the `turn_started` lines of the attempt up to this turn."""
         isolation = self._isolation(self._engine, attempt)
-        turn = self.history(attempt.trace).trace.turns[attempt.steps[step].turn]
+        recorded_turn = self.history(attempt.trace).trace.turns[attempt.turns[turn].recorded_turn]
         lane = Lane(self._lane_plan, [], self._lane.model or "")
-        fields = asked_fields(turn, self._engine.sampling_fields) | lane.fields(
+        fields = asked_fields(recorded_turn, self._engine.sampling_fields) | lane.fields(
             self._engine, self._plan.max_tokens
         )
-        request = self._build(attempt, step, fields | isolation.fields, isolation.marker, started)
+        request = self._build(attempt, turn, fields | isolation.fields, isolation.marker, started)
         body = b"".join(bytes(piece) for piece in request.body)
         return Rebuilt(body, self._lane_plan.stream, _likeness(body, started[-1]))
 
@@ -85,36 +86,49 @@ class Rebuilder:
         if attempt.isolation is None:
             return Isolation()
         older = f"{self._folder.name}/{attempt.trace}/{attempt.repeat}/{attempt.number}"
-        return again(engine, attempt.session or older, attempt.isolation)
+        return again(engine, attempt.tag or older, attempt.isolation)
 
     def _build(
         self,
         attempt: Attempt,
-        step: int,
+        turn: int,
         fields: dict[str, Any],
         marker: str | None,
         started: list[dict[str, Any]],
     ) -> Request:
-        history, turn, stream = self.history(attempt.trace), attempt.steps[step].turn, self._lane_plan.stream
+        history, recorded_turn, stream = (
+            self.history(attempt.trace),
+            attempt.turns[turn].recorded_turn,
+            self._lane_plan.stream,
+        )
         if attempt.mode == "live":
-            return build_request(history, turn, _live_messages(started), fields, stream)
+            return build_request(history, recorded_turn, _live_messages(started), fields, stream)
         sent = started[-1].get("sent") or {}
         length = Length(sent["words"], sent["pads"]) if "words" in sent else None
         if self._transform is None:
-            return history.request(turn, fields, marker=marker, stream=stream, length=length)
-        messages = self._transform(history.messages(turn, marker=marker, length=length))
-        return build_request(history, turn, messages, fields, stream)
+            return history.request(recorded_turn, fields, marker=marker, stream=stream, length=length)
+        messages = self._transform(history.messages(recorded_turn, marker=marker, length=length))
+        return build_request(history, recorded_turn, messages, fields, stream)
 
 
-def _started(path: Path, attempt: Attempt, step: int) -> Iterator[dict[str, Any]]:
-    """The `step_started` lines of an attempt, up to a step."""
-    mark = orjson.dumps(attempt.cell)
+_TURN_STARTED = (b'"turn_started"', b'"step_started"')
+"""The second is what schema 1 says."""
+
+
+def _started(path: Path, attempt: Attempt, turn: int) -> Iterator[dict[str, Any]]:
+    """The `turn_started` lines of an attempt, up to a turn."""
+    mark = orjson.dumps(attempt.session)
     with path.open("rb") as stream:
         for line in stream:
-            if b'"step_started"' not in line or mark not in line or not line.endswith(b"\n"):
+            if (
+                not any(kind in line for kind in _TURN_STARTED)
+                or mark not in line
+                or not line.endswith(b"\n")
+            ):
                 continue
-            event = orjson.loads(line)
-            if (event["cell"], event["attempt"]) == (attempt.cell, attempt.number) and event["step"] <= step:
+            event = loads(line)
+            mine = (event["session"], event["attempt"]) == (attempt.session, attempt.number)
+            if mine and event["turn"] <= turn:
                 yield event
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from replayer.journal.events import Alarm, AnyEvent, SignalFinding, StepFinished, StepStarted, VerdictGiven
+from replayer.journal.events import Alarm, AnyEvent, SignalFinding, TurnFinished, TurnStarted, VerdictGiven
 from replayer.journal.log import JOURNAL, read
 from replayer.journal.progress import plan_of
 from replayer.journal.turns import Attempt
@@ -73,18 +73,18 @@ class _Judging:
         self._places = _places(view.lanes)
         self._lengths = {lane.name: lane.facts.get("context_length") for lane in view.lanes}
         self._started: dict[tuple[str, int], list[dict[str, Any]]] = {}
-        self._finished: dict[Key, StepFinished] = {}
+        self._finished: dict[Key, TurnFinished] = {}
         self._pairs: dict[Key, dict[str, Any]] = {}
         self._call_ids: dict[tuple[str, int], set[str]] = {}
 
     def take(self, event: AnyEvent) -> Iterator[AnyEvent]:
         match event:
-            case StepStarted():
-                self._started.setdefault((event.cell, event.attempt), []).append(event.model_dump())
-            case StepFinished():
-                self._finished[event.cell, event.attempt, event.step] = event
+            case TurnStarted():
+                self._started.setdefault((event.session, event.attempt), []).append(event.model_dump())
+            case TurnFinished():
+                self._finished[event.session, event.attempt, event.turn] = event
             case SignalFinding(signal="other_mode"):
-                self._pairs[event.cell, event.attempt, event.step] = event.finding
+                self._pairs[event.session, event.attempt, event.turn] = event.finding
             case _:
                 pass
         key = _key(event)
@@ -98,8 +98,10 @@ class _Judging:
 
     def _is_filler(self, place: tuple[LaneView, Attempt], key: Key) -> bool:
         lane, attempt = place
-        turn = attempt.steps[key[2]].turn
-        return self._rebuilders[lane.name].history(attempt.trace).trace.turns[turn].tokens is not None
+        recorded_turn = attempt.turns[key[2]].recorded_turn
+        return (
+            self._rebuilders[lane.name].history(attempt.trace).trace.turns[recorded_turn].tokens is not None
+        )
 
     def _again(self, old: VerdictGiven, key: Key, lane: LaneView, attempt: Attempt) -> Iterator[AnyEvent]:
         rebuilder = self._rebuilders[lane.name]
@@ -107,7 +109,7 @@ class _Judging:
         body = rebuilder.built(attempt, key[2], self._started[key[:2]][: key[2] + 1]).body
         request = orjson.loads(body)
         facts, reply = read_request(request), reply_of(finished, streamed=bool(request.get("stream")))
-        recorded = rebuilder.history(attempt.trace).recorded(attempt.steps[key[2]].turn)
+        recorded = rebuilder.history(attempt.trace).recorded(attempt.turns[key[2]].recorded_turn)
         alarms = repetitions(reply, facts, recorded_text(recorded) if recorded else None)
         ids = self._call_ids.setdefault(key[:2], set())
         pair = self._pairs.pop(key, None)
@@ -128,7 +130,7 @@ class _Judging:
             response_format=request.get("response_format"),
         )
         ids.update(call.id for call in reply.tool_calls if call.id)
-        where: dict[str, Any] = {"at": old.at, "cell": key[0], "attempt": key[1], "step": key[2]}
+        where: dict[str, Any] = {"at": old.at, "session": key[0], "attempt": key[1], "turn": key[2]}
         for finding in alarms:
             stopped = finished.stopped_by_us is not None
             yield Alarm(
@@ -148,21 +150,21 @@ class _Judging:
 
 def _key(event: AnyEvent) -> Key | None:
     if isinstance(event, VerdictGiven | Alarm):
-        return event.cell, event.attempt, event.step
+        return event.session, event.attempt, event.turn
     return None
 
 
 def _places(lanes: Sequence[LaneView]) -> dict[tuple[str, int], tuple[LaneView, Attempt]]:
     """Only the attempts that count are judged again."""
     return {
-        (attempt.cell, attempt.number): (lane, attempt)
+        (attempt.session, attempt.number): (lane, attempt)
         for lane in lanes
         if lane.facts
         for attempt in lane.attempts
     }
 
 
-def reply_of(event: StepFinished, *, streamed: bool) -> Reply:
+def reply_of(event: TurnFinished, *, streamed: bool) -> Reply:
     """The reply as the journal keeps it."""
     return Reply(
         Timing(0, event.headers_ns, event.ttft_ns, event.total_ns),

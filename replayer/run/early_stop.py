@@ -1,6 +1,6 @@
 """`--stop-when-decided`: ends a run once its metric is decided between all lanes, by a test that allows it.
 
-Looked at after every cell, over the sessions that have ended on both lanes. The test is the one that the report makes
+Looked at after every session, over the sessions that have ended on both lanes. The test is the one that the report makes
 of such a run (`compare.compare_sequentially`), so that what stopped the run stands in the report.
 """
 
@@ -23,7 +23,7 @@ class EarlyStop:
         self._fold.apply(event)
 
     def reason(self) -> str | None:
-        """Why no further cell is needed; None while a pair of lanes is undecided."""
+        """Why no further session is needed; None while a pair of lanes is undecided."""
         view = self._fold.view(run="")
         pairs = [pair for pair in compare(view) if pair["metric"] == self.metric]
         expected = sum(1 for _ in lane_pairs(view.lanes))

@@ -1,4 +1,4 @@
-"""Prompts of filler are fitted to their engine before a block of cells begins: counting tokens is load, too."""
+"""Prompts of filler are fitted to their engine before a block of sessions begins: counting tokens is load, too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from replayer.engines.base import Engine
-from replayer.plan.model import Cell
+from replayer.plan.model import Session
 from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length, fit
 from replayer.run.isolation import marker
@@ -17,25 +17,25 @@ from replayer.run.state import Prompt, Run
 
 class _Wanted(NamedTuple):
     history: RecordedHistory
-    turn: int
+    recorded_turn: int
     marker: str
     tokens: int
 
 
-async def prepare(run: Run, queues: Sequence[Sequence[Cell]]) -> None:
-    """Fit every prompt of filler of these cells, where its engine counts tokens before it is asked."""
+async def prepare(run: Run, queues: Sequence[Sequence[Session]]) -> None:
+    """Fit every prompt of filler of these sessions, where its engine counts tokens before it is asked."""
     await asyncio.gather(*(_prepare(run, queue) for queue in queues))
 
 
-async def _prepare(run: Run, queue: Sequence[Cell]) -> None:
+async def _prepare(run: Run, queue: Sequence[Session]) -> None:
     words: dict[int, int] = {}
     """What the last prompt of a length took: a good first guess for the next."""
-    for cell in queue:
-        lane, session = run.lanes[cell.lane], run.session(cell, run.attempts.tried[cell.id] + 1)
+    for session in queue:
+        lane, tag = run.lanes[session.lane], run.tag(session, run.attempts.tried[session.id] + 1)
         if lane.facts.features.get("tokenize") != "yes" or run.transform is not None:
             continue
-        for wanted in _filler(run, cell, session):
-            key = prompt(lane, session, wanted.turn)
+        for wanted in _filler(run, session, tag):
+            key = prompt(lane, tag, wanted.recorded_turn)
             if key in run.lengths:
                 continue
             guess = Length(words.get(wanted.tokens, wanted.tokens))
@@ -44,31 +44,34 @@ async def _prepare(run: Run, queue: Sequence[Cell]) -> None:
                 run.lengths[key], words[wanted.tokens] = found, found.words
 
 
-def prompt(lane: Lane, session: str, turn: int) -> Prompt:
+def prompt(lane: Lane, tag: str, recorded_turn: int) -> Prompt:
     """Lanes of one matrix over one model count alike."""
-    return Prompt(lane.plan.base or lane.name, lane.model, session, turn)
+    return Prompt(lane.plan.base or lane.name, lane.model, tag, recorded_turn)
 
 
-def lengths_of(run: Run, cell: Cell, session: str) -> Mapping[int, Length]:
-    """The fitted lengths of a cell by turn."""
-    lane, turns = run.lanes[cell.lane], run.histories[cell.trace].turns
-    found = {turn: run.lengths.get(prompt(lane, session, turn)) for turn in turns}
-    return {turn: length for turn, length in found.items() if length is not None}
+def lengths_of(run: Run, session: Session, tag: str) -> Mapping[int, Length]:
+    """The fitted lengths of a session by turn."""
+    lane, turns = run.lanes[session.lane], run.histories[session.trace].turns
+    found = {recorded_turn: run.lengths.get(prompt(lane, tag, recorded_turn)) for recorded_turn in turns}
+    return {recorded_turn: length for recorded_turn, length in found.items() if length is not None}
 
 
-def _filler(run: Run, cell: Cell, session: str) -> list[_Wanted]:
-    history = run.histories[cell.trace]
-    shapes = ((turn, history.trace.turns[turn].tokens) for turn in history.turns[: run.plan.max_turns])
+def _filler(run: Run, session: Session, tag: str) -> list[_Wanted]:
+    history = run.histories[session.trace]
+    shapes = (
+        (recorded_turn, history.trace.turns[recorded_turn].tokens)
+        for recorded_turn in history.turns[: run.plan.max_turns]
+    )
     return [
-        _Wanted(history, turn, marker(session), shape.input_tokens)
-        for turn, shape in shapes
+        _Wanted(history, recorded_turn, marker(tag), shape.input_tokens)
+        for recorded_turn, shape in shapes
         if shape is not None
     ]
 
 
 async def _fitted(engine: Engine, wanted: _Wanted, guess: Length) -> Length | None:
     async def count(length: Length) -> int | None:
-        messages = wanted.history.messages(wanted.turn, marker=wanted.marker, length=length)
+        messages = wanted.history.messages(wanted.recorded_turn, marker=wanted.marker, length=length)
         ids = await engine.tokenize(messages, None)
         return None if ids is None else len(ids)
 

@@ -20,13 +20,13 @@ _KEPT = (
     "dialect",
     "transform",
 )
-"""What makes a cell the same cell: an earlier run's stay as they are."""
+"""What makes a session the same session: an earlier run's stay as they are."""
 
 
 def widen(old: Plan, new: Plan, *, given: Collection[str], run: str) -> Plan:
     """The plan of the earlier run with what `new` has besides. `given` are the keys that the user wrote.
 
-    Raises PlanError where the two differ in what a cell is.
+    Raises PlanError where the two differ in what a session is.
     """
     for key in _KEPT:
         if key in given and getattr(new, key) != getattr(old, key):

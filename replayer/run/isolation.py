@@ -1,4 +1,4 @@
-"""What keeps a cell's prompts out of what earlier cells left in an engine's prefix cache."""
+"""What keeps a session's prompts out of what earlier sessions left in an engine's prefix cache."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Kind = Literal["salt", "marker", "block", "salt+block"]
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """`fields` go into every request of the cell. `marker` goes behind the first user message, or, as `block`, decides
+    """`fields` go into every request of the session. `marker` goes behind the first user message, or, as `block`, decides
     the first block of a prompt of filler, which costs no token."""
 
     kind: Kind | None = None
@@ -20,23 +20,23 @@ class Isolation:
     marker: str | None = None
 
 
-def isolate(engine: Engine, session: str, *, fresh: bool, filler: bool) -> Isolation:
+def isolate(engine: Engine, tag: str, *, fresh: bool, filler: bool) -> Isolation:
     """The engine's own salt, else a marker; that is the same on every lane, so that lanes still see the same prompts.
 
     A `fresh` cache needs neither. Prompts of filler always have a block of their own: they are fitted to the token
     before it is known whether the cache is fresh.
     """
-    salted = bool(engine.isolation(session)) and not fresh
+    salted = bool(engine.isolation(tag)) and not fresh
     if filler:
-        return again(engine, session, "salt+block" if salted else "block")
-    return Isolation() if fresh else again(engine, session, "salt" if salted else "marker")
+        return again(engine, tag, "salt+block" if salted else "block")
+    return Isolation() if fresh else again(engine, tag, "salt" if salted else "marker")
 
 
-def again(engine: Engine, session: str, kind: Kind) -> Isolation:
+def again(engine: Engine, tag: str, kind: Kind) -> Isolation:
     """The isolation of a kind, as a journal names it."""
-    salt = engine.isolation(session) if kind.startswith("salt") else {}
-    return Isolation(kind, fields=salt, marker=None if kind == "salt" else marker(session))
+    salt = engine.isolation(tag) if kind.startswith("salt") else {}
+    return Isolation(kind, fields=salt, marker=None if kind == "salt" else marker(tag))
 
 
-def marker(session: str) -> str:
-    return f"\n\n[session {session}]"
+def marker(tag: str) -> str:
+    return f"\n\n[session {tag}]"

@@ -9,7 +9,7 @@ _INTERVAL = 0.02
 
 
 class LagMeter:
-    """Measures by how much short sleeps overrun. `worst_since` serves steps, `p99` the run."""
+    """Measures by how much short sleeps overrun. `worst_since` serves turns, `p99` the run."""
 
     def __init__(self) -> None:
         self._samples: list[int] = []

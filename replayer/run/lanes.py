@@ -32,7 +32,7 @@ class Instance:
     client: WireClient
     facts: EngineFacts
     launched: Launched | None = None
-    cells_in_flight: int = 0
+    sessions_in_flight: int = 0
     used: bool = False
     prefix: PrefixWatch | None = None
     dead: bool = False
@@ -69,15 +69,15 @@ class Lane:
         return self.instances[0].facts
 
     def pin(self) -> Instance:
-        """The instance with the fewest cells in flight."""
-        return min(self.instances, key=lambda instance: instance.cells_in_flight)
+        """The instance with the fewest sessions in flight."""
+        return min(self.instances, key=lambda instance: instance.sessions_in_flight)
 
     def concurrency(self, plan: Plan) -> int:
-        """Cells in flight on this lane."""
+        """Sessions in flight on this lane."""
         return self.plan.concurrency or plan.concurrency
 
     def fields(self, engine: Engine, max_tokens: int | None) -> dict[str, Any]:
-        """The request fields that are the same for every step of this lane."""
+        """The request fields that are the same for every turn of this lane."""
         fields: dict[str, Any] = {"model": self.model}
         if self.plan.stream:
             fields["stream_options"] = {"include_usage": True}
@@ -211,8 +211,8 @@ async def warm_up(instance: Instance, model: str) -> str | None:
 
 
 async def reset(instance: Instance) -> Tristate:
-    """Empty the prefix cache if no other cell is using the instance."""
-    if instance.cells_in_flight > 1:
+    """Empty the prefix cache if no other session is using the instance."""
+    if instance.sessions_in_flight > 1:
         return "no"
     try:
         return await instance.engine.reset_cache()

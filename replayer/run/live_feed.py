@@ -17,16 +17,16 @@ _MAX_PENDING = 20_000
 
 
 class LiveFeed:
-    """Coalesces deltas per stream and writes `live/LANE.jsonl`: {cell, step, channel, call, text}."""
+    """Coalesces deltas per stream and writes `live/LANE.jsonl`: {session, turn, channel, call, text}."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pending: dict[str, dict[tuple[str, int, str, int], list[str]]] = {}
         self._written: dict[str, int] = {}
 
-    def add(self, lane: str, cell: str, step: int, delta: Delta) -> None:
+    def add(self, lane: str, session: str, turn: int, delta: Delta) -> None:
         streams = self._pending.setdefault(lane, {})
-        key = (cell, step, delta.channel, delta.call_index)
+        key = (session, turn, delta.channel, delta.call_index)
         pieces = streams.get(key)
         if pieces is None:
             streams[key] = [delta.text]
@@ -57,9 +57,9 @@ class LiveFeed:
 
 
 def _line(key: tuple[str, int, str, int], pieces: list[str]) -> bytes:
-    cell, step, channel, call = key
+    session, turn, channel, call = key
     text = "".join(pieces)[-_MAX_PENDING:]
-    line = {"cell": cell, "step": step, "channel": channel, "call": call, "text": text}
+    line = {"session": session, "turn": turn, "channel": channel, "call": call, "text": text}
     try:
         return orjson.dumps(line) + b"\n"
     except TypeError:

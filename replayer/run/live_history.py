@@ -75,7 +75,7 @@ class Streak:
 
 
 class LiveConversation:
-    """The messages of one live cell. Ask for `next_messages`, send them, `accept` the reply; until `finished`.
+    """The messages of one live session. Ask for `next_messages`, send them, `accept` the reply; until `finished`.
 
     With `executor=None` only recorded results are there: calls that the recording does not hold are not executed.
     """
@@ -106,7 +106,7 @@ class LiveConversation:
         self._budget = self.policy.turn_budget or max(2 * recorded, recorded + 10)
 
     @property
-    def turn(self) -> int:
+    def recorded_turn(self) -> int:
         """The recorded turn at this position, whose tools are offered.
 
         A session that is longer than the recording stays at the last turn before the user's next message.
@@ -120,20 +120,20 @@ class LiveConversation:
 
     async def accept(self, reply: Reply, verdict: Verdict) -> list[ToolRun]:
         """Take a reply into the conversation and run its calls. Sets `finished` when this was the last one."""
-        turn = self.turn
+        recorded_turn = self.recorded_turn
         collapsed = any(fault.klass == "collapsed" for fault in verdict.faults)
         self.substituted = self._why_substituted(reply, verdict)
         if self.substituted is None and (collapsed or reply.fault):
             self.counts.replies += 1
             self.finished = "collapsed" if collapsed else "engine_error"
             return []
-        said = self._recorded_turn(turn) if self.substituted else self._own(reply)
+        said = self._recorded_turn(recorded_turn) if self.substituted else self._own(reply)
         self.counts.replies += 1
         self._position += 1
         self.counts.substituted += self.substituted is not None
         runs: list[ToolRun] = []
         try:
-            await self._carry_out(said, turn, runs)
+            await self._carry_out(said, recorded_turn, runs)
             self._go_on(said, runs)
         except SandboxLost:
             self.finished = "sandbox_lost"
@@ -165,8 +165,8 @@ class LiveConversation:
         fatal = [fault.klass for fault in verdict.faults if fault.fatal]
         return fatal[0] if fatal else "unusable"
 
-    def _recorded_turn(self, turn: int) -> Said:
-        items = self.history.recorded(turn)
+    def _recorded_turn(self, recorded_turn: int) -> Said:
+        items = self.history.recorded(recorded_turn)
         calls = [item for item in items if isinstance(item, ToolCallItem)]
         return Said(joined(items, AssistantItem), joined(items, ReasoningItem), calls)
 
@@ -176,7 +176,7 @@ class LiveConversation:
         named = reply.reasoning_field or "reasoning_content"
         return Said(reply.content, reply.reasoning, reply.tool_calls, named, runs_calls)
 
-    async def _carry_out(self, said: Said, turn: int, runs: list[ToolRun]) -> None:
+    async def _carry_out(self, said: Said, recorded_turn: int, runs: list[ToolRun]) -> None:
         """Adds to `runs` what was run, so that it is there even when the sandbox ends in the middle."""
         if not said.runs_calls:
             self.counts.calls_not_run += len(said.calls)
@@ -185,16 +185,18 @@ class LiveConversation:
         ids = [self._unique_id(call) for call in said.calls]
         self._messages.append(self._assistant(said, ids))
         for place, (call, name) in enumerate(zip(said.calls, ids, strict=True)):
-            run = await self._execute(call, place, name, turn)
+            run = await self._execute(call, place, name, recorded_turn)
             self.counts.malformed_answered += run.outcome.detail.get("malformed", False)
             self._messages.append(
                 {"role": "tool", "tool_call_id": name, "content": self._result(run.outcome)}
             )
             runs.append(run)
 
-    async def _execute(self, call: ToolCall | ToolCallItem, place: int, name: str, turn: int) -> ToolRun:
+    async def _execute(
+        self, call: ToolCall | ToolCallItem, place: int, name: str, recorded_turn: int
+    ) -> ToolRun:
         """In `matched` mode an equal call runs too, so that the workspace keeps up, but its recorded result counts."""
-        known = self._recording.equal(call, turn)
+        known = self._recording.equal(call, recorded_turn)
         done = await executed(self.executor, call, self._offered) if self.executor else None
         comparison = against(done, known) if done else None
         if known:
@@ -282,8 +284,8 @@ def later_user_messages(history: RecordedHistory) -> list[tuple[int, list[Messag
     """What the user said after the first request: the position of the turn that answers it, and the messages."""
     seen = set(history.trace.context(history.turns[0]))
     found = []
-    for position, turn in enumerate(history.turns[1:], 1):
-        fresh = [number for number in history.trace.context(turn) if number not in seen]
+    for position, recorded_turn in enumerate(history.turns[1:], 1):
+        fresh = [number for number in history.trace.context(recorded_turn) if number not in seen]
         seen.update(fresh)
         items = [history.trace.item(number) for number in fresh]
         written = [history.dialect.message([item]) for item in items if isinstance(item, UserItem)]

@@ -1,4 +1,4 @@
-"""A cell in live mode: the engine's own replies and real results go back to it."""
+"""A session in live mode: the engine's own replies and real results go back to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from replayer.journal.events import Substituted
 from replayer.plan.model import Plan
 from replayer.requests.transform import Messages
 from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
-from replayer.run.session import CellContext, after_step, build_request, exchange, rewritten
+from replayer.run.session import SessionContext, after_turn, build_request, exchange, rewritten
 from replayer.tools.execution import Executor
 
 
@@ -18,25 +18,27 @@ def policy(plan: Plan) -> LivePolicy:
     return LivePolicy(tools=plan.tools, turn_budget=plan.max_turns, malformed=plan.malformed)
 
 
-async def replay_live(context: CellContext, executor: Executor | None) -> tuple[str, dict[str, Any] | None]:
+async def replay_live(
+    context: SessionContext, executor: Executor | None
+) -> tuple[str, dict[str, Any] | None]:
     """Talk until the session ends; returns how it ended, and what the trace's check command says."""
     client: ClientName = "zed" if context.plan.dialect == "zed" else "verbatim"
     live = LiveConversation(context.history, executor, policy(context.plan), client)
-    step = 0
+    turn = 0
     before: Messages = []
     while live.finished is None:
-        turn = live.turn
+        recorded_turn = live.recorded_turn
         messages = live.next_messages()
         messages = await rewritten(context, partial(list, messages)) or messages
         requests = [
-            build_request(context.history, turn, messages, context.fields(turn), stream)
+            build_request(context.history, recorded_turn, messages, context.fields(recorded_turn), stream)
             for stream in _modes(context)
         ]
-        recorded = context.history.recorded(turn)
+        recorded = context.history.recorded(recorded_turn)
         done = await exchange(
             context,
-            step,
             turn,
+            recorded_turn,
             requests[0],
             recorded=recorded,
             other=requests[-1] if requests[1:] else None,
@@ -44,10 +46,10 @@ async def replay_live(context: CellContext, executor: Executor | None) -> tuple[
         )
         before = messages
         runs = await live.accept(done.reply, done.verdict)
-        await after_step(context, step, turn, done, runs, partial(list, messages))
+        await after_turn(context, turn, recorded_turn, done, runs, partial(list, messages))
         if live.substituted is not None:
-            context.emit(Substituted(**context.key(step).where(), reason=live.substituted))
-        step += 1
+            context.emit(Substituted(**context.key(turn).where(), reason=live.substituted))
+        turn += 1
     return live.finished, await live.check()
 
 
@@ -58,7 +60,7 @@ def _news(before: Messages, messages: Messages) -> dict[str, Any]:
     return {"keep": keep, "messages": messages[keep:]}
 
 
-def _modes(context: CellContext) -> list[bool]:
+def _modes(context: SessionContext) -> list[bool]:
     """Whether to stream: the lane's own mode, and the other one where the plan compares both."""
     stream = context.lane.plan.stream
     return [stream, not stream] if context.plan.differential else [stream]

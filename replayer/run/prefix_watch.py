@@ -1,4 +1,4 @@
-"""Feeds the prefix-reuse signal while a cell runs: tokens from the engine where it offers them, else from here."""
+"""Feeds the prefix-reuse signal while a session runs: tokens from the engine where it offers them, else from here."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PrefixWatch:
         )
 
     async def analyse(
-        self, cell: str, step: int, messages: Messages, tools: Messages, reply: Reply, usage: Usage | None
+        self, session: str, turn: int, messages: Messages, tools: Messages, reply: Reply, usage: Usage | None
     ) -> PrefixFinding | None:
         """What could be reused and what was; None where the prompt's tokens cannot be had.
 
@@ -71,10 +71,12 @@ class PrefixWatch:
             prompt = await self._told_tokens(messages, tools, reply)
             if prompt is None and self._by_engine:
                 return None
-            key = f"{cell}/{step}"
+            key = f"{session}/{turn}"
             if prompt is not None and not self._live:
-                await self._learn_what_came_back(cell, prompt, messages)
-            found = await asyncio.to_thread(self._analyse, key, cell, prompt, messages, tools, reply, usage)
+                await self._learn_what_came_back(session, prompt, messages)
+            found = await asyncio.to_thread(
+                self._analyse, key, session, prompt, messages, tools, reply, usage
+            )
             if self._live and prompt is not None:
                 await self._learn_reply(key, prompt, messages, tools, reply, usage)
             return found
@@ -101,7 +103,7 @@ class PrefixWatch:
     def _analyse(
         self,
         key: str,
-        cell: str,
+        session: str,
         prompt: Any,
         messages: Messages,
         tools: Messages,
@@ -113,7 +115,7 @@ class PrefixWatch:
             prompt = self._local.prompt([orjson.dumps(message) for message in messages], orjson.dumps(tools))
         self._reuse.request(key, prompt, messages, tools)
         self._remember(
-            cell, _Sent(key, prompt, usage.completion_tokens if usage else None, messages, tools, reply)
+            session, _Sent(key, prompt, usage.completion_tokens if usage else None, messages, tools, reply)
         )
         ttft = None
         if self._alone and reply.timing.first_token is not None:
@@ -131,22 +133,22 @@ class PrefixWatch:
         except ReplayerError:
             return None
 
-    def _remember(self, cell: str, sent: _Sent) -> None:
+    def _remember(self, session: str, sent: _Sent) -> None:
         ids = sent.reply.extra.get("token_ids")
         if self._by_engine and self._live:
             return
         if self._by_engine and isinstance(ids, list) and ids:
             self._reuse.generated(sent.key, ids)
         elif self._by_engine:
-            self._last[cell] = sent
+            self._last[session] = sent
         elif self._local is not None:
             message = assistant_message(sent.reply)
             output = self._local.reply(orjson.dumps(message))
             self._reuse.generated(sent.key, output, message if self._live else None)
 
-    async def _learn_what_came_back(self, cell: str, prompt: list[int], messages: Messages) -> None:
+    async def _learn_what_came_back(self, session: str, prompt: list[int], messages: Messages) -> None:
         """The history holds a recorded reply. As far as the engine had said the same, it has those tokens in its cache."""
-        before = self._last.pop(cell, None)
+        before = self._last.pop(session, None)
         if before is None:
             return
         start, said = len(before.prompt), _said(before.reply)

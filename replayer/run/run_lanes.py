@@ -14,7 +14,7 @@ from replayer.journal.events import (
     LaneReady,
     TelemetryRead,
 )
-from replayer.plan.model import Cell, Plan
+from replayer.plan.model import Plan, Session
 from replayer.run.lanes import Instance, Lane, open_lane, warm_up
 from replayer.run.state import Run
 from replayer.telemetry.gpu import open_gpu
@@ -107,5 +107,5 @@ async def close_lanes(lanes: dict[str, Lane]) -> None:
         await lane.close()
 
 
-def lanes_of(phases: Sequence[list[list[Cell]]]) -> set[str]:
-    return {cell.lane for phase in phases for queue in phase for cell in queue}
+def lanes_of(phases: Sequence[list[list[Session]]]) -> set[str]:
+    return {session.lane for phase in phases for queue in phase for session in queue}

@@ -1,4 +1,4 @@
-"""One attempt at one cell of a run: isolation, sandbox, replay."""
+"""One attempt at one session of a run: isolation, sandbox, replay."""
 
 from __future__ import annotations
 
@@ -6,75 +6,75 @@ from typing import Any
 
 from replayer.engines.starting import death
 from replayer.journal.events import (
-    CellFinished,
-    CellStarted,
+    SessionFinished,
+    SessionStarted,
 )
-from replayer.plan.model import Cell, Plan
+from replayer.plan.model import Plan, Session
 from replayer.run.fit_prompts import lengths_of
 from replayer.run.isolation import Isolation, isolate
 from replayer.run.lanes import Instance, Lane, reset
 from replayer.run.live_session import replay_live
 from replayer.run.prefix_watch import MAX_CONCURRENCY, PrefixWatch
-from replayer.run.session import CellContext, replay_recorded
-from replayer.run.session_signals import CellSignals
+from replayer.run.session import SessionContext, replay_recorded
+from replayer.run.session_signals import SessionSignals
 from replayer.run.state import Run
 
 
-async def run_cell(run: Run, cell: Cell) -> None:
-    lane = run.lanes[cell.lane]
+async def replay_session(run: Run, session: Session) -> None:
+    lane = run.lanes[session.lane]
     instance = lane.pin()
-    attempt = run.attempts.next(cell.id)
-    instance.cells_in_flight += 1
+    attempt = run.attempts.next(session.id)
+    instance.sessions_in_flight += 1
     was_reset = await reset(instance)
-    session = run.session(cell, attempt)
-    isolation = _isolation(run, instance, cell.trace, session, was_reset)
+    tag = run.tag(session, attempt)
+    isolation = _isolation(run, instance, session.trace, tag, was_reset)
     instance.used = True
-    context = CellContext(
+    context = SessionContext(
         plan=run.plan,
-        cell=cell,
+        session=session,
         attempt=attempt,
         lane=lane,
         instance=instance,
-        history=run.histories[cell.trace],
-        validator=lambda turn: run.validator(cell.trace, turn),
+        history=run.histories[session.trace],
+        validator=lambda recorded_turn: run.validator(session.trace, recorded_turn),
         emit=run.journal.append,
         feed=run.feed,
         lag=run.lag,
-        signals=CellSignals(
+        signals=SessionSignals(
             _prefix_watch(
-                run, cell.trace, lane, instance, fresh=was_reset == "yes" or bool(isolation.fields)
+                run, session.trace, lane, instance, fresh=was_reset == "yes" or bool(isolation.fields)
             ),
             recorded_mode=run.plan.mode == "recorded",
         ),
-        results=run.results(cell.trace),
+        results=run.results(session.trace),
         transform=run.transform,
         marker=isolation.marker,
         salt=isolation.fields,
-        lengths=lengths_of(run, cell, session),
+        lengths=lengths_of(run, session, tag),
     )
     run.journal.append(
-        CellStarted(
-            cell=cell.id,
+        SessionStarted(
+            session=session.id,
             attempt=attempt,
-            lane=cell.lane,
-            trace=cell.trace,
-            repeat=cell.repeat,
-            steps=len(context.turns),
+            lane=session.lane,
+            trace=session.trace,
+            repeat=session.repeat,
+            turns=len(context.turns),
             mode=run.plan.mode,
             tools=run.plan.tools,
             cache_reset=was_reset,
             isolation=isolation.kind,
-            session=session if isolation.kind else None,
+            tag=tag if isolation.kind else None,
         )
     )
     try:
         outcome, check = await _replay(run, context)
     finally:
-        instance.cells_in_flight -= 1
+        instance.sessions_in_flight -= 1
     _tell_death(run, lane.name, instance)
     run.journal.append(
-        CellFinished(
-            cell=cell.id,
+        SessionFinished(
+            session=session.id,
             attempt=attempt,
             outcome=outcome,
             check=check,
@@ -110,9 +110,9 @@ def _tell_death(run: Run, lane: str, instance: Instance) -> None:
         run.warn(f"{lane}: {told}", lane=lane, code="engine_died")
 
 
-async def _replay(run: Run, context: CellContext) -> tuple[str, dict[str, Any] | None]:
-    """One attempt at a cell, with a sandbox of its own where calls are executed."""
-    trace = context.cell.trace
+async def _replay(run: Run, context: SessionContext) -> tuple[str, dict[str, Any] | None]:
+    """One attempt at a session, with a sandbox of its own where calls are executed."""
+    trace = context.session.trace
     executor = await run.tools.open(trace)
     try:
         if run.plan.mode == "live":
@@ -124,7 +124,7 @@ async def _replay(run: Run, context: CellContext) -> tuple[str, dict[str, Any] |
             await executor.sandbox.aclose()
 
 
-def _isolation(run: Run, instance: Instance, trace: str, session: str, was_reset: str) -> Isolation:
+def _isolation(run: Run, instance: Instance, trace: str, tag: str, was_reset: str) -> Isolation:
     """A cache that was just emptied, or that nothing has used yet, needs none."""
     fresh = was_reset == "yes" or (instance.launched is not None and not instance.used)
-    return isolate(instance.engine, session, fresh=fresh, filler=run.histories[trace].is_filler)
+    return isolate(instance.engine, tag, fresh=fresh, filler=run.histories[trace].is_filler)

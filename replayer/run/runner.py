@@ -1,4 +1,4 @@
-"""Drives the cells of a run and appends every fact to its journal."""
+"""Drives the sessions of a run and appends every fact to its journal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from replayer.journal.events import (
 )
 from replayer.journal.log import JOURNAL, JournalWriter, create_folder, read
 from replayer.journal.progress import Attempts, attempts_so_far
-from replayer.plan.model import Cell, Plan, batches, cells
+from replayer.plan.model import Plan, Session, batches, sessions
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import load_transform
 from replayer.requests.workload import generated
@@ -59,7 +59,7 @@ def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEve
 
 
 def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, widened: bool = False) -> int:
-    """Run the cells that have no complete attempt yet (`resume`, `--into`)."""
+    """Run the sessions that have no complete attempt yet (`resume`, `--into`)."""
     copies = {path.parent.name: path for path in sorted((folder / "traces").glob("*/trace.jsonl*"))}
     attempts = attempts_so_far(folder)
     return run_receiving(
@@ -108,7 +108,7 @@ async def _run(
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    todo = [cell for cell in cells(plan, list(histories)) if cell.id not in attempts.done]
+    todo = [session for session in sessions(plan, list(histories)) if session.id not in attempts.done]
     transform = load_transform(plan.transform) if plan.transform else None
     tools = Tools(plan, histories)
     early: list[str] = []
@@ -170,15 +170,15 @@ def _told(early_stop: EarlyStop | None, on_event: OnEvent | None) -> OnEvent | N
 
 
 def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
-    steps = {name: len(history.turns[: run.plan.max_turns]) for name, history in run.histories.items()}
+    turns = {name: len(history.turns[: run.plan.max_turns]) for name, history in run.histories.items()}
     if resumed:
-        return RunResumed(wall=time.time(), version=__version__, steps=steps)
+        return RunResumed(wall=time.time(), version=__version__, turns=turns)
     return RunStarted(
         run_id=run.folder.name,
         wall=time.time(),
         version=__version__,
         plan=run.plan.model_dump(mode="json"),
-        steps=steps,
+        turns=turns,
         environment={
             "python": platform.python_version(),
             "platform": platform.platform(),
@@ -202,7 +202,7 @@ async def _background(run: Run) -> AsyncIterator[None]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _run_phases(run: Run, phases: list[list[list[Cell]]], traces: dict[str, Path]) -> None:
+async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[str, Path]) -> None:
     for lane in run.lanes.values():
         await lane_ready(run, lane)
     run.stop_if_decided()
@@ -222,7 +222,7 @@ async def _run_phases(run: Run, phases: list[list[list[Cell]]], traces: dict[str
         await release(run, lanes_of(phases[number + 1 :]))
 
 
-async def _run_queues(run: Run, queues: list[list[Cell]]) -> None:
+async def _run_queues(run: Run, queues: list[list[Session]]) -> None:
     """Work on all queues at the same time; the first error ends them all."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -235,16 +235,16 @@ async def _run_queues(run: Run, queues: list[list[Cell]]) -> None:
 
 
 def _import_ahead() -> None:
-    """What the cells and the end of the run need, while the engines start: it takes about as long."""
+    """What the sessions and the end of the run need, while the engines start: it takes about as long."""
     for name in ("replayer.run.run_session", "replayer.metrics.limits"):
         importlib.import_module(name)
 
 
-async def _work(run: Run, todo: list[Cell]) -> None:
-    from replayer.run.run_session import run_cell
+async def _work(run: Run, todo: list[Session]) -> None:
+    from replayer.run.run_session import replay_session
 
     while todo and run.stopped is None:
-        await run_cell(run, todo.pop())
+        await replay_session(run, todo.pop())
         run.left -= 1
         run.stop_if_decided()
 

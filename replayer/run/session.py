@@ -1,4 +1,4 @@
-"""One trace on one lane, once: its steps in order, in `recorded` mode.
+"""One trace on one lane, once: its turns in order, in `recorded` mode.
 
 Live mode (`replayer.run.live_session`) drives the same `exchange`, with the engine's own replies as history.
 """
@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from replayer.engines.base import EngineFacts
-from replayer.journal.events import AnyEvent, SignalFinding, StepStarted, VerdictGiven
-from replayer.plan.model import Cell, Plan
+from replayer.journal.events import AnyEvent, SignalFinding, TurnStarted, VerdictGiven
+from replayer.plan.model import Plan, Session
 from replayer.requests.fields import asked_fields, asked_lengths, only_lengths, token_limit
 from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length
@@ -27,10 +27,10 @@ from replayer.run.lag import LagMeter
 from replayer.run.lanes import Instance, Lane
 from replayer.run.live_feed import LiveFeed
 from replayer.run.recorded_tools import RecordedTools
-from replayer.run.session_signals import CellSignals, recorded_text
+from replayer.run.session_signals import SessionSignals, recorded_text
 from replayer.run.session_tools import tool_events
 from replayer.run.tool_runs import ToolRun
-from replayer.run.turn import StepKey, Watch, finished, observes
+from replayer.run.turn import TurnKey, Watch, finished, observes
 from replayer.signals.base import Signal
 from replayer.signals.repetition import RepetitionDetector
 from replayer.tools.verdicts.differential import token_text_of
@@ -40,7 +40,7 @@ from replayer.traces.schema import AnyItem, ToolResultItem
 from replayer.wire.types import Reply, Request
 
 MAX_UNREACHABLE = 3
-"""Steps in a row that may end unreachable before a cell is given up."""
+"""Turns in a row that may end unreachable before a session is given up."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class Exchange:
 
 
 @dataclasses.dataclass(slots=True)
-class CellContext:
-    """Everything one attempt at a cell works with. `marker` and `salt` keep its prompts out of other cells' caches."""
+class SessionContext:
+    """Everything one attempt at a session works with. `marker` and `salt` keep its prompts out of other sessions' caches."""
 
     plan: Plan
-    cell: Cell
+    session: Session
     attempt: int
     lane: Lane
     instance: Instance
@@ -67,14 +67,14 @@ class CellContext:
     emit: Callable[[AnyEvent], None]
     feed: LiveFeed
     lag: LagMeter
-    signals: CellSignals
+    signals: SessionSignals
     results: dict[str, ToolResultItem]
     """The recorded tool results by call id."""
     transform: Transform | None = None
     marker: str | None = None
     salt: dict[str, Any] = dataclasses.field(default_factory=dict)
     call_ids: set[str] = dataclasses.field(default_factory=set)
-    """Ids that the engine gave to earlier calls of this cell."""
+    """Ids that the engine gave to earlier calls of this session."""
     lengths: Mapping[int, Length] = dataclasses.field(default_factory=dict)
     """Filler with which prompts have their exact lengths, by turn."""
 
@@ -82,72 +82,80 @@ class CellContext:
     def turns(self) -> Sequence[int]:
         return self.history.turns[: self.plan.max_turns]
 
-    def is_filler(self, turn: int) -> bool:
+    def is_filler(self, recorded_turn: int) -> bool:
         """The prompt is words without meaning: nothing is asked of the answer but its length."""
-        return self.history.trace.turns[turn].tokens is not None
+        return self.history.trace.turns[recorded_turn].tokens is not None
 
     @property
     def facts(self) -> EngineFacts:
         return self.instance.facts
 
-    def fields(self, turn: int) -> dict[str, Any]:
+    def fields(self, recorded_turn: int) -> dict[str, Any]:
         """What the recording asked for where it matters to the answer, and what the lane and the plan ask for."""
-        own = asked_fields(self.history.trace.turns[turn], self.instance.engine.sampling_fields)
+        own = asked_fields(self.history.trace.turns[recorded_turn], self.instance.engine.sampling_fields)
         return own | self.lane.fields(self.instance.engine, self.plan.max_tokens) | self.salt
 
-    def key(self, step: int) -> StepKey:
-        return StepKey(self.cell.lane, self.cell.id, self.attempt, step)
+    def key(self, turn: int) -> TurnKey:
+        return TurnKey(self.session.lane, self.session.id, self.attempt, turn)
 
 
-async def replay_recorded(context: CellContext, tools: RecordedTools | None) -> str:
-    """Send every turn with its recorded history. Returns the cell's outcome."""
+async def replay_recorded(context: SessionContext, tools: RecordedTools | None) -> str:
+    """Send every turn with its recorded history. Returns the session's outcome."""
     unreachable = 0
-    for step, turn in enumerate(context.turns):
-        await _pace(context, step)
-        messages = await rewritten(context, partial(recorded_messages, context, turn))
-        request = recorded_request(context, turn, messages)
-        recorded = context.history.recorded(turn)
+    for turn, recorded_turn in enumerate(context.turns):
+        await _pace(context, turn)
+        messages = await rewritten(context, partial(recorded_messages, context, recorded_turn))
+        request = recorded_request(context, recorded_turn, messages)
+        recorded = context.history.recorded(recorded_turn)
         other = (
-            recorded_request(context, turn, messages, other_mode=True) if context.plan.differential else None
+            recorded_request(context, recorded_turn, messages, other_mode=True)
+            if context.plan.differential
+            else None
         )
-        done = await exchange(context, step, turn, request, recorded=recorded, other=other)
+        done = await exchange(context, turn, recorded_turn, request, recorded=recorded, other=other)
         calls = done.reply.tool_calls
-        runs = await tools.run(turn, calls) if tools is not None and calls else []
-        sent = partial(recorded_messages, context, turn) if messages is None else partial(list, messages)
-        await after_step(context, step, turn, done, runs, sent)
+        runs = await tools.run(recorded_turn, calls) if tools is not None and calls else []
+        sent = (
+            partial(recorded_messages, context, recorded_turn)
+            if messages is None
+            else partial(list, messages)
+        )
+        await after_turn(context, turn, recorded_turn, done, runs, sent)
         unreachable = unreachable + 1 if _is_unreachable(done.reply) else 0
         if unreachable >= MAX_UNREACHABLE:
             return "unreachable"
     return "done"
 
 
-async def after_step(
-    context: CellContext,
-    step: int,
+async def after_turn(
+    context: SessionContext,
     turn: int,
+    recorded_turn: int,
     done: Exchange,
     runs: Sequence[ToolRun],
     messages: Callable[[], Messages],
 ) -> None:
     """Journal what was executed, and what the signals find over the turns so far."""
-    key = context.key(step)
+    key = context.key(turn)
     for event in tool_events(key, runs):
         context.emit(event)
     if context.signals.needs_prompt:
         usage = context.instance.engine.usage(done.reply.usage, done.reply.extra)
-        tools = context.history.tools(turn)
+        tools = context.history.tools(recorded_turn)
         for finding in await context.signals.prefix(key, messages(), tools, done.reply, usage):
             context.emit(finding)
-    recorded = context.history.recorded(turn)
-    for finding in context.signals.turn(key, done.reply, runs, recorded, context.results):
+    recorded = context.history.recorded(recorded_turn)
+    for finding in context.signals.after_turn(key, done.reply, runs, recorded, context.results):
         context.emit(finding)
 
 
-def recorded_messages(context: CellContext, turn: int) -> Messages:
-    return context.history.messages(turn, marker=context.marker, length=context.lengths.get(turn))
+def recorded_messages(context: SessionContext, recorded_turn: int) -> Messages:
+    return context.history.messages(
+        recorded_turn, marker=context.marker, length=context.lengths.get(recorded_turn)
+    )
 
 
-async def rewritten(context: CellContext, messages: Callable[[], Messages]) -> Messages | None:
+async def rewritten(context: SessionContext, messages: Callable[[], Messages]) -> Messages | None:
     """The messages as the plan's transform writes them, once per request; None where there is none.
 
     In a thread: it is the user's code, and may start a program, while other streams are timed.
@@ -158,7 +166,7 @@ async def rewritten(context: CellContext, messages: Callable[[], Messages]) -> M
 
 
 def recorded_request(
-    context: CellContext, turn: int, messages: Messages | None, *, other_mode: bool = False
+    context: SessionContext, recorded_turn: int, messages: Messages | None, *, other_mode: bool = False
 ) -> Request:
     """The turn's request with its recorded history, or with the messages that a transform made of it.
 
@@ -166,17 +174,21 @@ def recorded_request(
     """
     history, stream = context.history, context.lane.plan.stream is not other_mode
     if messages is None:
-        marker, length = context.marker, context.lengths.get(turn)
-        return history.request(turn, context.fields(turn), marker=marker, stream=stream, length=length)
-    return build_request(history, turn, messages, context.fields(turn), stream)
+        marker, length = context.marker, context.lengths.get(recorded_turn)
+        return history.request(
+            recorded_turn, context.fields(recorded_turn), marker=marker, stream=stream, length=length
+        )
+    return build_request(history, recorded_turn, messages, context.fields(recorded_turn), stream)
 
 
 def build_request(
-    history: RecordedHistory, turn: int, messages: Messages, fields: dict[str, Any], stream: bool
+    history: RecordedHistory, recorded_turn: int, messages: Messages, fields: dict[str, Any], stream: bool
 ) -> Request:
     """A request whose messages are not the recorded ones, with the fields and tools that the turn would have."""
-    tools = history.tools(turn)
-    body = history.dialect.fields(history.trace.turns[turn], {**fields, "stream": stream}, bool(tools))
+    tools = history.tools(recorded_turn)
+    body = history.dialect.fields(
+        history.trace.turns[recorded_turn], {**fields, "stream": stream}, bool(tools)
+    )
     filled = {
         key: messages if key == "messages" else tools if key == "tools" else value
         for key, value in body.items()
@@ -189,9 +201,9 @@ def _is_unreachable(reply: Reply) -> bool:
 
 
 async def exchange(
-    context: CellContext,
-    step: int,
+    context: SessionContext,
     turn: int,
+    recorded_turn: int,
     request: Request,
     *,
     recorded: tuple[AnyItem, ...] | None,
@@ -203,20 +215,21 @@ async def exchange(
     `other` is the same request in the other mode, sent afterwards so that both answers can be judged together. `sent`
     is for the journal: messages that the trace alone does not tell.
     """
-    key, fields = context.key(step), context.fields(turn)
+    key, fields = context.key(turn), context.fields(recorded_turn)
     context.emit(
-        StepStarted(
+        TurnStarted(
             **key.where(),
-            turn=turn,
+            recorded_turn=recorded_turn,
             body_bytes=request.content_length,
             body_sha256=body_digest(request),
             wall=time.time(),
-            sent=sent or (dataclasses.asdict(length) if (length := context.lengths.get(turn)) else None),
-            asked=asked_lengths(context.history.trace.turns[turn], fields),
+            sent=sent
+            or (dataclasses.asdict(length) if (length := context.lengths.get(recorded_turn)) else None),
+            asked=asked_lengths(context.history.trace.turns[recorded_turn], fields),
             max_tokens=token_limit(fields),
         )
     )
-    reply, watch = await _watched(context, key, turn, request, recorded)
+    reply, watch = await _watched(context, key, recorded_turn, request, recorded)
     context.emit(
         finished(
             key,
@@ -231,7 +244,7 @@ async def exchange(
         if other and not reply.fault and not reply.stopped_by_us
         else None
     )
-    verdict = _judge(context, turn, reply, request, watch, recorded, pair)
+    verdict = _judge(context, recorded_turn, reply, request, watch, recorded, pair)
     context.call_ids.update(call.id for call in reply.tool_calls if call.id)
     context.emit(
         VerdictGiven(
@@ -252,8 +265,8 @@ def body_digest(request: Request) -> str:
     return digest.hexdigest()
 
 
-async def _other_answer(context: CellContext, key: StepKey, request: Request) -> Reply:
-    """The answer in the other mode, kept in the journal beside the step."""
+async def _other_answer(context: SessionContext, key: TurnKey, request: Request) -> Reply:
+    """The answer in the other mode, kept in the journal beside the turn."""
     reply = await context.instance.client.chat(request)
     finding = {
         "streamed": reply.streamed,
@@ -269,14 +282,18 @@ async def _other_answer(context: CellContext, key: StepKey, request: Request) ->
 
 
 async def _watched(
-    context: CellContext, key: StepKey, turn: int, request: Request, recorded: tuple[AnyItem, ...] | None
+    context: SessionContext,
+    key: TurnKey,
+    recorded_turn: int,
+    request: Request,
+    recorded: tuple[AnyItem, ...] | None,
 ) -> tuple[Reply, Watch]:
     observe = context.lane.plan.on_collapse == "observe" or observes(
         context.plan.seed, key, context.plan.observe_share
     )
     evidence = recorded_text(recorded) if recorded else None
     signals: list[Signal] = (
-        [] if context.is_filler(turn) else [RepetitionDetector(_searcher(request), evidence)]
+        [] if context.is_filler(recorded_turn) else [RepetitionDetector(_searcher(request), evidence)]
     )
     watch = Watch(key, signals, context.feed, context.emit, observe=observe)
     reply = await context.instance.client.chat(request, watch.on_delta)
@@ -285,18 +302,18 @@ async def _watched(
 
 
 def _judge(
-    context: CellContext,
-    turn: int,
+    context: SessionContext,
+    recorded_turn: int,
     reply: Reply,
     request: Request,
     watch: Watch,
     recorded: tuple[AnyItem, ...] | None,
     pair: Reply | None,
 ) -> Verdict:
-    fields = context.fields(turn)
+    fields = context.fields(recorded_turn)
     verdict = judge(
         reply,
-        context.validator(turn),
+        context.validator(recorded_turn),
         tool_choice=fields.get("tool_choice"),
         max_tokens=fields.get("max_tokens"),
         usage=context.instance.engine.usage(reply.usage, reply.extra),
@@ -310,7 +327,7 @@ def _judge(
         temperature=fields.get("temperature"),
         response_format=fields.get("response_format"),
     )
-    return only_lengths(verdict) if context.is_filler(turn) else verdict
+    return only_lengths(verdict) if context.is_filler(recorded_turn) else verdict
 
 
 def _unit(collapse: dict[str, Any] | None) -> str | None:
@@ -331,19 +348,19 @@ def _searcher(request: Request) -> Callable[[str], bool]:
     return contains
 
 
-async def _pace(context: CellContext, step: int) -> None:
+async def _pace(context: SessionContext, turn: int) -> None:
     """Wait as long as the recorded client did between two turns (tool and thinking time), scaled."""
     pace = context.plan.pace
-    if pace is None or step == 0:
+    if pace is None or turn == 0:
         return
-    gap = _recorded_gap(context.history, context.turns[step - 1], context.turns[step])
+    gap = _recorded_gap(context.history, context.turns[turn - 1], context.turns[turn])
     if gap is not None:
         await asyncio.sleep(gap * pace)
 
 
-def _recorded_gap(history: RecordedHistory, before: int, turn: int) -> float | None:
+def _recorded_gap(history: RecordedHistory, before: int, recorded_turn: int) -> float | None:
     """Seconds from the end of one recorded reply to the start of the next request."""
-    ended, started = history.trace.turns[before].times, history.trace.turns[turn].times
+    ended, started = history.trace.turns[before].times, history.trace.turns[recorded_turn].times
     if ended is None or started is None or ended.ended is None or started.started is None:
         return None
     return max(0.0, started.started - ended.ended)

@@ -1,4 +1,4 @@
-"""What is found over the turns of a cell: loops of calls and of texts, and prefix reuse."""
+"""What is found over the turns of a session: loops of calls and of texts, and prefix reuse."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from replayer.journal.events import SignalFinding
 from replayer.run.prefix_watch import PrefixWatch
 from replayer.run.tool_runs import ToolRun, plain
-from replayer.run.turn import StepKey
+from replayer.run.turn import TurnKey
 from replayer.signals.call_loops import Called, CallLoops
 from replayer.signals.prefix_reuse import PrefixFinding, session_verdict
 from replayer.signals.repetition_memory import RepetitionMemory
@@ -25,8 +25,8 @@ from replayer.wire.types import Reply
 Messages = list[dict[str, Any]]
 
 
-class CellSignals:
-    """One attempt at a cell. `prefix` is shared with the other cells of its engine instance."""
+class SessionSignals:
+    """One attempt at a session. `prefix` is shared with the other sessions of its engine instance."""
 
     def __init__(self, prefix: PrefixWatch | None, *, recorded_mode: bool) -> None:
         self._prefix = prefix
@@ -40,38 +40,38 @@ class CellSignals:
         return self._prefix is not None
 
     async def prefix(
-        self, key: StepKey, messages: Messages, tools: Messages, reply: Reply, usage: Usage | None
+        self, key: TurnKey, messages: Messages, tools: Messages, reply: Reply, usage: Usage | None
     ) -> list[SignalFinding]:
         if self._prefix is None or reply.fault is not None:
             return []
-        found = await self._prefix.analyse(key.cell, key.step, messages, tools, reply, usage)
+        found = await self._prefix.analyse(key.session, key.turn, messages, tools, reply, usage)
         if found is None:
             return []
         self._reuse.append(found)
         return [_finding(key, "prefix_reuse", 1, found.as_dict())]
 
-    def turn(
+    def after_turn(
         self,
-        key: StepKey,
+        key: TurnKey,
         reply: Reply,
         runs: Sequence[ToolRun],
         recorded: tuple[AnyItem, ...],
         results: dict[str, ToolResultItem],
     ) -> Iterator[SignalFinding]:
         """`results` are the recorded results by call id."""
-        for text in self._memory.turn(reply, recorded_text(recorded)):
+        for text in self._memory.after_turn(reply, recorded_text(recorded)):
             yield _finding(key, RepetitionMemory.name, RepetitionMemory.version, text.to_dict())
         theirs = [called(item, results) for item in recorded if isinstance(item, ToolCallItem)]
         ours = _ours(reply, runs, recorded, results)
-        for loop in self._loops.step(key.step, ours, theirs if self._recorded_mode else ()):
+        for loop in self._loops.turn(key.turn, ours, theirs if self._recorded_mode else ()):
             yield _finding(key, CallLoops.name, CallLoops.version, loop.to_dict())
 
     def verdicts(self) -> dict[str, str]:
-        """Sentences on the whole cell."""
+        """Sentences on the whole session."""
         return {"prefix_cache": session_verdict(self._reuse)} if self._reuse else {}
 
 
-def _finding(key: StepKey, signal: str, version: int, finding: dict[str, Any]) -> SignalFinding:
+def _finding(key: TurnKey, signal: str, version: int, finding: dict[str, Any]) -> SignalFinding:
     return SignalFinding(**key.where(), signal=signal, version=version, finding=finding)
 
 

@@ -1,4 +1,4 @@
-"""What executes the calls of a run's cells: workspaces, environments and sandboxes, prepared once per trace."""
+"""What executes the calls of a run's sessions: workspaces, environments and sandboxes, prepared once per trace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from replayer.plan.model import Plan
 from replayer.requests.history import RecordedHistory
 from replayer.run.recorded_tools import RecordedTools, Snapshots
 from replayer.run.tool_runs import ToolRun, called
-from replayer.run.turn import StepKey
+from replayer.run.turn import TurnKey
 from replayer.tools.environment import Environment, Wanted, prepare
 from replayer.tools.execution import Executor
 from replayer.tools.sandbox import Sandbox, SandboxGrade, Workspace, probe
@@ -62,7 +62,7 @@ class Tools:
         warn(f"sandbox grade none ({reason}): tool results come from the recording")
 
     async def open(self, trace: str) -> Executor | None:
-        """A sandbox of its own for one cell, or None where calls are not executed."""
+        """A sandbox of its own for one session, or None where calls are not executed."""
         if not self.enabled:
             return None
         history = self._histories[trace]
@@ -76,7 +76,7 @@ class Tools:
         return Executor(sandbox, kit, _path_map(self._plan, history))
 
     def recorded(self, trace: str, executor: Executor) -> RecordedTools:
-        """Execution in recorded mode; all cells of a trace share what the workspace was before each turn."""
+        """Execution in recorded mode; all sessions of a trace share what the workspace was before each turn."""
         return RecordedTools(self._histories[trace], executor, self._prepared[trace].states)
 
     def _prepare(self, trace: str) -> _Prepared:
@@ -116,7 +116,7 @@ def _path_map(plan: Plan, history: RecordedHistory) -> dict[str, str]:
     return {path.rstrip("/"): ROOT} if isinstance(path, str) and path.startswith("/") else {}
 
 
-def tool_events(key: StepKey, runs: Iterable[ToolRun]) -> list[ToolRunFinished]:
+def tool_events(key: TurnKey, runs: Iterable[ToolRun]) -> list[ToolRunFinished]:
     """What the journal keeps of executed calls."""
     return [
         ToolRunFinished(

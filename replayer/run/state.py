@@ -9,7 +9,7 @@ from typing import NamedTuple
 from replayer.journal.events import StoppedEarly, Warned
 from replayer.journal.log import JournalWriter
 from replayer.journal.progress import Attempts
-from replayer.plan.model import Cell, Plan
+from replayer.plan.model import Plan, Session
 from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Transform
@@ -28,8 +28,8 @@ class Prompt(NamedTuple):
 
     engine: str
     model: str
-    session: str
-    turn: int
+    tag: str
+    recorded_turn: int
 
 
 @dataclass(slots=True)
@@ -51,14 +51,14 @@ class Run:
     """Prompts of filler that were fitted to an exact number of tokens."""
     recorded_results: dict[str, dict[str, ToolResultItem]] = field(default_factory=dict)
     left: int = 0
-    """Cells that have not ended."""
+    """Sessions that have not ended."""
     early_stop: EarlyStop | None = None
     stopped: str | None = None
-    """Why no further cell is started."""
+    """Why no further session is started."""
 
-    def session(self, cell: Cell, attempt: int) -> str:
+    def tag(self, session: Session, attempt: int) -> str:
         """What tells an attempt's prompts apart from all others; the same on every lane."""
-        return f"{self.folder.name}/{cell.trace}/{cell.repeat}/{attempt}"
+        return f"{self.folder.name}/{session.trace}/{session.repeat}/{attempt}"
 
     def results(self, trace: str) -> dict[str, ToolResultItem]:
         """The recorded tool results of a trace by call id, gathered once."""
@@ -75,10 +75,10 @@ class Run:
         self.stopped = self.early_stop.reason()
         if self.stopped is not None and self.left:
             metric = self.early_stop.metric
-            self.journal.append(StoppedEarly(metric=metric, reason=self.stopped, cells_left=self.left))
+            self.journal.append(StoppedEarly(metric=metric, reason=self.stopped, sessions_left=self.left))
 
-    def validator(self, trace: str, turn: int) -> Validator:
-        tool_set = self.histories[trace].tool_set(turn)
+    def validator(self, trace: str, recorded_turn: int) -> Validator:
+        tool_set = self.histories[trace].tool_set(recorded_turn)
         key = f"{trace}/{tool_set.id if tool_set else ''}"
         if key not in self.validators:
             self.validators[key] = Validator(tool_set.tools if tool_set else ())

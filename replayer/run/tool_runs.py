@@ -1,4 +1,4 @@
-"""One executed call of a step, beside what the recording holds for it."""
+"""One executed call of a turn, beside what the recording holds for it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ToolRun:
 class Recorded:
     """A recorded call with its result."""
 
-    turn: int
+    recorded_turn: int
     call: ToolCallItem
     result: ToolResultItem
 
@@ -49,21 +49,21 @@ class Recording:
         self.by_turn: dict[int, list[ToolCallItem]] = {}
         self._results = results(history)
         self._equal: dict[bytes, list[Recorded]] = {}
-        for turn in history.turns:
-            calls = [item for item in history.recorded(turn) if isinstance(item, ToolCallItem)]
-            self.by_turn[turn] = calls
+        for recorded_turn in history.turns:
+            calls = [item for item in history.recorded(recorded_turn) if isinstance(item, ToolCallItem)]
+            self.by_turn[recorded_turn] = calls
             for call in calls:
                 if call.call_id in self._results:
-                    known = Recorded(turn, call, self._results[call.call_id])
+                    known = Recorded(recorded_turn, call, self._results[call.call_id])
                     self._equal.setdefault(fingerprint(call), []).append(known)
 
     def result(self, call: ToolCallItem) -> ToolResultItem | None:
         return self._results.get(call.call_id)
 
-    def equal(self, call: ToolCall | ToolCallItem, turn: int | None) -> Recorded | None:
+    def equal(self, call: ToolCall | ToolCallItem, recorded_turn: int | None) -> Recorded | None:
         """The recorded call that says the same: of this turn if there is one, else the first not yet `taken`."""
         found = self._equal.get(fingerprint(call), [])
-        return next((one for one in found if one.turn == turn), found[0] if found else None)
+        return next((one for one in found if one.recorded_turn == recorded_turn), found[0] if found else None)
 
     def take(self, recorded: Recorded) -> None:
         """Uses a recorded call up, so that the same call again is answered by its later result."""
@@ -76,8 +76,8 @@ def results(history: RecordedHistory) -> dict[str, ToolResultItem]:
     """Every tool result that some turn of the thread was sent, by call id."""
     found: dict[str, ToolResultItem] = {}
     seen: set[int] = set()
-    for turn in history.turns:
-        for number in history.trace.context(turn):
+    for recorded_turn in history.turns:
+        for number in history.trace.context(recorded_turn):
             if number not in seen:
                 seen.add(number)
                 item = history.trace.item(number)
@@ -97,13 +97,13 @@ def fingerprint(call: ToolCall | ToolCallItem) -> bytes:
 
 def called(history: RecordedHistory) -> frozenset[str]:
     """Names of all tools that the thread's recorded replies called."""
-    items = (item for turn in history.turns for item in history.recorded(turn))
+    items = (item for recorded_turn in history.turns for item in history.recorded(recorded_turn))
     return frozenset(item.name for item in items if isinstance(item, ToolCallItem))
 
 
 def offered(history: RecordedHistory) -> frozenset[str]:
     """Names of all tools that some turn of the thread was offered; where the trace does not say, that it called."""
-    sets = {history.trace.turns[turn].tool_set for turn in history.turns}
+    sets = {history.trace.turns[recorded_turn].tool_set for recorded_turn in history.turns}
     known = [history.trace.tool_sets[name] for name in sets if name in history.trace.tool_sets]
     return frozenset(tool.name for tools in known for tool in tools.tools) or called(history)
 

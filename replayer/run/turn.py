@@ -1,4 +1,4 @@
-"""One step: send a request, watch its reply, state the raw facts."""
+"""One turn: send a request, watch its reply, state the raw facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from replayer.engines.base import Engine
-from replayer.journal.events import Alarm, StepFinished
+from replayer.journal.events import Alarm, TurnFinished
 from replayer.journal.packing import pack
 from replayer.run.live_feed import LiveFeed
 from replayer.signals.base import Signal
@@ -16,22 +16,22 @@ from replayer.traces.schema import Usage
 from replayer.wire.types import Delta, Reply
 
 BULKY = frozenset({"prompt_token_ids", "token_ids", "logprobs"})
-"""Extras that grow with the prompt or the reply: they are read while the step is at hand, not journalled."""
+"""Extras that grow with the prompt or the reply: they are read while the turn is at hand, not journalled."""
 
 UsageSource = Literal["usage", "computed", "none"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class StepKey:
-    """Where a step belongs: lane, cell, attempt (from 1) and its position in the cell."""
+class TurnKey:
+    """Where a turn belongs: lane, session, attempt (from 1) and its position in the session."""
 
     lane: str
-    cell: str
+    session: str
     attempt: int
-    step: int
+    turn: int
 
     def where(self) -> dict[str, Any]:
-        return {"cell": self.cell, "attempt": self.attempt, "step": self.step}
+        return {"session": self.session, "attempt": self.attempt, "turn": self.turn}
 
 
 class Watch:
@@ -39,7 +39,7 @@ class Watch:
 
     def __init__(
         self,
-        key: StepKey,
+        key: TurnKey,
         signals: list[Signal],
         feed: LiveFeed,
         emit: Callable[[Alarm], None],
@@ -58,7 +58,7 @@ class Watch:
     def on_delta(self, delta: Delta) -> bool:
         """Returns True to end the stream."""
         self.fed += 1
-        self._feed.add(self.key.lane, self.key.cell, self.key.step, delta)
+        self._feed.add(self.key.lane, self.key.session, self.key.turn, delta)
         stop = False
         for signal in self.signals:
             for finding in signal.feed(delta):
@@ -90,16 +90,16 @@ class Watch:
         return stop
 
 
-def observes(seed: int, key: StepKey, share: float) -> bool:
-    """Whether this step belongs to the seeded share whose alarms are left running."""
-    return random.Random(f"{seed}/{key.cell}/{key.step}").random() < share
+def observes(seed: int, key: TurnKey, share: float) -> bool:
+    """Whether this turn belongs to the seeded share whose alarms are left running."""
+    return random.Random(f"{seed}/{key.session}/{key.turn}").random() < share
 
 
-def finished(key: StepKey, reply: Reply, engine: Engine, watch: Watch, *, lag_ns: int) -> StepFinished:
+def finished(key: TurnKey, reply: Reply, engine: Engine, watch: Watch, *, lag_ns: int) -> TurnFinished:
     """The raw facts of an exchange, as the journal keeps them."""
     timing = reply.timing
     usage, source = _usage(engine.usage(reply.usage, reply.extra), watch)
-    return StepFinished(
+    return TurnFinished(
         **key.where(),
         content=reply.content,
         reasoning=reply.reasoning,

@@ -9,7 +9,7 @@ from replayer.wire.types import Delta, Reply
 
 class AcceptanceSignal:
     """One finding per reply with drafted tokens: `rate` is accepted / drafted; `length`, the mean tokens per
-    verification step, is 1 + accepted / steps (vLLM's definition) and needs the number of steps."""
+    verification turn, is 1 + accepted / turns (vLLM's definition) and needs the number of turns."""
 
     name = "acceptance"
     version = 1
@@ -30,17 +30,17 @@ def acceptance(extra: dict[str, Any]) -> dict[str, Any] | None:
     metrics = extra.get("metrics")
     detail = metrics.get("speculative_decoding") if isinstance(metrics, dict) else None
     if isinstance(detail, dict) and detail.get("num_draft_tokens"):
-        steps = detail.get("num_spec_steps")
-        return _finding(detail["num_draft_tokens"], detail.get("num_accepted_draft_tokens"), steps, "metrics")
+        turns = detail.get("num_spec_steps")
+        return _finding(detail["num_draft_tokens"], detail.get("num_accepted_draft_tokens"), turns, "metrics")
     return None
 
 
-def _finding(drafted: int, accepted: int | None, steps: int | None, source: str) -> dict[str, Any]:
+def _finding(drafted: int, accepted: int | None, turns: int | None, source: str) -> dict[str, Any]:
     known = accepted is not None
     return {
         "drafted": drafted,
         "accepted": accepted,
         "rate": accepted / drafted if accepted is not None else None,
-        "length": 1 + (accepted or 0) / steps if known and steps else None,
+        "length": 1 + (accepted or 0) / turns if known and turns else None,
         "source": source,
     }

@@ -118,9 +118,9 @@ def partition(ordered: Sequence[float], count: int) -> list[int]:
 
 def _scaled(ordered: Sequence[float], count: int) -> list[int]:
     """Cuts of many values, found on an even sample of them."""
-    step = len(ordered) / MOST_WINDOWS
-    sample = [ordered[int(at * step)] for at in range(MOST_WINDOWS)]
-    return [int(cut * step) for cut in partition(sample, count)]
+    turn = len(ordered) / MOST_WINDOWS
+    sample = [ordered[int(at * turn)] for at in range(MOST_WINDOWS)]
+    return [int(cut * turn) for cut in partition(sample, count)]
 
 
 def best_cut(ordered: Sequence[float]) -> int | None:

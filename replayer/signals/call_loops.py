@@ -66,7 +66,7 @@ class LoopFinding:
     name: str
     length: int
     period: int
-    step: int
+    turn: int
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -103,7 +103,7 @@ def _alike(a: tuple[str, str | None, bool], b: tuple[str, str | None, bool]) -> 
 
 
 class CallLoops:
-    """Watches one cell. Findings are stated when a threshold is reached, and once for each."""
+    """Watches one session. Findings are stated when a threshold is reached, and once for each."""
 
     name = "call_loops"
     version = 1
@@ -112,10 +112,10 @@ class CallLoops:
         self._ours = _Track()
         self._recorded = _Track()
 
-    def step(
+    def turn(
         self, number: int, calls: Sequence[Called], recorded: Sequence[Called] = ()
     ) -> list[LoopFinding]:
-        """The calls of a step as they went, and in recorded mode those of the recorded turn."""
+        """The calls of a turn as they went, and in recorded mode those of the recorded turn."""
         found: list[LoopFinding] = []
         for index, call in enumerate(calls):
             self._ours.push(call)

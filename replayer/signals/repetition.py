@@ -12,7 +12,7 @@ from typing import Any
 from replayer.signals.repetition_calls import RepeatedCalls
 from replayer.signals.repetition_evidence import Evidence
 from replayer.signals.repetition_finding import Finding
-from replayer.signals.repetition_text import STEP, TextDetector
+from replayer.signals.repetition_text import TURN, TextDetector
 from replayer.wire.types import Delta, Reply
 
 MAX_STREAMS = 64
@@ -22,7 +22,7 @@ CUT = "length"
 class RepetitionDetector:
     """One reply. Memory is bounded, the cost of a delta does not depend on how much came before.
 
-    `prompt_contains` tells whether a text stands in the prompt; `recorded` is the recorded reply of the step, if
+    `prompt_contains` tells whether a text stands in the prompt; `recorded` is the recorded reply of the turn, if
     there is one. Both only ever lower an alarm (repetition that was asked for) or back one up (`structure`).
     """
 
@@ -44,7 +44,7 @@ class RepetitionDetector:
             return self._switch(delta)
         stream = self._stream
         stream.pending = pending = stream.pending + text
-        return [] if len(pending) < STEP else [finding.to_dict() for finding in stream.advance()]
+        return [] if len(pending) < TURN else [finding.to_dict() for finding in stream.advance()]
 
     def finish(self, reply: Reply) -> list[dict[str, Any]]:
         """Look at what is left of every stream."""

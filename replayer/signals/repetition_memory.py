@@ -23,7 +23,7 @@ SHINGLES = 2000
 
 
 class RepetitionMemory:
-    """One cell's replies in order; state is the word trigrams of at most sixteen texts per channel."""
+    """One session's replies in order; state is the word trigrams of at most sixteen texts per channel."""
 
     name = "repetition_memory"
     version = 1
@@ -31,7 +31,7 @@ class RepetitionMemory:
     def __init__(self) -> None:
         self._past: dict[str, deque[frozenset[int]]] = {}
 
-    def turn(self, reply: Reply, recorded: str | None = None) -> list[Finding]:
+    def after_turn(self, reply: Reply, recorded: str | None = None) -> list[Finding]:
         """Compare a reply with those before. `recorded`: the recorded turn, whose own repeats are not held against it."""
         found = []
         for channel, text in (("reasoning", reply.reasoning), ("content", reply.content)):

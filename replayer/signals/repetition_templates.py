@@ -3,7 +3,7 @@
 The tracker of exact cycles runs over whole lines without their digits and without what stands in quotes. In prose that
 is a loop with a counter. In code and data it is what tables, logs and generated code look like as well (a growing
 chain of `elif`, one test case after another), so there it is a suspicion, and a collapse only when the recorded reply
-of the same step shows that nothing of the kind was wanted.
+of the same turn shows that nothing of the kind was wanted.
 """
 
 from __future__ import annotations

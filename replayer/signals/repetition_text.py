@@ -13,11 +13,11 @@ from replayer.signals.repetition_rules import LEAST_COPIES, NEVER, Needed, neede
 from replayer.signals.repetition_templates import Template, TemplateSignal
 from replayer.signals.repetition_words import WordSignal
 
-STEP = 32
+TURN = 32
 """Verdicts fall at multiples of this many characters only, however the text was cut into deltas."""
 WORDS_EVERY = 8
 FAR_EVERY = 16
-"""Steps after which words, and long cycles and templates, are looked at."""
+"""Turns after which words, and long cycles and templates, are looked at."""
 
 
 BEFORE = 320
@@ -88,31 +88,31 @@ class TextDetector:
     def feed(self, text: str) -> list[Finding]:
         """Append a delta; return findings that fell with it."""
         self.pending += text
-        return self.advance() if len(self.pending) >= STEP else []
+        return self.advance() if len(self.pending) >= TURN else []
 
     def close(self, cut: bool = False) -> list[Finding]:
         """The stream has ended: look once at what is left. `cut`: by the token limit, so a cycle that was still
         running was not going to end by itself, and a suspicion is enough."""
         self._cut = cut
         rest, self.pending = self.pending, ""
-        return list(self._step(rest, last=True)) if self._level != "collapsed" else []
+        return list(self._turn(rest, last=True)) if self._level != "collapsed" else []
 
     def advance(self) -> list[Finding]:
-        """Look at every whole step that has arrived. A stream that has collapsed is not looked at again."""
+        """Look at every whole turn that has arrived. A stream that has collapsed is not looked at again."""
         text = self.pending
         found: list[Finding] = []
         start, size = 0, len(text)
-        while size - start >= STEP:
+        while size - start >= TURN:
             if self._level == "collapsed":
                 self.pending = ""
                 return found
-            if new := self._step(text[start : start + STEP]):
+            if new := self._turn(text[start : start + TURN]):
                 found += new
-            start += STEP
+            start += TURN
         self.pending = text[start:]
         return found
 
-    def _step(self, piece: str, last: bool = False) -> Sequence[Finding]:
+    def _turn(self, piece: str, last: bool = False) -> Sequence[Finding]:
         self._offset += len(piece)
         block = self._block
         block.append(piece)

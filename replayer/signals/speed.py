@@ -61,9 +61,9 @@ def server_speed(extra: dict[str, Any], completion: int | None) -> dict[str, Any
 
 
 def _after_first(metrics: dict[str, Any], completion: int) -> float:
-    """vLLM's generation time starts with the first token; the first speculative step brings several."""
-    steps = _count(metrics.get("speculative_decoding"), "num_spec_steps")
-    return completion - (max(1.0, completion / steps) if steps else 1.0)
+    """vLLM's generation time starts with the first token; the first speculative turn brings several."""
+    turns = _count(metrics.get("speculative_decoding"), "num_spec_steps")
+    return completion - (max(1.0, completion / turns) if turns else 1.0)
 
 
 def _count(source: Any, key: str) -> int | None:

@@ -76,14 +76,14 @@ async def _until(due: float, *, alone: bool) -> None:
 
 
 async def _decode(job: Job) -> AsyncIterator[tuple[int, list[Piece]]]:
-    """Yields the position and the pieces of each step at the set pace."""
+    """Yields the position and the pieces of each turn at the set pace."""
     state, counts, pieces = job.kind.state, job.counts, job.generation.pieces
     pace = Pace(state, job.rng)
     began = time.monotonic()
     pace.start()
     at = 0
     while at < len(pieces):
-        size = pace.step(len(pieces) - at, counts)
+        size = pace.turn(len(pieces) - at, counts)
         await pace.wait()
         state.generated_tokens += size
         state.decodes += 1

@@ -61,7 +61,7 @@ class Events:
         return chunk
 
     def _merge(self, pieces: list[Piece]) -> Iterator[dict[str, Any]]:
-        """Tokens of one step that belong to the same text travel in one event."""
+        """Tokens of one turn that belong to the same text travel in one event."""
         run: list[str] = []
         last: Piece | None = None
         for piece in pieces:

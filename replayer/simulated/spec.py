@@ -62,7 +62,7 @@ class SimulatedSpec:
     spec_backoff: bool = False
     """Reuse stops one block short, as with EAGLE and MTP drafts in vLLM."""
     draft_tokens: int = 0
-    """Drafted tokens per step; 0 is no speculation."""
+    """Drafted tokens per turn; 0 is no speculation."""
     acceptance: tuple[float, ...] = (0.7,)
     """Share of drafted tokens accepted; several values take turns, `band_seconds` each."""
     band_seconds: float = 5.0

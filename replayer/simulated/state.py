@@ -44,8 +44,8 @@ class State:
     def kv_used(self) -> float:
         return min(1.0, self.running_tokens / max(1, self.spec.pool_tokens))
 
-    def step(self, drafted: int, accepted: int) -> None:
-        """One speculative step of one request."""
+    def turn(self, drafted: int, accepted: int) -> None:
+        """One speculative turn of one request."""
         if not self.accepted_per_position:
             self.accepted_per_position = [0] * max(1, self.spec.draft_tokens)
         self.drafts += 1
@@ -65,6 +65,6 @@ class Counts:
     reasoning: int = 0
     drafted: int = 0
     accepted: int = 0
-    steps: int = 0
+    turns: int = 0
     prefill_s: float = 0.0
     decode_s: float = 0.0

@@ -54,7 +54,7 @@ class Deltas:
 
     @property
     def acceptance_length(self) -> float | None:
-        """Mean tokens per verification step: 1 + accepted / drafts, as vLLM defines it."""
+        """Mean tokens per verification turn: 1 + accepted / drafts, as vLLM defines it."""
         accepted = self.rate("accepted", "drafts")
         return None if accepted is None else 1 + accepted
 

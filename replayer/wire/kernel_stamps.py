@@ -18,7 +18,7 @@ _TIMESPEC = struct.Struct("@qq")
 ANCILLARY = socket.CMSG_SPACE(_TIMESPEC.size) if sys.platform == "linux" else 0
 """Bytes to reserve for what comes with the data."""
 _BRACKET_NS = 20_000
-_STEP_NS = 100_000
+_TURN_NS = 100_000
 
 Ancillary = list[tuple[int, int, bytes]]
 
@@ -57,7 +57,7 @@ class Clock:
         now = _difference()
         if now is None:
             return None
-        steady = self._last is None or abs(now - self._last) <= _STEP_NS
+        steady = self._last is None or abs(now - self._last) <= _TURN_NS
         self._last = now
         return now if steady else None
 

@@ -80,7 +80,7 @@ async def test_the_cache_is_reset_where_it_can_be(serve, kind, answer):
 async def test_a_salt_isolates_and_tokens_are_the_prompts(serve, kind):
     engine = await connect(await serve(kind=kind))
     first = await chat(engine)
-    salted = await chat(engine, **engine.isolation("cell-2"))
+    salted = await chat(engine, **engine.isolation("session-2"))
     tokens = await engine.tokenize(ASK["messages"], None)
     await engine.aclose()
     assert first.cached_tokens == salted.cached_tokens == 0

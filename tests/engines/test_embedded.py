@@ -18,11 +18,11 @@ from replayer.engines import embedded, embedded_model
 from replayer.errors import EngineUnavailable, MissingPartError, PlanError
 
 BODY = b"GGUF" + bytes(range(256)) * 5000
-STEP = 300_000
+TURN = 300_000
 
 
 class Hub(BaseHTTPRequestHandler):
-    """A model hub that drops the connection after STEP bytes of each answer."""
+    """A model hub that drops the connection after TURN bytes of each answer."""
 
     served: list[str]
     stated = hashlib.sha256(BODY).hexdigest()
@@ -37,7 +37,7 @@ class Hub(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(BODY) - start))
         self.send_header("X-Linked-ETag", f'"{self.stated}"')
         self.end_headers()
-        self.wfile.write(BODY[start : start + STEP])
+        self.wfile.write(BODY[start : start + TURN])
         self.close_connection = True
 
     def log_message(self, *args: Any) -> None:
@@ -62,13 +62,13 @@ def fetch(model: str) -> Path:
 
 
 def test_hub_download_goes_on_where_it_stopped(hub: type[Hub]) -> None:
-    for _ in range(len(BODY) // STEP):
+    for _ in range(len(BODY) // TURN):
         with pytest.raises(MissingPartError, match="go on where it stopped"):
             fetch("hf:someone/model-GGUF/sub/model.gguf")
     path = fetch("hf:someone/model-GGUF/sub/model.gguf")
     assert path.read_bytes() == BODY
     assert hub.served[0] == "/someone/model-GGUF/resolve/main/sub/model.gguf"
-    assert hub.served[-1].endswith(f"bytes={len(BODY) // STEP * STEP}-")
+    assert hub.served[-1].endswith(f"bytes={len(BODY) // TURN * TURN}-")
     seen = len(hub.served)
     assert fetch("hf:someone/model-GGUF/sub/model.gguf") == path
     assert len(hub.served) == seen, "a cached model is not asked for again"
@@ -76,7 +76,7 @@ def test_hub_download_goes_on_where_it_stopped(hub: type[Hub]) -> None:
 
 def test_hub_download_that_differs_from_the_stated_hash_is_refused(hub: type[Hub]) -> None:
     hub.stated = "0" * 64
-    for _ in range(len(BODY) // STEP):
+    for _ in range(len(BODY) // TURN):
         with pytest.raises(MissingPartError):
             fetch("hf:a/b/c.gguf@v2")
     with pytest.raises(MissingPartError, match="arrived damaged"):

@@ -93,7 +93,7 @@ async def test_sessions_are_pinned_to_one_of_two_instances(start, tmp_path):
     one = await start(kind="sglang")
     (tmp_path / "one").mkdir()
     single = await replay(f'repeat = 4\n[[lane]]\nname = "one"\nurl = "{one.base_url}"\n', tmp_path / "one")
-    assert lane["steps"] == 32 and lane["errors"] == {}
+    assert lane["turns"] == 32 and lane["errors"] == {}
     assert lane["prefix_cache"]["reported"] == pytest.approx(
         single["lanes"][0]["prefix_cache"]["reported"], abs=0.01
     )
@@ -137,7 +137,7 @@ async def test_metrics_that_are_off_mark_the_figures_and_the_run_goes_on(start, 
     server = await start(kind="sglang", report_metrics=False, report_cached=False)
     report = await replay(f'[[lane]]\nname = "a"\nurl = "{server.base_url}"\n', tmp_path)
     lane = report["lanes"][0]
-    assert lane["steps"] == 8 and lane["errors"] == {}
+    assert lane["turns"] == 8 and lane["errors"] == {}
     assert lane["server"]["complete"] is False and lane["server"]["why"] == ["off"]
     assert lane["prefix_cache"]["reported"] is None and lane["tokens"]["cached"] is None
 
@@ -146,7 +146,7 @@ async def test_a_metrics_page_that_times_out_marks_the_figures(start, tmp_path):
     server = await start(kind="vllm", metrics_delay=30)
     report = await replay(f'[[lane]]\nname = "a"\nurl = "{server.base_url}"\n', tmp_path)
     lane = report["lanes"][0]
-    assert lane["steps"] == 8 and lane["errors"] == {}
+    assert lane["turns"] == 8 and lane["errors"] == {}
     assert lane["server"]["why"] == ["timeout"] and lane["server"]["tokens"]["generated"] is None
 
 
@@ -154,14 +154,14 @@ def simulate(port, *more):
     return [sys.executable, "-m", "replayer", "simulate", "--port", str(port), "--trace", TRACE, *more]
 
 
-async def until_steps(run, folder, count):
-    while not ((folder / "run" / "journal.jsonl").exists() and len(steps(folder)) >= count):
+async def until_turns(run, folder, count):
+    while not ((folder / "run" / "journal.jsonl").exists() and len(turns(folder)) >= count):
         assert not run.done(), "the run ended too soon"
         await asyncio.sleep(0.05)
 
 
-def steps(folder):
-    return [line for line in journal(folder) if '"step_finished"' in line]
+def turns(folder):
+    return [line for line in journal(folder) if '"turn_finished"' in line]
 
 
 def journal(folder):
@@ -183,7 +183,7 @@ async def test_a_command_that_is_killed_is_reported_with_its_last_words(tmp_path
     port = free_port()
     lane = f'name = "mine"\ncommand = {json.dumps(simulate(port, "--tok-s", "100"))}\nurl = "http://127.0.0.1:{port}/v1"'
     task = asyncio.ensure_future(replay(f"repeat = 2\n[[lane]]\n{lane}\n", tmp_path))
-    await until_steps(task, tmp_path, 3)
+    await until_turns(task, tmp_path, 3)
     os.kill(pid_on(port), signal.SIGKILL)
     report = await task
     assert report["lanes"][0]["errors"]["unreachable"] >= 1
@@ -200,8 +200,8 @@ async def test_an_engine_that_restarts_in_the_middle_is_flagged_and_the_run_goes
         port.up(urlsplit(first.base_url).port)
         plan = f'repeat = 3\ntelemetry_interval = 0.2\n[[lane]]\nname = "a"\nurl = "{port.url}"\n'
         task = asyncio.ensure_future(replay(plan, tmp_path))
-        await until_steps(task, tmp_path, 16)
-        while not any('"telemetry"' in line for line in after(journal(tmp_path), "step_finished", 15)):
+        await until_turns(task, tmp_path, 16)
+        while not any('"telemetry"' in line for line in after(journal(tmp_path), "turn_finished", 15)):
             await asyncio.sleep(0.05)  # its counters were read
         port.down()
         await first.stop()
@@ -210,7 +210,7 @@ async def test_an_engine_that_restarts_in_the_middle_is_flagged_and_the_run_goes
     figures = report["lanes"][0]["server"]
     assert figures["resets"] == 1 and figures["complete"] is False
     assert figures["tokens"]["generated"] > 0
-    assert report["lanes"][0]["steps"] == 24 and report["lanes"][0]["usable_turn_rate"]["value"] > 0.7
+    assert report["lanes"][0]["turns"] == 24 and report["lanes"][0]["usable_turn_rate"]["value"] > 0.7
 
 
 def after(lines, kind, count):

@@ -71,19 +71,19 @@ async def test_vllm_and_llamacpp_in_one_run(tmp_path):
     out, _ = await process.communicate()
     assert process.returncode == 0
     report = json.loads(out)
-    steps = unexplained = 0
+    turns = unexplained = 0
     for lane in report["lanes"]:
         server, tokens = lane["server"], lane["tokens"]
-        assert lane["steps"] == 8 and lane["errors"] == {}
+        assert lane["turns"] == 8 and lane["errors"] == {}
         assert server["complete"], server
         assert server["tokens"]["cached"] == tokens["cached"] > 0
         assert server["tokens"]["prompt"] == tokens["prompt"]
         assert server["tokens"]["generated"] == tokens["completion"] > 0
-        steps += lane["steps"]
+        turns += lane["turns"]
         unexplained += lane["prefix_cache"]["causes"].get("unexplained", 0)
         print(lane["lane"], lane["tokens"], lane["prefix_cache"])
-    print(f"unexplained steps: {unexplained} of {steps}")
-    assert unexplained <= 0.05 * steps
+    print(f"unexplained turns: {unexplained} of {turns}")
+    assert unexplained <= 0.05 * turns
     ready = [
         json.loads(line)
         for line in (folder / "journal.jsonl").read_text().splitlines()

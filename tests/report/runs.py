@@ -5,14 +5,14 @@ from typing import Any
 
 from replayer.journal.events import (
     Alarm,
-    CellFinished,
-    CellStarted,
     LaneReady,
     RunFinished,
     RunStarted,
+    SessionFinished,
+    SessionStarted,
     SignalFinding,
-    StepFinished,
-    StepStarted,
+    TurnFinished,
+    TurnStarted,
     VerdictGiven,
     Warned,
 )
@@ -31,8 +31,8 @@ def hostile_text(canary: str) -> str:
     )
 
 
-def hostile_run(folder: Path, canary: str, steps: int = 6) -> Path:
-    """Two lanes; every step of the second one is broken, and one collapses."""
+def hostile_run(folder: Path, canary: str, turns: int = 6) -> Path:
+    """Two lanes; every turn of the second one is broken, and one collapses."""
     bad = hostile_text(canary)
     folder.mkdir()
     writer = JournalWriter(folder)
@@ -46,7 +46,7 @@ def hostile_run(folder: Path, canary: str, steps: int = 6) -> Path:
     }
     writer.append(
         RunStarted(
-            run_id="hostile", wall=0, version="1", plan=plan, steps={"t": steps}, environment={"host": bad}
+            run_id="hostile", wall=0, version="1", plan=plan, turns={"t": turns}, environment={"host": bad}
         )
     )
     for name in ("good", "bad"):
@@ -55,34 +55,34 @@ def hostile_run(folder: Path, canary: str, steps: int = 6) -> Path:
                 lane=name, kind=bad, model=bad, base_url=bad, facts={"version": bad}, settings={"x": bad}
             )
         )
-        _cell(writer, name, steps, bad)
+        _session(writer, name, turns, bad)
     writer.append(Warned(message=bad))
     writer.append(RunFinished(exit_code=1, reasons=[bad]))
     writer.close()
     return folder
 
 
-def _cell(writer: JournalWriter, lane: str, steps: int, bad: str) -> None:
-    cell = f"{lane}/t/0"
+def _session(writer: JournalWriter, lane: str, turns: int, bad: str) -> None:
+    session = f"{lane}/t/0"
     writer.append(
-        CellStarted(cell=cell, attempt=1, lane=lane, trace="t", repeat=0, steps=steps, mode="recorded",
+        SessionStarted(session=session, attempt=1, lane=lane, trace="t", repeat=0, turns=turns, mode="recorded",
                     tools="recorded", cache_reset="yes")
     )  # fmt: skip
-    for step in range(steps):
-        _step(writer, {"cell": cell, "attempt": 1, "step": step}, lane == "good", bad)
-    writer.append(CellFinished(cell=cell, attempt=1, outcome="done"))
+    for turn in range(turns):
+        _turn(writer, {"session": session, "attempt": 1, "turn": turn}, lane == "good", bad)
+    writer.append(SessionFinished(session=session, attempt=1, outcome="done"))
 
 
-def _step(writer: JournalWriter, where: dict[str, Any], good: bool, bad: str) -> None:
-    writer.append(StepStarted(**where, turn=where["step"], body_bytes=10, wall=float(where["step"])))
-    if not good and where["step"] == 0:
+def _turn(writer: JournalWriter, where: dict[str, Any], good: bool, bad: str) -> None:
+    writer.append(TurnStarted(**where, recorded_turn=where["turn"], body_bytes=10, wall=float(where["turn"])))
+    if not good and where["turn"] == 0:
         finding = {"kind": "cycle", "level": "collapsed", "channel": "content", "call_index": -1, "onset": 40,
                    "detected_at": 80, "period": 20, "unit": bad[:20], "wasted_chars": 40, "confidence": 1.0, "note": None}  # fmt: skip
         writer.append(Alarm(**where, signal="repetition", version=1, finding=finding, stopped=True))
-    usage = {"prompt_tokens": 100, "cached_tokens": 10 * where["step"], "completion_tokens": 40}
+    usage = {"prompt_tokens": 100, "cached_tokens": 10 * where["turn"], "completion_tokens": 40}
     calls = [{"index": 0, "id": "1", "name": bad, "arguments": bad}]
     writer.append(
-        StepFinished(**where, content=bad, reasoning=bad, tool_calls=calls, finish_reason=bad, usage=usage,
+        TurnFinished(**where, content=bad, reasoning=bad, tool_calls=calls, finish_reason=bad, usage=usage,
                      usage_source="usage", done=True, fault=None, retries=0, headers_ns=1, ttft_ns=2_000_000,
                      total_ns=50_000_000, arrivals=pack([2_000_000, 9_000_000, 20_000_000, 48_000_000]), deltas=4)
     )  # fmt: skip
@@ -95,8 +95,8 @@ def _step(writer: JournalWriter, where: dict[str, Any], good: bool, bad: str) ->
         "path": bad,
     }
     writer.append(VerdictGiven(**where, usable=good, faults=[] if good else [fault]))
-    key = f"{where['cell']}/{where['step']}"
-    ideal, reported = 12 * where["step"], 10 * where["step"]
+    key = f"{where['session']}/{where['turn']}"
+    ideal, reported = 12 * where["turn"], 10 * where["turn"]
     prefix = {"key": key, "prompt_tokens": 100, "ideal_tokens": ideal, "shared": ideal, "expected": ideal,
               "reported_tokens": reported, "source": "usage", "gap": ideal - reported, "cause": "clock_or_date",
               "lost_tokens": ideal - reported, "detail": bad, "excerpt_before": bad, "excerpt_after": bad}  # fmt: skip

@@ -22,13 +22,13 @@ from tests.report.runs import hostile_run
 
 @pytest.fixture
 def evidence(tmp_path: Path) -> Evidence:
-    return gather([hostile_run(tmp_path / "run", "http://127.0.0.1:9", steps=6)])
+    return gather([hostile_run(tmp_path / "run", "http://127.0.0.1:9", turns=6)])
 
 
-def test_csv_has_one_row_per_step(evidence: Evidence) -> None:
+def test_csv_has_one_row_per_turn(evidence: Evidence) -> None:
     rows = list(csv.DictReader(io.StringIO(csv_report(evidence))))
-    assert [(row["lane"], row["step"], row["usable"]) for row in rows] == [
-        (lane, str(step), usable) for lane, usable in (("good", "1"), ("bad", "0")) for step in range(1, 7)
+    assert [(row["lane"], row["turn"], row["usable"]) for row in rows] == [
+        (lane, str(turn), usable) for lane, usable in (("good", "1"), ("bad", "0")) for turn in range(1, 7)
     ]
     assert rows[6]["collapse_kind"] == "cycle"
     assert rows[6]["error"] == rows[6]["drafted"] == ""
@@ -59,7 +59,7 @@ def test_markdown_neither_mentions_nor_links() -> None:
 
 
 def test_the_command_writes_files_and_names_one_it_cannot_write(tmp_path: Path) -> None:
-    run = hostile_run(tmp_path / "run", "", steps=1)
+    run = hostile_run(tmp_path / "run", "", turns=1)
     command = [sys.executable, "-m", "replayer", "report", str(run)]
     good = subprocess.run([*command, "--html", tmp_path / "a.html", "--csv", tmp_path / "a.csv"], timeout=300)
     assert good.returncode == 0
@@ -74,7 +74,7 @@ def test_the_command_writes_files_and_names_one_it_cannot_write(tmp_path: Path) 
 def test_parquet_has_the_rows_of_the_csv_with_types(evidence: Evidence) -> None:
     table = pyarrow.parquet.read_table(io.BytesIO(parquet_report(evidence)))
     rows = table.to_pylist()
-    assert [(row["lane"], row["step"], row["usable"]) for row in rows[:2] + rows[6:7]] == [
+    assert [(row["lane"], row["turn"], row["usable"]) for row in rows[:2] + rows[6:7]] == [
         ("good", 1, True), ("good", 2, True), ("bad", 1, False)
     ]  # fmt: skip
     assert rows[6]["faults"] == ["unknown_tool"]
@@ -84,7 +84,7 @@ def test_parquet_has_the_rows_of_the_csv_with_types(evidence: Evidence) -> None:
 
 
 def test_parquet_without_its_extra_names_it(tmp_path: Path) -> None:
-    run = hostile_run(tmp_path / "run", "", steps=1)
+    run = hostile_run(tmp_path / "run", "", turns=1)
     (tmp_path / "pyarrow.py").write_text("raise ImportError")
     done = subprocess.run(
         [sys.executable, "-m", "replayer", "report", str(run), "--parquet", tmp_path / "a.parquet"],

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from replayer.journal.events import (
-    CellFinished,
-    CellStarted,
     RunFinished,
     RunStarted,
+    SessionFinished,
+    SessionStarted,
     SignalFinding,
-    StepFinished,
-    StepStarted,
+    TurnFinished,
+    TurnStarted,
     VerdictGiven,
 )
 from replayer.journal.log import JournalWriter
@@ -23,22 +23,22 @@ from replayer.report.markdown import markdown_report
 
 
 def one_lane(folder: Path, speeds: list[float], prefix: dict[str, Any]) -> Path:
-    """A run of one cell: a reply of 101 tokens at each speed (tokens/s), and a prefix finding with each."""
+    """A run of one session: a reply of 101 tokens at each speed (tokens/s), and a prefix finding with each."""
     folder.mkdir()
     writer = JournalWriter(folder)
     plan = {"traces": ["t"], "lane": [{"name": "a"}], "mode": "recorded", "tools": "recorded", "repeat": 1}
-    writer.append(RunStarted(run_id="r", wall=0, version="9", plan=plan, steps={"t": len(speeds)}))
+    writer.append(RunStarted(run_id="r", wall=0, version="9", plan=plan, turns={"t": len(speeds)}))
     writer.append(
-        CellStarted(cell="a/t/0", attempt=1, lane="a", trace="t", repeat=0, steps=len(speeds), mode="recorded",
+        SessionStarted(session="a/t/0", attempt=1, lane="a", trace="t", repeat=0, turns=len(speeds), mode="recorded",
                     tools="recorded", cache_reset="yes")
     )  # fmt: skip
     for number, speed in enumerate(speeds):
-        where: dict[str, Any] = {"cell": "a/t/0", "attempt": 1, "step": number}
-        writer.append(StepStarted(**where, turn=number, body_bytes=1, wall=float(number)))
+        where: dict[str, Any] = {"session": "a/t/0", "attempt": 1, "turn": number}
+        writer.append(TurnStarted(**where, recorded_turn=number, body_bytes=1, wall=float(number)))
         gap = int(1e9 / speed)
         arrivals = [10**6 + gap * at for at in range(101)]
         writer.append(
-            StepFinished(**where, content="x", reasoning="", tool_calls=[], finish_reason="stop", usage_source="usage",
+            TurnFinished(**where, content="x", reasoning="", tool_calls=[], finish_reason="stop", usage_source="usage",
                          usage={"prompt_tokens": 100, "cached_tokens": 10, "completion_tokens": 101}, done=True,
                          fault=None, retries=0, headers_ns=1, ttft_ns=arrivals[0], total_ns=arrivals[-1],
                          arrivals=pack(arrivals), deltas=101)
@@ -46,7 +46,7 @@ def one_lane(folder: Path, speeds: list[float], prefix: dict[str, Any]) -> Path:
         writer.append(VerdictGiven(**where, usable=True, faults=[]))
         finding = {"key": f"a/t/0/{number}", "prompt_tokens": 100, "ideal_tokens": 90} | prefix
         writer.append(SignalFinding(**where, signal="prefix_reuse", version=99, finding=finding))
-    writer.append(CellFinished(cell="a/t/0", attempt=1, outcome="done"))
+    writer.append(SessionFinished(session="a/t/0", attempt=1, outcome="done"))
     writer.append(RunFinished(exit_code=0))
     writer.close()
     return folder

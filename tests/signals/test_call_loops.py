@@ -10,15 +10,15 @@ def called(name: str, arguments: str = "{}", result: str | None = "same", is_err
 
 
 def watch(calls: list[Called], recorded: list[Called] | None = None) -> list[LoopFinding]:
-    """One call a step."""
+    """One call a turn."""
     loops, found = CallLoops(), list[LoopFinding]()
     for number, call in enumerate(calls):
-        found += loops.step(number, [call], [recorded[number]] if recorded else [])
+        found += loops.turn(number, [call], [recorded[number]] if recorded else [])
     return found
 
 
 def kinds(found: list[LoopFinding]) -> list[tuple[str, str, int]]:
-    return [(finding.kind, finding.level, finding.step) for finding in found]
+    return [(finding.kind, finding.level, finding.turn) for finding in found]
 
 
 def test_the_same_call_again_is_suspect_and_then_a_loop() -> None:
@@ -63,7 +63,7 @@ def test_what_the_recording_repeats_too_does_not_count() -> None:
 
 
 def test_parallel_calls_of_one_reply_count_one_by_one() -> None:
-    found = CallLoops().step(0, [called("read")] * 5)
+    found = CallLoops().turn(0, [called("read")] * 5)
     assert kinds(found) == [("identical", "suspect", 0), ("identical", "loop", 0)]
 
 
@@ -80,5 +80,5 @@ def test_findings_are_plain_data() -> None:
         "name": "ls",
         "length": 3,
         "period": 1,
-        "step": 2,
+        "turn": 2,
     }

@@ -200,7 +200,7 @@ def test_a_suspicion_is_enough_where_the_token_limit_cut_a_running_cycle(text: s
 
 
 def test_the_end_of_a_stream_does_not_begin_the_cycle_anew() -> None:
-    """A text of a whole number of steps leaves nothing to look at when it closes."""
+    """A text of a whole number of turns leaves nothing to look at when it closes."""
     fields = (
         "SIMPLE  =                    T / conforms              BITPIX  =                    8 / bits        "
     )
@@ -260,7 +260,7 @@ def verdicts(pieces: list[str], channel: Channel = "content") -> list[dict[str, 
 
 UNITS = st.one_of(
     st.sampled_from(
-        [*NOISES, " own", "\n", "ab", "é", "Step 12: ", '"x", ', "\\n", "the test fails because ", "😀"]
+        [*NOISES, " own", "\n", "ab", "é", "Turn 12: ", '"x", ', "\\n", "the test fails because ", "😀"]
     ),
     st.text(min_size=1, max_size=40),
 )

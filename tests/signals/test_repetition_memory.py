@@ -18,7 +18,7 @@ def reply(reasoning: str, content: str = "") -> Reply:
 
 
 def levels(memory: RepetitionMemory, texts: list[str]) -> list[list[str]]:
-    return [[finding.level for finding in memory.turn(reply(text))] for text in texts]
+    return [[finding.level for finding in memory.after_turn(reply(text))] for text in texts]
 
 
 def test_the_same_thought_turn_after_turn_with_small_changes() -> None:
@@ -44,4 +44,4 @@ def test_short_texts_and_different_ones_are_sound() -> None:
 def test_what_the_recording_says_as_well_is_not_held_against_a_reply() -> None:
     memory = RepetitionMemory()
     text = THOUGHT.format(n=1)
-    assert [memory.turn(reply(text), recorded=text) for _ in range(6)] == [[]] * 6
+    assert [memory.after_turn(reply(text), recorded=text) for _ in range(6)] == [[]] * 6

@@ -47,7 +47,7 @@ def test_llamacpps_timings_and_drafts():
 
 
 def test_vllms_metrics_of_a_captured_request():
-    """per-request-metrics/multiturn-2.response.sse: 16 tokens in 3 steps, 314 ms after the first."""
+    """per-request-metrics/multiturn-2.response.sse: 16 tokens in 3 turns, 314 ms after the first."""
     detail = {"num_draft_tokens": 12, "num_accepted_draft_tokens": 10, "num_spec_steps": 3}
     metrics = {
         "generation_time_ms": 314.2355,

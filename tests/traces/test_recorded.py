@@ -10,7 +10,7 @@ import pytest
 
 from replayer.cli import main
 from replayer.errors import TraceError
-from replayer.journal.events import EVENT, CellFinished
+from replayer.journal.events import EVENT, SessionFinished
 from replayer.signals.call_loops import Called, CallLoops
 from replayer.signals.repetition import scan
 from replayer.tools.toolsets import identify
@@ -83,7 +83,7 @@ def test_only_the_flaky_service_has_a_loop_of_calls(trace: Trace) -> None:
         loops = CallLoops()
         for turn in trace.turns:
             if turn.thread == thread.id:
-                found += [(one.level, turn.id) for one in loops.step(turn.id, runs(trace, turn))]
+                found += [(one.level, turn.id) for one in loops.turn(turn.id, runs(trace, turn))]
     expected = [("suspect", 19), ("loop", 21)] if trace.header.trace_id == "flaky-service" else []
     assert found == expected
 
@@ -180,7 +180,7 @@ async def test_a_session_whose_check_fails_is_not_built(tmp_path: Path) -> None:
         await build.record(session, tmp_path / "trace.jsonl", build.HERE / session.name / "workspace.tar")
 
 
-def played_live(name: str, out: Path) -> CellFinished:
+def played_live(name: str, out: Path) -> SessionFinished:
     """Replay against a simulated engine that plays the recorded assistant, with real tools."""
     flags = [
         "--engine",
@@ -195,7 +195,7 @@ def played_live(name: str, out: Path) -> CellFinished:
     ]
     main(["run", "--trace", name, *flags])
     events = [EVENT.validate_json(line) for line in (out / "journal.jsonl").read_bytes().splitlines()]
-    return next(event for event in events if isinstance(event, CellFinished))
+    return next(event for event in events if isinstance(event, SessionFinished))
 
 
 @pytest.mark.sandbox

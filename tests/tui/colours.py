@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from textual.app import App
 from textual.color import Color
 
-from tests.tui.pictures import CELL_WIDTH, LINE_HEIGHT
+from tests.tui.pictures import LINE_HEIGHT, SESSION_WIDTH
 
 _RULE = re.compile(r"\.[\w-]+?-(r\d+) \{([^}]*)\}")
 _FILL = re.compile(r"fill: (#[0-9a-fA-F]{6})")
@@ -38,7 +38,7 @@ def painted(app: App[Any]) -> Iterator[Painted]:
         )
     for name, x, y, text in _TEXT.findall(svg):
         line = round((float(y) - 18.5) / LINE_HEIGHT)
-        middle = float(x) + CELL_WIDTH / 2
+        middle = float(x) + SESSION_WIDTH / 2
         ground = next((colour for left, right, colour in rects.get(line, ()) if left <= middle < right), None)
         if ground is not None and name in fills:
             said = html.unescape(text).replace("\xa0", " ")

@@ -16,15 +16,15 @@ from textual.screen import ModalScreen
 
 from replayer.journal.events import (
     Alarm,
-    CellFinished,
-    CellStarted,
     LaneReady,
     RunFinished,
     RunStarted,
+    SessionFinished,
+    SessionStarted,
     SignalFinding,
-    StepFinished,
-    StepStarted,
     ToolRunFinished,
+    TurnFinished,
+    TurnStarted,
     VerdictGiven,
 )
 from replayer.journal.log import JournalWriter, create_folder
@@ -32,16 +32,16 @@ from replayer.journal.packing import pack
 from replayer.traces.library import find
 from replayer.tui.app import ReplayerApp
 from replayer.tui.source import Sources
-from replayer.tui.step_screen import StepScreen
+from replayer.tui.turn_screen import TurnScreen
 
 _TEXT = re.compile(r'<text(?![^>]*-title")[^>]*?x="([\d.]+)"[^>]*?y="([\d.]+)"[^>]*>(.*?)</text>', re.S)
-CELL_WIDTH, LINE_HEIGHT = 12.2, 24.4
+SESSION_WIDTH, LINE_HEIGHT = 12.2, 24.4
 
 
 class Folder:
     """Writes a run folder event by event, with times that never change."""
 
-    def __init__(self, path: Path, lanes: dict[str, dict[str, Any]], steps: int = 6, repeat: int = 1) -> None:
+    def __init__(self, path: Path, lanes: dict[str, dict[str, Any]], turns: int = 6, repeat: int = 1) -> None:
         create_folder(path)
         self.path = path
         self.journal = JournalWriter(path)
@@ -54,7 +54,7 @@ class Folder:
             "repeat": repeat,
             "lane": [{"name": name, "launch": "simulated"} for name in lanes],
         }
-        self.add(RunStarted(run_id=path.name, wall=0.0, version="0", plan=plan, steps={"session": steps}))
+        self.add(RunStarted(run_id=path.name, wall=0.0, version="0", plan=plan, turns={"session": turns}))
         for name, settings in lanes.items():
             self.add(
                 LaneReady(
@@ -68,9 +68,9 @@ class Folder:
             )
             for number in range(repeat):
                 self.add(
-                    CellStarted(
-                        cell=f"{name}/session/{number}", attempt=1, lane=name, trace="session", repeat=number,
-                        steps=steps, mode="recorded", tools="recorded", cache_reset="yes",
+                    SessionStarted(
+                        session=f"{name}/session/{number}", attempt=1, lane=name, trace="session", repeat=number,
+                        turns=turns, mode="recorded", tools="recorded", cache_reset="yes",
                     )
                 )  # fmt: skip
 
@@ -78,16 +78,18 @@ class Folder:
         self.at += 250_000_000
         self.journal.append(event.model_copy(update={"at": self.at}))
 
-    def where(self, lane: str, step: int) -> dict[str, Any]:
-        return {"cell": f"{lane}/session/0", "attempt": self.attempt, "step": step}
+    def where(self, lane: str, turn: int) -> dict[str, Any]:
+        return {"session": f"{lane}/session/0", "attempt": self.attempt, "turn": turn}
 
-    def step(
-        self, lane: str, step: int, *, faults: tuple[str, ...] = (), message: str = "", start: bool = True,
+    def turn(
+        self, lane: str, turn: int, *, faults: tuple[str, ...] = (), message: str = "", start: bool = True,
         **more: Any,
     ) -> None:  # fmt: skip
-        """One finished and judged step; `message` is that of its faults, `more` overrides what the engine said."""
+        """One finished and judged turn; `message` is that of its faults, `more` overrides what the engine said."""
         if start:
-            self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=self.at / 1e9))
+            self.add(
+                TurnStarted(**self.where(lane, turn), recorded_turn=turn, body_bytes=4000, wall=self.at / 1e9)
+            )
         arrivals = [50_000_000 + 10_000_000 * n for n in range(20)]
         said: dict[str, Any] = {
             "content": "I look at the parser first.",
@@ -95,8 +97,8 @@ class Folder:
             "tool_calls": [{"index": 0, "id": "c1", "name": "read_file", "arguments": '{"path":"a.py"}'}],
             "finish_reason": "tool_calls",
             "usage": {
-                "prompt_tokens": 1000 + 200 * step,
-                "cached_tokens": 900 + 190 * step,
+                "prompt_tokens": 1000 + 200 * turn,
+                "cached_tokens": 900 + 190 * turn,
                 "completion_tokens": 40,
             },
             "usage_source": "usage",
@@ -104,15 +106,15 @@ class Folder:
             "fault": None,
             "retries": 0,
             "headers_ns": 1_000_000,
-            "ttft_ns": 50_000_000 + 1_000_000 * step,
+            "ttft_ns": 50_000_000 + 1_000_000 * turn,
             "total_ns": 400_000_000,
             "arrivals": pack(arrivals),
             "deltas": len(arrivals),
         } | more
-        self.add(StepFinished(**self.where(lane, step), **said))
+        self.add(TurnFinished(**self.where(lane, turn), **said))
         self.add(
             VerdictGiven(
-                **self.where(lane, step),
+                **self.where(lane, turn),
                 usable=not faults,
                 faults=[
                     {"klass": name, "blame": "model", "message": message or f"about {name}", "fatal": True,
@@ -122,44 +124,46 @@ class Folder:
             )
         )  # fmt: skip
 
-    def collapse(self, lane: str, step: int, unit: str = "(Sigh) (Laughter) ") -> None:
-        self.add(StepStarted(**self.where(lane, step), turn=step, body_bytes=4000, wall=self.at / 1e9))
+    def collapse(self, lane: str, turn: int, unit: str = "(Sigh) (Laughter) ") -> None:
+        self.add(
+            TurnStarted(**self.where(lane, turn), recorded_turn=turn, body_bytes=4000, wall=self.at / 1e9)
+        )
         finding = {"level": "collapsed", "kind": "cycle", "unit": unit, "onset": 40, "wasted_chars": 420}
         self.add(
-            Alarm(**self.where(lane, step), signal="repetition", version=1, finding=finding, stopped=True)
+            Alarm(**self.where(lane, turn), signal="repetition", version=1, finding=finding, stopped=True)
         )
 
     def recorded(self) -> None:
-        """Give the run its trace, so that steps can be opened: a shipped session of eight turns."""
+        """Give the run its trace, so that turns can be opened: a shipped session of eight turns."""
         (self.path / "traces" / "session").mkdir(parents=True)
         shutil.copy(find("fix-failing-test"), self.path / "traces" / "session" / "trace.jsonl")
 
-    def prefix(self, lane: str, step: int, **more: Any) -> None:
-        """What the prefix signal says of a step."""
+    def prefix(self, lane: str, turn: int, **more: Any) -> None:
+        """What the prefix signal says of a turn."""
         finding: dict[str, Any] = {
-            "key": f"{lane}/session/0/{step}", "prompt_tokens": 1400, "ideal_tokens": 410, "reported_tokens": 400,
+            "key": f"{lane}/session/0/{turn}", "prompt_tokens": 1400, "ideal_tokens": 410, "reported_tokens": 400,
             "cause": "clock_or_date", "lost_tokens": 900, "path": "messages[0].content", "message_index": 0,
             "offset": 409, "excerpt_before": "Today is Friday, 09:05. Keep to", "detail": "",
             "excerpt_after": "Today is Friday, 09:08. Keep to",
         } | more  # fmt: skip
-        self.add(SignalFinding(**self.where(lane, step), signal="prefix_reuse", version=1, finding=finding))
+        self.add(SignalFinding(**self.where(lane, turn), signal="prefix_reuse", version=1, finding=finding))
 
-    def ran(self, lane: str, step: int, output: str, **more: Any) -> None:
-        """The result of a step's first call."""
+    def ran(self, lane: str, turn: int, output: str, **more: Any) -> None:
+        """The result of a turn's first call."""
         said: dict[str, Any] = {
             "call_index": 0,
             "name": "read_file",
             "outcome": "ok",
             "output": output,
         } | more
-        self.add(ToolRunFinished(**self.where(lane, step), **said))
+        self.add(ToolRunFinished(**self.where(lane, turn), **said))
 
-    def stream(self, lane: str, step: int, text: str, channel: str = "content", repeat: int = 0) -> None:
+    def stream(self, lane: str, turn: int, text: str, channel: str = "content", repeat: int = 0) -> None:
         """What the live feed would hold."""
         call = 0 if channel.startswith("tool") else -1
         line = {
-            "cell": f"{lane}/session/{repeat}",
-            "step": step,
+            "session": f"{lane}/session/{repeat}",
+            "turn": turn,
             "channel": channel,
             "call": call,
             "text": text,
@@ -169,7 +173,7 @@ class Folder:
 
     def finish(self, *lanes: str, exit_code: int = 0, reasons: tuple[str, ...] = ()) -> None:
         for lane in lanes:
-            self.add(CellFinished(cell=f"{lane}/session/0", attempt=1, outcome="done"))
+            self.add(SessionFinished(session=f"{lane}/session/0", attempt=1, outcome="done"))
         self.add(RunFinished(exit_code=exit_code, reasons=list(reasons)))
         self.journal.close()
 
@@ -185,7 +189,7 @@ def picture(app: App[Any]) -> str:
     svg = app.export_screenshot(simplify=True)
     for x, y, text in _TEXT.findall(svg):
         row = round((float(y) - 18.5) / LINE_HEIGHT)
-        column = round(float(x) / CELL_WIDTH)
+        column = round(float(x) / SESSION_WIDTH)
         lines.setdefault(row, {})[column] = html.unescape(text).replace("\xa0", " ")
     width = app.size.width
     return "\n".join(_line(lines.get(row, {}), width) for row in range(app.size.height)) + "\n"
@@ -204,7 +208,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     assert isinstance(app, ReplayerApp)
     before = app.frames, app.painted
     for _ in range(2400):
-        behind = isinstance(app.screen, ModalScreen | StepScreen)
+        behind = isinstance(app.screen, ModalScreen | TurnScreen)
         if app.frames >= before[0] + 2 and (behind or app.painted >= before[1] + 2):
             break
         assert app.is_running, "the screen ended"

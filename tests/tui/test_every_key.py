@@ -12,9 +12,9 @@ import replayer.tui
 from replayer.tui.column import LaneColumn
 from replayer.tui.dialogs import QuitDialog, TextDialog
 from replayer.tui.main_screen import MainScreen
-from replayer.tui.step_table import StepTable
+from replayer.tui.turn_table import TurnTable
 from tests import test_terminal
-from tests.tui import test_keys, test_step
+from tests.tui import test_keys, test_turn
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 pytestmark = pytest.mark.slow
@@ -59,15 +59,15 @@ async def test_escape_and_q_stay_with_the_run(tmp_path: Path) -> None:
 
 
 async def test_the_table_of_turns_is_gone_through(tmp_path: Path) -> None:
-    made = Folder(tmp_path / "run", {"a": {}}, steps=60)
-    for step in range(60):
-        made.step("a", step)
+    made = Folder(tmp_path / "run", {"a": {}}, turns=60)
+    for turn in range(60):
+        made.turn("a", turn)
     app = app_on(made.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("2")
         await settled(pilot)
-        table = app.screen.query_one(StepTable)
+        table = app.screen.query_one(TurnTable)
         for key, least, most in (
             ("home", 0, 0), ("down", 1, 1), ("up", 0, 0), ("pagedown", 5, 58), ("pageup", 0, 0), ("end", 59, 59),
             ("ctrl+home", 0, 0), ("ctrl+end", 59, 59),
@@ -97,17 +97,17 @@ TESTS = {
     },
     "TurnsScreen": {
         test_keys.test_n_goes_to_the_next_fault_and_slash_filters: ("slash", "n", "N", "escape"),
-        test_keys.test_f_on_the_turns_follows_the_newest_step: ("f",),
+        test_keys.test_f_on_the_turns_follows_the_newest_turn: ("f",),
     },
-    "StepTable": {
+    "TurnTable": {
         test_the_table_of_turns_is_gone_through: (
             "up", "down", "pageup", "pagedown", "home", "ctrl+home", "end", "ctrl+end",
         ),
-        test_step.open_step: ("enter",),
+        test_turn.open_turn: ("enter",),
     },
-    "StepScreen": {
-        test_step.test_keys_of_a_step: ("escape", "left", "right", "n", "N", "o"),
-        test_step.test_c_copies_the_request_as_curl: ("c",),
+    "TurnScreen": {
+        test_turn.test_keys_of_a_turn: ("escape", "left", "right", "n", "N", "o"),
+        test_turn.test_c_copies_the_request_as_curl: ("c",),
     },
     "TextDialog": {
         test_u_tells_why_figures_are_unknown_and_every_key_of_a_dialog_closes_it: (
@@ -120,7 +120,7 @@ TESTS = {
         test_escape_and_q_stay_with_the_run: ("escape", "q"),
     },
 }  # fmt: skip
-"""By screen or dialog: the test that presses its keys. `open_step` is how the tests of steps get to one."""
+"""By screen or dialog: the test that presses its keys. `open_turn` is how the tests of turns get to one."""
 RAW = {"ctrl+z": r"\x1a"}
 """As a terminal sends it."""
 

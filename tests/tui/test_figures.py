@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from replayer.journal.turn_detail import step_detail
+from replayer.journal.turn_detail import turn_detail
 from replayer.journal.view import load
 from replayer.signals.prefix_reuse.causes import PHRASES
-from replayer.tui.lane_step_view import lane_text
+from replayer.tui.lane_turn_view import lane_text
 from replayer.tui.rows import ROWS
 from replayer.tui.text import BLOCKS, DASH
 from tests.tui.pictures import app_on, picture, settled
@@ -98,9 +98,9 @@ def replayer(*arguments: str) -> str:
 async def test_every_figure_is_the_one_of_the_report(runs: Any, plan: str, tmp_path: Path) -> None:
     folder = runs(plan)
     report = json.loads(replayer("report", str(folder), "--json"))
-    replayer("report", str(folder), "--csv", str(tmp_path / "steps.csv"))
-    with (tmp_path / "steps.csv").open(newline="") as stream:
-        steps = list(csv.DictReader(stream))
+    replayer("report", str(folder), "--csv", str(tmp_path / "turns.csv"))
+    with (tmp_path / "turns.csv").open(newline="") as stream:
+        turns = list(csv.DictReader(stream))
     app = app_on(folder)
     async with app.run_test(size=(90 * len(report["lanes"]) + 10, 60)) as pilot:
         await settled(pilot)
@@ -108,10 +108,10 @@ async def test_every_figure_is_the_one_of_the_report(runs: Any, plan: str, tmp_p
     for place, figures in enumerate(report["lanes"]):
         column = [line.split("││")[place].strip("│") for line in seen.splitlines() if line.startswith("│")]
         title = seen.splitlines()[1].split("╮╭")[place]
-        check_lane(title, column, figures, [row for row in steps if row["lane"] == figures["lane"]])
+        check_lane(title, column, figures, [row for row in turns if row["lane"] == figures["lane"]])
 
 
-def check_lane(title: str, column: list[str], figures: Figures, steps: list[dict[str, str]]) -> None:
+def check_lane(title: str, column: list[str], figures: Figures, turns: list[dict[str, str]]) -> None:
     shown = {line[1:19].strip(): line[19:].rstrip() for line in column}
     labels = {row.label.strip() for row in ROWS}
     assert labels == NUMBERS.keys() | COUNTS.keys() | CURVES.keys() | WORDS, "a row without a check"
@@ -122,8 +122,8 @@ def check_lane(title: str, column: list[str], figures: Figures, steps: list[dict
         assert found == figures[key], label
     for label, key in CURVES.items():
         check_curve(shown[label], [turn[key] for turn in figures["prefix_cache"]["curve"]], 1.0)
-    newest = max(int(row["repeat"]) for row in steps)
-    speeds = [row["decode_tok_s"] for row in steps if int(row["repeat"]) == newest]
+    newest = max(int(row["repeat"]) for row in turns)
+    speeds = [row["decode_tok_s"] for row in turns if int(row["repeat"]) == newest]
     known = [float(speed) for speed in speeds if speed]
     check_curve(
         shown["by turn"], [float(speed) if speed else None for speed in speeds], max(known, default=1)
@@ -177,8 +177,8 @@ def check_curve(text: str, values: list[float | None], top: float) -> None:
 def check_head(title: str, column: list[str], figures: Figures) -> None:
     progress = next(line for line in column if "sessions" in line)
     turns, sessions = re.search(r"(\d+)/\d+ turns", progress), re.search(r"(\d+)/\d+ sessions", progress)
-    assert turns and int(turns[1]) == figures["steps"]
-    assert sessions and int(sessions[1]) == figures["cells"]
+    assert turns and int(turns[1]) == figures["turns"]
+    assert sessions and int(sessions[1]) == figures["sessions"]
     rate = figures["usable_turn_rate"]
     bad = round(rate["n"] * (1 - rate["value"]))
     words = f"{bad} of {rate['n']} turns not usable" if bad else f"{rate['n']} usable"
@@ -188,12 +188,12 @@ def check_head(title: str, column: list[str], figures: Figures) -> None:
 def check_collapses(text: str, column: list[str], figures: Figures) -> None:
     wasted = [re.search(r"COLLAPSED .* (\d+) tokens wasted", line) for line in column]
     banners = [int(found[1]) for found in wasted if found]
-    if not figures["collapsed_steps"]:
+    if not figures["collapsed_turns"]:
         assert text == "none" and not banners
         return
-    assert re.findall(r"\d+", text) == [str(figures["collapsed_steps"]), str(figures["wasted_tokens"])]
+    assert re.findall(r"\d+", text) == [str(figures["collapsed_turns"]), str(figures["wasted_tokens"])]
     assert len(banners) == 1 and banners[0] <= figures["wasted_tokens"]
-    if figures["collapsed_steps"] == 1:
+    if figures["collapsed_turns"] == 1:
         assert banners[0] == figures["wasted_tokens"]
 
 
@@ -207,20 +207,20 @@ def check_cause(text: str, figures: Figures) -> None:
 
 
 @pytest.mark.slow
-def test_every_figure_of_a_step_is_the_one_of_the_report(runs: Any, tmp_path: Path) -> None:
+def test_every_figure_of_a_turn_is_the_one_of_the_report(runs: Any, tmp_path: Path) -> None:
     folder = runs(TWO_FAULTY_LANES)
-    replayer("report", str(folder), "--csv", str(tmp_path / "steps.csv"))
+    replayer("report", str(folder), "--csv", str(tmp_path / "turns.csv"))
     view = load(folder)
-    with (tmp_path / "steps.csv").open(newline="") as stream:
+    with (tmp_path / "turns.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     for row in rows:
-        key = row["trace"], int(row["repeat"]), int(row["step"]) - 1
-        lane = step_detail(folder, view, *key).lanes[row["lane"]]
+        key = row["trace"], int(row["repeat"]), int(row["turn"]) - 1
+        lane = turn_detail(folder, view, *key).lanes[row["lane"]]
         spans = lane_text(lane, "", {}, 200, unfolded=False)
-        check_step("".join(span if isinstance(span, str) else span[0] for span in spans), row)
+        check_turn("".join(span if isinstance(span, str) else span[0] for span in spans), row)
 
 
-def check_step(text: str, row: dict[str, str]) -> None:
+def check_turn(text: str, row: dict[str, str]) -> None:
     shown = {
         "ttft_ms": r"(\S+)(?: ms)? to the first token", "total_ms": r", (\S+) ms in all", "deltas": r"(\S+) deltas",
         "prompt_tokens": r"tokens: (\S+) prompt", "cached_tokens": r"prompt, (\S+) cached",

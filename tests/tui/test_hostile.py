@@ -50,7 +50,7 @@ LANE = "vl\x1b]0;owned\x07[b]漢"
 
 
 def hostile_folder(path: Path) -> Folder:
-    folder = Folder(path, {LANE: {"stop": HOSTILE}, "sglang": {}}, steps=8)
+    folder = Folder(path, {LANE: {"stop": HOSTILE}, "sglang": {}}, turns=8)
     folder.recorded()
     folder.add(
         LaneReady(
@@ -66,13 +66,13 @@ def hostile_folder(path: Path) -> Folder:
         "arguments": orjson.dumps({HOSTILE: HOSTILE}).decode(),
     }
     fault = {"kind": "server_error", "message": HOSTILE, "status": 500, "body": HOSTILE}
-    folder.step(
+    folder.turn(
         LANE, 0, content=HOSTILE * 50, reasoning=HOSTILE, tool_calls=[call, object_call], finish_reason=HOSTILE,
         faults=("unknown_tool",), message=HOSTILE,
     )  # fmt: skip
     folder.prefix(LANE, 0, excerpt_before=HOSTILE, excerpt_after=HOSTILE[::-1], path=HOSTILE, detail=HOSTILE)
     folder.ran(LANE, 0, HOSTILE * 20, name=HOSTILE, against_recorded="different")
-    folder.step(LANE, 1, content="x" * 1_000_000, fault=fault, faults=("engine_error",), message=HOSTILE)
+    folder.turn(LANE, 1, content="x" * 1_000_000, fault=fault, faults=("engine_error",), message=HOSTILE)
     folder.collapse("sglang", 0, unit=HOSTILE)
     for channel in ("content", "reasoning", "tool_name", "tool_arguments"):
         folder.stream(LANE, 2, HOSTILE * 3 + "\n", channel)
@@ -128,7 +128,7 @@ async def test_tooltips_are_plain_text(tmp_path: Path) -> None:
     assert "\x1b" not in seen and "\u202e" not in seen
 
 
-STEPS = [
+TURNS = [
     (b"\x1b[<35;8;4M", b""),
     (b"o", b""),
     (b"u", b"unknown"),
@@ -150,12 +150,12 @@ STEPS = [
 def test_nothing_reaches_the_terminal_raw(tmp_path: Path) -> None:
     """The program under a real pseudo-terminal, every byte that it writes looked at, screen by screen."""
     hostile_folder(tmp_path / RUN)
-    written = screen_bytes([sys.executable, "-m", "replayer", "watch", str(tmp_path / RUN)], STEPS)
+    written = screen_bytes([sys.executable, "-m", "replayer", "watch", str(tmp_path / RUN)], TURNS)
     for sequence in FORBIDDEN:
         assert sequence not in written, sequence
 
 
-def screen_bytes(command: list[str], steps: list[tuple[bytes, bytes]]) -> bytes:
+def screen_bytes(command: list[str], turns: list[tuple[bytes, bytes]]) -> bytes:
     """Run under a pty of 110 × 36, type, quit, and give back all that was written."""
     master, slave = pty.openpty()
     ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 110, 0, 0))
@@ -163,15 +163,15 @@ def screen_bytes(command: list[str], steps: list[tuple[bytes, bytes]]) -> bytes:
     with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment) as program:
         os.close(slave)
         try:
-            return _typed(master, program, steps)
+            return _typed(master, program, turns)
         finally:
             program.kill()
             os.close(master)
 
 
-def _typed(master: int, program: subprocess.Popen[bytes], steps: list[tuple[bytes, bytes]]) -> bytes:
+def _typed(master: int, program: subprocess.Popen[bytes], turns: list[tuple[bytes, bytes]]) -> bytes:
     written = read_until(master, b"Quit")
-    for keys, word in steps:
+    for keys, word in turns:
         os.write(master, keys)
         said = read_until(master, word) if word else read_until(master, None, 1)
         assert word in said, f"after {keys!r} nobody saw {word!r}"

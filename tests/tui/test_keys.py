@@ -14,10 +14,10 @@ from replayer.tui.dialogs import QuitDialog
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen
 from replayer.tui.rows import ROWS
-from replayer.tui.step_screen import StepScreen
-from replayer.tui.step_table import StepTable
 from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.themes import THEMES
+from replayer.tui.turn_screen import TurnScreen
+from replayer.tui.turn_table import TurnTable
 from replayer.tui.turns_screen import TurnsScreen
 from tests.tui.pictures import Folder, app_on, picture, settled
 
@@ -28,10 +28,10 @@ LANES: dict[str, dict[str, float]] = {"a": {}, "b": {}}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    made = Folder(tmp_path / "run", LANES, steps=5)
-    for step in range(4):
-        made.step("a", step)
-        made.step("b", step, faults=("unknown_tool",) if step == 2 else ())
+    made = Folder(tmp_path / "run", LANES, turns=5)
+    for turn in range(4):
+        made.turn("a", turn)
+        made.turn("b", turn, faults=("unknown_tool",) if turn == 2 else ())
     return made
 
 
@@ -52,7 +52,7 @@ async def test_n_goes_to_the_next_fault_and_slash_filters(folder: Folder) -> Non
         await settled(pilot)
         await pilot.press("2")
         await settled(pilot)
-        table = app.screen.query_one(StepTable)
+        table = app.screen.query_one(TurnTable)
         assert table.row_count == 4
         await pilot.press("n")
         assert table.cursor == 2
@@ -205,16 +205,16 @@ async def test_a_dash_under_the_mouse_says_why(folder: Folder) -> None:
         assert "95 % interval" in str(rows.tooltip)
 
 
-async def test_f_on_the_turns_follows_the_newest_step(folder: Folder) -> None:
+async def test_f_on_the_turns_follows_the_newest_turn(folder: Folder) -> None:
     app = app_on(folder.path)
     async with app.run_test(size=(110, 36)) as pilot:
         await settled(pilot)
         await pilot.press("2")
         await settled(pilot)
         await pilot.press("f")
-        table = app.screen.query_one(StepTable)
+        table = app.screen.query_one(TurnTable)
         assert table.cursor == 3
-        folder.step("a", 4)
+        folder.turn("a", 4)
         await settled(pilot)
         assert table.cursor == 4
         assert "following" in picture(app)
@@ -325,18 +325,18 @@ async def test_a_click_on_the_sign_of_a_turn_opens_it(folder: Folder) -> None:
         line = next(n for n, text in enumerate(lines) if "●●●●" in text and "●●✗●" in text)
         await pilot.click(offset=(lines[line].index("●") + 2, line))
         await settled(pilot)
-        assert isinstance(app.screen, StepScreen) and app.screen.detail.step == 2
+        assert isinstance(app.screen, TurnScreen) and app.screen.detail.turn == 2
         await pilot.press("right")
         await settled(pilot)
-        assert isinstance(app.screen, StepScreen) and app.screen.detail.step == 3
+        assert isinstance(app.screen, TurnScreen) and app.screen.detail.turn == 3
         await pilot.press("n")
         await settled(pilot)
-        assert isinstance(app.screen, StepScreen) and app.screen.detail.step == 2
+        assert isinstance(app.screen, TurnScreen) and app.screen.detail.turn == 2
 
 
 async def test_rows_stand_in_the_same_line_of_every_column(tmp_path: Path) -> None:
     made = Folder(tmp_path / "run", {"a": {}, "b": {"temperature": 0.5, "stop": "a long setting " * 6}})
-    made.step("a", 0)
+    made.turn("a", 0)
     made.collapse("b", 0)
     for size in ((80, 24), (120, 36), (200, 60)):
         async with app_on(made.path).run_test(size=size) as pilot:
@@ -347,11 +347,11 @@ async def test_rows_stand_in_the_same_line_of_every_column(tmp_path: Path) -> No
 
 
 async def test_the_prefix_cause_of_many_turns_is_told_once(tmp_path: Path) -> None:
-    made = Folder(tmp_path / "run", {"a": {}}, steps=8)
-    for step in range(6):
-        made.step("a", step)
-        if step > 1:
-            made.prefix("a", step, cause="eviction")
+    made = Folder(tmp_path / "run", {"a": {}}, turns=8)
+    for turn in range(6):
+        made.turn("a", turn)
+        if turn > 1:
+            made.prefix("a", turn, cause="eviction")
     app = app_on(made.path)
     async with app.run_test(size=(120, 36)) as pilot:
         await settled(pilot)

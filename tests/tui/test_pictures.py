@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from replayer.journal.events import CellFinished, TelemetryRead, Warned
+from replayer.journal.events import SessionFinished, TelemetryRead, Warned
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -23,9 +23,9 @@ def empty(path: Path) -> None:
 def running(path: Path) -> None:
     folder = Folder(path, LANES)
     folder.recorded()
-    for step in range(3):
-        folder.step("vllm", step)
-        folder.step("sglang", step, faults=("unknown_tool",) if step == 1 else ())
+    for turn in range(3):
+        folder.turn("vllm", turn)
+        folder.turn("sglang", turn, faults=("unknown_tool",) if turn == 1 else ())
     folder.stream("vllm", 3, "The parser drops the last unit.", "reasoning")
     folder.stream("vllm", 3, "I will read it.")
     folder.stream("sglang", 3, "read_file", "tool_name")
@@ -35,8 +35,8 @@ def running(path: Path) -> None:
 def collapse(path: Path) -> None:
     folder = Folder(path, LANES)
     folder.recorded()
-    folder.step("vllm", 0)
-    folder.step("sglang", 0)
+    folder.turn("vllm", 0)
+    folder.turn("sglang", 0)
     folder.collapse("sglang", 1)
     folder.stream("sglang", 1, "I look.\n" + "(Sigh) (Laughter) " * 30)
 
@@ -44,10 +44,10 @@ def collapse(path: Path) -> None:
 def engine_failed(path: Path) -> None:
     folder = Folder(path, LANES)
     folder.recorded()
-    folder.step("vllm", 0)
-    folder.step("vllm", 1)
-    folder.step("sglang", 0)
-    folder.step(
+    folder.turn("vllm", 0)
+    folder.turn("vllm", 1)
+    folder.turn("sglang", 0)
+    folder.turn(
         "sglang", 1, faults=("engine_error",), fault=FAULT, content="", tool_calls=[], usage=None,
         usage_source="none", ttft_ns=None, arrivals="", deltas=0, finish_reason=None,
     )  # fmt: skip
@@ -58,46 +58,46 @@ def unknown(path: Path) -> None:
     folder = Folder(path, LANES)
     folder.recorded()
     for lane in LANES:
-        for step in range(2):
+        for turn in range(2):
             usage = {"prompt_tokens": 100, "cached_tokens": None, "completion_tokens": None}
-            folder.step(lane, step, usage=usage)
+            folder.turn(lane, turn, usage=usage)
     folder.journal.close()
 
 
 def finished(path: Path) -> None:
-    folder = Folder(path, LANES, steps=4)
+    folder = Folder(path, LANES, turns=4)
     folder.recorded()
-    for step in range(4):
-        folder.step("vllm", step)
-        folder.step("sglang", step, faults=("arguments_not_json",) if step % 2 else ())
+    for turn in range(4):
+        folder.turn("vllm", turn)
+        folder.turn("sglang", turn, faults=("arguments_not_json",) if turn % 2 else ())
         for lane in LANES:
             sample = {
-                "at": float(step),
-                "kv_used": 0.1 * step,
+                "at": float(turn),
+                "kv_used": 0.1 * turn,
                 "running": 1.0,
                 "waiting": 0.0,
-                "generated_tokens": 40.0 * step,
+                "generated_tokens": 40.0 * turn,
             }
             folder.add(TelemetryRead(lane=lane, instance="x", sample=sample))
     folder.finish("vllm", "sglang", exit_code=1, reasons=("sglang: 4 streams ended without [DONE]",))
 
 
-def steps(path: Path) -> None:
-    """A finished run whose steps can be opened: a fault, a collapse, a lost prefix, results that differ."""
-    folder = Folder(path, LANES, steps=8)
+def turns(path: Path) -> None:
+    """A finished run whose turns can be opened: a fault, a collapse, a lost prefix, results that differ."""
+    folder = Folder(path, LANES, turns=8)
     folder.recorded()
     read = {"index": 0, "id": "c1", "name": "read_file", "arguments": '{"path":"durations/parse.py"}'}
-    for step in range(4):
-        folder.step("vllm", step, content="I'll read the parser.", tool_calls=[read])
-        wrong = {"name": "read_fle"} if step == 1 else {}
-        folder.step("sglang", step, tool_calls=[read | wrong], faults=("unknown_tool",) if wrong else ())
-        folder.ran("vllm", step, output="UNITS = {}\n" * 30, against_recorded="same")
-        folder.ran("sglang", step, output="no such file", outcome="tool_error", against_recorded="different")
+    for turn in range(4):
+        folder.turn("vllm", turn, content="I'll read the parser.", tool_calls=[read])
+        wrong = {"name": "read_fle"} if turn == 1 else {}
+        folder.turn("sglang", turn, tool_calls=[read | wrong], faults=("unknown_tool",) if wrong else ())
+        folder.ran("vllm", turn, output="UNITS = {}\n" * 30, against_recorded="same")
+        folder.ran("sglang", turn, output="no such file", outcome="tool_error", against_recorded="different")
     folder.prefix("vllm", 2)
     folder.prefix("sglang", 2, cause=None, lost_tokens=0, reported_tokens=410)
-    folder.step("vllm", 4)
+    folder.turn("vllm", 4)
     folder.collapse("sglang", 4)
-    folder.step(
+    folder.turn(
         "sglang", 4, start=False, faults=("collapsed",), content="I look.\n" + "(Sigh) (Laughter) " * 6,
         tool_calls=[], usage=None, usage_source="computed", stopped_by_us="repetition", finish_reason=None,
     )  # fmt: skip
@@ -107,10 +107,10 @@ def steps(path: Path) -> None:
 def six_lanes(path: Path) -> None:
     folder = Folder(path, {f"lane-{n}": {"temperature": n / 10} for n in range(6)})
     for n in range(6):
-        folder.step(f"lane-{n}", 0)
+        folder.turn(f"lane-{n}", 0)
 
 
-def step_keys(number: int) -> tuple[str, ...]:
+def turn_keys(number: int) -> tuple[str, ...]:
     return ("2", *["down"] * (number - 1), "enter")
 
 
@@ -119,7 +119,7 @@ PAGES = {
     "turns": ("2",),
     "telemetry": ("3",),
     "log": ("4",),
-    "step": step_keys(2),
+    "turn": turn_keys(2),
     "help": ("escape", "1", "question_mark"),
 }
 WIDE, NARROW = (120, 40), (80, 24)
@@ -150,8 +150,8 @@ async def test_every_screen_in_every_state(
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         for page, keys in PAGES.items():
-            if page == "step" and state is empty:
-                continue  # no step to open
+            if page == "turn" and state is empty:
+                continue  # no turn to open
             await press(pilot, keys)
             seen[page] = picture(app)
     for page, text in seen.items():
@@ -170,14 +170,14 @@ async def test_every_screen_in_every_state(
         (running, (300, 100), ()),
         (finished, (300, 100), ("3",)),
         (six_lanes, (120, 30), ("right", "right")),
-        (steps, (150, 44), ()),
-        (steps, (150, 44), ("2",)),
-        (steps, (150, 44), step_keys(2)),
-        (steps, (150, 44), step_keys(3)),
-        (steps, (150, 44), step_keys(5)),
-        (steps, (150, 44), (*step_keys(2), "o")),
-        (steps, NARROW, (*step_keys(3), "tab", "tab", "tab")),
-        (steps, (300, 100), step_keys(3)),
+        (turns, (150, 44), ()),
+        (turns, (150, 44), ("2",)),
+        (turns, (150, 44), turn_keys(2)),
+        (turns, (150, 44), turn_keys(3)),
+        (turns, (150, 44), turn_keys(5)),
+        (turns, (150, 44), (*turn_keys(2), "o")),
+        (turns, NARROW, (*turn_keys(3), "tab", "tab", "tab")),
+        (turns, (300, 100), turn_keys(3)),
     ],
 )
 async def test_picture(
@@ -210,14 +210,14 @@ def check(name: str, seen: str) -> None:
 
 
 def test_an_interrupted_run_counts_as_partial_until_it_is_resumed(tmp_path: Path) -> None:
-    """The picture of a live screen counts running cells; a report does not."""
+    """The picture of a live screen counts running sessions; a report does not."""
     from replayer.journal.view import load
     from replayer.metrics.figures import run_figures
 
     folder = Folder(tmp_path / "run", LANES)
-    folder.step("vllm", 0)
-    assert run_figures(load(folder.path))["lanes"][0]["steps"] == 0
-    assert run_figures(load(folder.path, partial=True))["lanes"][0]["steps"] == 1
-    folder.add(CellFinished(cell="vllm/session/0", attempt=1, outcome="done"))
-    assert run_figures(load(folder.path))["lanes"][0]["steps"] == 1
+    folder.turn("vllm", 0)
+    assert run_figures(load(folder.path))["lanes"][0]["turns"] == 0
+    assert run_figures(load(folder.path, partial=True))["lanes"][0]["turns"] == 1
+    folder.add(SessionFinished(session="vllm/session/0", attempt=1, outcome="done"))
+    assert run_figures(load(folder.path))["lanes"][0]["turns"] == 1
     folder.journal.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from replayer.errors import RunFolderError
-from replayer.journal.events import StepStarted
+from replayer.journal.events import TurnStarted
 from replayer.tui import source
 from replayer.tui.export import report_words
 from replayer.tui.source import RunSource, Sources
@@ -22,12 +22,12 @@ def test_a_flood_is_read_in_parts_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source, "_MOST_EVENTS", 10)
-    made = Folder(tmp_path / "run", LANES, steps=20)
+    made = Folder(tmp_path / "run", LANES, turns=20)
     followed = RunSource(made.path)
     followed.poll()
-    for step in range(20):
+    for turn in range(20):
         for lane in LANES:
-            made.step(lane, step)
+            made.turn(lane, turn)
     made.finish(*LANES)
     states, done = [], []
     for _ in range(15):
@@ -35,39 +35,39 @@ def test_a_flood_is_read_in_parts_and_nothing_is_lost(
         states.append(frame.view.state)
         done.append(sum(attempt.finished for lane in frame.view.lanes for attempt in lane.attempts))
     assert 0 < done[0] < 40 and done == sorted(done)
-    assert done[-1] == 40 and frame.figures["a"]["steps"] == 20
+    assert done[-1] == 40 and frame.figures["a"]["turns"] == 20
     assert states[0] == "running" and states[-1] == "finished" and "interrupted" not in states
 
 
 def test_a_finished_run_is_whole_in_its_first_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "_MOST_EVENTS", 10)
-    made = Folder(tmp_path / "run", LANES, steps=20)
-    for step in range(20):
+    made = Folder(tmp_path / "run", LANES, turns=20)
+    for turn in range(20):
         for lane in LANES:
-            made.step(lane, step)
+            made.turn(lane, turn)
     made.finish(*LANES)
     frame = RunSource(made.path).poll()
     assert frame.view.state == "finished"
     assert [lane.attempts[0].finished for lane in frame.view.lanes] == [20, 20]
 
 
-def finished_steps(followed: RunSource) -> list[int]:
+def finished_turns(followed: RunSource) -> list[int]:
     return [attempt.finished for lane in followed.poll().view.lanes for attempt in lane.attempts]
 
 
 def test_a_journal_that_was_replaced_or_cut_is_read_from_its_start(tmp_path: Path) -> None:
     made = Folder(tmp_path / "run", LANES)
-    made.step("a", 0)
+    made.turn("a", 0)
     journal = made.path / "journal.jsonl"
     short = journal.read_bytes()
-    made.step("a", 1)
+    made.turn("a", 1)
     followed = RunSource(made.path)
-    assert finished_steps(followed) == [2, 0]
+    assert finished_turns(followed) == [2, 0]
     journal.write_bytes(short)
-    assert finished_steps(followed) == [1, 0]
+    assert finished_turns(followed) == [1, 0]
     (tmp_path / "another").write_bytes(short + short.splitlines(keepends=True)[-1] * 50)
     (tmp_path / "another").rename(journal)
-    assert finished_steps(followed) == [1, 0]
+    assert finished_turns(followed) == [1, 0]
 
 
 def test_a_folder_that_went_away_is_told_in_a_sentence(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ def test_events_that_fit_nothing_before_them_are_told_with_their_line(tmp_path: 
     made = Folder(tmp_path / "run", LANES)
     followed = RunSource(made.path)
     followed.poll()
-    made.add(StepStarted(cell="c/session/0", attempt=1, step=0, turn=0, body_bytes=1, wall=0.0))
+    made.add(TurnStarted(session="c/session/0", attempt=1, turn=0, recorded_turn=0, body_bytes=1, wall=0.0))
     with pytest.raises(
-        RunFolderError, match=r"journal\.jsonl, line 6: a 'step_started' event that fits nothing"
+        RunFolderError, match=r"journal\.jsonl, line 6: a 'turn_started' event that fits nothing"
     ):
         followed.poll()
 
@@ -100,7 +100,9 @@ def test_values_that_no_run_has_are_told_in_a_sentence(tmp_path: Path) -> None:
 
 def test_broken_lines_of_the_live_feed_are_passed_over(tmp_path: Path) -> None:
     made = Folder(tmp_path / "run", LANES)
-    (made.path / "live" / "a.jsonl").write_bytes(b'[1]\nnull\n{}\n\xff\n{"cell":"a/session/0","step":"x"}\n')
+    (made.path / "live" / "a.jsonl").write_bytes(
+        b'[1]\nnull\n{}\n\xff\n{"session":"a/session/0","turn":"x"}\n'
+    )
     made.stream("a", 0, "still there")
     blocks = RunSource(made.path).poll().talks["a"].shown[0].blocks
     assert "still there" in str(blocks)

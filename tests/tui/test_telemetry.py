@@ -7,13 +7,13 @@ from tests.tui.pictures import Folder, app_on, picture, settled
 
 def two_speeds(path: Path) -> Folder:
     """A lane whose replies come at 100 or at 50 tokens/s, with the draft acceptance that explains it."""
-    folder = Folder(path, {"vllm": {}}, steps=24)
-    for step in range(24):
-        slow = step // 4 % 2
-        folder.step(
+    folder = Folder(path, {"vllm": {}}, turns=24)
+    for turn in range(24):
+        slow = turn // 4 % 2
+        folder.turn(
             "vllm",
-            step,
-            usage={"prompt_tokens": 1000, "cached_tokens": 900, "completion_tokens": 40 + step % 4},
+            turn,
+            usage={"prompt_tokens": 1000, "cached_tokens": 900, "completion_tokens": 40 + turn % 4},
             total_ns=450_000_000 + 400_000_000 * slow,
             extra={"timings": {"draft_n": 100, "draft_n_accepted": 40 if slow else 80}},
         )

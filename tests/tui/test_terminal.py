@@ -14,10 +14,10 @@ PAGES = {"1": "usable turns", "2": "cut by the token budget", "3": "time of the 
 
 
 def test_every_page_is_there_again_when_it_is_shown_again(tmp_path: Path) -> None:
-    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, steps=4)
-    for step in range(4):
-        made.step("a", step)
-        made.step("b", step)
+    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, turns=4)
+    for turn in range(4):
+        made.turn("a", turn)
+        made.turn("b", turn)
     screen = PtyScreen([sys.executable, "-m", "replayer", "watch", str(made.path)])
     try:
         screen.wait_for(PAGES["1"])
@@ -29,8 +29,8 @@ def test_every_page_is_there_again_when_it_is_shown_again(tmp_path: Path) -> Non
 
 def test_the_screen_ends_with_its_terminal(tmp_path: Path) -> None:
     """The process leads no session of a terminal, so that no signal tells it."""
-    made = Folder(tmp_path / "run", {"a": {}}, steps=4)
-    made.step("a", 0)
+    made = Folder(tmp_path / "run", {"a": {}}, turns=4)
+    made.turn("a", 0)
     master, slave = pty.openpty()
     command = [sys.executable, "-m", "replayer", "watch", str(made.path)]
     terminal = {"TERM": "xterm-256color", "PYTHONUTF8": "1"}

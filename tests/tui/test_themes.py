@@ -15,7 +15,7 @@ from replayer.tui.cards import _SIGNS, outcome_words
 from replayer.tui.themes import THEMES
 from tests.tui.colours import EYES, contrast, difference, painted
 from tests.tui.pictures import app_on, settled
-from tests.tui.test_pictures import PAGES, collapse, engine_failed, press, steps
+from tests.tui.test_pictures import PAGES, collapse, engine_failed, press, turns
 
 FACTS = Path(__file__).parent / "golden" / "themes.txt"
 LEAST_CONTRAST = 4.5
@@ -88,7 +88,7 @@ def test_no_colour_is_the_only_sign() -> None:
 @each_theme
 async def test_everything_on_the_screen_can_be_read(tmp_path: Path, theme: Theme) -> None:
     unreadable = set()
-    for state in (steps, collapse, engine_failed):
+    for state in (turns, collapse, engine_failed):
         state(tmp_path / state.__name__)
         app = app_on(tmp_path / state.__name__)
         async with app.run_test(size=(120, 40)) as pilot:

@@ -32,7 +32,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 class Landlock:
-    """Linux 6.12 or later. Only by name: never a silent step down from bubblewrap."""
+    """Linux 6.12 or later. Only by name: never a silent turn down from bubblewrap."""
 
     name = "landlock"
     grade: Grade = "landlock"

@@ -247,14 +247,14 @@ def _unexpected(error: Any, tool: _Tool, call_index: int | None, *, fatal: bool)
 
 
 def _at(value: Any, path: list[Any]) -> Any:
-    for step in path:
-        value = value[step]
+    for turn in path:
+        value = value[turn]
     return value
 
 
 def pointer(path: Iterable[Any]) -> str:
     """A JSON pointer (RFC 6901)."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+    return "".join("/" + str(turn).replace("~", "~0").replace("/", "~1") for turn in path)
 
 
 def _short(text: str, limit: int = 120, *, quote: bool = True) -> str:

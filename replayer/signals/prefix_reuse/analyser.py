@@ -12,7 +12,7 @@ import orjson
 from replayer.signals.prefix_reuse.continuation import Past, later_divergence
 from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
-from replayer.signals.prefix_reuse.finding import PrefixFinding, StepReuse
+from replayer.signals.prefix_reuse.finding import PrefixFinding, TurnReuse
 from replayer.signals.prefix_reuse.ideal import ideal_reuse
 from replayer.signals.prefix_reuse.index import Position, RadixIndex
 from replayer.signals.prefix_reuse.lineage import Lineage
@@ -22,12 +22,12 @@ from replayer.signals.prefix_reuse.tokens import Prompt, count, segments_of
 from replayer.signals.prefix_reuse.witness import TtftWitness
 from replayer.traces.schema import Usage
 
-_STEPS_KEPT = 1024
+_TURNS_KEPT = 1024
 
 
 @dataclass(slots=True)
-class _Step:
-    reuse: StepReuse
+class _Turn:
+    reuse: TurnReuse
     end: Position
     generated: int = 0
     reply: bytes | None = None
@@ -61,7 +61,7 @@ class PrefixReuse:
         self._index = RadixIndex()
         self._pool = Pool(self._index, self._block, capacity_tokens) if capacity_tokens else None
         self._lineage = Lineage()
-        self._steps: OrderedDict[str, _Step] = OrderedDict()
+        self._turns: OrderedDict[str, _Turn] = OrderedDict()
         self._witness = TtftWitness()
         self._diagnosis = Diagnosis(block_size)
 
@@ -71,7 +71,7 @@ class PrefixReuse:
         prompt: Prompt,
         messages: Sequence[Message] | None = None,
         tools: Sequence[Any] | bytes | None = None,
-    ) -> StepReuse:
+    ) -> TurnReuse:
         """Compare a prompt with everything this lane has seen. `messages` and `tools` are needed to name a cause."""
         segments = segments_of(prompt)
         met, end = self._index.add(segments, key)
@@ -83,7 +83,7 @@ class PrefixReuse:
         before, divergence = self._compare(key, messages, tools)
         past = Past(before.reuse, before.generated, before.reply) if before else None
         divergence = divergence or later_divergence(past, met.depth, total, messages)
-        reuse = StepReuse(
+        reuse = TurnReuse(
             key=key,
             prompt_tokens=total,
             shared=met.depth,
@@ -100,19 +100,19 @@ class PrefixReuse:
             divergence=divergence,
             token_source=self.token_source,
         )
-        self._keep(_Step(reuse, end))
+        self._keep(_Turn(reuse, end))
         return reuse
 
     def generated(self, key: str, output: Prompt, reply: Message | None = None) -> None:
         """Generated tokens are cached too. `reply` is the assistant message they make, where it will be sent back."""
-        step = self._steps.get(key)
-        if step is None:
+        turn = self._turns.get(key)
+        if turn is None:
             return
         data = b"".join(segments_of(output))
         data = data if self._caches_last else data[:-4]
-        step.generated = len(data) // 4
-        step.reply = as_bytes(reply) if reply is not None else None
-        end = self._index.extend(step.end, data, key)
+        turn.generated = len(data) // 4
+        turn.reply = as_bytes(reply) if reply is not None else None
+        end = self._index.extend(turn.end, data, key)
         if self._pool:
             self._pool.use(end)
 
@@ -131,7 +131,7 @@ class PrefixReuse:
 
         Raises KeyError for a key that was never requested.
         """
-        reuse = self._steps[key].reuse
+        reuse = self._turns[key].reuse
         witness = None
         if ttft_ns is not None:
             witness = self._witness.judge(reuse, ttft_ns)
@@ -143,14 +143,14 @@ class PrefixReuse:
 
     def unasked(self, key: str) -> PrefixFinding:
         """The finding where there is no engine to report anything. Raises KeyError as `reported` does."""
-        return self._diagnosis.finding(self._steps[key].reuse, None)
+        return self._diagnosis.finding(self._turns[key].reuse, None)
 
     def _ideal(self, shared: int, total: int) -> int:
         return ideal_reuse(shared, total, self._block, speculative_backoff=self._backoff)
 
     def _compare(
         self, key: str, messages: Sequence[Message] | None, tools: Sequence[Any] | bytes | None
-    ) -> tuple[_Step | None, Divergence | None]:
+    ) -> tuple[_Turn | None, Divergence | None]:
         if messages is None:
             return None, None
         offered = tools if isinstance(tools, bytes) else orjson.dumps(list(tools or ()), default=str)
@@ -160,9 +160,9 @@ class PrefixReuse:
         self._lineage.add(key, conversation)
         if found is None:
             return None, None
-        return self._steps.get(found[0]), diverge(found[1], conversation)
+        return self._turns.get(found[0]), diverge(found[1], conversation)
 
-    def _keep(self, step: _Step) -> None:
-        self._steps[step.reuse.key] = step
-        if len(self._steps) > _STEPS_KEPT:
-            self._steps.popitem(last=False)
+    def _keep(self, turn: _Turn) -> None:
+        self._turns[turn.reuse.key] = turn
+        if len(self._turns) > _TURNS_KEPT:
+            self._turns.popitem(last=False)

@@ -45,7 +45,7 @@ FIXES: dict[str, str] = {
     "random_id_or_hash": "keep it stable for the session, or move it behind the conversation",
     "tool_list": "send the same tools in the same order with every request",
     "system_prompt_edited": "keep the system prompt fixed and put what changes into the newest message",
-    "message_dropped": "prune seldom and in large steps, so that the prefix stays the same in between",
+    "message_dropped": "prune seldom and in large turns, so that the prefix stays the same in between",
     "message_rewritten": "leave sent messages as they are and append instead",
     "arguments_reserialised": "send back the argument text exactly as the model wrote it",
     "reasoning_stripped": "send the reasoning back, or use a template that keeps it",

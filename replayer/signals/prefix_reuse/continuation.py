@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replayer.signals.prefix_reuse.divergence import Divergence, edited
-from replayer.signals.prefix_reuse.finding import StepReuse
+from replayer.signals.prefix_reuse.finding import TurnReuse
 from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields, is_reasoning
 
 _TAIL_TOKENS = 8
@@ -20,7 +20,7 @@ _THINK = re.compile(r"<think(?:ing)?>")
 class Past:
     """The request that is continued, the tokens generated for it, and the message they made (None: not sent back)."""
 
-    reuse: StepReuse
+    reuse: TurnReuse
     generated: int
     reply: bytes | None
 

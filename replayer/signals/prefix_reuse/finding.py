@@ -12,7 +12,7 @@ Witness = Literal["cached", "recomputed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepReuse:
+class TurnReuse:
     """What is known before the engine answers. All figures are tokens of `token_source`."""
 
     key: str
@@ -52,7 +52,7 @@ _ABSENT: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixFinding:
-    """The serialisable finding of one step. None is unknown, never 0."""
+    """The serialisable finding of one turn. None is unknown, never 0."""
 
     key: str
     prompt_tokens: int

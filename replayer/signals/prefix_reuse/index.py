@@ -121,11 +121,11 @@ class RadixIndex:
                     break
                 node = child
             at = (depth - node.start) * WIDTH
-            step = min(len(node.label) - at, end - done)
-            matched = common(node.label[at : at + step], segment[done : done + step])
+            turn = min(len(node.label) - at, end - done)
+            matched = common(node.label[at : at + turn], segment[done : done + turn])
             depth += matched
             done += matched * WIDTH
-            if matched * WIDTH < step:
+            if matched * WIDTH < turn:
                 break
         return Position(node, depth), done // WIDTH
 

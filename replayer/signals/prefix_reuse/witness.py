@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from replayer.signals.prefix_reuse.finding import StepReuse, Witness
+from replayer.signals.prefix_reuse.finding import TurnReuse, Witness
 
 _CLEAR = 2.0
 """How many times longer a full prefill must be than the ideal one before a time can tell them apart."""
@@ -23,18 +23,18 @@ class TtftWitness:
         self._tokens = 0
         self._ns = 0
 
-    def learn(self, step: StepReuse, ttft_ns: int) -> None:
+    def learn(self, turn: TurnReuse, ttft_ns: int) -> None:
         """Keep the longest cold request: the fixed cost weighs least in it."""
-        if step.shared * 8 <= step.prompt_tokens and step.prompt_tokens > self._tokens:
-            self._tokens, self._ns = step.prompt_tokens, ttft_ns
+        if turn.shared * 8 <= turn.prompt_tokens and turn.prompt_tokens > self._tokens:
+            self._tokens, self._ns = turn.prompt_tokens, ttft_ns
 
-    def judge(self, step: StepReuse, ttft_ns: int) -> Witness | None:
+    def judge(self, turn: TurnReuse, ttft_ns: int) -> Witness | None:
         """`cached` or `recomputed`, whichever prefill time is nearer on a ratio scale; None when it cannot tell."""
-        if not self._tokens or not step.ideal:
+        if not self._tokens or not turn.ideal:
             return None
         pace = self._ns / self._tokens
-        cold = pace * step.prompt_tokens
-        warm = pace * max(1, step.prompt_tokens - step.ideal)
+        cold = pace * turn.prompt_tokens
+        warm = pace * max(1, turn.prompt_tokens - turn.ideal)
         middle = math.sqrt(cold * warm)
         if cold < _CLEAR * warm or cold < _LEAST_NS or middle / _MARGIN < ttft_ns < middle * _MARGIN:
             return None

@@ -52,21 +52,21 @@ class Vllm(Kind):
 
     def usage_chunk(self, base: dict[str, Any], counts: Counts) -> dict[str, Any]:
         chunk = super().usage_chunk(base, counts) | {"system_fingerprint": FINGERPRINT}
-        return chunk | {"metrics": self._request_metrics(counts)} if counts.steps else chunk
+        return chunk | {"metrics": self._request_metrics(counts)} if counts.turns else chunk
 
     def _request_metrics(self, counts: Counts) -> dict[str, Any]:
         """`per-request-metrics/multiturn-2.response.sse`; generation time starts with the first token."""
         speculation = {
-            "mean_acceptance_length": 1 + counts.accepted / counts.steps,
+            "mean_acceptance_length": 1 + counts.accepted / counts.turns,
             "draft_acceptance_rate": counts.accepted / counts.drafted if counts.drafted else 0.0,
-            "num_spec_steps": counts.steps,
+            "num_spec_steps": counts.turns,
             "num_accepted_draft_tokens": counts.accepted,
             "num_draft_tokens": counts.drafted,
             "num_spec_tokens": self.spec.draft_tokens,
         }
         return {
             "time_to_first_token_ms": counts.prefill_s * 1000,
-            "generation_time_ms": counts.decode_s * 1000 * (1 - 1 / counts.steps),
+            "generation_time_ms": counts.decode_s * 1000 * (1 - 1 / counts.turns),
             "queue_time_ms": 0.0,
             "speculative_decoding": speculation,
         }

@@ -89,9 +89,9 @@ def test_cached_figures_come_out(run: str, tokenizer: Tokenizer) -> None:
         sent = json.loads((CAPTURES / run / f"{name}.request.json").read_bytes())
         text, usage = reply(CAPTURES / run / f"{name}.response.sse")
         prompt = tokenizer.encode(rendered(run, json.loads(json.dumps(sent))))
-        step = reuse.request(name, prompt, sent["messages"], sent["tools"])
+        turn = reuse.request(name, prompt, sent["messages"], sent["tools"])
         reuse.generated(name, tokenizer.encode(text))
-        assert step.prompt_tokens == usage["prompt_tokens"]
+        assert turn.prompt_tokens == usage["prompt_tokens"]
         told = (usage.get("prompt_tokens_details") or {}).get("cached_tokens")
         findings.append(reuse.reported(name, Usage(cached_tokens=told)))
     assert [found.ideal_tokens for found in findings[1:]] == cached

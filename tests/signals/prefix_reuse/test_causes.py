@@ -11,7 +11,7 @@ import pytest
 
 from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.tokenizers import Characters
-from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, StepReuse, session_verdict
+from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, TurnReuse, session_verdict
 from replayer.traces.schema import Usage
 
 Request = dict[str, Any]
@@ -59,17 +59,17 @@ def session(change: Change | None = None) -> list[Request]:
     return requests
 
 
-def judge(requests: Sequence[Request], **settings: Any) -> tuple[list[StepReuse], list[PrefixFinding]]:
+def judge(requests: Sequence[Request], **settings: Any) -> tuple[list[TurnReuse], list[PrefixFinding]]:
     """What the signal states where the engine reports exactly the ideal."""
     reuse = PrefixReuse(**{"block_size": 1, **settings})
     prompts = PromptTokens(Characters())
-    steps, findings = [], []
+    turns, findings = [], []
     for number, request in enumerate(requests):
         messages = [orjson.dumps(message) for message in request["messages"]]
         segments = prompts.prompt(messages, orjson.dumps(request["tools"]))
-        steps.append(reuse.request(str(number), segments, messages, request["tools"]))
-        findings.append(reuse.reported(str(number), Usage(cached_tokens=steps[-1].ideal)))
-    return steps, findings
+        turns.append(reuse.request(str(number), segments, messages, request["tools"]))
+        findings.append(reuse.reported(str(number), Usage(cached_tokens=turns[-1].ideal)))
+    return turns, findings
 
 
 def clock_in_system(turn: int, request: Request) -> None:
@@ -184,18 +184,18 @@ def test_what_a_client_does(
 
 
 def test_a_healthy_session_gives_no_cause() -> None:
-    steps, findings = judge(session())
+    turns, findings = judge(session())
     assert {found.cause for found in findings} == {None}
-    assert all(step.divergence is None and step.lost == 0 for step in steps)
+    assert all(turn.divergence is None and turn.lost == 0 for turn in turns)
     assert session_verdict(findings).startswith("healthy")
 
 
 def test_new_call_ids_are_named_even_where_the_template_does_not_show_them() -> None:
-    steps, _ = judge(session(call_ids_made_anew))
-    place = steps[2].divergence
+    turns, _ = judge(session(call_ids_made_anew))
+    place = turns[2].divergence
     assert place is not None
     assert (place.cause, place.path) == ("random_id_or_hash", "messages[2].tool_calls[0].id")
-    assert steps[2].lost == 0
+    assert turns[2].lost == 0
 
 
 def test_interleaved_sessions_each_continue_their_own() -> None:
@@ -214,7 +214,7 @@ def test_going_back_and_repeating_lose_nothing() -> None:
     assert {found.cause for found in findings} == {None}
 
 
-Report = Callable[[int, StepReuse], Usage | None]
+Report = Callable[[int, TurnReuse], Usage | None]
 
 
 def report_session(report: Report, **settings: Any) -> list[PrefixFinding]:
@@ -224,9 +224,9 @@ def report_session(report: Report, **settings: Any) -> list[PrefixFinding]:
     for number, request in enumerate(session()):
         messages = [orjson.dumps(message) for message in request["messages"]]
         segments = prompts.prompt(messages, orjson.dumps(request["tools"]))
-        step = reuse.request(str(number), segments, messages, request["tools"])
-        cold = step.prompt_tokens - step.ideal
-        findings.append(reuse.reported(str(number), report(number, step), ttft_ns=cold * 1_000_000))
+        turn = reuse.request(str(number), segments, messages, request["tools"])
+        cold = turn.prompt_tokens - turn.ideal
+        findings.append(reuse.reported(str(number), report(number, turn), ttft_ns=cold * 1_000_000))
     return findings
 
 
@@ -234,15 +234,15 @@ def test_cache_off() -> None:
     reuse = PrefixReuse(block_size=16)
     findings = []
     for number in range(5):
-        step = reuse.request(str(number), "x" * 1000 + "y" * 100 * number)
-        slow = step.prompt_tokens * 1_000_000
+        turn = reuse.request(str(number), "x" * 1000 + "y" * 100 * number)
+        slow = turn.prompt_tokens * 1_000_000
         findings.append(reuse.reported(str(number), Usage(cached_tokens=0), ttft_ns=slow))
     assert [found.cause for found in findings] == [None, *["cache_off"] * 4]
     assert "the prefix cache is off" in session_verdict(findings)
 
 
 def test_counter_broken_is_told_by_the_time_to_first_token() -> None:
-    findings = report_session(lambda number, step: Usage(cached_tokens=0))
+    findings = report_session(lambda number, turn: Usage(cached_tokens=0))
     assert {found.cause for found in findings[2:]} == {"counter_broken"}
     assert findings[3].witness == "cached"
     assert "time to first token says cached" in findings[3].disagreements[0]
@@ -258,7 +258,7 @@ def test_counter_broken_is_told_by_the_metrics() -> None:
 
 
 def test_not_reported_is_not_zero() -> None:
-    findings = report_session(lambda number, step: Usage(prompt_tokens=step.prompt_tokens))
+    findings = report_session(lambda number, turn: Usage(prompt_tokens=turn.prompt_tokens))
     assert {found.reported_tokens for found in findings} == {None}
     assert {found.gap for found in findings} == {None}
     assert {found.cause for found in findings[1:]} == {"not_reported"}
@@ -276,9 +276,9 @@ def test_metrics_stand_in_where_usage_is_silent() -> None:
 def test_block_granularity() -> None:
     reuse = PrefixReuse(block_size=528)
     reuse.request("0", "x" * 480)
-    step = reuse.request("1", "x" * 480 + "y" * 40)
+    turn = reuse.request("1", "x" * 480 + "y" * 40)
     found = reuse.reported("1", Usage(cached_tokens=0))
-    assert (step.ideal_by_block_size, found.cause, found.lost_tokens) == (
+    assert (turn.ideal_by_block_size, found.cause, found.lost_tokens) == (
         {1: 480, 16: 480, 528: 0},
         "block_granularity",
         480,
@@ -288,9 +288,9 @@ def test_block_granularity() -> None:
 def test_eviction_by_a_pool_of_known_size() -> None:
     reuse = PrefixReuse(block_size=16, capacity_tokens=1600)
     for number, letter in enumerate("abab"):
-        step = reuse.request(str(number), letter * 1200)
-        found = reuse.reported(str(number), Usage(cached_tokens=step.ideal))
-    assert (step.ideal, step.evicted, found.cause) == (400, 784, "eviction")
+        turn = reuse.request(str(number), letter * 1200)
+        found = reuse.reported(str(number), Usage(cached_tokens=turn.ideal))
+    assert (turn.ideal, turn.evicted, found.cause) == (400, 784, "eviction")
     assert found.evicted_tokens == 784
 
 
@@ -318,11 +318,11 @@ def test_retokenisation_of_what_was_generated() -> None:
     prompt = list(range(100))
     reuse.request("0", prompt, opening)
     reuse.generated("0", [1000, 1001] * 40, answer)
-    step = reuse.request(
+    turn = reuse.request(
         "1", [*prompt, *[2000] * 40, 7, 8, 9], [*opening, answer, {"role": "user", "content": "Again."}]
     )
-    found = reuse.reported("1", Usage(cached_tokens=step.ideal))
-    assert (step.shared, found.cause, found.message_index) == (100, "retokenisation", 1)
+    found = reuse.reported("1", Usage(cached_tokens=turn.ideal))
+    assert (turn.shared, found.cause, found.message_index) == (100, "retokenisation", 1)
 
 
 def test_reasoning_stripped_by_the_template() -> None:
@@ -350,10 +350,10 @@ def test_arguments_that_a_client_writes_anew_cost_what_was_generated() -> None:
 
     reuse.request("0", "Edit it. " * 30 + ">", opening)
     reuse.generated("0", written, reply(written))
-    step = reuse.request(
+    turn = reuse.request(
         "1", "Edit it. " * 30 + ">" + sent + "<ok", [*opening, reply(sent), {"role": "tool", "content": "ok"}]
     )
-    found = reuse.reported("1", Usage(cached_tokens=step.ideal))
+    found = reuse.reported("1", Usage(cached_tokens=turn.ideal))
     assert (found.cause, found.path) == (
         "arguments_reserialised",
         "messages[1].tool_calls[0].function.arguments",
@@ -365,8 +365,8 @@ def test_what_was_generated_is_cached_too() -> None:
     reuse = PrefixReuse(block_size=1)
     reuse.request("0", "question")
     reuse.generated("0", "answer")
-    step = reuse.request("1", "questionanswer and more")
-    assert (step.shared, step.best) == (len("question") + len("answe"), "0")
+    turn = reuse.request("1", "questionanswer and more")
+    assert (turn.shared, turn.best) == (len("question") + len("answe"), "0")
 
 
 def test_a_finding_is_plain_data() -> None:
@@ -417,8 +417,8 @@ def test_ids_that_a_client_makes_anew_are_named_also_where_the_results_carry_the
             if message["role"] == "tool":
                 message["tool_call_id"] = f"chatcmpl-tool-{turn * 7919 + number - 1:016x}"
 
-    steps, _ = judge(session(change))
-    places = [step.divergence for step in steps[2:]]
+    turns, _ = judge(session(change))
+    places = [turn.divergence for turn in turns[2:]]
     assert {(place.cause, place.path) for place in places if place} == {
         ("random_id_or_hash", "messages[2].tool_calls[0].id")
     }

@@ -57,18 +57,18 @@ class BruteForceCache:
 def sessions(seed: int, vocabulary: int, scale: int) -> list[tuple[list[int], list[int]]]:
     """Prompts with what was generated: continued, rewound, branched and fresh ones."""
     rnd = random.Random(seed)
-    steps: list[tuple[list[int], list[int]]] = []
+    turns: list[tuple[list[int], list[int]]] = []
     for _ in range(rnd.randint(2, 10)):
         base: list[int] = []
-        if steps and rnd.random() < 0.85:
-            prompt, output = rnd.choice(steps[-4:])
+        if turns and rnd.random() < 0.85:
+            prompt, output = rnd.choice(turns[-4:])
             base = prompt + output
             if rnd.random() < 0.4:
                 base = base[: rnd.randint(0, len(base))]
         fresh = [rnd.randrange(vocabulary) for _ in range(rnd.randint(0, scale))]
         output = [rnd.randrange(vocabulary) for _ in range(rnd.randint(1, max(1, scale // 4)))]
-        steps.append((base + fresh, output))
-    return steps
+        turns.append((base + fresh, output))
+    return turns
 
 
 @pytest.mark.parametrize("backoff", [False, True])
@@ -80,8 +80,8 @@ def test_the_ideal_is_what_a_brute_force_cache_serves(block_size: int, backoff: 
         oracle = BruteForceCache(block_size, pool, backoff)
         reuse = PrefixReuse(block_size=block_size, capacity_tokens=pool, speculative_backoff=backoff)
         for number, (prompt, output) in enumerate(sessions(seed, 2 if seed % 2 else 50_000, scale)):
-            step = reuse.request(str(number), prompt)
-            assert (step.shared, step.ideal) == (oracle.longest_shared(prompt), oracle.cached(prompt))
+            turn = reuse.request(str(number), prompt)
+            assert (turn.shared, turn.ideal) == (oracle.longest_shared(prompt), oracle.cached(prompt))
             oracle.store(prompt)
             reuse.generated(str(number), output)
             oracle.store(prompt + output[:-1])
@@ -95,11 +95,11 @@ def test_small_blocks_and_pools(seed: int, block_size: int, pool: int | None) ->
     rnd = random.Random(seed)
     for number, (prompt, output) in enumerate(sessions(seed, 3, 9)):
         cut = rnd.randint(0, len(prompt))
-        step = reuse.request(str(number), [pack(prompt[:cut]), pack(prompt[cut:])])
-        assert step.shared == oracle.longest_shared(prompt)
-        assert step.ideal == oracle.cached(prompt)
-        unbounded = ideal_reuse(step.shared, len(prompt), block_size)
-        assert step.evicted == unbounded - step.ideal
+        turn = reuse.request(str(number), [pack(prompt[:cut]), pack(prompt[cut:])])
+        assert turn.shared == oracle.longest_shared(prompt)
+        assert turn.ideal == oracle.cached(prompt)
+        unbounded = ideal_reuse(turn.shared, len(prompt), block_size)
+        assert turn.evicted == unbounded - turn.ideal
         oracle.store(prompt)
         reuse.generated(str(number), output)
         oracle.store(prompt + output[:-1])

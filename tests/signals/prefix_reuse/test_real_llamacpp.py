@@ -28,7 +28,7 @@ async def engine() -> AsyncIterator[LlamaCppEngine]:
     await server.stop()
 
 
-async def step(
+async def turn(
     engine: LlamaCppEngine,
     reuse: PrefixReuse,
     key: str,
@@ -53,7 +53,7 @@ async def test_every_turn_of_a_shipped_session(engine: LlamaCppEngine) -> None:
     with Trace.open(Path(library.shipped()["fix-failing-test"])) as trace:
         history = RecordedHistory(trace)
         for turn in history.turns:
-            findings.append(await step(engine, reuse, str(turn), history.messages(turn), history.tools(turn)))
+            findings.append(await turn(engine, reuse, str(turn), history.messages(turn), history.tools(turn)))
     assert len(findings) >= 8
     assert all((found.gap is not None and abs(found.gap) <= 1) or found.cause for found in findings)
     assert sum(found.cause == "unexplained" for found in findings) * 20 <= len(findings)

@@ -23,18 +23,18 @@ from replayer.traces.schema import Usage
 def generated_session(seed: int, block_size: int) -> list[tuple[list[int], list[int]]]:
     """A session of an agent: mostly appended to, at times pruned, rewound or started anew."""
     rnd = random.Random(seed)
-    steps: list[tuple[list[int], list[int]]] = []
+    turns: list[tuple[list[int], list[int]]] = []
     for _ in range(rnd.randint(5, 30)):
         base: list[int] = []
-        if steps and rnd.random() < 0.9:
-            prompt, output = steps[-1] if rnd.random() < 0.7 else rnd.choice(steps)
+        if turns and rnd.random() < 0.9:
+            prompt, output = turns[-1] if rnd.random() < 0.7 else rnd.choice(turns)
             base = prompt + (output if rnd.random() < 0.8 else output[: len(output) // 2])
             if rnd.random() < 0.15:
                 base = base[: rnd.randint(0, len(base))]
         vocabulary = rnd.choice([2, 1000])
         fresh = [rnd.randrange(vocabulary) for _ in range(rnd.randint(1, 3 * block_size + 40))]
-        steps.append((base + fresh, [rnd.randrange(vocabulary) for _ in range(rnd.randint(1, 60))]))
-    return steps
+        turns.append((base + fresh, [rnd.randrange(vocabulary) for _ in range(rnd.randint(1, 60))]))
+    return turns
 
 
 @pytest.mark.parametrize("backoff", [False, True])
@@ -45,8 +45,8 @@ def test_two_hundred_generated_sessions(block_size: int, backoff: bool) -> None:
         simulated = PrefixCache(block_size, pool)
         reuse = PrefixReuse(block_size=block_size, capacity_tokens=pool, speculative_backoff=backoff)
         for number, (prompt, output) in enumerate(generated_session(1000 * block_size + seed, block_size)):
-            step = reuse.request(str(number), prompt)
-            assert step.ideal == simulated.match(pack(prompt), backoff=backoff), (seed, number)
+            turn = reuse.request(str(number), prompt)
+            assert turn.ideal == simulated.match(pack(prompt), backoff=backoff), (seed, number)
             place = simulated.insert(pack(prompt))
             reuse.generated(str(number), output)
             simulated.extend(place, pack(output[:-1]))
@@ -81,12 +81,12 @@ async def replayed(server: SimulatedServer, trace: Trace, reuse: PrefixReuse) ->
             messages, tools = history.messages(turn), history.tools(turn)
             body: dict[str, Any] = {"model": "simulated", "messages": messages, "tools": tools}
             tokens = (await client.post("/tokenize", json=body)).json()["tokens"]
-            step = reuse.request(str(turn), tokens, messages, tools)
+            found_reuse = reuse.request(str(turn), tokens, messages, tools)
             answer = (await client.post("/v1/chat/completions", json=body)).json()
             reuse.generated(str(turn), output_tokens(answer["choices"][0]["message"]))
             details = answer["usage"]["prompt_tokens_details"] or {}
             found = reuse.reported(str(turn), Usage(cached_tokens=details.get("cached_tokens", 0)))
-            assert step.prompt_tokens == answer["usage"]["prompt_tokens"]
+            assert found_reuse.prompt_tokens == answer["usage"]["prompt_tokens"]
             assert found.cause in (None, "block_granularity", "eviction")
             pairs.append((found.ideal_tokens, found.reported_tokens or 0))
     return pairs

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from replayer.tui.main_screen import MainScreen
-from replayer.tui.step_screen import StepScreen
-from replayer.tui.step_table import StepTable, Turns, place_of
+from replayer.tui.turn_screen import TurnScreen
+from replayer.tui.turn_table import Turns, TurnTable, place_of
 from replayer.tui.turns_screen import TurnsScreen
 from tests.tui.pictures import Folder, app_on, settled
 
@@ -15,8 +15,8 @@ SESSIONS = some.dictionaries(some.tuples(some.sampled_from("abc"), some.integers
 
 
 @given(SESSIONS)
-def test_turns_are_every_step_in_order(sessions: dict[tuple[str, int], int]) -> None:
-    every = sorted((*session, step) for session, count in sessions.items() for step in range(count))
+def test_turns_are_every_turn_in_order(sessions: dict[tuple[str, int], int]) -> None:
+    every = sorted((*session, turn) for session, count in sessions.items() for turn in range(count))
     turns = Turns(sessions)
     assert list(turns) == every == [turns[n] for n in range(len(turns))]
     assert [turns.place(key) for key in every] == list(range(len(every)))
@@ -26,11 +26,11 @@ def test_turns_are_every_step_in_order(sessions: dict[tuple[str, int], int]) -> 
 
 
 def run_of(path: Path, turns: int) -> Folder:
-    made = Folder(path, {"a": {}, "b": {}}, steps=turns)
+    made = Folder(path, {"a": {}, "b": {}}, turns=turns)
     made.recorded()
-    for step in range(turns):
-        made.step("a", step)
-        made.step("b", step)
+    for turn in range(turns):
+        made.turn("a", turn)
+        made.turn("b", turn)
     return made
 
 
@@ -40,15 +40,15 @@ async def test_a_click_goes_to_a_row_and_another_opens_it(tmp_path: Path) -> Non
         await settled(pilot)
         await pilot.press("2")
         await settled(pilot)
-        table = app.screen.query_one(StepTable)
-        await pilot.click(StepTable, offset=(5, 4))
+        table = app.screen.query_one(TurnTable)
+        await pilot.click(TurnTable, offset=(5, 4))
         assert table.cursor == 3
-        await pilot.click(StepTable, offset=(5, 30))
+        await pilot.click(TurnTable, offset=(5, 30))
         assert table.cursor == 3, "there is no row"
-        await pilot.click(StepTable, offset=(5, 4))
+        await pilot.click(TurnTable, offset=(5, 4))
         await settled(pilot)
-        assert isinstance(app.screen, StepScreen)
-        assert app.screen.detail.step == 3
+        assert isinstance(app.screen, TurnScreen)
+        assert app.screen.detail.turn == 3
 
 
 async def test_rows_out_of_view_are_reached_and_stay_under_the_cursor(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ async def test_rows_out_of_view_are_reached_and_stay_under_the_cursor(tmp_path: 
         await settled(pilot)
         await pilot.press("2")
         await settled(pilot)
-        table = app.screen.query_one(StepTable)
+        table = app.screen.query_one(TurnTable)
         await pilot.press("end")
         assert table.cursor == 89 and table.scroll_y == 90 - table.size.height + 1
         await pilot.press("pageup", "up")

@@ -1,4 +1,4 @@
-"""One step, whole: what was asked, what the recording answered, what each lane answered, and what was wrong."""
+"""One turn, whole: what was asked, what the recording answered, what each lane answered, and what was wrong."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
-from replayer.journal.turn_detail import LaneStep, StepDetail
+from replayer.journal.turn_detail import LaneTurn, TurnDetail
 from replayer.traces.schema import ToolCallItem
 from replayer.tui.calls import same_call, tinted
 from replayer.tui.keys import Keys
-from replayer.tui.lane_step_view import Spans, cut, lane_text, recorded_results, recorded_text
+from replayer.tui.lane_turn_view import Spans, cut, lane_text, recorded_results, recorded_text
 from replayer.tui.request_view import asked_of, change_words, request_text
 from replayer.tui.text import Span, content, hanging
 
@@ -29,14 +29,14 @@ _LEAST_PANE = 38
 class CopyCurl(Message):
     """The user wants the request of a lane as a curl command."""
 
-    def __init__(self, detail: StepDetail, lane: str) -> None:
+    def __init__(self, detail: TurnDetail, lane: str) -> None:
         super().__init__()
         self.detail = detail
         self.lane = lane
 
 
-class NextStep(Message):
-    """The user wants the step `by` places on; with `faulty` the next one with a fault."""
+class NextTurn(Message):
+    """The user wants the turn `by` places on; with `faulty` the next one with a fault."""
 
     def __init__(self, by: int, *, faulty: bool = False) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class NextStep(Message):
 
 
 class Pane(VerticalScroll):
-    """A bordered part of the step; `fill` makes its text for a width. `lane` is None for the recording."""
+    """A bordered part of the turn; `fill` makes its text for a width. `lane` is None for the recording."""
 
     def __init__(self, title: Content, fill: Callable[[int], Content], lane: str | None = None) -> None:
         self._text = Static(markup=False)
@@ -61,13 +61,13 @@ class Pane(VerticalScroll):
         self._text.update(self._fill(max(20, self.size.width - 2)))
 
 
-class StepScreen(Screen[None]):
+class TurnScreen(Screen[None]):
     """Escape leads back; `c` copies the request of the lane in focus as a curl command."""
 
     BINDINGS: ClassVar = [
         Binding("escape", "app.pop_screen", "Back"),
-        Binding("left", "step(-1)", "Turn before", show=False, priority=True),
-        Binding("right", "step(1)", "Turn after", show=False, priority=True),
+        Binding("left", "turn(-1)", "Turn before", show=False, priority=True),
+        Binding("right", "turn(1)", "Turn after", show=False, priority=True),
         Binding("n", "fault(1)", "Next fault"),
         Binding("N", "fault(-1)", "Fault before", show=False),
         Binding("o", "unfold", "Results"),
@@ -75,35 +75,35 @@ class StepScreen(Screen[None]):
     ]
 
     DEFAULT_CSS = """
-    StepScreen > #title { height: 1; padding: 0 1; background: $panel; }
-    StepScreen > #request {
+    TurnScreen > #title { height: 1; padding: 0 1; background: $panel; }
+    TurnScreen > #request {
         height: auto; max-height: 30%; border: round $panel-lighten-2; padding: 0 1;
         border-title-color: $text; border-title-style: bold;
     }
-    StepScreen > HorizontalScroll { height: 1fr; scrollbar-size-horizontal: 1; }
-    StepScreen HorizontalScroll > Pane {
+    TurnScreen > HorizontalScroll { height: 1fr; scrollbar-size-horizontal: 1; }
+    TurnScreen HorizontalScroll > Pane {
         border: round $panel-lighten-2; padding: 0 1;
         border-title-color: $text; border-title-style: bold;
     }
-    StepScreen VerticalScroll { scrollbar-size-vertical: 1; }
-    StepScreen Pane:focus { border: round $accent; }
-    StepScreen Pane.bad { border: round $error; }
-    StepScreen Static { height: auto; }
-    StepScreen Pane > Static { padding: 0 1 0 0; }
+    TurnScreen VerticalScroll { scrollbar-size-vertical: 1; }
+    TurnScreen Pane:focus { border: round $accent; }
+    TurnScreen Pane.bad { border: round $error; }
+    TurnScreen Static { height: auto; }
+    TurnScreen Pane > Static { padding: 0 1 0 0; }
     """
 
-    def __init__(self, detail: StepDetail, *, steps: int, note: str = "") -> None:
-        """`steps` of the session in all; `note` says what the request shown is not."""
+    def __init__(self, detail: TurnDetail, *, turns: int, note: str = "") -> None:
+        """`turns` of the session in all; `note` says what the request shown is not."""
         super().__init__()
         self.detail = detail
-        self._steps = steps
+        self._turns = turns
         self._note = note
         self._unfolded = False
         self._lane_asked = next(iter(detail.lanes), None)
 
     def compose(self) -> ComposeResult:
         detail = self.detail
-        yield Static(_title(detail, self._steps), id="title", markup=False)
+        yield Static(_title(detail, self._turns), id="title", markup=False)
         request = Pane(self._request_title(), self._asked)
         request.id = "request"
         yield request
@@ -136,7 +136,7 @@ class StepScreen(Screen[None]):
         asked, own = asked_of(self.detail, self._lane_asked)
         whose = f" to {self._lane_asked}, its own history" if own else ""
         more = "  (tab: another lane's)" if own and len(self.detail.lanes) > 1 else ""
-        change = change_words(asked, first=not self.detail.step)
+        change = change_words(asked, first=not self.detail.turn)
         return content((f"request{whose}", "bold"), f"  {change}", (more, "$foreground-muted"))
 
     def _asked(self, width: int) -> Content:
@@ -150,7 +150,7 @@ class StepScreen(Screen[None]):
         results = recorded_results(self.detail, width, unfolded=self._unfolded)
         return content(*hanging(tinted([(f"{said}\n", "")]), width), *results)
 
-    def _lane(self, lane: LaneStep, width: int) -> Content:
+    def _lane(self, lane: LaneTurn, width: int) -> Content:
         results = {
             same_call(item.name, item.arguments): self.detail.results[item.call_id]
             for item in self.detail.recorded
@@ -159,11 +159,11 @@ class StepScreen(Screen[None]):
         recorded = recorded_text(self.detail.recorded)
         return content(*lane_text(lane, recorded, results, width, unfolded=self._unfolded))
 
-    def action_step(self, by: int) -> None:
-        self.post_message(NextStep(by))
+    def action_turn(self, by: int) -> None:
+        self.post_message(NextTurn(by))
 
     def action_fault(self, by: int) -> None:
-        self.post_message(NextStep(by, faulty=True))
+        self.post_message(NextTurn(by, faulty=True))
 
     def action_unfold(self) -> None:
         self._unfolded = not self._unfolded
@@ -177,12 +177,12 @@ class StepScreen(Screen[None]):
             self.post_message(CopyCurl(self.detail, chosen.lane))
 
 
-def _title(detail: StepDetail, steps: int) -> Content:
+def _title(detail: TurnDetail, turns: int) -> Content:
     again = f" #{detail.repeat + 1}" if detail.repeat else ""
     bad = [name for name, lane in detail.lanes.items() if _usable(lane) is False]
     spans: Spans = [
         ("← ", "$foreground-muted"),
-        (f"turn {detail.step + 1} of {steps}", "bold"),
+        (f"turn {detail.turn + 1} of {turns}", "bold"),
         (" →", "$foreground-muted"),
         f"  {detail.trace}{again}",
     ]
@@ -194,15 +194,15 @@ def _title(detail: StepDetail, steps: int) -> Content:
     return content(*spans)
 
 
-def _usable(lane: LaneStep) -> bool | None:
+def _usable(lane: LaneTurn) -> bool | None:
     return None if lane.verdict is None else bool(lane.verdict["usable"])
 
 
-def _lost(lane: LaneStep) -> bool:
+def _lost(lane: LaneTurn) -> bool:
     return bool((lane.finding("prefix_reuse") or {}).get("lost_tokens"))
 
 
-def _outcome(lane: LaneStep) -> Span:
+def _outcome(lane: LaneTurn) -> Span:
     if lane.reply is None:
         return "▸ streaming", "$accent"
     match _usable(lane):

@@ -1,4 +1,4 @@
-"""The step view: its keys, and the marks of what differs."""
+"""The turn view: its keys, and the marks of what differs."""
 
 from pathlib import Path
 
@@ -8,52 +8,52 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
-from replayer.journal.events import StepStarted
-from replayer.journal.turn_detail import step_detail
+from replayer.journal.events import TurnStarted
+from replayer.journal.turn_detail import turn_detail
 from replayer.journal.view import load
 from replayer.tui.app import ReplayerApp
-from replayer.tui.lane_step_view import cut, lane_text
+from replayer.tui.lane_turn_view import cut, lane_text
 from replayer.tui.marked import HERE, THERE, changed_middle, marked
 from replayer.tui.prefix_view import prefix_text
-from replayer.tui.step_screen import StepScreen
-from replayer.tui.step_table import StepTable
 from replayer.tui.text import Span, hanging, plot, sparkline, wrapped
+from replayer.tui.turn_screen import TurnScreen
+from replayer.tui.turn_table import TurnTable
 from tests.tui.pictures import Folder, app_on, picture, settled
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, steps=8)
+    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, turns=8)
     made.recorded()
-    for step in range(6):
-        made.step("a", step)
-        made.step("b", step, faults=("unknown_tool",) if step in (1, 4) else ())
+    for turn in range(6):
+        made.turn("a", turn)
+        made.turn("b", turn, faults=("unknown_tool",) if turn in (1, 4) else ())
     made.ran("b", 5, output="line one\nline two\n")
     return made
 
 
-def shown_step(app: object) -> int:
+def shown_turn(app: object) -> int:
     screen = app.screen  # type: ignore[attr-defined]
-    assert isinstance(screen, StepScreen)
-    return screen.detail.step
+    assert isinstance(screen, TurnScreen)
+    return screen.detail.turn
 
 
-async def open_step(pilot: Pilot[None], row: str = "home") -> None:
+async def open_turn(pilot: Pilot[None], row: str = "home") -> None:
     await settled(pilot)
     for key in ("2", row, "enter"):
         await pilot.press(key)
         await settled(pilot)
 
 
-async def test_keys_of_a_step(folder: Folder) -> None:
+async def test_keys_of_a_turn(folder: Folder) -> None:
     app = app_on(folder.path)
     async with app.run_test(size=(140, 50)) as pilot:
-        await open_step(pilot)
-        assert shown_step(app) == 0
-        for key, step in (("n", 1), ("n", 4), ("n", 1), ("N", 4), ("right", 5), ("right", 5), ("left", 4)):
+        await open_turn(pilot)
+        assert shown_turn(app) == 0
+        for key, turn in (("n", 1), ("n", 4), ("n", 1), ("N", 4), ("right", 5), ("right", 5), ("left", 4)):
             await pilot.press(key)
             await settled(pilot)
-            assert shown_step(app) == step, key
+            assert shown_turn(app) == turn, key
         await pilot.press("right")
         await settled(pilot)
         assert "│ line two" not in picture(app)
@@ -62,12 +62,12 @@ async def test_keys_of_a_step(folder: Folder) -> None:
         assert "│ line two" in picture(app)
         await pilot.press("escape")
         await settled(pilot)
-        assert isinstance(app.screen.focused, StepTable)
+        assert isinstance(app.screen.focused, TurnTable)
 
 
-async def test_a_step_that_nobody_has_a_trace_for_is_told(tmp_path: Path) -> None:
+async def test_a_turn_that_nobody_has_a_trace_for_is_told(tmp_path: Path) -> None:
     made = Folder(tmp_path / "run", {"a": {}})
-    made.step("a", 0)
+    made.turn("a", 0)
     app = app_on(made.path)
     async with app.run_test(size=(110, 36)) as pilot:
         await settled(pilot)
@@ -75,24 +75,24 @@ async def test_a_step_that_nobody_has_a_trace_for_is_told(tmp_path: Path) -> Non
         await settled(pilot)
         await pilot.press("enter")
         await pilot.pause()
-        assert not isinstance(app.screen, StepScreen)
+        assert not isinstance(app.screen, TurnScreen)
         assert any("holds no copy of the trace" in note.message for note in app._notifications)
 
 
-async def opened_step(app: ReplayerApp, row: str = "home") -> list[str]:
+async def opened_turn(app: ReplayerApp, row: str = "home") -> list[str]:
     """What was said on opening it; nothing where it opened."""
     async with app.run_test(size=(110, 36)) as pilot:
-        await open_step(pilot, row)
-        opened = isinstance(app.screen, StepScreen)
+        await open_turn(pilot, row)
+        opened = isinstance(app.screen, TurnScreen)
         said = [note.message for note in app._notifications]
     assert opened is not bool(said)
     return said
 
 
-async def test_a_step_opens_while_the_journals_last_line_is_being_written(folder: Folder) -> None:
+async def test_a_turn_opens_while_the_journals_last_line_is_being_written(folder: Folder) -> None:
     with (folder.path / "journal.jsonl").open("ab") as journal:
-        journal.write(b'{"at":1,"cell":"a/session/0","attempt":1,"step":6,"type":"step_sta')
-    assert await opened_step(app_on(folder.path)) == []
+        journal.write(b'{"at":1,"session":"a/session/0","attempt":1,"turn":6,"type":"turn_sta')
+    assert await opened_turn(app_on(folder.path)) == []
 
 
 @pytest.mark.parametrize(
@@ -102,15 +102,15 @@ async def test_a_step_opens_while_the_journals_last_line_is_being_written(folder
 )
 async def test_a_damaged_trace_of_a_run_is_told(folder: Folder, trace: bytes, words: str) -> None:
     (folder.path / "traces" / "session" / "trace.jsonl").write_bytes(trace)
-    assert words in (await opened_step(app_on(folder.path)))[0]
+    assert words in (await opened_turn(app_on(folder.path)))[0]
 
 
 async def test_a_trace_that_is_not_the_runs_is_told(tmp_path: Path) -> None:
-    made = Folder(tmp_path / "run", {"a": {}}, steps=200)
+    made = Folder(tmp_path / "run", {"a": {}}, turns=200)
     made.recorded()
-    made.add(StepStarted(**made.where("a", 0), turn=150, body_bytes=9, wall=0.0))
-    made.step("a", 0, start=False)
-    assert "has no turn 151" in (await opened_step(app_on(made.path)))[0]
+    made.add(TurnStarted(**made.where("a", 0), recorded_turn=150, body_bytes=9, wall=0.0))
+    made.turn("a", 0, start=False)
+    assert "has no turn 151" in (await opened_turn(app_on(made.path)))[0]
 
 
 TEXTS = st.text(alphabet="ab \n.é漢", max_size=60)
@@ -154,7 +154,7 @@ def test_zero_and_unknown_look_different() -> None:
 async def test_c_copies_the_request_as_curl(folder: Folder) -> None:
     app = app_on(folder.path)
     async with app.run_test(size=(140, 50)) as pilot:
-        await open_step(pilot)
+        await open_turn(pilot)
         assert not app.clipboard
         await pilot.press("c")
         await app.workers.wait_for_complete()
@@ -163,21 +163,21 @@ async def test_c_copies_the_request_as_curl(folder: Folder) -> None:
 
 
 async def test_live_history_shows_what_each_lane_was_really_sent(tmp_path: Path) -> None:
-    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, steps=8)
+    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, turns=8)
     made.recorded()
-    for step in range(2):
+    for turn in range(2):
         for lane in ("a", "b"):
-            new = [{"role": "user", "content": f"to {lane}, turn {step + 1}"}]
+            new = [{"role": "user", "content": f"to {lane}, turn {turn + 1}"}]
             made.add(
-                StepStarted(
-                    **made.where(lane, step), turn=step, body_bytes=9, wall=0.0,
-                    sent={"keep": step, "messages": new},
+                TurnStarted(
+                    **made.where(lane, turn), recorded_turn=turn, body_bytes=9, wall=0.0,
+                    sent={"keep": turn, "messages": new},
                 )
             )  # fmt: skip
-            made.step(lane, step, start=False)
+            made.turn(lane, turn, start=False)
     app = app_on(made.path)
     async with app.run_test(size=(140, 50)) as pilot:
-        await open_step(pilot)
+        await open_turn(pilot)
         await pilot.press("right")
         await settled(pilot)
         seen = picture(app)
@@ -246,8 +246,8 @@ def test_of_endless_texts_the_start_and_the_end_are_shown() -> None:
 
 
 def test_of_endless_faults_the_first_are_shown(folder: Folder) -> None:
-    folder.step("a", 6, faults=("unknown_tool",) * 2000)
-    lane = step_detail(folder.path, load(folder.path, partial=True), "session", 0, 6).lanes["a"]
+    folder.turn("a", 6, faults=("unknown_tool",) * 2000)
+    lane = turn_detail(folder.path, load(folder.path, partial=True), "session", 0, 6).lanes["a"]
     spans = lane_text(lane, "", {}, 100, unfolded=False)
     text = "".join(span if isinstance(span, str) else span[0] for span in spans)
     assert text.count("about unknown_tool") == 40 and "… 1,960 more faults" in text

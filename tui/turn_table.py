@@ -26,10 +26,10 @@ Cells = Sequence[Sequence[Span]]
 
 
 class Turns(Sequence[Key]):
-    """Every step of every session in order, by place, without holding any of them."""
+    """Every turn of every session in order, by place, without holding any of them."""
 
     def __init__(self, sessions: dict[tuple[str, int], int]) -> None:
-        """`sessions`: trace and repeat -> number of steps."""
+        """`sessions`: trace and repeat -> number of turns."""
         self._sessions = sorted(sessions)
         self._starts = [0, *accumulate(sessions[one] for one in self._sessions)]
 
@@ -49,15 +49,15 @@ class Turns(Sequence[Key]):
         return *self._sessions[session], index - self._starts[session]
 
     def __iter__(self) -> Iterator[Key]:
-        return ((*session, step) for session, count in self.sessions() for step in range(count))
+        return ((*session, turn) for session, count in self.sessions() for turn in range(count))
 
     def sessions(self) -> Iterator[tuple[tuple[str, int], int]]:
-        """Trace and repeat, and the number of steps."""
+        """Trace and repeat, and the number of turns."""
         for at, session in enumerate(self._sessions):
             yield session, self._starts[at + 1] - self._starts[at]
 
     def place(self, key: Key) -> int | None:
-        """Where a step stands."""
+        """Where a turn stands."""
         at = bisect_right(self._sessions, key[:2]) - 1
         if at < 0 or self._sessions[at] != key[:2]:
             return None
@@ -66,14 +66,14 @@ class Turns(Sequence[Key]):
 
 
 def place_of(keys: Sequence[Key], key: Key) -> int | None:
-    """Where a step stands among sorted ones."""
+    """Where a turn stands among sorted ones."""
     if isinstance(keys, Turns):
         return keys.place(key)
     at = bisect_left(keys, key)
     return at if at < len(keys) and keys[at] == key else None
 
 
-class StepTable(ScrollView, can_focus=True):
+class TurnTable(ScrollView, can_focus=True):
     """A header line, then a row per key; a cursor on one of them, which Enter or a click on it opens."""
 
     class Opened(Message):
@@ -92,13 +92,13 @@ class StepTable(ScrollView, can_focus=True):
         Binding("home,ctrl+home", "end(-1)", "First row", show=False),
         Binding("end,ctrl+end", "end(1)", "Last row", show=False),
     ]
-    COMPONENT_CLASSES: ClassVar = {"step-table--header", "step-table--even", "step-table--cursor"}
+    COMPONENT_CLASSES: ClassVar = {"turn-table--header", "turn-table--even", "turn-table--cursor"}
     DEFAULT_CSS = """
-    StepTable { background: $surface; color: $foreground; overflow: auto auto; }
-    StepTable > .step-table--header { background: $panel; color: $foreground; text-style: bold; }
-    StepTable > .step-table--even { background: $surface-lighten-1 50%; }
-    StepTable:dark > .step-table--even { background: $surface-darken-1 40%; }
-    StepTable > .step-table--cursor { background: $panel-lighten-1; color: $foreground; text-style: bold; }
+    TurnTable { background: $surface; color: $foreground; overflow: auto auto; }
+    TurnTable > .turn-table--header { background: $panel; color: $foreground; text-style: bold; }
+    TurnTable > .turn-table--even { background: $surface-lighten-1 50%; }
+    TurnTable:dark > .turn-table--even { background: $surface-darken-1 40%; }
+    TurnTable > .turn-table--cursor { background: $panel-lighten-1; color: $foreground; text-style: bold; }
     """
 
     def __init__(self, row: Callable[[Key], Cells]) -> None:
@@ -157,13 +157,13 @@ class StepTable(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         if y == 0:
             titles = [[(title, "")] for title in self._header]
-            return self._strip(titles, "step-table--header")
+            return self._strip(titles, "turn-table--header")
         row = round(self.scroll_y) + y - 1
         self._painted[row] = cells = self._cells(row)
         if row >= len(self.keys):
             return Strip.blank(self.size.width, self.rich_style)
-        even = "step-table--even" if row % 2 else ""
-        return self._strip(cells, "step-table--cursor" if row == self.cursor else even)
+        even = "turn-table--even" if row % 2 else ""
+        return self._strip(cells, "turn-table--cursor" if row == self.cursor else even)
 
     def _strip(self, cells: Cells, look: str) -> Strip:
         """A cell beside every cell on both sides."""

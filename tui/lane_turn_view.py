@@ -1,4 +1,4 @@
-"""One lane's part of a step as text: verdict, prefix cache, answer, results of its calls, timing."""
+"""One lane's part of a turn as text: verdict, prefix cache, answer, results of its calls, timing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import unified_diff
 from typing import Any
 
 from replayer.journal.packing import gaps_us
-from replayer.journal.turn_detail import LaneStep, StepDetail
+from replayer.journal.turn_detail import LaneTurn, TurnDetail
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, ToolResultItem
 from replayer.tui.calls import call_text, same_call, tinted
 from replayer.tui.cards import AGAINST, outcome_words
@@ -29,9 +29,9 @@ _TITLE = "bold $primary"
 
 
 def lane_text(
-    lane: LaneStep, recorded: str, results: Mapping[str, str], width: int, *, unfolded: bool
+    lane: LaneTurn, recorded: str, results: Mapping[str, str], width: int, *, unfolded: bool
 ) -> Spans:
-    """All that is known of the step on this lane; a lost prefix stands above the answer, a healthy one below.
+    """All that is known of the turn on this lane; a lost prefix stands above the answer, a healthy one below.
 
     `results` are the recorded results of the turn's calls by what they call (`same_call`).
     """
@@ -49,7 +49,7 @@ def lane_text(
     ]
 
 
-def _verdict(lane: LaneStep, width: int) -> Spans:
+def _verdict(lane: LaneTurn, width: int) -> Spans:
     if lane.verdict is None:
         return [("○ not judged\n\n", _QUIET)]
     spans: Spans = [] if lane.verdict["usable"] else [("✗ NOT USABLE\n", "bold $error")]
@@ -69,7 +69,7 @@ def _verdict(lane: LaneStep, width: int) -> Spans:
     return [*spans, "\n"] if spans else []
 
 
-def _alarms(lane: LaneStep, width: int) -> Spans:
+def _alarms(lane: LaneTurn, width: int) -> Spans:
     spans: Spans = []
     for alarm in lane.alarms:
         finding = alarm["finding"]
@@ -124,7 +124,7 @@ def recorded_text(items: Iterable[AnyItem]) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def recorded_results(detail: StepDetail, width: int, *, unfolded: bool) -> Spans:
+def recorded_results(detail: TurnDetail, width: int, *, unfolded: bool) -> Spans:
     """What came of the recorded calls: a line each, or in full."""
     spans: Spans = []
     for item in detail.recorded:
@@ -141,7 +141,7 @@ def _output(output: str) -> Spans:
     return [(f"  │ {line}\n", _QUIET) for line in cut(output).splitlines()[:_UNFOLDED_LINES]]
 
 
-def _results(lane: LaneStep, recorded: Mapping[str, str], width: int, *, unfolded: bool) -> Spans:
+def _results(lane: LaneTurn, recorded: Mapping[str, str], width: int, *, unfolded: bool) -> Spans:
     if not lane.tool_runs:
         return []
     spans: Spans = [("results of its calls", _TITLE), ("\n" if unfolded else "  o unfolds\n", _QUIET)]
