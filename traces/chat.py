@@ -24,6 +24,7 @@ from replayer.traces.schema import (
     ToolSchema,
     UserItem,
 )
+from replayer.wire.types import Reply
 
 Message = dict[str, Any]
 _REASONING_KEYS = ("reasoning_content", "reasoning")
@@ -73,6 +74,25 @@ def assistant_message(items: Sequence[AnyItem]) -> Message | None:
         message["reasoning_content"] = reasoning
     if calls:
         message["tool_calls"] = calls
+    return message
+
+
+def message_of(reply: Reply) -> Message | None:
+    """The assistant message of a reply; None when nothing was generated."""
+    if not (reply.content or reply.reasoning or reply.tool_calls):
+        return None
+    message: Message = {"role": "assistant", "content": reply.content or None}
+    if reply.reasoning:
+        message["reasoning_content"] = reply.reasoning
+    if reply.tool_calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name or "", "arguments": call.arguments},
+            }
+            for call in reply.tool_calls
+        ]
     return message
 
 

@@ -15,6 +15,7 @@ from replayer.traces.export_atif import to_atif
 from replayer.traces.export_mooncake import to_mooncake
 from replayer.traces.reader import Trace, records
 from replayer.traces.records import decode, encode
+from replayer.traces.requests import RecordedRequests, is_replayable
 from replayer.traces.schema import ToolCallItem, Turn
 from replayer.traces.secrets import Redact, cleaned
 
@@ -27,21 +28,17 @@ def to_openai(trace: Trace, thread: str | None) -> Iterator[bytes]:
     Keeps messages, tools, parameters, replies, usage and times; loses error flags, opaque records and the names of
     threads (an import finds them again by prefix).
     """
-    # The dialects live in the core, which imports the traces; the other way only here, when it runs.
-    from replayer.requests.history import RecordedHistory, is_replayable
-
-    histories: dict[str, RecordedHistory] = {}
+    requests = RecordedRequests(trace)
+    found = False
     for turn in trace.turns:
         if thread not in (None, turn.thread) or not is_replayable(turn):
             continue
-        if turn.thread not in histories:
-            histories[turn.thread] = RecordedHistory(trace, thread=turn.thread)
-        history = histories[turn.thread]
+        found = True
         given = {"model": turn.model or "unknown", **turn.params}
-        body = b"".join(history.request(turn.id, given, stream=bool(turn.params.get("stream", False))).body)
+        body = requests.body(turn, {**given, "stream": bool(turn.params.get("stream", False))})
         extra = {"response": _response(trace, turn), **_stamps(turn)}
         yield body[:-1] + b"," + orjson.dumps(extra)[1:] + b"\n"
-    if not histories:
+    if not found:
         raise TraceError(f"{trace.path}: no request got an answer, there is nothing to export")
 
 

@@ -11,12 +11,13 @@ from typing import Any
 
 from replayer import __version__
 from replayer.errors import TraceError
-from replayer.traces.chat import Message
+from replayer.traces.chat import message_of
 from replayer.traces.cleaning import Cleaner
 from replayer.traces.credentials import in_body, without_fields
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.chat_log import is_request
-from replayer.traces.importers.exchanges import Exchange, ExchangeWriter, usage_of
+from replayer.traces.importers.exchange import Exchange, from_reply
+from replayer.traces.importers.exchanges import ExchangeWriter
 from replayer.traces.importers.sorting import Conversation, Sorter
 from replayer.traces.passing import Passed
 from replayer.traces.records import RecordError
@@ -93,15 +94,9 @@ class Recording:
             raise failures[0]
 
     def _chat(self, passed: Passed, request: dict[str, Any], raw: bytes, reply: Reply) -> None:
-        exchange = Exchange(
-            request=request,
-            reply=message_of(reply),
-            usage=usage_of(reply.usage),
-            times=times_of(reply, passed.wall),
-            finish_reason="error" if reply.fault is not None else reply.finish_reason,
-            model=reply.extra.get("model") if isinstance(reply.extra.get("model"), str) else None,
-            raw=raw,
-        )
+        exchange = from_reply(Exchange(request=request, raw=raw, times=times_of(reply, passed.wall)), reply)
+        if reply.fault is not None:
+            exchange.finish_reason = "error"
         conversation, thread = self._sorter.add(self._count, exchange)
         self._count += 1
         line = conversation.line(thread)
@@ -188,25 +183,6 @@ class Recording:
 def _as_text(passed: Passed, cleaner: Cleaner) -> str:
     """A request that is no JSON, or none that can be written again."""
     return cleaner.text(without_fields(passed.request).decode("utf-8", "replace"))
-
-
-def message_of(reply: Reply) -> Message | None:
-    """The assistant message of a reply; None when nothing was generated."""
-    if not (reply.content or reply.reasoning or reply.tool_calls):
-        return None
-    message: Message = {"role": "assistant", "content": reply.content or None}
-    if reply.reasoning:
-        message["reasoning_content"] = reply.reasoning
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name or "", "arguments": call.arguments},
-            }
-            for call in reply.tool_calls
-        ]
-    return message
 
 
 def times_of(reply: Reply, wall: float) -> Times:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,6 +16,7 @@ from replayer.journal.turn_detail import LaneTurn, lane_turn
 from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.model import LanePlan, Plan
 from replayer.repro.rebuild import Rebuilder, Rebuilt
+from replayer.repro.signs import signs
 from replayer.text import nearest, safe
 from replayer.wire.types import Request
 
@@ -131,21 +131,8 @@ def _verdict(case: Case) -> dict[str, Any]:
         "faults": (case.said.verdict or {}).get("faults", []),
         "collapse": collapse[0] if collapse else None,
         "context_length": case.context_length,
-        "marks": marks(case.faults),
+        "signs": signs(case.faults, case.said.reply or {}, collapse[0] if collapse else None),
     }
-
-
-_MARK = re.compile(r"<[^<>\s]{2,60}>?|\[/?[A-Z_]{4,20}\]|to=functions\.|functools")
-
-
-def marks(faults: list[dict[str, Any]]) -> list[str]:
-    """The call syntax that a leak was known by, for the script to look for; else the start of its text."""
-    found: list[str] = []
-    for fault in faults:
-        if fault["klass"] in ("leaked_markup", "call_in_reasoning"):
-            excerpt = fault["message"].partition(": ")[2]
-            found += _MARK.findall(excerpt)[:3] or [excerpt.strip("… \n")[:12]]
-    return list(dict.fromkeys(found))
 
 
 _LIKENESS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 import orjson
@@ -11,14 +12,15 @@ import orjson
 from replayer.errors import TraceError
 from replayer.requests.byte_store import Span, Spool
 from replayer.requests.dialects import Dialect, DialectName, dialect
-from replayer.requests.dialects.grouping import by_reply, by_role
-from replayer.requests.filler import filler
 from replayer.requests.lengths import PAD, Length
 from replayer.requests.profiles import Profile, profile
-from replayer.requests.sent_messages import Sent, SentMessages
 from replayer.traces.chat import STYLES, fill
+from replayer.traces.filler import blocks, filler
+from replayer.traces.grouping import by_reply, by_role
 from replayer.traces.reader import Trace
+from replayer.traces.requests import is_replayable
 from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem, ToolSet, Turn, UserItem
+from replayer.traces.sent_messages import Sent, SentMessages
 from replayer.wire.types import Request
 
 _MARK = "@@replayer-marker@@"
@@ -209,15 +211,7 @@ class RecordedHistory:
         it costs no token to tell a session's prompts apart, and what follows it is shared by no cache."""
         yield self._block((-1, 0), '{"role":"user","content":"')
         yield None
-        left = length.words - min(length.words, shape.block_size)
-        for block in shape.block_hashes[1:]:
-            size = min(left, shape.block_size)
-            if size:
-                yield self._block((block, size))
-            left -= size
-        if left > 0:
-            last = shape.block_hashes[-1] if shape.block_hashes else -1
-            yield self._block((-2 - last, left))
+        yield from (self._block(block) for block in islice(blocks(shape, length.words), 1, None))
         if length.pads:
             yield self._block((-1, -length.pads), PAD * length.pads)
         yield self._block((-1, 1), '"}')
@@ -276,12 +270,6 @@ class RecordedHistory:
                 f"{self.trace.path}: turn {turn.id} names tool set {turn.tool_set!r}, which is absent"
             )
         return known
-
-
-def is_replayable(turn: Turn) -> bool:
-    """A request that failed without an answer was sent again in the next turn, or led nowhere."""
-    failed = turn.finish_reason == "error" and not turn.produced
-    return not failed and bool(turn.tokens or turn.context.append or turn.context.base is not None)
 
 
 def _filled(trace: Trace, given: Profile | None) -> tuple[str, ...]:

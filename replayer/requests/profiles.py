@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from replayer.errors import PlanError
-from replayer.requests.filler import filler
 from replayer.text import nearest
 from replayer.tools.toolsets import KITS, load
+from replayer.traces.filler import filler
 from replayer.traces.schema import ToolSet
 
 PROFILES = ("zed", "claude-code", "codex", "filler:N")

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from replayer.requests.filler import filler
+from replayer.traces.filler import filler
 from replayer.traces.schema import Fidelity, Header, Source, TokenShape, UserItem
 from replayer.traces.writer import TraceWriter
 

@@ -10,12 +10,13 @@ from typing import Any
 import orjson
 import pytest
 
-from replayer.requests.history import RecordedHistory, is_replayable
+from replayer.requests.history import RecordedHistory
 from replayer.traces.chat import assistant_message
 from replayer.traces.convert import convert
 from replayer.traces.export import export
 from replayer.traces.export_mooncake import to_mooncake
 from replayer.traces.reader import Trace
+from replayer.traces.requests import is_replayable
 from replayer.traces.schema import AnyItem, ToolCallItem, Turn
 from replayer.traces.summary import Summary
 from tests.traces import samples as made

@@ -154,7 +154,7 @@ def test_likeness_counts_what_differs(tmp_path: Path) -> None:
 
 async def rebuilt(name: str, tmp_path: Path) -> Path:
     path = tmp_path / "trace.jsonl"
-    await build.record(build.load(name), path, build.HERE / name / "workspace.tar")
+    await build.record(build.load(name), path, build.SHIPPED / name / "workspace.tar")
     return path
 
 
@@ -177,7 +177,7 @@ async def test_a_session_with_packages_comes_out_the_same(name: str, tmp_path: P
 async def test_a_session_whose_check_fails_is_not_built(tmp_path: Path) -> None:
     session = replace(build.load("fix-failing-test"), check=("false",))
     with pytest.raises(TraceError, match="the check fails after the last turn"):
-        await build.record(session, tmp_path / "trace.jsonl", build.HERE / session.name / "workspace.tar")
+        await build.record(session, tmp_path / "trace.jsonl", build.SHIPPED / session.name / "workspace.tar")
 
 
 def played_live(name: str, out: Path) -> SessionFinished:

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+import orjson
+
 from replayer.traces.importers.base import Session
-from replayer.traces.importers.exchanges import Exchange, from_response, sessions
+from replayer.traces.importers.exchange import Exchange, from_reply, from_response
+from replayer.traces.importers.exchanges import sessions
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.sorting import Sorter
-from replayer.traces.importers.sse import assembled, events
 from replayer.traces.importers.values import as_dict, as_str, dicts, epoch, opt_str, parsed
 from replayer.traces.schema import Fidelity, Times, Usage
+from replayer.wire.reply import assemble
+from replayer.wire.types import Reply
 
 _REQUEST_KEYS = ("request", "request_body", "body", "input", "kwargs", "req")
 _RESPONSE_KEYS = ("response", "response_body", "output", "completion", "resp", "result")
@@ -116,9 +120,9 @@ def with_response(exchange: Exchange, response: Any) -> Exchange:
     """The reply from a whole completion, a list of chunks, the text of an event stream, or a bare message."""
     value = parsed(response)
     if isinstance(value, str) and "data:" in value:
-        return from_response(exchange, assembled(events(value)))
+        return from_reply(exchange, assemble(_divided(value), stream=True))
     if isinstance(value, list):
-        return from_response(exchange, assembled(value))
+        return from_reply(exchange, _assembled(value))
     fields = as_dict(value)
     if fields.get("type") == "message" and isinstance(fields.get("content"), list):
         exchange.notes += (_ANTHROPIC,)
@@ -127,10 +131,24 @@ def with_response(exchange: Exchange, response: Any) -> Exchange:
         return with_response(exchange, fields["body"])
     if "choices" in fields:
         first = next(iter(dicts(fields["choices"])), {})
-        return from_response(exchange, assembled([fields]) if "delta" in first else fields)
+        return (
+            from_reply(exchange, _assembled([fields]))
+            if "delta" in first
+            else from_response(exchange, fields)
+        )
     if fields.get("role") == "assistant":
         exchange.reply = fields
     return exchange
+
+
+def _assembled(chunks: list[Any]) -> Reply:
+    return assemble(b"".join(b"data: %b\n\n" % orjson.dumps(chunk) for chunk in chunks), stream=True)
+
+
+def _divided(text: str) -> bytes:
+    """An event stream; some logs keep its lines without the blank ones that divide events."""
+    lines = text.replace("\r\n", "\n").strip()
+    return (lines if "\n\n" in lines else lines.replace("\n", "\n\n")).encode("utf-8", "replace")
 
 
 def _bare(record: dict[str, Any]) -> Exchange:

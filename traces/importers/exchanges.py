@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -11,59 +10,21 @@ import orjson
 from replayer.traces.chat import STYLES, Message, definition, split, tool_schemas
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.exchange import Exchange
 from replayer.traces.importers.sorting import Conversation, Sorter
-from replayer.traces.importers.values import as_dict, as_int, as_str, dicts
-from replayer.traces.schema import AnyItem, Body, Provenance, Thread, Times, Usage
+from replayer.traces.importers.values import as_str
+from replayer.traces.schema import AnyItem, Body, Thread
 
 _NOT_PARAMS = frozenset({"messages", "tools", "model"})
 
 
-@dataclass(slots=True)
-class Exchange:
-    """One request and its reply. `request` is the body as sent; `raw` its bytes where they are known."""
-
-    request: dict[str, Any]
-    reply: Message | None = None
-    session: str | None = None
-    usage: Usage | None = None
-    times: Times | None = None
-    finish_reason: str | None = None
-    model: str | None = None
-    raw: bytes | None = None
-    notes: tuple[str, ...] = ()
-    thread: str | None = None
-    aspects: dict[str, Provenance] = field(default_factory=dict)
-    """Where the source holds less than its format at best."""
-    messages: list[Message] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.messages = dicts(self.request.get("messages"))
-
-
-def usage_of(value: Any) -> Usage | None:
-    """OpenAI's usage: `prompt_tokens` includes what was cached."""
-    raw = as_dict(value)
-    if not raw:
-        return None
-    cached = as_int(as_dict(raw.get("prompt_tokens_details")).get("cached_tokens"))
-    return Usage(
-        prompt_tokens=as_int(raw.get("prompt_tokens")),
-        cached_tokens=cached,
-        completion_tokens=as_int(raw.get("completion_tokens")),
-        reasoning_tokens=as_int(as_dict(raw.get("completion_tokens_details")).get("reasoning_tokens")),
-        raw=raw,
-    )
-
-
-def from_response(exchange: Exchange, response: dict[str, Any]) -> Exchange:
-    """Fills in the reply of a chat completion."""
-    choice = next(iter(dicts(response.get("choices"))), {})
-    message = as_dict(choice.get("message"))
-    exchange.reply = message or exchange.reply
-    exchange.finish_reason = as_str(choice.get("finish_reason")) or exchange.finish_reason
-    exchange.usage = usage_of(response.get("usage")) or exchange.usage
-    exchange.model = as_str(response.get("model")) or exchange.model
-    return exchange
+def conversations(exchanges: list[Exchange]) -> Iterator[Session]:
+    """Sessions of exchanges in any order that are all in memory."""
+    exchanges.sort(key=lambda e: (e.times.started if e.times else None) or 0.0)
+    sorter = Sorter()
+    for number, exchange in enumerate(exchanges):
+        sorter.add(number, exchange)
+    return sessions(sorter, exchanges.__getitem__)
 
 
 def sessions(sorter: Sorter, load: Callable[[int], Exchange], agent: str | None = None) -> Iterator[Session]:

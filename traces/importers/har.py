@@ -17,9 +17,9 @@ import zstandard
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.chat_log import is_request, with_response
-from replayer.traces.importers.exchanges import Exchange, sessions
+from replayer.traces.importers.exchange import Exchange
+from replayer.traces.importers.exchanges import conversations
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.sorting import Sorter
 from replayer.traces.importers.unpack import unpacked_zstd
 from replayer.traces.importers.values import as_dict, as_list, as_str, epoch, loads
 from replayer.traces.schema import Fidelity, Times
@@ -40,11 +40,7 @@ class Har:
             probe.warn(
                 f"entries that are no chat completions, and are left out: {len(entries) - len(exchanges)}"
             )
-        exchanges.sort(key=lambda e: (e.times.started if e.times else None) or 0.0)
-        sorter = Sorter()
-        for number, exchange in enumerate(exchanges):
-            sorter.add(number, exchange)
-        yield from sessions(sorter, exchanges.__getitem__)
+        yield from conversations(exchanges)
 
 
 def _exchange(entry: dict[str, Any]) -> Exchange | None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from replayer.traces.chat import split, tool_schemas
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.exchanges import usage_of
+from replayer.traces.importers.exchange import usage_of
 from replayer.traces.importers.openhands_log import EventLog, ended, with_place
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import (

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
-from replayer.traces.importers.exchanges import Exchange, sessions
+from replayer.traces.importers.exchange import Exchange
+from replayer.traces.importers.exchanges import conversations
 from replayer.traces.importers.otel_messages import (
     Event,
     from_events,
@@ -23,7 +24,6 @@ from replayer.traces.importers.otel_messages import (
     text_reply,
 )
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.sorting import Sorter
 from replayer.traces.importers.values import (
     as_dict,
     as_int,
@@ -78,11 +78,7 @@ class OTel:
             probe.warn(
                 f"spans that are no chat requests with messages, and are left out: {len(spans) - len(exchanges)}"
             )
-        exchanges.sort(key=lambda e: (e.times.started if e.times else None) or 0.0)
-        sorter = Sorter()
-        for number, exchange in enumerate(exchanges):
-            sorter.add(number, exchange)
-        yield from sessions(sorter, exchanges.__getitem__)
+        yield from conversations(exchanges)
 
 
 def _spans(record: Any) -> list[Span]:

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from replayer.traces.chat import Message
+from replayer.traces.importers.exchange import Exchange
 from replayer.traces.importers.values import as_dict, as_str, dicts, loads
-
-if TYPE_CHECKING:
-    from replayer.traces.importers.exchanges import Exchange
 
 _PROBE = 200
 """Characters of a text by which it is found in another."""

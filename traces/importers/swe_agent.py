@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from replayer.traces.chat import Message, split
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder, Sent
-from replayer.traces.importers.exchanges import usage_of
+from replayer.traces.importers.exchange import usage_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from replayer.requests.dialects.base import Message
-from replayer.traces.chat import definition, standard
-from replayer.traces.schema import AnyItem, OpaqueItem, ToolSet, Turn
+from replayer.traces.chat import standard
+from replayer.traces.requests import fields_as_sent, sent_items, tools_as_sent
+from replayer.traces.schema import AnyItem, ToolSet, Turn
 
 
 class OpenAIVerbatim:
@@ -27,31 +28,13 @@ class OpenAIVerbatim:
     )
 
     def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
-        return [item for item in items if not isinstance(item, OpaqueItem)]
+        return sent_items(list(items))
 
     def message(self, items: Sequence[AnyItem]) -> Message | None:
         return standard(items)
 
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
-        if isinstance(tools.wire, list):
-            return tools.wire
-        return [definition(tool) for tool in tools.tools]
+        return tools_as_sent(tools)
 
     def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
-        if turn.body is not None:
-            return _as_sent(turn, turn.body.keys, given)
-        body: dict[str, Any] = {"model": given.get("model", turn.model), "messages": None}
-        if tools:
-            body["tools"] = None
-        body.update({key: value for key, value in given.items() if key not in body})
-        return body
-
-
-def _as_sent(turn: Turn, keys: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Recorded keys in recorded order; a given value wins, and what is only given comes last."""
-    recorded = {"model": turn.model, **turn.params}
-    body = {key: None if key == "messages" else given.get(key, recorded.get(key)) for key in keys}
-    for key, value in given.items():
-        if key not in body and not (key == "stream" and value is False):
-            body[key] = value
-    return body
+        return fields_as_sent(turn, given, tools)

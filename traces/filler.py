@@ -7,6 +7,9 @@ adds its own few tokens on top. Equal seeds give equal text, so that blocks with
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+
+from replayer.traces.schema import TokenShape
 
 WORDS = [
     "time",
@@ -115,3 +118,15 @@ def filler(seed: object, tokens: int) -> str:
     """About `tokens` tokens: exactly as many words, each with a blank before it."""
     choice = random.Random(repr(seed)).choice
     return "".join(f" {choice(WORDS)}" for _ in range(tokens))
+
+
+def blocks(shape: TokenShape, tokens: int) -> Iterator[tuple[int, int]]:
+    """(seed, tokens) of each piece of a prompt of `tokens` tokens that shares blocks as the recording did."""
+    left = tokens
+    for block in shape.block_hashes or (-1,):
+        size = min(left, shape.block_size)
+        if size:
+            yield block, size
+        left -= size
+    if left > 0:
+        yield -2 - (shape.block_hashes[-1] if shape.block_hashes else -1), left

@@ -1,0 +1,69 @@
+"""One recorded request and its reply, however a log wrote them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from replayer.traces.chat import Message, message_of
+from replayer.traces.importers.values import as_dict, as_int, as_str, dicts
+from replayer.traces.schema import Provenance, Times, Usage
+from replayer.wire.types import Reply
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and its reply. `request` is the body as sent; `raw` its bytes where they are known."""
+
+    request: dict[str, Any]
+    reply: Message | None = None
+    session: str | None = None
+    usage: Usage | None = None
+    times: Times | None = None
+    finish_reason: str | None = None
+    model: str | None = None
+    raw: bytes | None = None
+    notes: tuple[str, ...] = ()
+    thread: str | None = None
+    aspects: dict[str, Provenance] = field(default_factory=dict)
+    """Where the source holds less than its format at best."""
+    messages: list[Message] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.messages = dicts(self.request.get("messages"))
+
+
+def usage_of(value: Any) -> Usage | None:
+    """OpenAI's usage: `prompt_tokens` includes what was cached."""
+    raw = as_dict(value)
+    if not raw:
+        return None
+    cached = as_int(as_dict(raw.get("prompt_tokens_details")).get("cached_tokens"))
+    return Usage(
+        prompt_tokens=as_int(raw.get("prompt_tokens")),
+        cached_tokens=cached,
+        completion_tokens=as_int(raw.get("completion_tokens")),
+        reasoning_tokens=as_int(as_dict(raw.get("completion_tokens_details")).get("reasoning_tokens")),
+        raw=raw,
+    )
+
+
+def from_response(exchange: Exchange, response: dict[str, Any]) -> Exchange:
+    """Fills in the reply of a chat completion."""
+    choice = next(iter(dicts(response.get("choices"))), {})
+    message = as_dict(choice.get("message"))
+    exchange.reply = message or exchange.reply
+    exchange.finish_reason = as_str(choice.get("finish_reason")) or exchange.finish_reason
+    exchange.usage = usage_of(response.get("usage")) or exchange.usage
+    exchange.model = as_str(response.get("model")) or exchange.model
+    return exchange
+
+
+def from_reply(exchange: Exchange, reply: Reply) -> Exchange:
+    """Fills in a reply that the wire assembled."""
+    model = reply.extra.get("model")
+    exchange.reply = message_of(reply)
+    exchange.finish_reason = reply.finish_reason
+    exchange.usage = usage_of(reply.usage)
+    exchange.model = model if isinstance(model, str) else None
+    return exchange

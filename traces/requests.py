@@ -1,0 +1,92 @@
+"""The chat request of each turn as it was recorded: exact where the recording holds its form, usual elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from replayer.traces.chat import STYLES, Message, definition, fill, standard
+from replayer.traces.filler import blocks, filler
+from replayer.traces.grouping import by_reply
+from replayer.traces.reader import Trace
+from replayer.traces.schema import AnyItem, OpaqueItem, ToolSet, Turn
+from replayer.traces.sent_messages import SentMessages
+
+
+class RecordedRequests:
+    """Requests of one trace, all threads, in the form of the dialect `openai-verbatim`."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._sent = SentMessages(trace)
+        self._outputs: dict[int, list[tuple[int, ...]]] = {}
+        for turn in trace.turns:
+            if turn.produced:
+                self._outputs.setdefault(turn.produced[0], []).append(turn.produced)
+
+    def messages(self, turn: int) -> list[Message]:
+        return [message for message in self._messages(turn) if message is not None]
+
+    def tools(self, turn: Turn) -> list[dict[str, Any]]:
+        known = self.trace.tool_sets.get(turn.tool_set) if turn.tool_set else None
+        return tools_as_sent(known) if known else []
+
+    def request(self, turn: Turn, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The whole body; `given` fields win over recorded ones."""
+        values = {"messages": self.messages(turn.id), "tools": self.tools(turn)}
+        fields = fields_as_sent(turn, given, bool(values["tools"]))
+        return {
+            key: values[key] if key in values and value is None else value for key, value in fields.items()
+        }
+
+    def body(self, turn: Turn, given: Mapping[str, Any]) -> bytes:
+        """The request in the spacing of its client."""
+        style = turn.body.style if turn.body is not None else "compact"
+        return STYLES[style](self.request(turn, given))
+
+    def _messages(self, turn: int) -> Iterator[Message | None]:
+        shape = self.trace.turns[turn].tokens
+        if shape is not None:
+            text = "".join(filler(*block) for block in blocks(shape, shape.input_tokens))
+            yield {"role": "user", "content": text}
+            return
+        known = self._sent.of(turn)
+        if known is None:
+            items = sent_items([self.trace.item(number) for number in self.trace.context(turn)])
+            yield from (standard(group) for group in by_reply(items, self._outputs))
+            return
+        for ids, form in known:
+            items = [self.trace.item(number) for number in ids]
+            yield fill(form, items) if form else standard(items)
+
+
+def is_replayable(turn: Turn) -> bool:
+    """A request that failed without an answer was sent again in the next turn, or led nowhere."""
+    failed = turn.finish_reason == "error" and not turn.produced
+    return not failed and bool(turn.tokens or turn.context.append or turn.context.base is not None)
+
+
+def sent_items(items: list[AnyItem]) -> list[AnyItem]:
+    return [item for item in items if not isinstance(item, OpaqueItem)]
+
+
+def tools_as_sent(tools: ToolSet) -> list[dict[str, Any]]:
+    return tools.wire if isinstance(tools.wire, list) else [definition(tool) for tool in tools.tools]
+
+
+def fields_as_sent(turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
+    """The body's keys in recorded order, a given value before a recorded one, what is only given last.
+
+    `messages` and `tools` have the value None where they go.
+    """
+    recorded: dict[str, Any] = {"model": turn.model, **turn.params}
+    if turn.body is None:
+        first = {"model": given.get("model", turn.model), "messages": None} | (
+            {"tools": None} if tools else {}
+        )
+        return first | {key: value for key, value in given.items() if key not in first}
+    fields = {key: None if key == "messages" else given.get(key, recorded.get(key)) for key in turn.body.keys}
+    only_given = {key: value for key, value in given.items() if key not in fields}
+    if only_given.get("stream") is False:
+        del only_given["stream"]
+    return fields | only_given
