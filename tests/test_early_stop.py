@@ -101,7 +101,7 @@ def test_a_lane_is_compared_with_itself(plan: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (("--stop-when-decided", "usabel_turns"), "is no metric"),
+        (("--stop-when-decided", "usabel_turns"), "is not a metric"),
         (STOP, "there is only one"),
         (("--baseline", "nowhere"), "does not exist"),
     ],

@@ -13,7 +13,7 @@ from typing import TextIO
 import pytest
 
 from replayer.cli import main
-from replayer.launch.terminal import why_no_screen
+from replayer.tui.terminal import why_no_screen
 from tests.tui.pictures import Folder
 from tests.tui.test_hostile import read_until
 

@@ -265,3 +265,11 @@ class Thread:
     parent: str | None = None
     parent_call: int | None = None
     title: str | None = None
+
+
+def plain(content: Content) -> str:
+    """The text of a content, its parts joined; parts that are not text are left out."""
+    if isinstance(content, str):
+        return content
+    parts = (part.get("text") for part in content)
+    return "".join(part for part in parts if isinstance(part, str))

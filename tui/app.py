@@ -22,7 +22,6 @@ from textual.screen import Screen
 from replayer.errors import ReplayerError
 from replayer.journal.turn_detail import TurnDetail, turn_detail
 from replayer.journal.view import MISFITS, RunView
-from replayer.launch.terminal import is_gone
 from replayer.report.output import write
 from replayer.repro.curl import curl
 from replayer.repro.folder import find_case
@@ -35,6 +34,7 @@ from replayer.tui.messages import Key, OpenTurn
 from replayer.tui.rest import Rest
 from replayer.tui.source import Frame
 from replayer.tui.telemetry_screen import TelemetryScreen
+from replayer.tui.terminal import is_gone
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
 from replayer.tui.turn_screen import CopyCurl, NextTurn, TurnScreen

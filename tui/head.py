@@ -10,7 +10,6 @@ from textual.content import Content
 
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
-from replayer.launch.progress_bars import turns_done
 from replayer.metrics.figures import wasted_tokens
 from replayer.tui import glyphs
 from replayer.tui.lane_replies import newest_attempt
@@ -68,7 +67,7 @@ def _fitted(line: list[Span], width: int, *, more: bool) -> list[Span]:
 
 
 def _progress(lane: LaneView, width: int, *, running: bool) -> list[Span]:
-    done, total = turns_done(lane)
+    done, total = lane.turns_done, lane.turns_planned
     share = done / total if total else 0.0
     count = f" {done}/{total or '?'} turns · {lane.sessions_done}/{lane.sessions_planned} sessions"
     left = time_left(lane) if running else ""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
-from replayer.launch.progress_bars import turns_done
 
 _NEWEST = 30
 """Finished turns that the pace is measured over: recent ones, since prompts grow."""
@@ -20,7 +19,7 @@ def seconds_left(lane: LaneView) -> float | None:
     Turns finish at the measured rate whatever the concurrency, so the rate is what is measured. After a resume only
     what has been asked since counts: the pause was no work.
     """
-    done, planned = turns_done(lane)
+    done, planned = lane.turns_done, lane.turns_planned
     ends = heapq.nlargest(
         _NEWEST,
         (

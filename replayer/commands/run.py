@@ -12,6 +12,7 @@ from replayer.errors import PlanError
 from replayer.journal.log import JOURNAL, find_run, new_run_folder, writer_pid
 from replayer.journal.progress import plan_of
 from replayer.launch.job import Job, follow
+from replayer.metrics.gate import check_plan
 from replayer.plan.model import Plan, load_plan, make_plan
 from replayer.plan.shipped import find_plan, purpose, shipped
 from replayer.plan.values import assign
@@ -74,6 +75,7 @@ class Command:
             return _into(values, origin, args)
         paths = _resolve(values, args.plan)
         plan = make_plan(values, origin)
+        check_plan(plan, origin)
         _complete(plan)
         folder = args.out or new_run_folder("run")
         return finish(Job(plan, folder, paths), args)
@@ -253,6 +255,7 @@ def _into(values: dict[str, Any], origin: str, args: argparse.Namespace) -> int:
     else:
         values["traces"] = list(old.traces)
     widened = widen(old, make_plan(values, origin), given=values.keys(), run=args.into)
+    check_plan(widened, origin)
     _complete(widened)
     return finish(Job(widened, folder, {}, "widen"), args)
 

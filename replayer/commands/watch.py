@@ -7,7 +7,7 @@ import argparse
 from replayer.errors import ReplayerError
 from replayer.journal.log import find_run
 from replayer.launch.job import stop
-from replayer.launch.terminal import why_no_screen
+from replayer.tui.terminal import why_no_screen
 
 
 class Command:

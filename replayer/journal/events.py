@@ -12,6 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 JOURNAL_SCHEMA = 2
 
+IsolationKind = Literal["salt", "marker", "block", "salt+block"]
+"""What keeps a session's prompts out of what earlier sessions left in the cache."""
+
 
 class Event(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -71,7 +74,7 @@ class SessionStarted(Event):
     mode: Literal["recorded", "live"]
     tools: Literal["recorded", "sandbox", "matched"]
     cache_reset: Literal["yes", "no", "unknown"]
-    isolation: Literal["salt", "marker", "block", "salt+block"] | None = None
+    isolation: IsolationKind | None = None
     """`salt` or `marker`: what keeps the session's prompts out of what earlier sessions left in the cache."""
     tag: str | None = None
     """The name that salt or marker carries."""

@@ -13,9 +13,8 @@ from replayer.errors import RunFolderError, TraceError
 from replayer.journal.older import loads
 from replayer.journal.view import RunView
 from replayer.requests.history import RecordedHistory
-from replayer.run.tool_runs import plain
 from replayer.traces.reader import Trace
-from replayer.traces.schema import AnyItem, ToolCallItem, ToolResultItem
+from replayer.traces.schema import AnyItem, ToolCallItem, ToolResultItem, plain
 
 
 @dataclass(frozen=True, slots=True)

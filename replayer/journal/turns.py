@@ -9,6 +9,7 @@ from typing import Any
 
 from replayer.journal.events import (
     Alarm,
+    IsolationKind,
     SessionStarted,
     SignalFinding,
     Substituted,
@@ -18,7 +19,6 @@ from replayer.journal.events import (
     VerdictGiven,
 )
 from replayer.journal.packing import gaps_us
-from replayer.run.isolation import Kind
 from replayer.signals.acceptance import acceptance
 from replayer.signals.speed import server_speed
 from replayer.signals.tool_reliability import FaultMark, marks
@@ -154,7 +154,7 @@ class Attempt:
     mode: str
     tools: str
     cache_reset: str
-    isolation: Kind | None
+    isolation: IsolationKind | None
     tag: str | None
     started: int
     ended: int | None = None

@@ -59,6 +59,10 @@ class LaneView:
     resumed_wall: float = 0.0
     """When the process that goes on with an interrupted run began; 0 where none had to."""
 
+    @property
+    def turns_done(self) -> int:
+        return sum(attempt.finished for attempt in self.attempts)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunView:

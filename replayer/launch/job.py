@@ -20,9 +20,9 @@ from replayer.journal.events import AnyEvent
 from replayer.journal.log import JOURNAL, writer_pid
 from replayer.journal.view import Fold, fold_from
 from replayer.launch.progress_bars import Bars, LineProgress
-from replayer.launch.terminal import is_terminal, why_no_screen
 from replayer.plan.model import Plan
 from replayer.text import safe
+from replayer.tui.terminal import is_terminal, why_no_screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,13 +58,8 @@ class Bars:
         for lane in view.lanes:
             task = self._tasks.get(lane.name)
             if task is not None:
-                done, total = turns_done(lane)
+                done, total = lane.turns_done, lane.turns_planned
                 self._progress.update(task, completed=done, total=total, note=_note(lane))
-
-
-def turns_done(lane: LaneView) -> tuple[int, int]:
-    """Turns finished of those planned."""
-    return sum(attempt.finished for attempt in lane.attempts), lane.turns_planned
 
 
 def _note(lane: LaneView) -> str:

@@ -18,7 +18,9 @@ from typing import Any
 from replayer.errors import PlanError
 from replayer.journal.several_runs import against
 from replayer.journal.view import RunView
-from replayer.metrics.compare import ALL, compare, lane_pairs
+from replayer.metrics.compare import ALL, METRICS, compare, lane_pairs
+from replayer.plan.model import Plan
+from replayer.text import nearest
 
 _PATTERN = re.compile(r"\s*([\w.]+)\s*(drops by|rises by)?\s*(<=|>=|<|>|==)\s*(-?\d+(?:\.\d+)?)\s*\Z")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -50,6 +52,21 @@ _PATHS = {
     "errors": "errors",
 }
 """Short names of figures; a dotted path into `report --json` works too."""
+
+
+def check_plan(plan: Plan, origin: str) -> None:
+    """Raises PlanError for a condition that does not parse, or an early stop on an unknown metric.
+
+    The plan itself cannot check them: it lies below the metrics.
+    """
+    for condition in plan.fail_if:
+        try:
+            parse(condition)
+        except PlanError as error:
+            raise PlanError(f"{origin}: fail_if: {error}") from None
+    stop = plan.stop_when_decided
+    if stop is not None and stop not in METRICS:
+        raise PlanError(f"{origin}: stop_when_decided {stop!r} is not a metric{nearest(stop, METRICS)}")
 
 
 @dataclass(frozen=True, slots=True)

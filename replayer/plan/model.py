@@ -165,29 +165,6 @@ class Plan(_Strict):
             raise ValueError(f"two lanes are named {twice[0]!r}")
         return self
 
-    @field_validator("fail_if")
-    @classmethod
-    def _conditions_parse(cls, conditions: tuple[str, ...]) -> tuple[str, ...]:
-        from replayer.metrics import (
-            gate as fail_if,  # it knows the metrics, which know views, which know plans
-        )
-
-        for condition in conditions:
-            try:
-                fail_if.parse(condition)
-            except PlanError as error:
-                raise ValueError(str(error)) from None
-        return conditions
-
-    @field_validator("stop_when_decided")
-    @classmethod
-    def _stops_for_a_metric(cls, name: str | None) -> str | None:
-        from replayer.metrics.catalogue import METRICS  # as above
-
-        if name is not None and name not in METRICS:
-            raise ValueError(f"stop_when_decided {name!r} is no metric{_hint(name, list(METRICS))}")
-        return name
-
     @property
     def pace(self) -> float | None:
         """Factor on the recorded gaps between turns; None sends each turn as soon as possible."""

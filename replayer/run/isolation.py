@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from replayer.engines.base import Engine
-
-Kind = Literal["salt", "marker", "block", "salt+block"]
+from replayer.journal.events import IsolationKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +14,7 @@ class Isolation:
     """`fields` go into every request of the session. `marker` goes behind the first user message, or, as `block`, decides
     the first block of a prompt of filler, which costs no token."""
 
-    kind: Kind | None = None
+    kind: IsolationKind | None = None
     fields: dict[str, Any] = field(default_factory=dict)
     marker: str | None = None
 
@@ -32,7 +31,7 @@ def isolate(engine: Engine, tag: str, *, fresh: bool, filler: bool) -> Isolation
     return Isolation() if fresh else again(engine, tag, "salt" if salted else "marker")
 
 
-def again(engine: Engine, tag: str, kind: Kind) -> Isolation:
+def again(engine: Engine, tag: str, kind: IsolationKind) -> Isolation:
     """The isolation of a kind, as a journal names it."""
     salt = engine.isolation(tag) if kind.startswith("salt") else {}
     return Isolation(kind, fields=salt, marker=None if kind == "salt" else marker(tag))

@@ -7,7 +7,7 @@ from typing import Any
 
 from replayer.journal.events import SignalFinding
 from replayer.run.prefix_watch import PrefixWatch
-from replayer.run.tool_runs import ToolRun, plain
+from replayer.run.tool_runs import ToolRun
 from replayer.run.turn import TurnKey
 from replayer.signals.call_loops import Called, CallLoops
 from replayer.signals.prefix_reuse import PrefixFinding, session_verdict
@@ -19,6 +19,7 @@ from replayer.traces.schema import (
     ToolCallItem,
     ToolResultItem,
     Usage,
+    plain,
 )
 from replayer.wire.types import Reply
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
 from replayer.requests.history import RecordedHistory
 from replayer.tools.compare import Comparison, compare
 from replayer.tools.execution import Executor, ToolOutcome
-from replayer.traces.schema import Content, ToolCallItem, ToolResultItem
+from replayer.traces.schema import ToolCallItem, ToolResultItem, plain
 from replayer.wire.types import ToolCall
 
 ToolMode = Literal["recorded", "sandbox", "matched"]
@@ -126,10 +125,3 @@ def against(outcome: ToolOutcome, recorded: Recorded | None) -> Comparison | Non
 def from_recording(recorded: Recorded) -> ToolOutcome:
     kind: Literal["tool_error", "ok"] = "tool_error" if recorded.result.is_error else "ok"
     return ToolOutcome(kind, recorded.text, recorded.result.is_error)
-
-
-def plain(content: Content) -> str:
-    if isinstance(content, str):
-        return content
-    parts: Iterable[Any] = (part.get("text") for part in content)
-    return "".join(part for part in parts if isinstance(part, str))
