@@ -20,8 +20,8 @@ from typing import Any
 
 import httpx
 
-from replayer.engines import embedded
-from replayer.engines.llamacpp import LlamaCppEngine
+from replayer.engines.embedded import server as embedded
+from replayer.engines.llamacpp.adapter import LlamaCppEngine
 from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
 
 Request = dict[str, Any]

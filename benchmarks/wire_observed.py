@@ -22,7 +22,7 @@ from benchmarks.wire_readers import Read, Reading
 
 @asynccontextmanager
 async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
-    from replayer.engines.openai import OpenAIEngine
+    from replayer.engines.openai.adapter import OpenAIEngine
     from replayer.journal.events import VerdictGiven
     from replayer.journal.log import JournalWriter
     from replayer.run.live_feed import LiveFeed

@@ -19,7 +19,7 @@ NEEDED = [
     "replayer/tools/toolsets/zed.json",
     "replayer/plans/throughput-ramp.toml",
     "replayer/tui/app.py",
-    "replayer/engines/embedded_template.jinja",
+    "replayer/engines/embedded/tools.jinja",
     "replayer/py.typed",
 ]
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replayer.engines.spec import parse
+from replayer.engines.engine_spec import parse
 from replayer.metrics.ranking import beats, decided, dominates
 from replayer.plan.lane_text import lane_spec, lane_toml
 from replayer.plan.model import LanePlan, make_plan

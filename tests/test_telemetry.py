@@ -12,7 +12,7 @@ from replayer.metrics.telemetry_figures import server_figures, speed_bands
 from replayer.simulated import SimulatedSpec, launch
 from replayer.telemetry.deltas import deltas, foreign_tokens
 from replayer.telemetry.gpu import dcgm_gpus, energy_j
-from replayer.telemetry.sampling import read, sample_loop
+from replayer.telemetry.sampler import read, sample_loop
 
 ASK = {"model": "simulated", "messages": [{"role": "user", "content": "why does it fail " * 50}]}
 
@@ -111,7 +111,7 @@ async def test_the_servers_log_stands_in_for_metrics_that_are_off(tmp_path):
 
 
 async def test_a_metrics_page_that_times_out_is_marked(monkeypatch):
-    monkeypatch.setattr("replayer.engines.openai.METRICS_SECONDS", 0.05)
+    monkeypatch.setattr("replayer.engines.openai.adapter.METRICS_SECONDS", 0.05)
     async with Running({"kind": "vllm", "metrics_delay": 5}) as engine:
         seen = await collect(engine)
     assert {sample["missing"] for sample in seen} == {"timeout"}
@@ -129,7 +129,7 @@ async def test_a_server_that_is_gone_is_marked():
 async def connect_nowhere(base_url):
     import httpx
 
-    from replayer.engines.vllm import VllmEngine
+    from replayer.engines.vllm.adapter import VllmEngine
 
     return VllmEngine(base_url, httpx.AsyncClient())
 

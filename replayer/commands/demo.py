@@ -39,7 +39,7 @@ class Command:
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from replayer.engines.embedded_model import resolve
+        from replayer.engines.embedded.weights import resolve
 
         resolve(None)
         plan = make_plan({"traces": [TRACE], "lane": LANES, "max_tokens": TOKENS}, "the demo's plan")

@@ -167,7 +167,7 @@ _FLAGS = (
 
 
 def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
-    from replayer.engines.spec import parse
+    from replayer.engines.engine_spec import parse
 
     values = dict(values)
     values |= {name: given for name in _FLAGS if (given := getattr(args, name)) is not None}

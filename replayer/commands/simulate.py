@@ -9,7 +9,7 @@ import textwrap
 from dataclasses import fields
 from typing import Any, get_args
 
-from replayer.simulated.faults import CLASSES
+from replayer.simulated.planted import CLASSES
 from replayer.simulated.serve import serve
 from replayer.simulated.spec import SimulatedKind, SimulatedSpec
 from replayer.traces.library import find

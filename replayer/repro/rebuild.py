@@ -12,7 +12,7 @@ import httpx
 import orjson
 
 from replayer.engines.base import Engine
-from replayer.engines.detect import ADAPTERS
+from replayer.engines.registry import KINDS
 from replayer.errors import RunFolderError
 from replayer.journal.log import JOURNAL
 from replayer.journal.older import loads
@@ -48,11 +48,11 @@ class Rebuilder:
         self._lane_plan: LanePlan = next(one for one in plan.lane if one.name == lane.name)
         self._transform = load_transform(plan.transform) if plan.transform else None
         kind = lane.facts.get("kind", lane.kind)
-        if kind not in ADAPTERS:
+        if kind not in KINDS:
             raise RunFolderError(
                 f"{folder}: lane {lane.name!r} is of kind {kind!r}, which this replayer does not know"
             )
-        self._engine = ADAPTERS[kind](lane.base_url, httpx.AsyncClient())  # never asked anything
+        self._engine = KINDS[kind].adapter()(lane.base_url, httpx.AsyncClient())  # never asked anything
         self._histories: dict[str, RecordedHistory] = {}
 
     def history(self, trace: str) -> RecordedHistory:

@@ -13,10 +13,9 @@ import orjson
 
 from replayer.engines.base import Engine, EngineFacts, Tristate
 from replayer.engines.detect import connect
-from replayer.engines.launch import Launched
-from replayer.engines.sampling import unknown_fields, wrong_types
-from replayer.engines.spec import launch_options
-from replayer.engines.starting import start
+from replayer.engines.engine_spec import launch_options
+from replayer.engines.sampling_fields import unknown_fields, wrong_types
+from replayer.engines.starting import Launched, start
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.plan.model import LanePlan, Plan
 from replayer.run.prefix_watch import PrefixWatch
@@ -198,7 +197,7 @@ def _check_sampling(lane: Lane) -> None:
             f"lane {lane.name!r}: {engine.kind} has no sampling field {name!r}{hint} "
             f"(extra.{name}=… passes it anyway)"
         )
-    for name, types in wrong_types(lane.plan.sampling, engine.kind):
+    for name, types in wrong_types(lane.plan.sampling, engine.sampling_fields):
         value = lane.plan.sampling[name]
         raise PlanError(f"lane {lane.name!r}: {name} must be {' or '.join(types)}, not {value!r}")
 

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from replayer.engines.base import Engine, EngineFacts
+from replayer.engines.registry import KINDS
 from replayer.errors import ReplayerError
 from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.tokenizers import load_tokenizer
@@ -18,9 +19,6 @@ from replayer.wire.types import Reply
 
 MAX_CONCURRENCY = 16
 """Above this the signal is off: every session's prompt would be held in its index."""
-_BACKOFF_METHODS = ("eagle", "mtp", "dflash")
-"""Drafters that need the last matched block's hidden states, so that vLLM computes it again (vLLM #52897); n-gram
-drafting takes nothing (captured: vLLM 0.21 and 0.32 reuse the same blocks with and without it)."""
 
 Messages = list[dict[str, Any]]
 
@@ -180,7 +178,8 @@ def backs_off(facts: EngineFacts) -> bool:
     """Whether speculation takes one block of every match, by the method that the server names."""
     speculation = facts.effective.get("speculation")
     method = str(speculation.get("method", "")) if isinstance(speculation, dict) else ""
-    return facts.kind == "vllm" and any(name in method.lower() for name in _BACKOFF_METHODS)
+    kind = KINDS.get(facts.kind)
+    return kind is not None and any(name in method.lower() for name in kind.backoff_methods)
 
 
 def assistant_message(reply: Reply) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from replayer.engines.logs.settings import with_log
+from replayer.engines.logs.log_settings import with_log
 from replayer.journal.events import (
     LaneReady,
     TelemetryRead,
@@ -18,7 +18,7 @@ from replayer.plan.model import Plan, Session
 from replayer.run.lanes import Instance, Lane, open_lane, warm_up
 from replayer.run.state import Run
 from replayer.telemetry.gpu import open_gpu
-from replayer.telemetry.sampling import sample_loop
+from replayer.telemetry.sampler import sample_loop
 
 
 async def open_lanes(plan: Plan, names: set[str], folder: Path, traces: dict[str, Path]) -> dict[str, Lane]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from replayer.engines.starting import death
+from replayer.engines.starting import ended_by_itself
 from replayer.journal.events import (
     SessionFinished,
     SessionStarted,
@@ -104,7 +104,7 @@ def _tell_death(run: Run, lane: str, instance: Instance) -> None:
     """A server of ours that died is reported once, with the last lines of its log."""
     if instance.launched is None or instance.dead:
         return
-    told = death(instance.launched)
+    told = ended_by_itself(instance.launched)
     if told is not None:
         instance.dead = True
         run.warn(f"{lane}: {told}", lane=lane, code="engine_died")

@@ -13,7 +13,7 @@ import orjson
 from replayer.simulated.cache import Place
 from replayer.simulated.events import Events
 from replayer.simulated.generation import Piece
-from replayer.simulated.http import Exchange
+from replayer.simulated.http_server import Exchange
 from replayer.simulated.job import Job, argument_form, call_id
 from replayer.simulated.pace import Pace
 from replayer.simulated.tokens import WIDTH, ids

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from replayer.simulated.faults import FaultSpec
-from replayer.simulated.markup import FAMILIES
+from replayer.simulated.call_families import FAMILIES
+from replayer.simulated.planted import FaultSpec
 from replayer.simulated.replies import Call, Reply, sample
 
 COLLAPSE_UNIT = "(Sigh) (Laughter) "

@@ -9,12 +9,12 @@ from uuid import UUID
 
 import orjson
 
+from replayer.simulated.counters import Counts
 from replayer.simulated.distort import Scene, distort
-from replayer.simulated.faults import STATUS_FAULTS, WIRE_FAULTS, FaultSpec
 from replayer.simulated.generation import Generation, generate
 from replayer.simulated.kinds.base import Kind
+from replayer.simulated.planted import STATUS_FAULTS, WIRE_FAULTS, FaultSpec
 from replayer.simulated.replies import Match, Reply
-from replayer.simulated.state import Counts
 from replayer.simulated.tokens import WIDTH, ids
 
 

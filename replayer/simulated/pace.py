@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from random import Random
 
-from replayer.simulated.state import Counts, State
+from replayer.simulated.counters import Counts, State
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from replayer.errors import PlanError
-from replayer.simulated.http import Exchange
+from replayer.simulated.http_server import Exchange
 
 _SUFFIXES = {
     ".sse": "text/event-stream; charset=utf-8",

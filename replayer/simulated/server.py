@@ -10,15 +10,15 @@ import orjson
 
 from replayer.simulated.cache import PrefixCache
 from replayer.simulated.chat import run_job
-from replayer.simulated.faults import STATUS_FAULTS, FaultSpec, parse_fault
-from replayer.simulated.http import Exchange, listen
+from replayer.simulated.counters import State
+from replayer.simulated.http_server import Exchange, listen
 from replayer.simulated.job import Job, decide_faults, make_job
 from replayer.simulated.kinds import KINDS
 from replayer.simulated.kinds.base import JSON, Answer
+from replayer.simulated.planted import STATUS_FAULTS, FaultSpec, parse_fault
 from replayer.simulated.playback import Playback
 from replayer.simulated.replies import Script, forced, shaped, unparsed
 from replayer.simulated.spec import SimulatedSpec
-from replayer.simulated.state import State
 from replayer.simulated.tokens import WIDTH, render
 
 CHAT = "/v1/chat/completions"

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from replayer.errors import PlanError
-from replayer.simulated.faults import parse_fault
+from replayer.simulated.planted import parse_fault
 
 SimulatedKind = Literal["vllm", "sglang", "trtllm", "llamacpp", "ik_llama"]
 

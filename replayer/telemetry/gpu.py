@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from replayer.engines.http import http_client
+from replayer.engines.http_client import http_client
 from replayer.engines.prometheus import Page, parse
 from replayer.errors import MissingPartError
-from replayer.telemetry.sampling import GpuReader
+from replayer.telemetry.sampler import GpuReader
 
 DCGM_FIELDS = {
     "utilisation": ("DCGM_FI_DEV_GPU_UTIL", 0.01),

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from replayer.engines.detect import base_url_of, connect
-from replayer.engines.sampling import unknown_fields
+from replayer.engines.sampling_fields import unknown_fields
 from replayer.errors import EngineUnavailable, PlanError
 
 CAPTURES = Path(__file__).parents[1] / "captures"

@@ -7,8 +7,8 @@ import httpx
 import orjson
 import pytest
 
-from replayer.engines.detect import ADAPTERS
 from replayer.engines.prometheus import parse
+from replayer.engines.registry import KINDS
 
 HERE = Path(__file__).parent
 CAPTURES = HERE.parent / "captures"
@@ -25,7 +25,7 @@ HTTP = httpx.AsyncClient(transport=httpx.MockTransport(lambda request: httpx.Res
 
 
 async def adapter(file):
-    return ADAPTERS[FOLDERS[file[:4]]]("http://engine/v1", HTTP)
+    return KINDS[FOLDERS[file[:4]]].adapter()("http://engine/v1", HTTP)
 
 
 def last_object(text):

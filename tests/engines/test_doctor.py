@@ -39,7 +39,7 @@ async def test_a_poor_server_is_told_its_flags(serve, kind):
     assert [flag for flag in FLAGS[kind] if flag not in advice] == []
     assert found.features["metrics"] == "no" and found.features["tools"] == "no"
     assert found.features["cached_tokens"] == ("yes" if kind == "llamacpp" else "no")
-    assert found.prefix_probe["caching"] == "yes"
+    assert found.prefix_probe.caching == "yes"
 
 
 @pytest.mark.parametrize("kind", FLAGS)
@@ -49,8 +49,8 @@ async def test_a_rich_server_needs_nothing(serve, kind):
     assert {
         name: found.features[name] for name in ("metrics", "tools", "cached_tokens", "usage", "done")
     } == dict.fromkeys(("metrics", "tools", "cached_tokens", "usage", "done"), "yes")
-    assert found.prefix_probe["counter"] == "works"
-    assert found.prefix_probe["block_size"] == 16
+    assert found.prefix_probe.counter == "works"
+    assert found.prefix_probe.block_size == 16
 
 
 async def test_without_the_probe_nothing_is_generated(serve):

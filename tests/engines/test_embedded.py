@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from replayer.engines import embedded, embedded_model
+from replayer.engines.embedded import server as embedded
+from replayer.engines.embedded import weights as embedded_model
 from replayer.errors import EngineUnavailable, MissingPartError, PlanError
 
 BODY = b"GGUF" + bytes(range(256)) * 5000

@@ -5,15 +5,15 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from replayer.engines.detect import ADAPTERS
 from replayer.engines.prometheus import parse
+from replayer.engines.registry import KINDS
 from replayer.telemetry.deltas import deltas
-from replayer.telemetry.sampling import read
+from replayer.telemetry.sampler import read
 
 
 def served(page: str, kind: str = "vllm", status: int = 200):
     http = httpx.AsyncClient(transport=httpx.MockTransport(lambda request: httpx.Response(status, text=page)))
-    return ADAPTERS[kind]("http://engine/v1", http)
+    return KINDS[kind].adapter()("http://engine/v1", http)
 
 
 ODD = """\

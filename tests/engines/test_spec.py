@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replayer.engines.spec import parse, split
+from replayer.engines.engine_spec import parse, split
 from replayer.errors import PlanError
 
 

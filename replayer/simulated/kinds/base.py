@@ -6,7 +6,7 @@ import time
 from typing import Any, ClassVar
 from uuid import UUID
 
-from replayer.simulated.state import Counts, State
+from replayer.simulated.counters import Counts, State
 
 Answer = tuple[int, str, Any]
 """Status, content type, body (text, or data to be sent as JSON)."""

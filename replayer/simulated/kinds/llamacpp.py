@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, Answer, Kind, Rows, page
-from replayer.simulated.state import Counts
 from replayer.simulated.tokens import WIDTH, encode, ids, render, segments
 
 TYPES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
-from replayer.simulated.state import Counts
 from replayer.simulated.tokens import encode, ids, render
 
 FLUSHED = (

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from replayer.cli import main
-from replayer.engines.logs.settings import read_settings
-from replayer.engines.logs.summary import read_samples, summarise
+from replayer.engines.logs.log_figures import read_samples, summarise
+from replayer.engines.logs.log_settings import read_settings
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 
@@ -28,7 +28,7 @@ def lines(name):
 
 
 def test_the_articles_excerpt_gives_its_figures_and_its_two_bands():
-    found = summarise(ARTICLE.splitlines())
+    found = summarise(ARTICLE.splitlines()).as_data()
     assert (found["kind"], found["samples"]) == ("vllm", 4)
     assert (found["decode_tok_s"]["min"], found["decode_tok_s"]["max"]) == (95.3, 109.8)
     assert (found["acceptance_rate"]["min"], found["acceptance_rate"]["max"]) == (0.795, 0.995)
@@ -54,7 +54,7 @@ def test_sglangs_two_pools():
     ],
 )
 def test_whole_logs(name, kind, samples, pool):
-    found = summarise(lines(name))
+    found = summarise(lines(name)).as_data()
     assert (found["kind"], found["samples"], found["kv_pool_tokens"]) == (kind, samples, pool)
 
 
@@ -67,7 +67,7 @@ def test_a_drafts_line_belongs_to_the_speed_before_it():
 
 
 def test_sglang_counts_its_prefix_hits_in_tokens():
-    hit = summarise(lines("sglang-0.5.23-cpu/server.log"))["prefix_hit_rate"]
+    hit = summarise(lines("sglang-0.5.23-cpu/server.log")).as_data()["prefix_hit_rate"]
     assert hit["source"] == "counts"
     assert hit["last"] == pytest.approx(15981 / (15981 + 11933))
 
@@ -85,7 +85,7 @@ def test_asked_and_effective_settings():
 
 
 def test_a_server_that_never_served_says_why():
-    found = summarise(lines("vllm-0.21.0-h200/logs/vllm-spec-failed-start-no-kv-memory.log"))
+    found = summarise(lines("vllm-0.21.0-h200/logs/vllm-spec-failed-start-no-kv-memory.log")).as_data()
     assert found["samples"] == 0 and "No available memory for the cache blocks" in found["failure"]
 
 

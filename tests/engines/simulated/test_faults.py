@@ -5,8 +5,8 @@ import orjson
 import pytest
 
 from replayer.signals.repetition import RepetitionDetector
-from replayer.simulated.faults import CLASSES, parse_fault
-from replayer.simulated.markup import FAMILIES
+from replayer.simulated.call_families import FAMILIES
+from replayer.simulated.planted import CLASSES, parse_fault
 from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.validation import Validator, judge
 from replayer.wire.client import Timeouts, WireClient

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from replayer.engines import embedded
-from replayer.engines.llamacpp import LlamaCppEngine
+from replayer.engines.embedded import server as embedded
+from replayer.engines.llamacpp.adapter import LlamaCppEngine
 from replayer.prefix.tokenizers import load_tokenizer, local_model
 from replayer.requests.history import RecordedHistory
 from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse

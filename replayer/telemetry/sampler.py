@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import httpx
 
 from replayer.engines.base import Engine, TelemetrySample
-from replayer.engines.logs.summary import last_sample
+from replayer.engines.logs.log_figures import last_sample
 
 FINAL_SECONDS = 3.0
 """How long the last reading of a lane may take."""

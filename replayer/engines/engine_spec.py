@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
-from replayer.engines.base import EngineKind
-from replayer.engines.sampling import FIELDS
+from replayer.engines.base import JsonObject
+from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import PlanError
 from replayer.text import nearest
 
@@ -28,9 +28,9 @@ class EngineSpec:
     kind: str | None = None
     model: str | None = None
     api_key_env: str | None = None
-    sampling: dict[str, Any] = field(default_factory=dict)
-    extra: dict[str, Any] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
+    sampling: JsonObject = field(default_factory=dict)
+    extra: JsonObject = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
 
 
 def parse(text: str) -> EngineSpec:
@@ -40,15 +40,16 @@ def parse(text: str) -> EngineSpec:
     if not equals or not name.strip() or not target.strip():
         raise PlanError(f"engine {text!r} is not NAME=URL, NAME=embedded or NAME=simulated")
     launch, url = _target(text, target.strip())
-    values: dict[str, Any] = {"name": name.strip(), "launch": launch, "url": url}
-    parts: dict[str, Any] = {"sampling": {}, "extra": {}, "options": {}}
+    values: JsonObject = {"name": name.strip(), "launch": launch, "url": url}
+    parts: JsonObject = {"sampling": {}, "extra": {}, "options": {}}
     for setting in settings:
         key, equals, raw = setting.partition("=")
         key = key.strip()
         if not equals or not key:
             raise PlanError(f"engine {text!r}: {setting!r} is not key=value")
         _place(values, parts, launch, key, raw.strip())
-    _check_kind(text, values.get("kind"))
+    if values.get("kind") is not None:
+        kind_named(values["kind"], f"engine {text!r}: ")
     if launch == "simulated":
         parts["options"] |= {key: values[key] for key in ("kind", "model") if values.get(key)}
     return EngineSpec(**values, **parts)
@@ -67,9 +68,7 @@ def _target(text: str, target: str) -> tuple[LaunchKind | None, str | None]:
     return None, target
 
 
-def _place(
-    values: dict[str, Any], parts: dict[str, Any], launch: LaunchKind | None, key: str, raw: str
-) -> None:
+def _place(values: JsonObject, parts: JsonObject, launch: LaunchKind | None, key: str, raw: str) -> None:
     if key in ("kind", "model", "api_key_env"):
         values[key] = _unquote(raw)
     elif key.startswith("extra."):
@@ -82,14 +81,14 @@ def _place(
 
 
 def _refuse_misspelt(key: str, launch: LaunchKind | None) -> None:
-    """A key of an engine that we start, which is no sampling field of any kind but nearly one of its settings."""
-    known = {name for fields in FIELDS.values() for name in fields}
+    """A key of an engine that we start, that is nearly one of its settings and not a sampling field of any kind."""
+    known = {name for kind in KINDS.values() for name in kind.sampling or ()}
     near = get_close_matches(key, sorted(launch_options(launch)), n=1, cutoff=0.8)
     if near and key not in known and not key.startswith("sampling."):
         raise PlanError(f"a {launch} engine has no setting {key!r}; did you mean {near[0]!r}?")
 
 
-def _add(options: dict[str, Any], key: str, item: Any) -> None:
+def _add(options: JsonObject, key: str, item: Any) -> None:
     """`fault` and `trace` may be given several times."""
     if key in ("fault", "trace", "lora"):
         options.setdefault(key, []).append(item)
@@ -104,16 +103,10 @@ def launch_options(launch: LaunchKind | None) -> frozenset[str]:
 
         return frozenset(SimulatedSpec.__dataclass_fields__) - {"kind", "model", "seed"}
     if launch == "embedded":
-        from replayer.engines import embedded
+        from replayer.engines.embedded import server as embedded
 
         return embedded.OPTIONS - {"model"}
     return frozenset()
-
-
-def _check_kind(text: str, kind: str | None) -> None:
-    kinds = get_args(EngineKind)
-    if kind is not None and kind not in kinds:
-        raise PlanError(f"engine {text!r}: no kind {kind!r}{nearest(kind, kinds)}")
 
 
 def value(raw: str) -> Any:

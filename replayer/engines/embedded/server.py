@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from replayer.engines import embedded_model
+from replayer.engines.embedded import weights
 from replayer.errors import EngineUnavailable, MissingPartError, PlanError
 
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
@@ -65,7 +65,7 @@ class EmbeddedServer:
         self.scratch.cleanup()
 
 
-async def launch(options: dict[str, Any], progress: embedded_model.Progress | None = None) -> EmbeddedServer:
+async def launch(options: dict[str, Any], progress: weights.Progress | None = None) -> EmbeddedServer:
     """Start llama.cpp and wait until it answers.
 
     Raises PlanError for an option that makes no sense, MissingPartError where xllamacpp or the model is not to be
@@ -76,7 +76,7 @@ async def launch(options: dict[str, Any], progress: embedded_model.Progress | No
         raise MissingPartError(
             "the embedded engine needs llama.cpp: run `pip install 'agent-replayer[embedded]'`"
         )
-    model = await asyncio.to_thread(embedded_model.resolve, chosen.model, progress)
+    model = await asyncio.to_thread(weights.resolve, chosen.model, progress)
     scratch = tempfile.TemporaryDirectory(prefix="replayer-embedded-")
     log = chosen.log or Path(scratch.name, "server.log")
     process = await _spawn(log)
@@ -107,7 +107,7 @@ def chat_template(choice: str) -> str | None:
     if choice == "model":
         return None
     if choice == "tools":
-        return resources.files("replayer.engines").joinpath("embedded_template.jinja").read_text("utf-8")
+        return resources.files("replayer.engines.embedded").joinpath("tools.jinja").read_text("utf-8")
     try:
         return Path(choice).expanduser().read_text("utf-8")
     except OSError as error:
@@ -133,7 +133,7 @@ async def _spawn(log: Path) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "replayer.engines.embedded_child",
+            "replayer.engines.embedded.child",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=err,

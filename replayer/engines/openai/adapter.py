@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import httpx
 import orjson
 
-from replayer.engines.base import EngineFacts, EngineKind, TelemetrySample, Tristate
-from replayer.engines.capabilities import CAPABILITIES
-from replayer.engines.faults import Rule, engine_fault
+from replayer.engines.answers import section, text
+from replayer.engines.base import EngineFacts, JsonObject, Sampling, TelemetrySample, Tristate
+from replayer.engines.error_words import engine_fault
+from replayer.engines.kind import EngineKind
+from replayer.engines.openai import OPENAI
 from replayer.engines.prometheus import Page, parse
-from replayer.engines.sampling import sampling_fields
 from replayer.traces.schema import Usage
 from replayer.wire.counts import cached_tokens, count
 from replayer.wire.types import WireFault
@@ -29,41 +29,59 @@ class OpenAIEngine:
     Reading metrics raises httpx errors and ValueError; a page that is switched off is None.
     """
 
-    kind: EngineKind = "openai"
-    rules: ClassVar[Sequence[Rule]] = ()
-    context_flag: ClassVar[str | None] = None
+    entry: ClassVar[EngineKind] = OPENAI
     metrics_path: ClassVar[str | None] = None
     metric_names: ClassVar[frozenset[str] | None] = None
     """The samples that the adapter reads from a page; None for all."""
+    reset_path: ClassVar[str | None] = None
+    """POST there empties the prefix cache."""
+    tokenize_path: ClassVar[str | None] = None
+    """Gives the token ids of a rendered chat."""
+    salt_field: ClassVar[str | None] = None
+    silent_cached: ClassVar[int | None] = None
+    """What a missing count of cached tokens means on a server that does report: unknown, unless the kind is known."""
 
     def __init__(self, base_url: str, http: httpx.AsyncClient) -> None:
         self.base_url = base_url
         self.root = base_url.removesuffix("/v1")
         self.http = http
-        self.sampling_fields = sampling_fields(self.kind)
-        self.capabilities = CAPABILITIES[self.kind]
+        self.kind = self.entry.name
+        self.sampling_fields: Sampling | None = self.entry.sampling
+        self.listed: list[JsonObject] = []
+        """The models as the server last listed them."""
         self.model: str | None = None
         """The served model whose figures are wanted where a metrics page holds several."""
         self.reports_cached: bool | None = None
-        """The server tells cached tokens: known from its settings, or because it has."""
+        """The server reports cached tokens: known from its settings, or because it has."""
 
     # What it is
 
     async def facts(self) -> EngineFacts:
-        models = await self.models()
+        """What every server of this API says; an adapter adds what its own kind says."""
+        self.listed = await self._models()
+        first = self.listed[0] if self.listed else {}
+        lengths = (
+            first.get("max_model_len"),
+            section(first, "meta").get("n_ctx"),
+            first.get("context_length"),
+        )
         return EngineFacts(
             kind=self.kind,
             base_url=self.base_url,
-            model=models[0]["id"] if models else None,
-            models=tuple(model["id"] for model in models),
-            context_length=_length(models[0]) if models else None,
+            model=text(first, "id"),
+            models=tuple(model["id"] for model in self.listed),
+            context_length=next((length for length in lengths if isinstance(length, int)), None),
+            promises_done=self.entry.promises,
+            promises_usage=self.entry.promises,
         )
 
-    async def models(self) -> list[dict[str, Any]]:
-        listed = await self.get_json(f"{self.base_url}/models")
-        data = listed.get("data") if isinstance(listed, dict) else None
+    async def _models(self) -> list[JsonObject]:
+        data = section(await self.get_json(f"{self.base_url}/models")).get("data")
         entries = data if isinstance(data, list) else []
         return [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+
+    async def _version(self) -> str | None:
+        return text(section(await self.get_json(f"{self.root}/version")), "version")
 
     async def get_json(self, url: str) -> Any:
         """The JSON that a GET answers; None where there is none."""
@@ -85,46 +103,38 @@ class OpenAIEngine:
 
     async def offers(self, path: str) -> Tristate:
         """Whether a FastAPI server lists an endpoint, asked without calling it."""
-        document = await self.get_json(f"{self.root}/openapi.json")
-        paths = document.get("paths") if isinstance(document, dict) else None
-        if not isinstance(paths, dict):
-            return "unknown"
-        return "yes" if path in paths else "no"
+        paths = section(await self.get_json(f"{self.root}/openapi.json"), "paths")
+        return ("yes" if path in paths else "no") if paths else "unknown"
 
     # What it answers
 
-    def usage(self, usage: dict[str, Any] | None, extra: dict[str, Any]) -> Usage | None:
+    def usage(self, usage: JsonObject | None, extra: JsonObject) -> Usage | None:
         if not isinstance(usage, dict):
             return None
-        completion = _dict(usage, "completion_tokens_details")
         cached = cached_tokens(usage)
         if cached is not None:
             self.reports_cached = True
         elif self.reports_cached:
-            cached = self.unreported_cached()
+            cached = self.silent_cached
         reasoning = count(usage.get("reasoning_tokens"))
+        if reasoning is None:
+            reasoning = count(section(usage, "completion_tokens_details").get("reasoning_tokens"))
         return Usage(
             prompt_tokens=count(usage.get("prompt_tokens")),
             cached_tokens=cached,
             completion_tokens=count(usage.get("completion_tokens")),
-            reasoning_tokens=reasoning
-            if reasoning is not None
-            else count(completion.get("reasoning_tokens")),
+            reasoning_tokens=reasoning,
             raw=usage,
         )
 
-    def unreported_cached(self) -> int | None:
-        """What a missing figure means on a server that does report: unknown, unless the kind is known."""
-        return None
-
     def fault(self, status: int, body: str) -> WireFault:
-        return engine_fault(status, body, self.rules, self.context_flag)
+        return engine_fault(status, body, self.entry.error_rules, self.entry.context_flag)
 
-    def request_fields(self) -> dict[str, Any]:
+    def request_fields(self) -> JsonObject:
         return {}
 
-    def isolation(self, salt: str) -> dict[str, Any]:
-        return {}
+    def isolation(self, salt: str) -> JsonObject:
+        return {self.salt_field: salt} if self.salt_field else {}
 
     # What it does
 
@@ -147,7 +157,7 @@ class OpenAIEngine:
         return None
 
     async def reset_cache(self) -> Tristate:
-        return "unknown"
+        return await self._reset_by(self.reset_path) if self.reset_path else "unknown"
 
     async def _reset_by(self, path: str) -> Tristate:
         """POST to an endpoint that empties the cache."""
@@ -157,36 +167,15 @@ class OpenAIEngine:
             return "unknown"
         return "yes" if reply.status_code == 200 else "no"
 
-    async def tokenize(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None
-    ) -> list[int] | None:
-        return None
+    async def tokenize(self, messages: list[JsonObject], tools: list[JsonObject] | None) -> list[int] | None:
+        if self.tokenize_path is None:
+            return None
+        asked: JsonObject = {"messages": messages} | ({"tools": tools} if tools else {})
+        return await self._tokenize_by(self.tokenize_path, asked)
 
-    async def _tokenize_chat(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None
-    ) -> list[int] | None:
-        """For servers whose `/tokenize` renders a chat."""
-        return await self._tokenize_by(
-            "/tokenize", {"messages": messages} | ({"tools": tools} if tools else {})
-        )
-
-    async def _tokenize_by(self, path: str, body: dict[str, Any]) -> list[int] | None:
-        answer = await self.post_json(path, body)
-        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+    async def _tokenize_by(self, path: str, body: JsonObject) -> list[int] | None:
+        tokens = section(await self.post_json(path, body)).get("tokens")
         return tokens if isinstance(tokens, list) and all(isinstance(t, int) for t in tokens) else None
 
     async def aclose(self) -> None:
         await self.http.aclose()
-
-
-def _dict(source: dict[str, Any], key: str) -> dict[str, Any]:
-    value = source.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _length(model: dict[str, Any]) -> int | None:
-    meta = _dict(model, "meta")
-    for value in (model.get("max_model_len"), meta.get("n_ctx"), model.get("context_length")):
-        if isinstance(value, int):
-            return value
-    return None

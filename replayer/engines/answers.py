@@ -1,0 +1,36 @@
+"""Values out of a server's JSON: of the type that is asked for, else unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replayer.engines.base import JsonObject, Tristate
+
+
+def section(source: object, *path: str) -> JsonObject:
+    """The object at a path of keys; {} where there is none."""
+    for key in path:
+        source = source.get(key) if isinstance(source, dict) else None
+    return source if isinstance(source, dict) else {}
+
+
+def text(source: JsonObject, key: str) -> str | None:
+    value = source.get(key)
+    return value if isinstance(value, str) else None
+
+
+def whole(source: JsonObject, key: str) -> int | None:
+    value = source.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def tristate(value: object) -> Tristate:
+    """None is unknown; vLLM writes booleans as words on its metrics page."""
+    if value is None:
+        return "unknown"
+    return "yes" if value not in (False, 0, "False", "") else "no"
+
+
+def known(values: dict[str, Any]) -> JsonObject:
+    """Only what the server really said."""
+    return {key: value for key, value in values.items() if value is not None}

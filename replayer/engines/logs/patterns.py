@@ -1,0 +1,105 @@
+"""What a line of a server's log can say, and the tools to read it. The lines themselves stand with each kind.
+
+Patterns are searched for, so container, journald and colour prefixes do not matter.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+
+from replayer.engines.base import JsonObject
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_NUMBER = r"([0-9][0-9.,]*)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSample:
+    """What one line (or two that belong together) says of a moment. Shares are 0..1, unknown is None."""
+
+    kind: str = ""
+    decode_tok_s: float | None = None
+    prefill_tok_s: float | None = None
+    running: int | None = None
+    waiting: int | None = None
+    preempted: int | None = None
+    """Requests whose place in the KV pool was taken since the line before."""
+    kv_used: float | None = None
+    hit_rate: float | None = None
+    """As the engine prints it: over its last requests (vLLM)."""
+    external_hit_rate: float | None = None
+    acceptance_rate: float | None = None
+    acceptance_length: float | None = None
+    drafted: int | None = None
+    accepted: int | None = None
+    new_tokens: int | None = None
+    cached_tokens: int | None = None
+
+    def with_drafts(self, other: LogSample) -> LogSample:
+        return replace(
+            self,
+            acceptance_rate=other.acceptance_rate,
+            acceptance_length=other.acceptance_length,
+            drafted=other.drafted,
+            accepted=other.accepted,
+        )
+
+
+@dataclass(slots=True)
+class LogSettings:
+    """What was asked of a server and what it made of it. `effective` has common words where there are such;
+    `notes` are the server's own sentences about a change."""
+
+    kind: str | None = None
+    version: str | None = None
+    asked: JsonObject = field(default_factory=dict)
+    effective: JsonObject = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    kv_pool_tokens: int | None = None
+    swa_pool_tokens: int | None = None
+
+    def as_data(self) -> JsonObject:
+        return {name: value for name, value in asdict(self).items() if name != "kind"}
+
+
+@dataclass(frozen=True, slots=True)
+class LogPatterns:
+    """The lines of one kind: words that mark a line, the more particular ones first, and who reads it."""
+
+    samples: tuple[tuple[str, Callable[[str], LogSample | None]], ...]
+    settings: tuple[tuple[str, Callable[[LogSettings, str], None]], ...]
+
+
+def clean(line: str) -> str:
+    return _ANSI.sub("", line).rstrip("\r\n")
+
+
+def number(pattern: str, line: str) -> float | None:
+    """The figure after a label."""
+    found = re.search(pattern + r"\s*" + _NUMBER, line)
+    return None if found is None else float(found[1].replace(",", "").rstrip("."))
+
+
+def share(pattern: str, line: str) -> float | None:
+    percent = number(pattern, line)
+    return None if percent is None else percent / 100
+
+
+def integer(pattern: str, line: str) -> int | None:
+    found = number(pattern, line)
+    return None if found is None else int(found)
+
+
+def pairs(text: str) -> JsonObject:
+    """`a='x', b=1, c=[1, 2]` with the values of simple types."""
+    return {name: literal(value) for name, value in re.findall(r"(\w+)=('[^']*'|\[[^\]]*\]|[^,()]+)", text)}
+
+
+def literal(text: str) -> object:
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError):
+        return text.strip()

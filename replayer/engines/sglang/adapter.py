@@ -1,0 +1,119 @@
+"""The adapter of SGLang. Facts come from /server_info; /health is never asked, because it generates a token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from replayer.engines.answers import known, section, text, tristate, whole
+from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
+from replayer.engines.openai.adapter import OpenAIEngine
+from replayer.engines.prometheus import Page, present
+from replayer.engines.sglang import SGLANG
+
+_PREFIX = "sglang:"
+_EFFECTIVE = {
+    "kv_cache_dtype": "kv_cache_dtype",
+    "quantization": "quantization",
+    "dtype": "dtype",
+    "attention_backend": "attention_backend",
+    "weights": "model_path",
+    "tp": "tp_size",
+    "pp": "pp_size",
+    "dp": "dp_size",
+    "ep": "ep_size",
+    "dp_attention": "enable_dp_attention",
+    "disaggregation": "disaggregation_mode",
+    "lora": "lora_paths",
+    "tool_call_parser": "tool_call_parser",
+    "reasoning_parser": "reasoning_parser",
+    "chunked_prefill_size": "chunked_prefill_size",
+    "max_running_requests": "max_running_requests",
+}
+"""Common word -> key of /server_info."""
+_SPECULATION = {
+    "method": "speculative_algorithm",
+    "model": "speculative_draft_model_path",
+    "num_steps": "speculative_num_steps",
+    "num_draft_tokens": "speculative_num_draft_tokens",
+    "eagle_topk": "speculative_eagle_topk",
+}
+_COUNTERS = ("prompt_tokens_total", "cached_tokens_total", "realtime_tokens_total", "generation_tokens_total")
+_LOAD = ("num_running_reqs", "num_queue_reqs", "token_usage")
+_GAUGES = (
+    *("spec_accept_length", "spec_accept_rate", "cache_hit_rate", "gen_throughput", "num_retracted_reqs"),
+    *("full_token_usage", "swa_token_usage", "kv_used_tokens", "swa_used_tokens", "max_total_num_tokens"),
+)
+"""Kept under their own names: each is of the last batch or interval, not of the run."""
+
+
+class SglangEngine(OpenAIEngine):
+    entry = SGLANG
+    metrics_path = "/metrics"
+    metric_names = frozenset(_PREFIX + name for name in (*_COUNTERS, *_LOAD, *_GAUGES))
+    reset_path = "/flush_cache"
+    tokenize_path = "/tokenize"
+    salt_field = "cache_salt"
+    # 0.5.12 gives null without a hit although it reports (`multiturn-repeat-cache-salt`)
+    silent_cached = 0
+
+    async def facts(self) -> EngineFacts:
+        facts, info = await super().facts(), await self._info()
+        reports, disabled = info.get("enable_cache_report"), info.get("disable_radix_cache")
+        if isinstance(reports, bool):
+            self.reports_cached = reports
+        return replace(
+            facts,
+            version=text(info, "version"),
+            model=facts.model or text(info, "served_model_name"),
+            context_length=whole(info, "context_length") or facts.context_length,
+            kv_pool_tokens=whole(info, "max_total_num_tokens"),
+            block_size=whole(info, "page_size"),
+            effective=_effective(info),
+            features={
+                "metrics": tristate(info.get("enable_metrics")),
+                "cached_tokens": tristate(reports),
+                "tools": tristate(bool(info.get("tool_call_parser")) if info else None),
+                "prefix_caching": tristate(None if disabled is None else not disabled),
+                "speculation": tristate(bool(info.get("speculative_algorithm")) if info else None),
+                "cache_reset": await self.offers("/flush_cache"),
+                "tokenize": await self.offers("/tokenize"),
+            },
+        )
+
+    async def _info(self) -> JsonObject:
+        """/server_info, or its older name."""
+        return section(await self.get_json(self.root + "/server_info")) or section(
+            await self.get_json(self.root + "/get_server_info")
+        )
+
+    def request_fields(self) -> JsonObject:
+        return {"return_cached_tokens_details": True}
+
+    def sample(self, page: Page, at: float) -> TelemetrySample | None:
+        page = page.under(_PREFIX)
+        total = page.total
+        prompt, cached = total("prompt_tokens_total"), total("cached_tokens_total")
+        if cached is None:
+            cached = total("realtime_tokens_total", mode="prefill_cache")
+        return TelemetrySample(
+            at=at,
+            prompt_tokens=prompt,
+            cached_tokens=cached if cached is not None else (0.0 if prompt == 0 else None),
+            prefix_queries=prompt,
+            generated_tokens=total("generation_tokens_total"),
+            running=total("num_running_reqs"),
+            waiting=total("num_queue_reqs"),
+            kv_used=page.mean("token_usage"),
+            gauges=present((name, page.mean(name)) for name in _GAUGES),
+        )
+
+
+def _effective(info: JsonObject) -> JsonObject:
+    found = {word: info.get(key) for word, key in _EFFECTIVE.items()}
+    if found["disaggregation"] == "null":
+        found["disaggregation"] = None
+    speculation = known({word: info.get(key) for word, key in _SPECULATION.items()})
+    found["speculation"] = speculation if speculation.get("method") else None
+    states = info.get("internal_states") or [{}]
+    found["kv_cache_gb"] = section(states[0], "memory_usage").get("kvcache")
+    return known(found)

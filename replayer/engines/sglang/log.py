@@ -1,0 +1,115 @@
+"""SGLang's log lines: a line per prefill and per forty decodes, and the settings at its start."""
+
+from __future__ import annotations
+
+import re
+
+from replayer.engines.logs.patterns import LogPatterns, LogSample, LogSettings, integer, number, pairs
+
+_ARGS = {
+    "kv_cache_dtype": "kv_cache_dtype",
+    "quantization": "quantization",
+    "dtype": "dtype",
+    "tp_size": "tp",
+    "pp_size": "pp",
+    "dp_size": "dp",
+    "ep_size": "ep",
+    "context_length": "context_length",
+    "attention_backend": "attention_backend",
+    "page_size": "block_size",
+    "tool_call_parser": "tool_call_parser",
+    "reasoning_parser": "reasoning_parser",
+    "enable_cache_report": "cache_report",
+}
+_SPECULATIVE = {"algorithm": "method"} | {
+    name: name for name in ("num_steps", "eagle_topk", "num_draft_tokens", "draft_model_path")
+}
+
+
+def _decode(line: str) -> LogSample:
+    return LogSample(
+        decode_tok_s=number(r"gen throughput \(token/s\):", line),
+        running=integer(r"#running-req:", line),
+        waiting=integer(r"#queue-req:", line),
+        kv_used=number(r"(?:full )?token usage:", line),
+        acceptance_length=number(r"accept len:", line),
+        acceptance_rate=number(r"accept rate:", line),
+    )
+
+
+def _prefill(line: str) -> LogSample:
+    return LogSample(
+        prefill_tok_s=number(r"input throughput \(token/s\):", line),
+        new_tokens=integer(r"#new-token:", line),
+        cached_tokens=integer(r"#cached-token:", line),
+        waiting=integer(r"#queue-req:", line),
+        kv_used=number(r"(?:full )?token usage:", line),
+    )
+
+
+def _retracted(line: str) -> LogSample:
+    """The pool was full: requests lost their place in it and are computed anew."""
+    return LogSample(preempted=integer(r"#retracted_reqs:", line))
+
+
+def _server_args(settings: LogSettings, line: str) -> None:
+    args = pairs(line.partition("ServerArgs(")[2])
+    settings.effective |= {word: args[key] for key, word in _ARGS.items() if args.get(key) is not None}
+    asked = {word: args.get(f"speculative_{name}") for name, word in _SPECULATIVE.items()}
+    promoted = settings.effective.get("speculation") or {}
+    found = {name: value for name, value in (asked | promoted).items() if value is not None}
+    settings.effective["speculation"] = found if found.get("method") else None
+
+
+def _promoted(settings: LogSettings, line: str) -> None:
+    """A speculative method that the server replaces by one that suits the model."""
+    if found := re.search(r"promoting --speculative-algorithm (\S+) to (\w+)", line, re.I):
+        settings.asked["speculative_algorithm"] = found[1]
+        speculation = settings.effective.get("speculation") or {}
+        settings.effective["speculation"] = speculation | {"method": found[2]}
+
+
+def _kv_type(settings: LogSettings, line: str) -> None:
+    """What `--kv-cache-dtype auto` came to."""
+    if found := re.search(r"KV cache dtype:\s*torch\.(\w+)", line):
+        settings.effective["kv_cache_dtype_resolved"] = found[1]
+
+
+def _pool(settings: LogSettings, line: str) -> None:
+    pools = (number(pattern, line) for pattern in (r"full_layer_tokens=", r"max_total_num_tokens="))
+    full = next((pool for pool in pools if pool is not None), None)
+    if full is not None:
+        settings.kv_pool_tokens = int(full)
+    swa = integer(r"swa_layer_tokens=", line)
+    if swa is not None:
+        settings.swa_pool_tokens = swa
+
+
+def _bytes(settings: LogSettings, line: str) -> None:
+    """Every pool prints its own K and V, the full layers', the sliding windows' and a draft model's: all count."""
+    effective = settings.effective
+    for word in ("K", "V"):
+        size = number(rf"\b{word} size:", line)
+        if size is None and (found := re.search(rf"([0-9.]+) GB {word}\b", line)):
+            size = float(found[1])
+        if size is not None:
+            for key in (f"{word.lower()}_cache_gb", "kv_cache_gb"):
+                effective[key] = round(effective.get(key, 0.0) + size, 2)
+
+
+LOG = LogPatterns(
+    samples=(
+        ("Decode batch", _decode),
+        ("Prefill batch", _prefill),
+        ("#retracted_reqs:", _retracted),
+    ),
+    settings=(
+        ("ServerArgs(", _server_args),
+        ("promoting --speculative-algorithm", _promoted),
+        ("KV cache dtype:", _kv_type),
+        ("max_total_num_tokens=", _pool),
+        ("layer_tokens=", _pool),
+        ("K size:", _bytes),
+        ("GB K +", _bytes),
+    ),
+)

@@ -1,0 +1,100 @@
+"""The adapter of trtllm-serve.
+
+`/metrics` is a JSON list of iteration statistics, filled only with `enable_iter_perf_stats` and drained by reading:
+one reader per server, and counters are summed up here.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import httpx
+
+from replayer.engines.answers import section, whole
+from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
+from replayer.engines.openai.adapter import METRICS_SECONDS, OpenAIEngine
+from replayer.engines.trtllm import TRTLLM
+
+
+@dataclass(slots=True)
+class _Totals:
+    """What the drained iterations add up to."""
+
+    drafts: float = 0.0
+    drafted: float = 0.0
+    accepted: float = 0.0
+    speculative: bool = False
+
+
+class TrtLlmEngine(OpenAIEngine):
+    entry = TRTLLM
+
+    def __init__(self, base_url: str, http: httpx.AsyncClient) -> None:
+        super().__init__(base_url, http)
+        self._totals = _Totals()
+        self._last: JsonObject | None = None
+
+    async def facts(self) -> EngineFacts:
+        facts, version = await super().facts(), await self._version()
+        await self._drain()
+        cache = section(self._last, "kvCacheStats")
+        pool = _tokens(cache, "maxNumBlocks")
+        return replace(
+            facts,
+            version=version,
+            kv_pool_tokens=int(pool) if pool is not None else None,
+            block_size=whole(cache, "tokensPerBlock"),
+            features={
+                "metrics": "yes" if self._last else "unknown",
+                "cache_reset": "no",
+                "tokenize": "no",
+                "speculation": "yes" if self._totals.speculative else "unknown",
+            },
+        )
+
+    async def telemetry(self) -> TelemetrySample | None:
+        """None until the server has reported an iteration."""
+        await self._drain()
+        if self._last is None:
+            return None
+        now, cache, totals = self._last, section(self._last, "kvCacheStats"), self._totals
+        reused, missed = _tokens(cache, "reusedBlocks"), _tokens(cache, "missedBlocks")
+        used, most = whole(cache, "usedNumBlocks"), whole(cache, "maxNumBlocks")
+        paused = whole(section(now, "inflightBatchingStats"), "numPausedRequests")
+        return TelemetrySample(
+            at=time.monotonic(),
+            cached_tokens=reused,
+            prefix_queries=reused + missed if reused is not None and missed is not None else None,
+            running=now.get("numActiveRequests"),
+            waiting=now.get("numQueuedRequests"),
+            kv_used=used / most if used is not None and most else None,
+            drafts=totals.drafts if totals.speculative else None,
+            drafted=totals.drafted if totals.speculative else None,
+            accepted=totals.accepted if totals.speculative else None,
+            gauges={"paused": float(paused)} if paused is not None else {},
+        )
+
+    async def _drain(self) -> None:
+        reply = await self.http.get(f"{self.root}/metrics", timeout=METRICS_SECONDS)
+        try:
+            entries = reply.json() if reply.status_code == 200 else []
+        except ValueError:
+            entries = []
+        for entry in entries if isinstance(entries, list) else []:
+            if isinstance(entry, dict):
+                self._last = entry
+                self._add(section(entry, "specDecodingStats"))
+
+    def _add(self, speculation: JsonObject) -> None:
+        if speculation:
+            self._totals.speculative = True
+            self._totals.drafts += speculation.get("numRequestsWithDraftTokens") or 0
+            self._totals.drafted += speculation.get("numDraftTokens") or 0
+            self._totals.accepted += speculation.get("numAcceptedTokens") or 0
+
+
+def _tokens(cache: JsonObject, name: str) -> float | None:
+    """A count of blocks in tokens."""
+    blocks, block = whole(cache, name), whole(cache, "tokensPerBlock")
+    return float(blocks * block) if blocks is not None and block is not None else None

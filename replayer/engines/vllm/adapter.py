@@ -1,0 +1,155 @@
+"""The adapter of vLLM. Its facts come from /version, /metrics and, in dev mode, /server_info."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import httpx
+
+from replayer.engines.answers import known, section, tristate
+from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample, Tristate
+from replayer.engines.openai.adapter import OpenAIEngine
+from replayer.engines.prometheus import STARTED, Page, present
+from replayer.engines.vllm import VLLM
+
+_PREFIX = "vllm:"
+_NAMES = (
+    "prompt_tokens_total prompt_tokens_cached_total prefix_cache_hits_total prefix_cache_queries_total "
+    "generation_tokens_total num_requests_running num_requests_waiting num_preemptions_total kv_cache_usage_perc "
+    "gpu_cache_usage_perc spec_decode_num_drafts_total spec_decode_num_draft_tokens_total "
+    "spec_decode_num_accepted_tokens_total spec_decode_num_accepted_tokens_per_pos_total "
+    "external_prefix_cache_hits_total external_prefix_cache_queries_total request_success_total cache_config_info "
+    "gpu_prefix_cache_hits_total gpu_prefix_cache_queries_total"  # their names before 0.10
+)
+_REASONS = ("stop", "length", "abort", "error", "repetition")
+_LAYOUT = {
+    "tp": "tensor_parallel_size",
+    "pp": "pipeline_parallel_size",
+    "dp": "data_parallel_size",
+    "ep": "enable_expert_parallel",
+}
+_SPECULATION = ("method", "model", "num_speculative_tokens", "prompt_lookup_max", "prompt_lookup_min")
+
+
+class VllmEngine(OpenAIEngine):
+    entry = VLLM
+    metrics_path = "/metrics"
+    metric_names = frozenset(_PREFIX + name for name in _NAMES.split()) | {STARTED}
+    reset_path = "/reset_prefix_cache"
+    tokenize_path = "/tokenize"
+    salt_field = "cache_salt"
+    # 0.21 leaves the details out of a stream without a hit (`multiturn-after-reset`)
+    silent_cached = 0
+
+    async def facts(self) -> EngineFacts:
+        facts, version, page = await super().facts(), await self._version(), await self._page_or_none()
+        config = section(await self.get_json(f"{self.root}/server_info?config_format=json"), "vllm_config")
+        cache = page.labels("vllm:cache_config_info") if page else {}
+        speculative = _speculative(page, config)
+        self._restrict_sampling(version, speculative == "yes")
+        return replace(
+            facts,
+            version=version,
+            kv_pool_tokens=_pool(cache),
+            block_size=_int(cache.get("block_size")),
+            effective=self._effective(cache, config),
+            features={
+                "metrics": "yes" if page else "no",
+                "cache_reset": await self.offers("/reset_prefix_cache"),
+                "tokenize": await self.offers("/tokenize"),
+                "prefix_caching": tristate(cache.get("enable_prefix_caching")),
+                "speculation": speculative,
+                "min_p": "yes" if self.sampling_fields and "min_p" in self.sampling_fields else "no",
+                "cached_tokens": "yes" if self.reports_cached else "unknown",
+                "external_cache": _used(page, "vllm:external_prefix_cache_queries_total"),
+            },
+        )
+
+    async def _page_or_none(self) -> Page | None:
+        """The page for facts: an engine that cannot give it now still has facts."""
+        try:
+            return await self.page()
+        except (httpx.HTTPError, ValueError):
+            return None
+
+    def _restrict_sampling(self, version: str | None, speculative: bool) -> None:
+        """vLLM 0.21 logs that min_p and logit_bias do nothing under speculative decoding."""
+        numbers = [int(part) for part in re.findall(r"\d+", version or "")[:2]]
+        if speculative and numbers and numbers <= [0, 21] and self.sampling_fields is not None:
+            ignored = {"min_p", "logit_bias"}
+            self.sampling_fields = {k: v for k, v in self.sampling_fields.items() if k not in ignored}
+
+    def _effective(self, cache: dict[str, str], config: JsonObject) -> JsonObject:
+        model, parallel = section(config, "model_config"), section(config, "parallel_config")
+        speculation = section(config, "speculative_config")
+        return known(
+            {
+                "kv_cache_dtype": cache.get("cache_dtype"),
+                "weights": self.listed[0].get("root") if self.listed else None,
+                "lora": [model["id"] for model in self.listed if model.get("parent")] or None,
+                "dtype": model.get("dtype"),
+                "quantization": model.get("quantization"),
+                **{short: parallel.get(name) for short, name in _LAYOUT.items()},
+                "speculation": known({key: speculation.get(key) for key in _SPECULATION}) or None,
+            }
+        )
+
+    def sample(self, page: Page, at: float) -> TelemetrySample | None:
+        started, page = page.total(STARTED), page.under(_PREFIX)
+        total = page.total
+
+        def first(*names: str) -> float | None:
+            return next((value for name in names if (value := total(name)) is not None), None)
+
+        usage = page.mean("kv_cache_usage_perc")
+        gauges = [
+            ("external_prefix_queries", total("external_prefix_cache_queries_total")),
+            ("started", started),
+        ]
+        gauges += [(f"finished_{r}", total("request_success_total", finished_reason=r)) for r in _REASONS]
+        return TelemetrySample(
+            at=at,
+            prompt_tokens=total("prompt_tokens_total"),
+            cached_tokens=first(
+                "prompt_tokens_cached_total", "prefix_cache_hits_total", "gpu_prefix_cache_hits_total"
+            ),
+            prefix_queries=first("prefix_cache_queries_total", "gpu_prefix_cache_queries_total"),
+            generated_tokens=total("generation_tokens_total"),
+            running=total("num_requests_running"),
+            waiting=total("num_requests_waiting"),
+            preempted=total("num_preemptions_total"),
+            kv_used=usage if usage is not None else page.mean("gpu_cache_usage_perc"),
+            drafts=total("spec_decode_num_drafts_total"),
+            drafted=total("spec_decode_num_draft_tokens_total"),
+            accepted=total("spec_decode_num_accepted_tokens_total"),
+            accepted_per_position=page.by_position("spec_decode_num_accepted_tokens_per_pos_total"),
+            external_cached_tokens=total("external_prefix_cache_hits_total"),
+            gauges=present(gauges),
+        )
+
+
+def _speculative(page: Page | None, config: JsonObject) -> Tristate:
+    if config:
+        return "yes" if config.get("speculative_config") else "no"
+    if page is None:
+        return "unknown"
+    return "yes" if page.total("vllm:spec_decode_num_drafts_total") is not None else "no"
+
+
+def _pool(cache: dict[str, str]) -> int | None:
+    """0.32 says it in tokens, 0.21 in blocks."""
+    tokens = _int(cache.get("kv_cache_size_tokens"))
+    if tokens is not None:
+        return tokens
+    blocks, block = _int(cache.get("num_gpu_blocks")), _int(cache.get("block_size"))
+    return blocks * block if blocks is not None and block is not None else None
+
+
+def _int(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def _used(page: Page | None, counter: str) -> Tristate:
+    value = page.total(counter) if page else None
+    return "unknown" if value is None else "yes" if value > 0 else "no"
