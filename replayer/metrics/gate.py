@@ -67,6 +67,8 @@ def check_plan(plan: Plan, origin: str) -> None:
     stop = plan.stop_when_decided
     if stop is not None and stop not in METRICS:
         raise PlanError(f"{origin}: stop_when_decided {stop!r} is not a metric{nearest(stop, METRICS)}")
+    if stop is not None and len(plan.lane) < 2:
+        raise PlanError(f"{origin}: stop_when_decided compares lanes, and there is only one")
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,8 +209,6 @@ def make_plan(values: dict[str, Any], origin: str = "the plan") -> Plan:
     lanes = tuple(itertools.chain.from_iterable(_expand(lane, plan.matrix, origin) for lane in plan.lane))
     if plan.aa:
         lanes = tuple(itertools.chain.from_iterable(_twice(lane) for lane in lanes))
-    if plan.stop_when_decided and len(lanes) < 2:
-        raise PlanError(f"{origin}: stop_when_decided compares lanes, and there is only one")
     return make_plan_unexpanded(plan, lanes, origin)
 
 
