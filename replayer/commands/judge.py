@@ -113,7 +113,7 @@ def _document(reply: Reply, verdict: Verdict, validator: Validator) -> dict[str,
                 "valid": bool(call.name) and check.valid,
             }
             for call in reply.tool_calls
-            for check in (validator.check(call.name, call.arguments),)
+            for check in (validator.check_call(call),)
         ],
         "finish_reason": reply.finish_reason,
         "content": reply.content,

@@ -11,13 +11,14 @@ from replayer.wire.types import ToolCall
 
 
 class _Call:
-    __slots__ = ("id", "name", "pieces", "position")
+    __slots__ = ("freeform", "id", "name", "pieces", "position")
 
     def __init__(self, position: int) -> None:
         self.position = position
         self.id: str | None = None
         self.name: str | None = None
         self.pieces: list[str] = []
+        self.freeform = False
 
     @property
     def arguments(self) -> str:
@@ -34,6 +35,24 @@ class CallAssembler:
 
     def __len__(self) -> int:
         return len(self._calls)
+
+    def open(self, call_id: Any, name: Any, pieces: list[str], freeform: bool = False) -> int:
+        """A call that its wire announces by itself; its arguments will be appended to `pieces`. Returns its position."""
+        call = _Call(len(self._calls))
+        call.id, call.name = self._text(call_id, "id") or None, self._text(name, "name") or None
+        call.pieces, call.freeform = pieces, freeform
+        self._calls.append(call)
+        return call.position
+
+    def name(self, position: int, name: str) -> None:
+        """The name of a call that began without one."""
+        self._calls[position].name = self._calls[position].name or name
+
+    def identify(self, position: int, call_id: str) -> str | None:
+        """The id of a call as another event states it; returns the id known before."""
+        call = self._calls[position]
+        call.id = call.id or call_id
+        return call.id
 
     def pieces(self, position: int) -> list[str]:
         """The argument texts of a call, to append to."""
@@ -65,7 +84,7 @@ class CallAssembler:
             if not call.name:
                 self._note("missing_name", "the call has no name", call.position)
             seen.add(call.id or "")
-        return tuple(ToolCall(c.position, c.id, c.name, c.arguments) for c in self._calls)
+        return tuple(ToolCall(c.position, c.id, c.name, c.arguments, c.freeform) for c in self._calls)
 
     def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call:
         if type(index) is not int:  # a boolean is no index

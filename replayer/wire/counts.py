@@ -15,10 +15,60 @@ def count(value: Any) -> int | None:
 
 def cached_tokens(usage: Mapping[str, Any]) -> int | None:
     """OpenAI's `prompt_tokens_details.cached_tokens`; DeepSeek and Moonshot put theirs beside `prompt_tokens`."""
-    details = usage.get("prompt_tokens_details")
-    told = (
-        details.get("cached_tokens") if isinstance(details, Mapping) else None,
+    candidates = (
+        _detail(usage, "prompt_tokens_details", "cached_tokens"),
         usage.get("prompt_cache_hit_tokens"),
         usage.get("cached_tokens"),
     )
-    return next((found for value in told if (found := count(value)) is not None), None)
+    return next((found for value in candidates if (found := count(value)) is not None), None)
+
+
+def of_messages(usage: Mapping[str, Any], ended: bool) -> dict[str, Any] | None:
+    """A usage object of Messages by chat's names; None where it reports nothing.
+
+    Anthropic leaves cached tokens out of `input_tokens`, and so does llama.cpp; both name them beside it. vLLM 0.21
+    and SGLang 0.5 include them and have no field for them: the cached count is then unknown. `ended`: the last event
+    with counts has come; before it the output is not known, and an input of 0 is SGLang's way to say nothing yet.
+    """
+    read, written = (
+        count(usage.get("cache_read_input_tokens")),
+        count(usage.get("cache_creation_input_tokens")),
+    )
+    given = count(usage.get("input_tokens"))
+    prompt = None if given is None else given + (read or 0) + (written or 0)
+    output = count(usage.get("output_tokens")) if ended else None
+    thinking = _detail(usage, "output_tokens_details", "thinking_tokens")
+    return _chat_usage(prompt, output, read, written, count(thinking))
+
+
+def of_responses(usage: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A usage object of Responses by chat's names; None where it reports nothing. SGLang 0.5.12 uses chat's names
+    where the reply was not streamed, and zeros everywhere."""
+    prompt = count(usage.get("input_tokens", usage.get("prompt_tokens")))
+    output = count(usage.get("output_tokens", usage.get("completion_tokens")))
+    cached = count(_detail(usage, "input_tokens_details", "cached_tokens"))
+    written = count(_detail(usage, "input_tokens_details", "cache_write_tokens"))
+    reasoning = count(_detail(usage, "output_tokens_details", "reasoning_tokens"))
+    return _chat_usage(prompt, output, cached, written, reasoning)
+
+
+def _chat_usage(
+    prompt: int | None, output: int | None, cached: int | None, written: int | None, reasoning: int | None
+) -> dict[str, Any] | None:
+    """No prompt has 0 tokens: a usage that says so reports nothing."""
+    if not prompt:
+        return None
+    usage: dict[str, Any] = {"prompt_tokens": prompt}
+    if output is not None:
+        usage |= {"completion_tokens": output, "total_tokens": prompt + output}
+    details = {"cached_tokens": cached, "cache_write_tokens": written}
+    if given := {key: value for key, value in details.items() if value is not None}:
+        usage["prompt_tokens_details"] = given
+    if reasoning is not None:
+        usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
+    return usage
+
+
+def _detail(usage: Mapping[str, Any], group: str, key: str) -> Any:
+    details = usage.get(group)
+    return details.get(key) if isinstance(details, Mapping) else None

@@ -10,15 +10,21 @@ from replayer.wire.connection import Headers
 from replayer.wire.content_encoding import Decode, decoder
 from replayer.wire.faults import Classify, default_fault
 from replayer.wire.sse import EVENT_LIMIT
-from replayer.wire.types import Delta, OnDelta, Reply, StampClock, Timing, WireFault
+from replayer.wire.types import Delta, OnDelta, Reply, StampClock, Timing, Wire, WireFault
 
 
 class ReplyReader:
     """Sink of one response: `headers`, then `body` until it returns True or the response ends, then `reply`."""
 
     def __init__(
-        self, *, stream: bool | None, on_delta: OnDelta | None = None, classify: Classify = default_fault
+        self,
+        *,
+        stream: bool | None,
+        on_delta: OnDelta | None = None,
+        classify: Classify = default_fault,
+        wire: Wire | None = "chat",
     ) -> None:
+        """`wire` of None: as the body itself shows."""
         self.status = 0
         self.retry_after: float | None = None
         self.stopped = False
@@ -26,7 +32,7 @@ class ReplyReader:
         self._streamed: bool | None = None
         self._on_delta = on_delta
         self._classify = classify
-        self._assembler = Assembler()
+        self._assembler = Assembler(wire)
         self._decode: Decode | None = None
         self._held = bytearray()
         self._sent: int | None = None
@@ -37,7 +43,7 @@ class ReplyReader:
 
     @property
     def done(self) -> bool:
-        """`[DONE]` was seen: nothing that follows matters."""
+        """The wire's own end was seen: nothing that follows matters."""
         return self._assembler.done
 
     def sent(self, at: int) -> None:
@@ -88,9 +94,9 @@ class ReplyReader:
         if not self.stopped:
             self._finish(ended, whole=broken is None)
         fault = None if self.stopped else self._judge(broken)
-        assembler = self._assembler
-        arrivals = assembler.arrivals
-        calls = assembler.tool_calls()
+        calls = self._assembler.tool_calls()
+        parts = self._assembler.parts
+        arrivals = parts.arrivals
         return Reply(
             timing=Timing(
                 sent=sent,
@@ -101,18 +107,20 @@ class ReplyReader:
                 retries=retries,
                 stamped_by=self._stamped_by(),
             ),
-            content="".join(assembler.content),
-            reasoning="".join(assembler.reasoning),
+            content="".join(parts.content),
+            reasoning="".join(parts.reasoning),
             tool_calls=calls,
-            finish_reason=assembler.finish_reason,
-            usage=assembler.usage,
-            done=assembler.done,
+            finish_reason=parts.finish_reason,
+            usage=parts.usage,
+            done=parts.done,
             fault=fault,
             stopped_by_us=self.stopped,
             streamed=bool(self._asked_stream if self._streamed is None else self._streamed),
-            notes=assembler.notes.all(),
-            extra=assembler.extra,
-            reasoning_field=assembler.reasoning_field,
+            notes=parts.notes.all(),
+            extra=parts.extra,
+            reasoning_field=parts.reasoning_field,
+            wire=self._assembler.wire,
+            output=parts.output,
         )
 
     def _stamped_by(self) -> StampClock:
@@ -143,37 +151,45 @@ class ReplyReader:
         elif self.status < 300 and self._held:
             self._show(self._assembler.whole(bytes(self._held), at))
         if self.status < 300 and None not in (self._streamed, asked) and self._streamed != asked:
-            told = "a stream came though none was asked for" if self._streamed else "no stream came"
-            self._assembler.notes.add("other_mode", told)
+            words = "a stream came though none was asked for" if self._streamed else "no stream came"
+            self._assembler.parts.notes.add("other_mode", words)
 
     def _judge(self, broken: WireFault | None) -> WireFault | None:
-        assembler = self._assembler
         if self._fault is not None:
             return self._fault
         if self.status >= 400:
             return self._classify(self.status, self._held.decode("utf-8", "replace"))
         if self.status >= 300:
             return _redirect(self.status, self._location)
-        if error := assembler.error:
+        parts = self._assembler.parts
+        if error := parts.error:
             fault = self._classify(error.status or 500, error.body)
             return replace(fault, message=error.message, status=error.status or self.status, body=error.body)
-        if assembler.done:
-            if assembler.finish_reason is None:
-                assembler.notes.add("no_finish_reason", "the reply ended without a finish reason")
+        if parts.done:
+            if parts.finish_reason is None:
+                parts.notes.add("no_finish_reason", "the reply ended without a finish reason")
             return None
         return broken or self._incomplete()
 
     def _incomplete(self) -> WireFault | None:
-        """The response ended properly, but `[DONE]` did not come."""
+        """The response ended properly, but the wire's own end (`[DONE]`, say) did not come."""
+        wire = self._assembler.wire
         if self._streamed:
-            if self._assembler.finish_reason is not None:
+            if self._assembler.parts.finish_reason is not None:
                 return None
-            return WireFault(
-                "stream_broken", "the stream ended without a finish reason and without [DONE]", self.status
-            )
+            words = f"the stream ended without a finish reason and without {END_OF[wire]}"
+            return WireFault("stream_broken", words, self.status)
+        if self._assembler.parts.finish_reason in ("queued", "in_progress"):
+            words = "the response runs in the background: it would have to be fetched later"
+            return WireFault("server_error", words, self.status)
         excerpt = self._held[:500].decode("utf-8", "replace")
-        told = f"the answer is not a chat completion: {excerpt}" if excerpt else "the answer is empty"
-        return WireFault("server_error", told, self.status, excerpt or None)
+        words = f"the answer is not a {BODY_OF[wire]}: {excerpt}" if excerpt else "the answer is empty"
+        return WireFault("server_error", words, self.status, excerpt or None)
+
+
+END_OF: dict[Wire, str] = {"chat": "[DONE]", "messages": "message_stop", "responses": "response.completed"}
+"""The event that ends a stream of each wire."""
+BODY_OF: dict[Wire, str] = {"chat": "chat completion", "messages": "message", "responses": "response"}
 
 
 def assemble(
@@ -183,17 +199,21 @@ def assemble(
     at: Iterable[int] | None = None,
     classify: Classify = default_fault,
     on_delta: OnDelta | None = None,
+    wire: Wire | None = None,
+    status: int = 200,
 ) -> Reply:
     """The reply that a captured body supports, SSE or JSON; `stream` says what had been asked for.
+
+    `wire` names the API that it came over; without it, the body itself shows that.
 
     `at` gives each piece of an iterable body its stamp in nanoseconds; without it, times mean nothing.
     """
     pieces = [body] if isinstance(body, bytes) else body
     stamps = iter(at) if at is not None else None
-    reader = ReplyReader(stream=stream, classify=classify, on_delta=on_delta)
+    reader = ReplyReader(stream=stream, classify=classify, on_delta=on_delta, wire=wire)
     stamp = 0
     reader.sent(0)
-    reader.headers(200, (), stamp)
+    reader.headers(status, (), stamp)
     for piece in pieces:
         stamp = next(stamps, stamp) if stamps is not None else stamp
         if reader.body(piece, stamp):

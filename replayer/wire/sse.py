@@ -78,6 +78,17 @@ class SseSplitter:
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
+def payload_start(block: bytes) -> int | None:
+    """Where the data of a block begins that is one `data: ` line, after an `event: ` line or alone; None for others."""
+    if block.startswith(b"data: "):
+        return None if _LF in block else 6
+    if block.startswith(b"event: "):
+        line = block.find(_LF)
+        if line > 0 and block.startswith(b"data: ", line + 1) and block.find(_LF, line + 1) < 0:
+            return line + 7
+    return None
+
+
 def read_block(block: bytes) -> SseEvent | None:
     """The event of a block; None for comments and blocks without data."""
     if block.startswith(b"data: ") and _LF not in block:

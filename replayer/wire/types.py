@@ -23,6 +23,11 @@ FaultKind = Literal[
 """Closed set of ways in which an engine can fail a request (adapters map their own words to it)."""
 
 
+Wire = Literal["chat", "messages", "responses"]
+"""The API that a request goes over: OpenAI's Chat Completions, Anthropic's Messages, OpenAI's Responses."""
+
+WIRES: tuple[Wire, ...] = ("chat", "messages", "responses")
+
 StampClock = Literal["kernel", "client", "mixed"]
 """Who stamped the bytes of a reply: the kernel as they came in, or the client as it read them."""
 
@@ -31,26 +36,44 @@ NoteCode = Literal[
     "arguments_before_name",  # argument text of a call that had no name yet
     "bad_event",  # an event that is not a JSON object
     "bad_field",  # a field of another type than the protocol gives it; what it held is lost
+    "block_not_stopped",  # the reply ended while a content block was open
+    "blocks_overlap",  # a content block began before the one before it was stopped
     "call_before_role",  # a call before any delta that names the role
+    "call_not_streamed",  # a call that only the final object holds: a client that reads the events never sees it
     "changed_id",  # a later delta of the same call bears another id; the first one is kept
     "content_parts",  # content as a list of parts; their text is joined
     "data_after_done",  # an event after [DONE]; it is ignored
     "delta_after_finish",  # text or a call after the finish reason
+    "delta_after_stop",  # a delta for a content block or item that was already closed
+    "delta_type",  # a delta of another type than its content block or item
+    "delta_without_block",  # a delta for a content block or item that never began
     "duplicate_id",  # two calls with the same id
+    "final_differs",  # the final object is not the sum of the deltas
     "index_out_of_order",  # calls appear in another order than 0, 1, 2, ...
     "invalid_utf8",  # bytes that are not UTF-8; replaced by U+FFFD
+    "item_id_changed",  # an output item has one id in the events and another in the final object
+    "item_not_done",  # an output item that no `output_item.done` closed
     "legacy_function_call",  # `function_call` instead of `tool_calls`
+    "late_start",  # an event of the reply before `message_start`
     "lone_surrogate",  # an escape that is half a character; replaced by U+FFFD
+    "merged_arguments",  # the arguments of two calls, one behind the other, in one block
     "missing_id",  # a call with no id, or a null or empty one
     "missing_index",  # a call delta without an index
     "missing_name",  # a call that never got a name
+    "no_arguments",  # a call whose block was closed without any delta: its arguments were cut, or lost on the way
+    "no_deltas",  # a stream that carried the whole reply in its last event: it has no time to first token
     "no_finish_reason",  # the stream ended properly, but no choice said why
     "not_json",  # valid for Python only: NaN or Infinity outside a string
     "other_choice",  # text for a choice that was not asked for; it is ignored
     "other_mode",  # a stream where none was asked for, or the other way round
+    "repeated_block",  # a content block or item began under an index already in use
     "repeated_index",  # another call under an index already in use; they were told apart by id or name
     "repeated_name",  # the name again in a later delta of the same call
+    "repeated_start",  # a second `message_start`
+    "sequence_gap",  # sequence numbers that do not follow each other
     "split_name",  # the name in pieces; they are joined
+    "unknown_event",  # an event that the protocol does not have; kept in `extra["unknown_events"]` and counted
+    "usage_zero",  # a usage object of zeros: not reported, so it counts as unknown
     "two_reasonings",  # `reasoning_content` and `reasoning` in one delta; only the first is kept
 ]
 
@@ -91,6 +114,8 @@ class ToolCall:
     id: str | None
     name: str | None
     arguments: str
+    freeform: bool = False
+    """The arguments are text by design, not JSON (custom tools of the Responses API)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +169,11 @@ class Reply:
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     usage: dict[str, Any] | None = None
+    """By the names of chat, whatever the wire: `prompt_tokens` includes cached ones. The other wires' own object is
+    `extra["usage"]`."""
     done: bool = False
-    """`[DONE]` was seen (for a non-streamed reply: the body was complete)."""
+    """The wire's own end was seen: `[DONE]`, `message_stop`, `response.completed` (for a non-streamed reply: the
+    body was complete)."""
     fault: WireFault | None = None
     stopped_by_us: bool = False
     streamed: bool = True
@@ -156,6 +184,10 @@ class Reply:
     the lists in `logprobs` are joined over all chunks."""
     reasoning_field: str | None = None
     """Which key carried the reasoning: `reasoning_content` or `reasoning`."""
+    wire: Wire = "chat"
+    output: tuple[dict[str, Any], ...] = ()
+    """The reply as its wire states it, in order, and as a client sends it back: the content blocks of Messages,
+    the output items of Responses. () on chat."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,8 +220,8 @@ def test_the_readable_form_names_faults_and_calls(capsys: pytest.CaptureFixture[
     [
         (None, "No such file"),
         ("{", "is not JSON"),
-        ("[]", "is no chat completion request: it is not a JSON object"),
-        ('{"prompt": "x"}', "`messages` is missing"),
+        ("[]", "is not a request of any wire: it is not a JSON object"),
+        ('{"prompt": "x"}', "`messages` (or `input`) is missing"),
     ],
 )
 def test_a_request_that_is_none_is_refused_in_one_sentence(

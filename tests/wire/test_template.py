@@ -143,7 +143,7 @@ def test_learning_stops_where_it_never_pays(monkeypatch: pytest.MonkeyPatch) -> 
     for number in range(1000):
         payload = {"id": number, "choices": [{"index": 0, "delta": {"content": "a"}}]}
         assembler.feed(b"data: %s\n\n" % orjson.dumps(payload), number)
-    assert len(tries) < 30 and "".join(assembler.content) == "a" * 1000
+    assert len(tries) < 30 and "".join(assembler.parts.content) == "a" * 1000
 
 
 @pytest.mark.parametrize("names", [{"reasoning": "a"}, {"content2": "a"}])

@@ -106,7 +106,7 @@ def evidence(
         faults += _against_text(here, leak, cut, "the answer", "the tokens")
         blames.update(_blames(here, leak.calls if leak else ()))
     if pair is not None and pair.fault is None:
-        there = _side(pair, tuple(validator.check(c.name, c.arguments) for c in pair.tool_calls), validator)
+        there = _side(pair, tuple(map(validator.check_call, pair.tool_calls)), validator)
         blames.update(_blames(here, there.written) or _blames_of_twin(here, there))
         if _same_generation(reply, pair, temperature, cut):
             faults += _between(here, there, cut)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 
 from replayer.tools.verdicts.verdict import Blame, Fault
-from replayer.wire.types import WireFault
+from replayer.wire.types import Wire, WireFault
 
 _ABOUT_HISTORY = re.compile(
     r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|\broles?\b|alternat|tool_call_id|"
-    r"messages?\[\d+\]|line \d+ column \d+ \(char \d+\)|assistant message",
+    r"messages?\[\d+\]|assistant message",
     re.IGNORECASE | re.DOTALL,
 )
+_BROKEN_JSON = re.compile(r"line \d+ column \d+ \(char \d+\)")
+"""Arguments that a server parses: of the history's calls or, on vLLM's Messages, of the reply's own."""
 _UNREAD = ("the answer is", "the body cannot be read")
 """How messages of the wire itself begin, which quote the body: no words of the engine's."""
 _OURS = frozenset({"bad_request", "bad_tools", "unknown_model", "unauthorized"})
 
 
-def engine_fault(fault: WireFault) -> Fault:
+def engine_fault(fault: WireFault, *, wire: Wire = "chat", calls_in_history: bool = False) -> Fault:
     """A failed request: `history_rejected` where the engine refuses what was recorded, else `engine_error`."""
     told = fault.message if len(fault.message) <= 300 else fault.message[:300] + "…"
     if fault.kind == "context_too_long":
@@ -25,7 +27,8 @@ def engine_fault(fault: WireFault) -> Fault:
     refused = fault.kind in ("bad_request", "bad_tools", "server_error") and not fault.message.startswith(
         _UNREAD
     )
-    if refused and _ABOUT_HISTORY.search(fault.message):
+    about_json = _BROKEN_JSON.search(fault.message) and (calls_in_history or wire == "chat")
+    if refused and (about_json or _ABOUT_HISTORY.search(fault.message)):
         return Fault("history_rejected", "input", f"the engine refuses the history: {told!r}", True)
     status = f" (HTTP {fault.status})" if fault.status else ""
     blame: Blame = "input" if fault.kind in _OURS else "engine"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from replayer.tools.verdicts.schema_check import CallCheck, Validator
+from replayer.wire.merged import objects_in
 from replayer.wire.types import ToolCall
-
-_DECODER = json.JSONDecoder()
 
 
 def mixed_up(calls: Sequence[ToolCall], checks: Sequence[CallCheck], validator: Validator) -> bool:
@@ -18,23 +16,7 @@ def mixed_up(calls: Sequence[ToolCall], checks: Sequence[CallCheck], validator: 
     """
     if len(calls) < 2 or not any(check.defect for check in checks):
         return False
-    objects = _objects("".join(call.arguments for call in calls), len(calls))
+    objects = objects_in("".join(call.arguments for call in calls), len(calls))
     return len(objects) == len(calls) and all(
         validator.check(call.name, text).valid for call, text in zip(calls, objects, strict=True)
     )
-
-
-def _objects(text: str, most: int) -> list[str]:
-    """The JSON objects that the text consists of; none where it holds anything else, or more than `most`."""
-    found: list[str] = []
-    position = 0
-    while text[position:].strip():
-        start = position + len(text[position:]) - len(text[position:].lstrip())
-        try:
-            value, position = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            return []
-        if not isinstance(value, dict) or len(found) == most:
-            return []
-        found.append(text[start:position])
-    return found

@@ -1,4 +1,7 @@
-"""What a verdict needs to know of the request that a reply answers."""
+"""What a verdict needs to know of the request that a reply answers, on any wire.
+
+One reading serves all three: where two wires state a thing in different places, only one of them is there.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from replayer.errors import ReplayerError
 from replayer.traces.schema import ToolSchema
+
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_CHOICES = {"any": "required", "auto": "auto", "none": "none", "required": "required"}
+"""The types of a `tool_choice` object of Messages, by the words of chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """A chat completion request, reduced to what bears on the judgement. None: the request does not say."""
+    """A request, reduced to what bears on the judgement. None: the request does not say."""
 
     tools: tuple[ToolSchema, ...] = ()
     tool_choice: Any = None
@@ -28,25 +37,51 @@ class RequestFacts:
 
 
 def read_request(body: Any, where: str = "the request") -> RequestFacts:
-    """The facts of a request body as it was sent.
+    """The facts of a request body as it was sent: Chat Completions, Messages or Responses.
 
-    Raises ReplayerError, naming `where` and the part, for what is no chat completion request.
+    Raises ReplayerError, naming `where` and the part, for what is none of them.
     """
     if not isinstance(body, Mapping):
-        raise ReplayerError(f"{where} is no chat completion request: it is not a JSON object")
-    messages = body.get("messages")
-    if not isinstance(messages, list):
-        raise ReplayerError(f"{where} is no chat completion request: `messages` is missing or not a list")
-    limits = [n for key in ("max_tokens", "max_completion_tokens") if type(n := body.get(key)) is int]
+        raise ReplayerError(f"{where} is not a request of any wire: it is not a JSON object")
+    messages = _messages(body, where)
+    limits = [n for key in _LIMITS if type(n := body.get(key)) is int]
     temperature = body.get("temperature")
     return RequestFacts(
         tools=tuple(_tools(body)),
-        tool_choice=body.get("tool_choice"),
+        tool_choice=_tool_choice(body.get("tool_choice")),
         max_tokens=min(limits, default=None),
         temperature=temperature if isinstance(temperature, (int, float)) else None,
         seen_call_ids=frozenset(call_id for message in messages for call_id in _call_ids(message)),
         texts=tuple(text for message in messages for text in _texts(message)),
     )
+
+
+def _messages(body: Mapping[str, Any], where: str) -> list[Any]:
+    """The messages of a request, or its input items; instructions and system blocks are the first of them."""
+    first = [{"content": body[key]} for key in ("system", "instructions") if body.get(key)]
+    given = body.get("input")
+    if isinstance(given, str):
+        return [*first, {"role": "user", "content": given}]
+    if isinstance(given, list):
+        return [*first, *given]
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        if body.get("previous_response_id"):
+            return first
+        raise ReplayerError(
+            f"{where} is not a request of any wire: `messages` (or `input`) is missing or not a list"
+        )
+    return [*first, *messages]
+
+
+def _tool_choice(choice: Any) -> Any:
+    """In the forms of chat."""
+    if not isinstance(choice, Mapping):
+        return choice
+    kind = choice.get("type")
+    if kind == "tool":
+        return {"type": "function", "function": {"name": choice.get("name")}}
+    return _CHOICES.get(kind, choice) if isinstance(kind, str) else choice
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[ToolSchema]:
@@ -55,38 +90,69 @@ def _tools(body: Mapping[str, Any]) -> Iterator[ToolSchema]:
     if not isinstance(tools, list):
         tools = body.get("functions")
     for tool in tools if isinstance(tools, list) else ():
-        function = tool.get("function", tool) if isinstance(tool, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(name := function.get("name"), str):
-            parameters, strict = function.get("parameters"), function.get("strict")
-            yield ToolSchema(
-                name=name,
-                description=str(function.get("description") or ""),
-                parameters=parameters if isinstance(parameters, dict) else {},
-                strict=strict if isinstance(strict, bool) else None,
-            )
+        if isinstance(tool, Mapping) and tool.get("type") == "namespace":
+            yield from _tools(tool)
+        elif isinstance(tool, Mapping) and tool.get("type") == "local_shell":
+            yield ToolSchema(name="local_shell", description="", parameters={})
+        elif (schema := _tool(tool)) is not None:
+            yield schema
 
 
-def _calls(message: Any) -> Iterator[Mapping[str, Any]]:
-    calls = message.get("tool_calls") if isinstance(message, Mapping) else None
+def _tool(tool: Any) -> ToolSchema | None:
+    function = tool.get("function", tool) if isinstance(tool, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(name := function.get("name"), str):
+        return None
+    parameters = function.get("parameters", function.get("input_schema"))
+    strict = function.get("strict")
+    return ToolSchema(
+        name=name,
+        description=str(function.get("description") or ""),
+        parameters=parameters if isinstance(parameters, dict) else {},
+        strict=strict if isinstance(strict, bool) else None,
+    )
+
+
+def _calls(message: Any) -> Iterator[tuple[Any, Any]]:
+    """Id and arguments of the calls that a message, or an input item, holds."""
+    if not isinstance(message, Mapping):
+        return
+    calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, Mapping):
-            yield call
+            function = call.get("function")
+            yield call.get("id"), function.get("arguments") if isinstance(function, Mapping) else None
+    if message.get("type") in ("function_call", "custom_tool_call"):
+        yield message.get("call_id"), message.get("arguments", message.get("input"))
+    for block in _parts(message):
+        if block.get("type") == "tool_use":
+            yield block.get("id"), orjson.dumps(block.get("input")).decode()
 
 
 def _call_ids(message: Any) -> Iterator[str]:
-    for call in _calls(message):
-        if isinstance(call_id := call.get("id"), str):
+    for call_id, _ in _calls(message):
+        if isinstance(call_id, str):
             yield call_id
+
+
+def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for key in ("content", "summary", "output"):
+        value = message.get(key)
+        for part in value if isinstance(value, list) else ():
+            if isinstance(part, Mapping):
+                yield part
 
 
 def _texts(message: Any) -> Iterator[str]:
     if not isinstance(message, Mapping):
         return
     content = message.get("content")
-    parts = content if isinstance(content, list) else [content]
-    functions = (call.get("function") for call in _calls(message))
-    arguments = (function.get("arguments") for function in functions if isinstance(function, Mapping))
-    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
-    for text in (*texts, message.get("reasoning_content"), message.get("reasoning"), *arguments):
+    texts = [content, message.get("reasoning_content"), message.get("reasoning"), message.get("output")]
+    texts += [part for part in content if isinstance(part, str)] if isinstance(content, list) else []
+    for part in _parts(message):
+        texts += [part.get("text"), part.get("thinking")]
+        if part.get("type") == "tool_result":
+            texts += _texts(part)
+    texts += [arguments for _, arguments in _calls(message)]
+    for text in texts:
         if isinstance(text, str) and text:
             yield text

@@ -15,6 +15,7 @@ from replayer.tools.verdicts.schema_forms import closed_form, plain_form
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Blame, Fault, FaultClass
 from replayer.traces.schema import ToolSchema
+from replayer.wire.types import ToolCall
 
 MAX_FAULTS_PER_CALL = 20
 """A call with more than that is wrong in one way, many times over."""
@@ -79,6 +80,13 @@ class Validator:
         self._tools = {tool.name: _Tool(tool) for tool in tools}
         self.names: frozenset[str] = frozenset(self._tools)
         self.unusable: dict[str, str] = {n: t.broken for n, t in self._tools.items() if t.broken}
+
+    def check_call(self, call: ToolCall, call_index: int | None = None) -> CallCheck:
+        """As `check`; the arguments of a freeform call are text, of which only the tool can say whether it is sound."""
+        if not call.freeform:
+            return self.check(call.name, call.arguments, call_index)
+        named = () if call.name in self._tools else tuple(self._name_faults(call.name, call_index))
+        return CallCheck(named, call.arguments)
 
     def check(self, name: str | None, arguments: str, call_index: int | None = None) -> CallCheck:
         """The faults of one call; raises nothing, whatever the arguments are.

@@ -8,7 +8,7 @@ of the text only names the damage.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -18,20 +18,23 @@ from replayer.tools.verdicts.leak import Leak
 from replayer.tools.verdicts.markup import end_tag_in, ends_in_calls, find_leaks, strip_control
 from replayer.tools.verdicts.parallel import mixed_up
 from replayer.tools.verdicts.prose import split_thinking
-from replayer.tools.verdicts.protocol import id_faults, note_faults
+from replayer.tools.verdicts.protocol import id_faults, lost_on_the_way, note_faults
 from replayer.tools.verdicts.schema_check import CallCheck, Validator, pointer
 from replayer.tools.verdicts.structured import problem, schema_of
 from replayer.tools.verdicts.tool_choice import demanded
 from replayer.tools.verdicts.verdict import Blame, Fault, Verdict
 from replayer.traces.schema import AnyItem, Usage
-from replayer.wire.types import Reply
+from replayer.wire.reply import END_OF
+from replayer.wire.types import Reply, ToolCall
 
 __all__ = ["Validator", "judge"]
 
 _FOR_CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
 _FOR_TEXT = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token"})
-_FOR_LENGTH = frozenset({"length", "max_tokens", "model_length"})
-_FOR_FAILURE = frozenset({"abort", "error", "content_filter"})
+_FOR_LENGTH = frozenset(
+    {"length", "max_tokens", "model_length", "max_output_tokens", "model_context_window_exceeded"}
+)
+_FOR_FAILURE = frozenset({"abort", "error", "content_filter", "refusal", "failed", "cancelled"})
 
 
 def judge(
@@ -60,7 +63,9 @@ def judge(
     of the generated tokens: both show what the engine changed on the way.
     """
     if reply.fault is not None:
-        return Verdict(False, (engine_fault(reply.fault),))
+        return Verdict(
+            False, (engine_fault(reply.fault, wire=reply.wire, calls_in_history=bool(seen_call_ids)),)
+        )
     if reply.stopped_by_us:
         return Verdict(False, (_collapse(collapsed or "stopped by replayer while it repeated itself"),))
     usage = usage or differential.usage_of(reply)
@@ -131,7 +136,7 @@ def _case(
     collapsed: str | None,
     prompt_contains: Callable[[str], bool] | None,
 ) -> _Case:
-    checks = tuple(validator.check(c.name, c.arguments, i) for i, c in enumerate(reply.tool_calls))
+    checks = tuple(validator.check_call(call, i) for i, call in enumerate(reply.tool_calls))
     thought, answer = split_thinking(reply.content)
     leaks = tuple(find_leaks(answer, validator.names, prompt_contains))
     hidden: tuple[Leak, ...] = ()
@@ -193,9 +198,14 @@ def _ending(case: _Case) -> Iterator[Fault]:
     elif reason in _FOR_FAILURE:
         yield Fault("engine_error", "engine", f"finish reason {reason!r}", True)
     elif not reply.done and reason is None:
-        yield Fault("engine_error", "engine", "the reply broke off: no finish reason and no [DONE]", True)
+        yield Fault(
+            "engine_error",
+            "engine",
+            f"the reply broke off: no finish reason and no {END_OF[reply.wire]}",
+            True,
+        )
     elif not reply.done:
-        yield Fault("protocol", "engine", "the stream ended without [DONE]", False)
+        yield Fault("protocol", "engine", f"the stream ended without {END_OF[reply.wire]}", False)
     if case.cut:
         last = len(reply.tool_calls) - 1
         yield Fault(
@@ -224,7 +234,18 @@ def _calls(case: _Case, evidence: differential.Evidence) -> Iterator[Fault]:
         for fault in check.faults:
             explained = fault.klass in ("arguments_not_json", "missing_parameter", "protocol")
             if not (explained and _call_is_cut(case, index)):
-                yield evidence.blamed(fault)
+                yield _blamed(case.reply, evidence.blamed(fault), call, index)
+
+
+def _blamed(reply: Reply, fault: Fault, call: ToolCall, index: int) -> Fault:
+    """Who broke the arguments, where the reply itself shows it."""
+    lacking = fault.klass == "missing_parameter" and any(
+        note.code == "no_arguments" and note.call_index == index for note in reply.notes
+    )
+    broken = fault.klass == "arguments_not_json" and fault.blame == "unknown"
+    if lacking or (broken and lost_on_the_way(reply, index, call.arguments)):
+        return replace(fault, blame="parser")
+    return fault
 
 
 def _leaks(case: _Case) -> Iterator[Fault]:
@@ -315,7 +336,8 @@ def _structured(case: _Case, response_format: Any) -> tuple[bool | None, tuple[F
 
 def _finish(case: _Case) -> Iterator[Fault]:
     reason, calls = case.reply.finish_reason, case.reply.tool_calls
-    named = isinstance(case.tool_choice, dict)  # the API itself finishes a forced call with `stop`
+    # OpenAI's API itself finishes a forced call with `stop`; Anthropic's does not
+    named = isinstance(case.tool_choice, dict) and case.reply.wire != "messages"
     if calls and reason in _FOR_TEXT and not named:
         yield Fault("finish_contradicts", "engine", f"finish reason {reason!r} with a call", False)
     elif not calls and reason in _FOR_CALLS:

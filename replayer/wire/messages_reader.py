@@ -1,0 +1,305 @@
+"""Events of Anthropic's Messages API: content blocks, each opened, filled and stopped by its index."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import orjson
+
+from replayer.wire import counts, extras
+from replayer.wire.merged import objects_in
+from replayer.wire.parts import Block, Parts
+from replayer.wire.types import Channel, Delta, Wire
+
+_MESSAGE = frozenset({"content", "usage", "type", "role", "stop_reason", "stop_sequence", "error"})
+"""Keys of a message that are read elsewhere or say nothing."""
+
+
+class _Kind(NamedTuple):
+    """A type of delta: the key of its text, the types of block it belongs to, and the channel it fills."""
+
+    key: str
+    blocks: tuple[str, ...]
+    channel: Channel | None
+
+
+_SERVER_TOOLS = ("server_tool_use", "mcp_tool_use")
+_DELTAS = {
+    "text_delta": _Kind("text", ("text",), "content"),
+    "thinking_delta": _Kind("thinking", ("thinking",), "reasoning"),
+    "input_json_delta": _Kind("partial_json", ("tool_use", *_SERVER_TOOLS), "tool_arguments"),
+    "signature_delta": _Kind("signature", ("thinking",), None),
+    "citations_delta": _Kind("citation", ("text",), None),
+}
+_TEXT_KEYS: dict[str, str] = {"text": "text", "thinking": "thinking"}
+
+
+class MessagesReader:
+    wire: ClassVar[Wire] = "messages"
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._notes = parts.notes
+        self._blocks: list[Block] = []
+        self._by_index: dict[Any, Block] = {}
+        self._started = False
+        self._ended = False
+        self._usage: dict[str, Any] = {}
+        self._last: Block | None = None
+
+    def event(self, chunk: dict[str, Any], at: int) -> None:
+        kind = chunk.get("type")
+        if kind == "content_block_delta":
+            self._delta(chunk, at)
+        elif kind == "content_block_start":
+            self._start_block(chunk, at)
+        elif kind == "content_block_stop":
+            self._stop_block(chunk)
+        elif kind == "message_start":
+            self._start(chunk.get("message"))
+        elif kind == "message_delta":
+            self._end(chunk)
+        elif kind == "message_stop":
+            self._parts.done = True
+            self._note_open_blocks()
+        elif kind == "message":  # the whole message in one event
+            self._started = True
+            self.whole(chunk, at)
+        elif kind not in ("ping", "error"):
+            self._parts.unknown(chunk)
+
+    def whole(self, chunk: dict[str, Any], at: int) -> bool:
+        content = chunk.get("content")
+        extras.merge(self._parts.extra, chunk, _MESSAGE)
+        for number, block in enumerate(content if isinstance(content, list) else ()):
+            if isinstance(block, dict):
+                self._whole_block(block, number, at)
+            else:
+                self._notes.add("bad_field", "an element of `content` is not an object")
+        self._stop_reason(chunk)
+        self._ended = True
+        self._take_usage(chunk.get("usage"))
+        return isinstance(content, list) and chunk.get("type") == "message"
+
+    def finish(self) -> None:
+        parts = self._parts
+        parts.content = [t for block in self._blocks if block.kind == "text" for t in block.pieces]
+        parts.reasoning = [t for block in self._blocks if block.kind == "thinking" for t in block.pieces]
+        parts.output = tuple([_stated(block) for block in self._blocks])
+        for block in self._blocks:
+            if block.kind == "tool_use":
+                self._settle_call(block)
+        if self._usage:
+            parts.extra["usage"] = dict(self._usage)
+            parts.usage = counts.of_messages(self._usage, self._ended)
+            if self._ended and parts.usage is None:
+                self._notes.add("usage_zero", "usage is all zeros: not reported")
+
+    def pieces(self, delta: Delta) -> list[str]:
+        return self._last.pieces if self._last is not None else []
+
+    def holder(self, chunk: Any, channel: Channel) -> tuple[dict[str, Any], str | None]:
+        delta = chunk.get("delta")
+        kind = _DELTAS.get(str(delta.get("type"))) if isinstance(delta, dict) else None
+        if kind is None or chunk.get("type") != "content_block_delta" or kind.channel != channel:
+            return {}, None
+        return delta, kind.key
+
+    def _start(self, message: Any) -> None:
+        if self._started:
+            self._notes.add("repeated_start", "a second `message_start` came")
+        self._started = True
+        if not isinstance(message, dict):
+            self._notes.add("bad_field", "`message` of message_start is not an object")
+            return
+        extras.merge(self._parts.extra, message, _MESSAGE)
+        self._take_usage(message.get("usage"))
+
+    def _end(self, chunk: dict[str, Any]) -> None:
+        self._begin_check("message_delta")
+        self._ended = True
+        delta = chunk.get("delta")
+        if isinstance(delta, dict):
+            self._stop_reason(delta)
+        else:
+            self._notes.add("bad_field", "`delta` of message_delta is not an object")
+        self._take_usage(chunk.get("usage"))
+
+    def _stop_reason(self, source: dict[str, Any]) -> None:
+        if reason := source.get("stop_reason"):
+            self._parts.finish_reason = str(reason)
+        if sequence := source.get("stop_sequence"):
+            self._parts.extra["stop_sequence"] = sequence
+
+    def _take_usage(self, usage: Any) -> None:
+        """Later counts win; a null never does."""
+        if isinstance(usage, dict):
+            self._usage.update({key: value for key, value in usage.items() if value is not None})
+        elif usage is not None:
+            self._notes.add("bad_field", "`usage` is not an object")
+
+    def _begin_check(self, event: str) -> None:
+        if not self._started:
+            self._started = True
+            self._notes.add("late_start", f"{event} came before message_start")
+
+    def _start_block(self, chunk: dict[str, Any], at: int) -> None:
+        self._begin_check("content_block_start")
+        stated = chunk.get("content_block")
+        if not isinstance(stated, dict):
+            self._notes.add("bad_field", "`content_block` is not an object")
+            return
+        index = chunk.get("index")
+        if _key(index) in self._by_index:
+            self._notes.add("repeated_block", f"a block began under index {index!r}, which was in use")
+        elif any(block.open for block in self._blocks):
+            self._notes.add("blocks_overlap", f"block {index!r} began before the one before it was stopped")
+        block = self._open(stated, index)
+        if block.kind == "tool_use":
+            self._announce(block, at)
+        elif text := stated.get(_TEXT_KEYS.get(block.kind, "")):
+            self._fill(block, _channel(block.kind), text, at)
+
+    def _open(self, stated: dict[str, Any], index: Any) -> Block:
+        block = Block(str(stated.get("type")), stated, len(self._blocks))
+        self._blocks.append(block)
+        self._by_index[_key(index)] = block
+        return block
+
+    def _announce(self, block: Block, at: int) -> None:
+        calls = self._parts.calls
+        block.position = calls.open(block.at_start.get("id"), block.at_start.get("name"), block.pieces)
+        name = block.at_start.get("name")
+        self._parts.put(at, "tool_name", name if isinstance(name, str) else None, block.position)
+        self._parts.arrived(at)
+
+    def _delta(self, chunk: dict[str, Any], at: int) -> None:
+        delta = chunk.get("delta")
+        if not isinstance(delta, dict):
+            self._notes.add("bad_field", "`delta` is not an object")
+            return
+        kind = _DELTAS.get(str(delta.get("type")))
+        if kind is None:
+            self._parts.unknown({**chunk, "type": f"content_block_delta/{delta.get('type')}"})
+            return
+        self._begin_check("content_block_delta")
+        block = self._block_of(chunk.get("index"), kind)
+        text = delta.get(kind.key)
+        block.touched = True
+        if block.kind not in kind.blocks:
+            self._notes.add("delta_type", f"a {delta['type']} came in a block of type {block.kind!r}")
+            block = self._stray(kind)
+        if kind.channel is None:
+            self._parts.once = False
+            self._aside(block, kind, text)
+        elif text:
+            self._fill(block, kind.channel, text, at)
+
+    def _block_of(self, index: Any, kind: _Kind) -> Block:
+        block = self._by_index.get(_key(index))
+        if block is None:
+            self._notes.add("delta_without_block", f"a delta came for block {index!r}, which never began")
+            block = self._open({"type": kind.blocks[0]}, index)
+            if block.kind == "tool_use":
+                block.position = self._parts.calls.open(None, None, block.pieces)
+        elif not block.open:
+            self._notes.add("delta_after_stop", f"a delta came for block {index!r}, which was stopped")
+        return block
+
+    def _stray(self, kind: _Kind) -> Block:
+        """A block of its own for text that came in one of another type, so that the channels stay apart."""
+        last = self._blocks[-1]
+        if last.kind == kind.blocks[0] and last.at_start.get("stray"):
+            return last
+        block = Block(kind.blocks[0], {"type": kind.blocks[0], "stray": True}, len(self._blocks))
+        block.open = False
+        self._blocks.append(block)
+        if block.kind == "tool_use":
+            block.position = self._parts.calls.open(None, None, block.pieces)
+        return block
+
+    def _fill(self, block: Block, channel: Channel, text: Any, at: int) -> None:
+        if not isinstance(text, str):
+            self._notes.add("bad_field", f"the text of a {block.kind} block is not a string")
+            return
+        block.pieces.append(text)
+        self._last = block
+        if block.kind in _SERVER_TOOLS:
+            self._parts.once = False
+            return
+        self._parts.put(at, channel, text, block.position)
+        self._parts.arrived(at)
+
+    def _aside(self, block: Block, kind: _Kind, value: Any) -> None:
+        """What belongs to a block and is no text: a signature, a citation."""
+        if kind.key == "signature" and isinstance(value, str):
+            block.signature += value
+        elif kind.key == "citation":
+            block.at_start.setdefault("citations", [])
+            if isinstance(block.at_start["citations"], list):
+                block.at_start["citations"].append(value)
+
+    def _stop_block(self, chunk: dict[str, Any]) -> None:
+        block = self._by_index.get(_key(chunk.get("index")))
+        if block is None:
+            index = chunk.get("index")
+            self._notes.add("delta_without_block", f"block {index!r} was stopped, which never began")
+        else:
+            block.open = False
+
+    def _note_open_blocks(self) -> None:
+        for block in self._blocks:
+            if block.open:
+                self._notes.add("block_not_stopped", f"a block of type {block.kind!r} was never stopped")
+
+    def _whole_block(self, stated: dict[str, Any], number: int, at: int) -> None:
+        block = self._open(stated, number)
+        block.open = False
+        if block.kind == "tool_use":
+            self._announce(block, at)
+            given = stated.get("input")
+            arguments = orjson.dumps({} if given is None else given).decode()
+            if not isinstance(given, dict):
+                self._notes.add("bad_field", "`input` of a tool_use block is not an object", block.position)
+            self._fill(block, "tool_arguments", given if isinstance(given, str) else arguments, at)
+        elif text := stated.get(_TEXT_KEYS.get(block.kind, "")):
+            self._fill(block, _channel(block.kind), text, at)
+
+    def _settle_call(self, block: Block) -> None:
+        """The arguments of a streamed call, once all of them have come."""
+        given = block.at_start.get("input")
+        if not block.pieces:
+            if given:
+                block.pieces.append(orjson.dumps(given).decode())
+            elif self._parts.streamed and not block.open:  # a call without arguments has one empty delta
+                block.pieces.append("{}")
+                if not block.touched:
+                    words = "the block of the call was stopped without a delta"
+                    self._notes.add("no_arguments", words, block.position)
+        elif len(objects_in(block.text)) > 1:
+            self._notes.add(
+                "merged_arguments", "the block holds the arguments of more than one call", block.position
+            )
+
+
+def _key(index: Any) -> Any:
+    return index if isinstance(index, (int, str)) else None
+
+
+def _channel(kind: str) -> Channel:
+    return "content" if kind == "text" else "reasoning"
+
+
+def _stated(block: Block) -> dict[str, Any]:
+    """The block as a client sends it back."""
+    stated = {key: value for key, value in block.at_start.items() if key != "stray"}
+    if key := _TEXT_KEYS.get(block.kind):
+        stated[key] = block.text
+        if block.signature:
+            stated["signature"] = block.signature
+    elif block.kind in ("tool_use", *_SERVER_TOOLS) and block.pieces:
+        try:
+            stated["input"] = orjson.loads(block.text)
+        except orjson.JSONDecodeError:
+            stated["input"] = {}
+    return stated

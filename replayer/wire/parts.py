@@ -1,0 +1,108 @@
+"""What a reply is made of so far: filled by the reader of one wire, read when the reply is complete."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import Any, ClassVar, Protocol
+
+from replayer.wire import extras
+from replayer.wire.calls import CallAssembler
+from replayer.wire.notes import Notes
+from replayer.wire.types import Channel, Delta, Wire
+
+
+class Parts:
+    """One reply under assembly; every attribute is what is known so far."""
+
+    def __init__(self) -> None:
+        self.content: list[str] = []
+        self.reasoning: list[str] = []
+        self.reasoning_field: str | None = None
+        self.finish_reason: str | None = None
+        self.usage: dict[str, Any] | None = None
+        self.extra: dict[str, Any] = {}
+        self.output: tuple[dict[str, Any], ...] = ()
+        self.arrivals = array("q")
+        """Stamps of the events that carried text or a call."""
+        self.done = False
+        self.error: extras.EngineError | None = None
+        self.notes = Notes()
+        self.calls = CallAssembler(self.notes)
+        self.deltas: list[Delta] = []
+        self.streamed = True
+        self.once = True
+        """The event now read holds nothing that adds up, so that reading it again changes nothing but the text."""
+
+    def put(self, at: int, channel: Channel, text: str | None, position: int = -1) -> None:
+        if text:
+            self.deltas.append(Delta(at, channel, text, position))
+
+    def arrived(self, at: int) -> None:
+        """The event that came at `at` carried text or a call."""
+        if self.streamed:
+            self.arrivals.append(at)
+            if self.finish_reason is not None:
+                self.notes.add(
+                    "delta_after_finish", f"a delta came after finish reason {self.finish_reason!r}"
+                )
+
+    def unknown(self, event: dict[str, Any]) -> None:
+        """Keep the first event of a type that the protocol does not have, and count them."""
+        kind = str(event.get("type"))
+        known = self.extra.setdefault("unknown_events", {})
+        entry = known.setdefault(kind, {"count": 0, "first": event})
+        entry["count"] += 1
+        self.once = False
+        self.notes.add("unknown_event", f"an event of the unknown type {kind!r}")
+
+
+class WireReader(Protocol):
+    """Events of one wire to `Parts`."""
+
+    wire: ClassVar[Wire]
+
+    def event(self, chunk: dict[str, Any], at: int) -> None:
+        """One event of a stream."""
+
+    def whole(self, chunk: dict[str, Any], at: int) -> bool:
+        """The body of a reply that was not streamed; returns whether it is one."""
+
+    def finish(self) -> None:
+        """Nothing more comes: settle what only the end shows. Doing it twice changes nothing."""
+
+    def pieces(self, delta: Delta) -> list[str]:
+        """The list that the text of the latest delta went to."""
+
+    def holder(self, chunk: Any, channel: Channel) -> tuple[dict[str, Any], str | None]:
+        """The object of a chunk that holds the text of its one delta, and its key; None as key where another text
+        in that place could mean more than that text."""
+
+
+class Block:
+    """One content block or output item: what was stated when it began, and its text as it came."""
+
+    __slots__ = ("at_start", "index", "kind", "open", "pieces", "position", "signature", "touched")
+
+    def __init__(self, kind: str, at_start: dict[str, Any], index: int) -> None:
+        self.kind = kind
+        self.at_start = at_start
+        self.index = index
+        self.open = True
+        self.pieces: list[str] = []
+        self.position = -1
+        """Of the call in `Reply.tool_calls`."""
+        self.signature = ""
+        self.touched = False
+        """A delta came, be it empty."""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+
+def texts_of(parts: Any) -> Iterable[str]:
+    """The texts in a list of content parts."""
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            yield part["text"]

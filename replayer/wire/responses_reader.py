@@ -1,0 +1,406 @@
+"""Events of OpenAI's Responses API: output items, each added, filled and done, and the final object of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import orjson
+
+from replayer.wire import counts, extras
+from replayer.wire.merged import objects_in
+from replayer.wire.parts import Block, Parts, texts_of
+from replayer.wire.types import Channel, Delta, Wire
+
+_KEPT = frozenset(
+    {
+        "id",
+        "model",
+        "status",
+        "incomplete_details",
+        "service_tier",
+        "previous_response_id",
+        "background",
+        "store",
+    }
+)
+"""What is kept of a response object; the rest repeats the request."""
+_CHANNELS: dict[str, Channel] = {
+    "response.output_text.delta": "content",
+    "response.reasoning_text.delta": "reasoning",
+    "response.reasoning_summary_text.delta": "reasoning",
+    "response.function_call_arguments.delta": "tool_arguments",
+    "response.custom_tool_call_input.delta": "tool_arguments",
+}
+_WHOLE_TEXT = {
+    "response.output_text.done": "text",
+    "response.reasoning_text.done": "text",
+    "response.reasoning_summary_text.done": "text",
+    "response.function_call_arguments.done": "arguments",
+    "response.custom_tool_call_input.done": "input",
+}
+_KIND_OF_CHANNEL: dict[Channel, tuple[str, ...]] = {
+    "content": ("message",),
+    "reasoning": ("reasoning",),
+    "tool_arguments": ("function_call", "custom_tool_call"),
+}
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_BOUNDS = ("response.content_part.", "response.reasoning_part.", "response.reasoning_summary_part.")
+_SILENT = frozenset({"response.created", "response.in_progress", "response.queued"})
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_TERMINAL = frozenset({"completed", "incomplete", "failed", "cancelled"})
+
+
+class ResponsesReader:
+    wire: ClassVar[Wire] = "responses"
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._notes = parts.notes
+        self._items: list[Block] = []
+        self._by_id: dict[str, Block] = {}
+        self._by_index: dict[int, Block] = {}
+        self._ids: dict[int, str] = {}
+        self._sequence: int | None = None
+        self._final: dict[int, dict[str, Any]] = {}
+        self._usage: dict[str, Any] | None = None
+        self._last: Block | None = None
+        self._late = False
+        """No item was streamed: what the final object holds did not arrive token by token."""
+
+    def event(self, chunk: dict[str, Any], at: int) -> None:
+        kind = chunk.get("type")
+        self._check_sequence(chunk.get("sequence_number"))
+        if not isinstance(kind, str):
+            if chunk.get("object") == "response":  # the whole response in one event
+                self._end(chunk, at)
+            else:
+                self._parts.unknown(chunk)
+        elif (channel := _CHANNELS.get(kind)) is not None:
+            self._delta(chunk, channel, at)
+        elif kind in _WHOLE_TEXT:
+            self._check_text(chunk, chunk.get(_WHOLE_TEXT[kind]), kind, at)
+        elif kind == "response.output_item.added":
+            self._add(chunk, at)
+        elif kind == "response.output_item.done":
+            self._item_done(chunk, at)
+        elif kind in _ENDS or kind in _SILENT:
+            self._take_response(chunk, kind, at)
+        elif kind.startswith("response.refusal."):
+            self._take_refusal(chunk.get("delta"))
+        elif not kind.startswith(_BOUNDS) and kind != "error":
+            self._parts.unknown(chunk)
+
+    def whole(self, chunk: dict[str, Any], at: int) -> bool:
+        if chunk.get("object") != "response" and not isinstance(chunk.get("output"), list):
+            return False
+        self._end(chunk, at)
+        return chunk.get("status", "completed") in _TERMINAL
+
+    def finish(self) -> None:
+        parts = self._parts
+        parts.content = [t for item in self._items if item.kind == "message" for t in item.pieces]
+        parts.reasoning = [t for item in self._items if item.kind == "reasoning" for t in item.pieces]
+        parts.output = tuple([_stated(item, self._final.get(item.index)) for item in self._items])
+        for item in self._items:
+            if item.kind == "function_call" and len(objects_in(item.text)) > 1:
+                words = "the item holds the arguments of more than one call"
+                self._notes.add("merged_arguments", words, item.position)
+
+    def pieces(self, delta: Delta) -> list[str]:
+        return self._last.pieces if self._last is not None else []
+
+    def holder(self, chunk: Any, channel: Channel) -> tuple[dict[str, Any], str | None]:
+        known = _CHANNELS.get(str(chunk.get("type"))) == channel
+        return chunk, "delta" if known and not chunk.get("logprobs") else None
+
+    def _check_sequence(self, number: Any) -> None:
+        if type(number) is not int:
+            return
+        if self._sequence is not None and number != self._sequence + 1:
+            words = f"sequence number {number} came after {self._sequence}"
+            self._notes.add("sequence_gap", words)
+        self._sequence = number
+
+    def _take_response(self, chunk: dict[str, Any], kind: str, at: int) -> None:
+        response = chunk.get("response")
+        if not isinstance(response, dict):
+            self._notes.add("bad_field", "`response` of an event is not an object")
+            response = {}
+        extras.merge(self._parts.extra, chunk, frozenset({"type", "response", "sequence_number", "error"}))
+        if kind in _ENDS:
+            self._end(response, at, kind.removeprefix("response."))
+        else:
+            self._keep(response)
+
+    def _keep(self, response: dict[str, Any]) -> None:
+        extra = self._parts.extra
+        extra.update({key: response[key] for key in _KEPT if response.get(key) is not None})
+
+    def _end(self, response: dict[str, Any], at: int, named: str = "completed") -> None:
+        parts = self._parts
+        self._keep(response)
+        output = response.get("output")
+        self._take_final(output if isinstance(output, list) else [], at)
+        status = str(response.get("status") or named)
+        details = response.get("incomplete_details")
+        reason = details.get("reason") if isinstance(details, dict) else None
+        parts.finish_reason = str(reason) if status == "incomplete" and reason else status
+        if status == "failed":
+            words = orjson.dumps(response.get("error") or {"message": "the response failed"}).decode()
+            parts.error = extras.read_error({"error": response.get("error") or words}, words)
+        self._take_usage(response.get("usage"))
+        parts.done = status in _TERMINAL
+
+    def _take_usage(self, usage: Any) -> None:
+        if isinstance(usage, dict):
+            self._parts.extra["usage"] = usage
+            self._parts.usage = counts.of_responses(usage)
+            if self._parts.usage is None:
+                self._notes.add("usage_zero", "usage is all zeros: not reported")
+        elif usage is not None:
+            self._notes.add("bad_field", "`usage` is not an object")
+
+    def _take_final(self, output: list[Any], at: int) -> None:
+        """The final object: compared with what was streamed, which is what clients act on; where nothing was, it is
+        the reply."""
+        streamed = list(self._items)
+        if self._parts.streamed and output and not streamed:
+            self._late = True
+            self._notes.add("no_deltas", "the whole reply came in the last event")
+        for number, stated in enumerate(output):
+            if not isinstance(stated, dict):
+                self._notes.add("bad_field", "an element of `output` is not an object")
+            elif not streamed:
+                self._take_item(stated, at)
+            elif number < len(streamed) and streamed[number].kind == stated.get("type"):
+                self._compare(streamed[number], stated)
+            else:
+                self._note_unannounced(stated, number)
+        if len(output) < len(streamed):
+            words = f"{len(streamed)} items were streamed, the final object has {len(output)}"
+            self._notes.add("final_differs", words, _first_call(streamed[len(output) :]))
+        for item in streamed:
+            if item.open:
+                words = f"an output item of type {item.kind!r} was never done"
+                self._notes.add("item_not_done", words, item.position if item.position >= 0 else None)
+
+    def _note_unannounced(self, stated: dict[str, Any], number: int) -> None:
+        words = f"item {number} of the final object ({stated.get('type')}) is in no event"
+        lost = stated.get("type") in _CALLS and not len(self._parts.calls)
+        self._notes.add("call_not_streamed" if lost else "final_differs", words)
+
+    def _compare(self, item: Block, stated: dict[str, Any]) -> None:
+        """A streamed item beside the same item of the final object."""
+        self._final.setdefault(item.index, stated)
+        self._check_ids(item, stated)
+        final = _text_of(stated)
+        if final is not None and final != item.text:
+            position = item.position if item.position >= 0 else None
+            self._notes.add(
+                "final_differs", f"{item.kind}: the final object differs from the deltas", position
+            )
+        name = stated.get("name")
+        if item.position >= 0 and isinstance(name, str):
+            self._parts.calls.name(item.position, name)
+
+    def _check_ids(self, item: Block, stated: dict[str, Any]) -> None:
+        before, now = item.at_start.get("id"), stated.get("id")
+        if before and now and before != now:
+            self._notes.add("item_id_changed", f"item {before!r} is {now!r} in a later event")
+        call_id = stated.get("call_id")
+        if item.position >= 0 and isinstance(call_id, str) and call_id:
+            known = self._parts.calls.identify(item.position, call_id)
+            if known != call_id:
+                words = f"the id changed from {known!r} to {call_id!r}"
+                self._notes.add("changed_id", words, item.position)
+
+    def _take_item(self, stated: dict[str, Any], at: int) -> None:
+        """An item that came whole, in the final object or in a body."""
+        item = self._open(stated, None, at)
+        item.open = False
+        self._final[item.index] = stated
+        for text in _texts(stated):
+            self._fill(item, _channel(item.kind), text, at)
+        self._take_refusals(stated)
+
+    def _add(self, chunk: dict[str, Any], at: int) -> None:
+        stated = chunk.get("item")
+        if not isinstance(stated, dict):
+            self._notes.add("bad_field", "`item` is not an object")
+            return
+        index = chunk.get("output_index")
+        if type(index) is int and index in self._by_index:
+            self._notes.add(
+                "repeated_block", f"an item was added under output_index {index}, which was in use"
+            )
+        item = self._open(stated, index, at)
+        for text in _texts(stated):
+            self._fill(item, _channel(item.kind), text, at)
+
+    def _open(self, stated: dict[str, Any], index: Any, at: int) -> Block:
+        item = Block(str(stated.get("type")), stated, len(self._items))
+        self._items.append(item)
+        if isinstance(stated.get("id"), str):
+            self._by_id[stated["id"]] = item
+        if type(index) is int:
+            self._by_index[index] = item
+        if item.kind in _CALLS:
+            name = stated.get("name") if item.kind != "local_shell_call" else "local_shell"
+            freeform = item.kind == "custom_tool_call"
+            call_id = stated.get("call_id") or stated.get("id")
+            item.position = self._parts.calls.open(call_id, name, item.pieces, freeform)
+            self._parts.put(at, "tool_name", name if isinstance(name, str) else None, item.position)
+            self._arrived(at)
+        return item
+
+    def _arrived(self, at: int) -> None:
+        if not self._late:
+            self._parts.arrived(at)
+
+    def _delta(self, chunk: dict[str, Any], channel: Channel, at: int) -> None:
+        kinds = _KIND_OF_CHANNEL[channel]
+        item = self._item_of(chunk, kinds)
+        item.touched = True
+        if item.kind not in kinds:
+            words = f"{chunk['type']} came for an item of type {item.kind!r}"
+            self._notes.add("delta_type", words)
+            item = self._stray(kinds[0])
+        elif not item.open:
+            self._notes.add("delta_after_stop", f"{chunk['type']} came for an item that was done")
+        self._take_logprobs(chunk.get("logprobs"))
+        if text := chunk.get("delta"):
+            self._fill(item, channel, text, at)
+
+    def _take_logprobs(self, logprobs: Any) -> None:
+        if isinstance(logprobs, list) and logprobs:
+            self._parts.once = False
+            extras.merge(self._parts.extra, {"logprobs": {"content": logprobs}}, frozenset())
+
+    def _item_of(self, chunk: dict[str, Any], kinds: tuple[str, ...]) -> Block:
+        """By item id, else by output index, else the last one of the right type."""
+        by_id = self._by_id.get(_text(chunk.get("item_id")))
+        index = chunk.get("output_index")
+        by_index = self._by_index.get(index) if type(index) is int else None
+        if by_id is not None and by_index is not None and by_id is not by_index:
+            words = f"{chunk['type']} names the item of one output_index and the id of another"
+            self._notes.add("index_out_of_order", words, by_id.position if by_id.position >= 0 else None)
+        if item := by_id or by_index:
+            if by_id is None and chunk.get("item_id"):
+                self._notes.add(
+                    "item_id_changed", f"{chunk['type']} names the unknown item {chunk['item_id']!r}"
+                )
+            return item
+        self._notes.add("delta_without_block", f"{chunk['type']} came for an item that was never added")
+        return self._stray(kinds[0])
+
+    def _stray(self, kind: str) -> Block:
+        """An item of its own for text that belongs to none, so that the channels stay apart."""
+        if self._items and self._items[-1].kind == kind and self._items[-1].at_start.get("stray"):
+            return self._items[-1]
+        item = Block(kind, {"type": kind, "stray": True}, len(self._items))
+        item.open = False
+        self._items.append(item)
+        if kind in _CALLS:
+            item.position = self._parts.calls.open(None, None, item.pieces)
+        return item
+
+    def _fill(self, item: Block, channel: Channel, text: Any, at: int) -> None:
+        if not isinstance(text, str):
+            self._notes.add("bad_field", f"the text of an item of type {item.kind!r} is not a string")
+            return
+        item.pieces.append(text)
+        self._last = item
+        self._parts.put(at, channel, text, item.position)
+        self._arrived(at)
+
+    def _check_text(self, chunk: dict[str, Any], text: Any, kind: str, at: int) -> None:
+        """A `….done` event repeats the text of its part; where no delta came, it is the text."""
+        channel = _CHANNELS[kind.removesuffix("done") + "delta"]
+        item = self._item_of(chunk, _KIND_OF_CHANNEL[channel])
+        if not isinstance(text, str) or item.text.endswith(text):
+            return
+        if not item.touched and item.kind in _KIND_OF_CHANNEL[channel]:
+            self._fill(item, channel, text, at)
+        else:
+            position = item.position if item.position >= 0 else None
+            self._notes.add("final_differs", f"{kind} differs from the deltas before it", position)
+
+    def _item_done(self, chunk: dict[str, Any], at: int) -> None:
+        stated = chunk.get("item")
+        if not isinstance(stated, dict):
+            self._notes.add("bad_field", "`item` is not an object")
+            return
+        by_id = self._by_id.get(_text(stated.get("id")))
+        index = chunk.get("output_index")
+        item = by_id or (self._by_index.get(index) if type(index) is int else None)
+        if item is None:
+            words = "an output item was done that was never added"
+            self._notes.add("delta_without_block", words)
+            item = self._open(stated, index, at)
+        item.open = False
+        self._final[item.index] = stated
+        if not item.pieces:
+            for text in _texts(stated):
+                self._fill(item, _channel(item.kind), text, at)
+        self._take_refusals(stated)
+        self._compare(item, stated)
+
+    def _take_refusal(self, text: Any) -> None:
+        if isinstance(text, str):
+            self._parts.once = False
+            self._parts.extra["refusal"] = self._parts.extra.get("refusal", "") + text
+
+    def _take_refusals(self, stated: dict[str, Any]) -> None:
+        content = stated.get("content")
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, dict) and part.get("type") == "refusal" and part.get("refusal"):
+                self._parts.extra["refusal"] = part["refusal"]
+
+
+def _texts(stated: dict[str, Any]) -> Iterator[str]:
+    """The texts of a whole item, in the order in which they would stream."""
+    kind = stated.get("type")
+    if kind == "message":
+        yield from texts_of(stated.get("content"))
+    elif kind == "reasoning":
+        yield from texts_of(stated.get("summary"))
+        yield from texts_of(stated.get("content"))
+    elif kind == "local_shell_call":
+        yield orjson.dumps(stated.get("action") or {}).decode()
+    else:
+        text = stated.get("input" if kind == "custom_tool_call" else "arguments")
+        if isinstance(text, str) and text and kind in _CALLS:
+            yield text
+        elif isinstance(text, dict) and kind in _CALLS:
+            yield orjson.dumps(text).decode()
+
+
+def _text_of(stated: dict[str, Any]) -> str | None:
+    return "".join(_texts(stated)) if stated.get("type") in (*_CALLS, "message", "reasoning") else None
+
+
+def _channel(kind: str) -> Channel:
+    return "content" if kind == "message" else "reasoning" if kind == "reasoning" else "tool_arguments"
+
+
+def _stated(item: Block, final: dict[str, Any] | None) -> dict[str, Any]:
+    """The item as a client sends it back: as the event that closed it states it."""
+    if final is not None:
+        return final
+    stated = {key: value for key, value in item.at_start.items() if key != "stray"}
+    if item.kind in _CALLS:
+        stated["input" if item.kind == "custom_tool_call" else "arguments"] = item.text
+    elif item.kind == "message":
+        stated["content"] = [{"type": "output_text", "text": item.text, "annotations": []}]
+    elif item.kind == "reasoning":
+        stated["content"] = [{"type": "reasoning_text", "text": item.text}]
+    return stated
+
+
+def _first_call(items: list[Block]) -> int | None:
+    return next((item.position for item in items if item.position >= 0), None)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
