@@ -150,8 +150,9 @@ class MessagesReader:
             self._notes.add("bad_field", "`content_block` is not an object")
             return
         index = chunk.get("index")
-        if _key(index) in self._by_index:
-            self._notes.add("repeated_block", f"a block began under index {index!r}, which was in use")
+        if before := self._by_index.get(_key(index)):
+            costs = len(self._parts.calls) if "tool_use" in (stated.get("type"), before.kind) else None
+            self._notes.add("repeated_block", f"a block began under index {index!r}, which was in use", costs)
         elif any(block.open for block in self._blocks):
             self._notes.add("blocks_overlap", f"block {index!r} began before the one before it was stopped")
         block = self._open(stated, index)

@@ -230,10 +230,10 @@ class ResponsesReader:
             self._notes.add("bad_field", "`item` is not an object")
             return
         index = chunk.get("output_index")
-        if type(index) is int and index in self._by_index:
-            self._notes.add(
-                "repeated_block", f"an item was added under output_index {index}, which was in use"
-            )
+        if type(index) is int and (before := self._by_index.get(index)):
+            costs = len(self._parts.calls) if {stated.get("type"), before.kind} & _CALLS else None
+            words = f"an item was added under output_index {index}, which was in use"
+            self._notes.add("repeated_block", words, costs)
         item = self._open(stated, index, at)
         for text in _texts(stated):
             self._fill(item, _channel(item.kind), text, at)

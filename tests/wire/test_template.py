@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from replayer.wire import assembly
 from replayer.wire.assembly import Assembler
+from replayer.wire.chat_reader import ChatReader
+from replayer.wire.parts import Parts
 from replayer.wire.reply import assemble
 from replayer.wire.template import learn
 from replayer.wire.types import Delta, Reply
@@ -103,6 +105,69 @@ def test_the_fast_path_equals_the_slow_one(body: bytes) -> None:
     assert with_deltas(body) == in_full(body)
 
 
+DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+ITEMS = {
+    "response.output_text.delta": "message",
+    "response.reasoning_text.delta": "reasoning",
+    "response.function_call_arguments.delta": "function_call",
+}
+
+
+@st.composite
+def message_events(draw: st.DrawFn) -> dict[str, Any]:
+    """One event of a Messages stream, in any order."""
+    index = draw(st.integers(0, 2))
+    kind = draw(st.sampled_from(["start", "stop", "end", *["delta"] * 6]))
+    if kind == "start":
+        block = draw(
+            st.sampled_from([{"type": "text", "text": ""}, {"type": "tool_use", "id": "c", "name": "f"}])
+        )
+        return {"type": "content_block_start", "index": index, "content_block": block}
+    if kind == "delta":
+        name = draw(st.sampled_from(sorted(DELTAS)))
+        return {"type": "content_block_delta", "index": index, "delta": {"type": name, DELTAS[name]: "x"}}
+    if kind == "end":
+        return {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}}
+    return {"type": "content_block_stop", "index": index}
+
+
+@st.composite
+def response_events(draw: st.DrawFn) -> dict[str, Any]:
+    """One event of a Responses stream, in any order."""
+    index = draw(st.integers(0, 2))
+    named = draw(st.sampled_from([{"output_index": index}, {"item_id": f"i{index}"}, {}]))
+    kind = draw(st.sampled_from(["added", "done", *["delta"] * 6]))
+    delta = draw(st.sampled_from(sorted(ITEMS)))
+    if kind == "delta":
+        return {"type": delta, "delta": "x", **named}
+    item = {"type": ITEMS[delta], "id": f"i{index}", "call_id": "c", "name": "f", "arguments": ""}
+    return {"type": f"response.output_item.{kind}", "item": item, **named}
+
+
+@st.composite
+def wire_streams(draw: st.DrawFn) -> bytes:
+    """Events of either wire in any order, each several times with other texts, with and without `event: ` lines."""
+    events = draw(st.sampled_from([message_events(), response_events()]))
+    first = {"type": "message_start", "message": {"id": "m"}}
+    blocks = [b"data: " + orjson.dumps(first)]
+    for _ in range(draw(st.integers(1, 8))):
+        payload = draw(events)
+        for text in draw(st.lists(TEXTS, min_size=1, max_size=3)):
+            if isinstance(payload.get("delta"), str):
+                payload["delta"] = text
+            elif DELTAS.get(payload.get("delta", {}).get("type", "")):
+                payload["delta"][DELTAS[payload["delta"]["type"]]] = text
+            line = b"event: %s\n" % payload["type"].encode()
+            blocks.append(draw(st.sampled_from([line, line, b""])) + b"data: " + orjson.dumps(payload))
+    return b"\n\n".join([*blocks[draw(st.integers(0, 1)) :], b""])
+
+
+@settings(max_examples=300, deadline=None)
+@given(wire_streams())
+def test_the_fast_path_equals_the_slow_one_on_the_other_wires(body: bytes) -> None:
+    assert with_deltas(body) == in_full(body)
+
+
 def test_a_name_in_every_delta_may_begin_another_call() -> None:
     """Whether it does depends on the arguments so far, so such deltas are always read in full."""
     texts = ['"', "a", "a", '"', '"b"', '"c"']
@@ -149,6 +214,6 @@ def test_learning_stops_where_it_never_pays(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("names", [{"reasoning": "a"}, {"content2": "a"}])
 def test_the_text_is_found_though_it_stands_elsewhere_too(names: dict[str, str]) -> None:
     block = b"data: " + chunk("a", x='"content":"a"', **names)
-    template = learn(block, orjson.loads(block[6:]), Delta(0, "content", "a"), [])
+    template = learn(block, 6, orjson.loads(block[6:]), Delta(0, "content", "a"), ChatReader(Parts()))
     assert template is not None and block[template.start : template.stop] == b'"a"'
     assert template.prefix.endswith(b'"delta":{"content":')

@@ -24,9 +24,7 @@ def note_faults(reply: Reply, *, broken: bool) -> Iterator[Fault]:
     for note in reply.notes:
         if note.code in _SEEN_ELSEWHERE or note.code in _HARMLESS:
             continue
-        if note.code == "merged_arguments":
-            yield Fault("bad_call_index", "parser", note.message, True, note.call_index)
-        elif note.code in _INDEX_NOTES:
+        if note.code in _INDEX_NOTES:
             yield Fault("bad_call_index", "parser", note.message, broken, note.call_index)
         elif note.code == "changed_id":
             yield Fault("bad_call_id", "parser", note.message, False, note.call_index)
