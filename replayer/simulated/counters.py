@@ -41,6 +41,10 @@ class State:
     external_hits: int = 0
 
     @property
+    def in_flight(self) -> int:
+        return self.running + self.waiting
+
+    @property
     def kv_used(self) -> float:
         return min(1.0, self.running_tokens / max(1, self.spec.pool_tokens))
 

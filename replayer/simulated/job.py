@@ -42,13 +42,13 @@ class Job:
 
 
 def decide_faults(
-    specs: list[FaultSpec], match: Match, reply: Reply, body: dict[str, Any], rng: Random
+    specs: list[FaultSpec], match: Match, reply: Reply, body: dict[str, Any], rng: Random, in_flight: int
 ) -> list[FaultSpec]:
-    """Strike the dice for every fault; at most one changes the reply, those of the wire may add up."""
+    """Draw every fault; at most one changes the reply, those of the wire may add up."""
     struck: list[FaultSpec] = []
     changed = False
     for spec in specs:
-        if not spec.strikes(rng, match.turn):
+        if not spec.strikes(rng, match.turn, in_flight):
             continue
         if spec.klass in WIRE_FAULTS or spec.klass in STATUS_FAULTS:
             struck.append(spec)

@@ -201,6 +201,12 @@ def _look(messages: Sequence[dict[str, Any]]) -> tuple[str, str, int]:
     return first, _digest(last), _rounds(roles)
 
 
+def opening(messages: Sequence[dict[str, Any]]) -> str:
+    """What tells a session's requests from another's: its first user or tool message, marker and all."""
+    first = next((message for message in messages if ROLES.get(str(message.get("role"))) == "other"), {})
+    return content_text(first.get("content"))
+
+
 def _rounds(roles: Sequence[str]) -> int:
     roles = [role for role in roles if role != "none"]
     return sum(

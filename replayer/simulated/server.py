@@ -14,10 +14,10 @@ from replayer.simulated.counters import State
 from replayer.simulated.http_server import Exchange, listen
 from replayer.simulated.job import Job, decide_faults, make_job
 from replayer.simulated.kinds import KINDS
-from replayer.simulated.kinds.base import JSON, Answer
-from replayer.simulated.planted import STATUS_FAULTS, FaultSpec, parse_fault
+from replayer.simulated.kinds.base import JSON, Answer, Kind
+from replayer.simulated.planted import STATUS_FAULTS, Arrivals, FaultSpec, parse_faults
 from replayer.simulated.playback import Playback
-from replayer.simulated.replies import Script, forced, shaped, unparsed
+from replayer.simulated.replies import Script, forced, opening, shaped, unparsed
 from replayer.simulated.spec import SimulatedSpec
 from replayer.simulated.tokens import WIDTH, render
 
@@ -34,7 +34,8 @@ class Simulator:
         self.state = State(spec, PrefixCache(spec.block, spec.pool_tokens))
         self.kind = KINDS[spec.kind](self.state)
         self._script = Script(spec.trace)
-        self._faults = [parse_fault(text) for text in spec.fault]
+        self._faults = parse_faults(spec.fault)
+        self._arrivals = Arrivals(spec.seed)
         self._playback = Playback(spec.captures, spec.kind) if spec.captures else None
         self._slots = asyncio.Semaphore(spec.slots) if spec.slots else None
 
@@ -112,14 +113,16 @@ class Simulator:
         reply = forced(match.reply, body)
         if not self.spec.tool_parser and reply.calls:
             unparsed(reply)
-        rng = Random(f"{self.spec.seed}/{match.key}/{body.get('seed')}")
-        reply = shaped(reply, body, rng)
-        struck = decide_faults(self._faults, match, reply, body, rng)
+        reply = shaped(reply, body, Random(f"{self.spec.seed}/{match.key}/{body.get('seed')}"))
+        # a stand-in is named by its text, in which the run's marker may stand
+        key = match.key if "/" in match.key else f"/{match.turn}"
+        rng = self._arrivals.draw(key, str(body.get("cache_salt") or opening(messages)))
+        struck = decide_faults(self._faults, match, reply, body, rng, self.state.in_flight)
         for fault in struck:
             self.state.injected.append({"class": fault.klass, "key": match.key, "turn": match.turn})
         refusal = next((fault for fault in struck if fault.klass in STATUS_FAULTS), None)
         if refusal is not None:
-            return self._refuse(refusal)
+            return refused(self.kind, refusal)
         prompt = render(messages, tools)
         size = len(prompt) // WIDTH
         if size >= self.spec.context_length:
@@ -156,16 +159,19 @@ class Simulator:
             return error("bad_history", BAD_HISTORY)
         return None
 
-    def _refuse(self, fault: FaultSpec) -> Answer:
-        kinds = {"429": "overloaded", "500": "server_error", "503": "unavailable"}
-        if fault.klass not in kinds:
-            return self.kind.error("bad_history", BAD_HISTORY)
-        return self.kind.error(kinds[fault.klass], "Simulated fault: " + fault.klass)
-
     def _send(self, exchange: Exchange, answer: Answer) -> None:
         status, content_type, body = answer
         data = body.encode() if isinstance(body, str) else orjson.dumps(body)
-        exchange.send(status, data, content_type, {"retry-after": "1"} if status in (429, 503) else None)
+        fault = next((spec for spec in self._faults if spec.klass == str(status)), None)
+        later = str(int(fault.number("retry_after", 1))) if fault else "1"
+        exchange.send(status, data, content_type, {"retry-after": later} if status in (429, 503) else None)
+
+
+def refused(kind: Kind, fault: FaultSpec) -> Answer:
+    kinds = {"429": "overloaded", "500": "server_error", "503": "unavailable"}
+    if fault.klass not in kinds:
+        return kind.error("bad_history", BAD_HISTORY)
+    return kind.error(kinds[fault.klass], "Simulated fault: " + fault.klass)
 
 
 def _has_bad_history(messages: list[dict[str, Any]]) -> bool:

@@ -1,5 +1,7 @@
 """Each fault that can be planted is what an independent judge finds, streamed and whole."""
 
+import asyncio
+
 import httpx
 import orjson
 import pytest
@@ -195,6 +197,56 @@ async def test_a_rate_strikes_seeded_and_the_truth_is_told(serve):
 
     first, again, other = await struck(1), await struck(1), await struck(2)
     assert first == again != other and 4 <= sum(first) <= 20
+
+
+async def statuses(url, bodies):
+    async with httpx.AsyncClient(base_url=url, verify=False) as http:
+        return [(await http.post("/chat/completions", json=BODY | more)).status_code for more in bodies]
+
+
+def repeats(marker, turns=15):
+    """One session: the same turns each time, with the marker that a run puts behind the first message."""
+    first = {"role": "user", "content": f"Fix the failing test{marker}"}
+    for turn in range(turns):
+        rounds = [{"role": "assistant", "content": "So."}, {"role": "user", "content": f"Go on {turn}"}]
+        yield {"messages": [first, *rounds * turn], "tools": None, "max_tokens": 4}
+
+
+@pytest.mark.parametrize("marked", [True, False])
+async def test_repeats_of_a_session_are_independent_and_a_seed_draws_the_same_again(serve, marked):
+    """A fault that fell on one turn in every repeat made ten repeats as good as one; a cache that was just emptied
+    leaves no marker, and a run's name stands in the marker."""
+
+    async def struck(run, seed=7):
+        url = await serve(fault="500@0.1", seed=seed)
+        bodies = []
+        for repeat in range(12):
+            bodies += repeats(f"\n\n[session {run}/{repeat}]" if marked else "")
+        failed = [status == 500 for status in await statuses(url, bodies)]
+        return [failed[at : at + 15] for at in range(0, len(failed), 15)]
+
+    first, again, other = await struck("r1"), await struck("r2"), await struck("r1", seed=8)
+    assert first == again != other
+    assert len({tuple(row) for row in first}) > 6
+    columns = [sum(column) for column in zip(*first, strict=True)]
+    assert max(columns) < 7, "one turn is struck in most repeats"
+    assert 6 <= sum(columns) <= 36  # 180 draws at 0.1
+
+
+async def test_a_rare_fault_fires_at_its_rate(serve):
+    """500@0.01 never fired in 2,790 turns of repeated sessions: each turn was drawn once and for all."""
+    url = await serve(fault="500@0.01")
+    seen = await statuses(url, list(repeats("")) * 62)
+    assert 2 <= seen.count(500) <= 22  # 930 draws
+
+
+async def test_a_rate_that_grows_with_load_strikes_only_under_load(serve):
+    url = await serve(fault="500@0:above=4:per=0.25", ttft_ms=30)
+    bodies = list(repeats("", 8))
+    assert set(await statuses(url, bodies)) == {200}
+    alone = await asyncio.gather(*(statuses(url, bodies[:1]) for _ in range(4)))
+    crowd = await asyncio.gather(*(statuses(url, bodies[:1]) for _ in range(16)))
+    assert alone == [[200]] * 4 and crowd.count([500]) >= 6
 
 
 def test_every_fault_class_parses_and_colons_may_stand_in_a_unit():
