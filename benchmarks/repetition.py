@@ -25,6 +25,7 @@ from repetition_corpus import BLIND, SEEDS, Sample, Sound, collapses, material, 
 from repetition_hostile import HOSTILE
 from repetition_picture import draw
 
+from replayer.signals.base import Expected
 from replayer.signals.repetition import RepetitionDetector, scan
 from replayer.wire.types import Delta
 
@@ -159,7 +160,7 @@ def speed(files: list[Sound], size: int, kind: str, limit: int = 4_000_000) -> f
         detector = RepetitionDetector()
         began = time.process_time()
         for delta in deltas:
-            detector.feed(delta)
+            detector.observe(delta)
         spent += time.process_time() - began
     return len(text) / spent / 1e6
 
@@ -178,7 +179,7 @@ def _spent(deltas: list[Delta]) -> float:
     detector = RepetitionDetector()
     began = time.process_time()
     for delta in deltas:
-        detector.feed(delta)
+        detector.observe(delta)
     return time.process_time() - began
 
 
@@ -195,7 +196,7 @@ def growth(files: list[Sound]) -> list[float]:
         deltas = [Delta(0, "content", part[i : i + 4]) for i in range(0, len(part), 4)]
         began = time.process_time()
         for delta in deltas:
-            detector.feed(delta)
+            detector.observe(delta)
         quarters.append((time.process_time() - began) / len(deltas) * 1e6)
     return quarters
 
@@ -261,8 +262,8 @@ def structure(samples: list[Sample], files: list[Sound]) -> None:
 
 
 def _collapses(text: str, recorded: str) -> bool:
-    detector = RepetitionDetector(recorded=recorded)
-    return any(f["level"] == "collapsed" for f in detector.feed(Delta(0, "content", text, -1)))
+    detector = RepetitionDetector(Expected(recorded=recorded))
+    return any(f.level == "collapsed" for f in detector.observe(Delta(0, "content", text, -1)))
 
 
 def picture(path: Path) -> None:

@@ -28,7 +28,7 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
     from replayer.run.live_feed import LiveFeed
     from replayer.run.session_signals import SessionSignals
     from replayer.run.turn import TurnKey, Watch, finished
-    from replayer.signals.repetition import RepetitionDetector
+    from replayer.signals.base import Expected
     from replayer.tools.verdicts.validation import Validator, judge
     from replayer.wire.client import WireClient
     from replayer.wire.types import Delta, Request
@@ -43,8 +43,8 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
         async def read(body: bytes) -> Reading:
             key = TurnKey("lane", f"lane/trace/{next(numbers)}", 1, 0)
             signals = SessionSignals(None, recorded_mode=True)
-            detector = RepetitionDetector(lambda text: False, "the recorded reply")
-            watch = Watch(key, [detector], feed, journal.append, observe=True)
+            watching = signals.begin(Expected(lambda text: False, "the recorded reply"))
+            watch = Watch(key, watching, feed, journal.append, observe=True)
             seen: list[str] = []
 
             def on_delta(delta: Delta) -> bool:

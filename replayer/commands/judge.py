@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 
 from replayer.errors import ReplayerError
-from replayer.signals.repetition import RepetitionDetector
+from replayer.signals.base import Expected
+from replayer.signals.repetition import Finding, RepetitionDetector
 from replayer.tools.verdicts.differential import token_text_of, usage_of
 from replayer.tools.verdicts.request_facts import RequestFacts, read_request
 from replayer.tools.verdicts.validation import Validator, judge
@@ -84,18 +85,18 @@ def _read_reply(path: Path, stream: bool | None, request: RequestFacts) -> tuple
     body = _read(path)
     if stream is None:
         stream = not body.lstrip().startswith(b"{")
-    detector = RepetitionDetector(request.prompt_contains)
-    found: list[dict[str, Any]] = []
+    detector = RepetitionDetector(Expected(request.prompt_contains))
+    found: list[Finding] = []
 
     def watch(delta: Delta) -> None:
-        found.extend(detector.feed(delta))
+        found.extend(detector.observe(delta))
 
     reply = assemble(body, stream=stream, on_delta=watch)
-    found.extend(detector.finish(reply))
-    collapse = next((finding for finding in found if finding["level"] == "collapsed"), None)
+    found.extend(detector.end(reply))
+    collapse = next((finding for finding in found if finding.level == "collapsed"), None)
     if collapse is None:
         return reply, None
-    told = f"{collapse['kind']} of {collapse['unit'][:60]!r} from character {collapse['onset']} of {collapse['channel']}"
+    told = f"{collapse.kind} of {collapse.unit[:60]!r} from character {collapse.onset} of {collapse.channel}"
     return reply, told
 
 

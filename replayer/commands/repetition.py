@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replayer.errors import ReplayerError
-from replayer.signals.repetition import scan
-from replayer.signals.repetition_finding import Finding
+from replayer.signals.repetition import Finding, scan
 from replayer.text import safe
 
 BEFORE = 60

@@ -19,8 +19,7 @@ from replayer.journal.events import (
     VerdictGiven,
 )
 from replayer.journal.packing import gaps_us
-from replayer.signals.acceptance import acceptance
-from replayer.signals.speed import server_speed
+from replayer.signals.server_reported import draft_tokens, server_decode_speed
 from replayer.signals.tool_reliability import FaultMark, marks
 
 _BIN = math.log(1.01)
@@ -214,18 +213,12 @@ def finish(attempt: Attempt, event: TurnFinished, offset: int | None) -> None:
     turn.stopped = event.stopped_by_us is not None
     turn.calls = len(event.tool_calls)
     turn.deltas = event.deltas
-    turn.drafted, turn.accepted = _drafts(event.extra)
-    turn.server_tok_s = (server_speed(event.extra, turn.completion_tokens) or {}).get("decode_tok_s")
+    turn.drafted, turn.accepted = draft_tokens(event.extra)
+    turn.server_tok_s = server_decode_speed(event.extra, turn.completion_tokens)
     gaps = gaps_us(event.arrivals)[1:]
     if event.ttft_ns is not None and gaps:
         turn.decode_ns = event.total_ns - event.ttft_ns
     attempt.gaps.update(map(_BIN_OF.__getitem__, gaps))
-
-
-def _drafts(extra: dict[str, Any]) -> tuple[int | None, int | None]:
-    """Drafted and accepted tokens of one reply, where the engine states them per request."""
-    found = acceptance(extra) or {}
-    return found.get("drafted"), found.get("accepted")
 
 
 def judge(attempt: Attempt, event: VerdictGiven) -> None:

@@ -15,7 +15,7 @@ from replayer.metrics.prefix_figures import prefix_cache
 from replayer.metrics.stats import quantile, wilson
 from replayer.metrics.sweep_figures import sweep_figures
 from replayer.metrics.telemetry_figures import server_figures, speed_bands
-from replayer.signals.repetition_finding import AT_THE_LIMIT
+from replayer.signals.repetition import AT_THE_LIMIT
 from replayer.signals.tool_reliability import fold
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}

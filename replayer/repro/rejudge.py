@@ -24,7 +24,8 @@ from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.model import Plan
 from replayer.repro.rebuild import Rebuilder
 from replayer.run.session_signals import recorded_text
-from replayer.signals.repetition import RepetitionDetector
+from replayer.signals.base import Expected
+from replayer.signals.repetition import Finding, RepetitionDetector
 from replayer.tools.verdicts.request_facts import RequestFacts, read_request
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import judge
@@ -131,13 +132,13 @@ class _Judging:
         )
         ids.update(call.id for call in reply.tool_calls if call.id)
         where: dict[str, Any] = {"at": old.at, "session": key[0], "attempt": key[1], "turn": key[2]}
+        stopped = finished.stopped_by_us is not None
         for finding in alarms:
-            stopped = finished.stopped_by_us is not None
             yield Alarm(
                 **where,
                 signal="repetition",
                 version=RepetitionDetector.version,
-                finding=finding,
+                finding=finding.as_dict(),
                 stopped=stopped,
             )
         yield self._counted(old, _given(verdict, old, where, kept=pair is None))
@@ -193,23 +194,22 @@ def _pair(finding: dict[str, Any]) -> Reply:
     )
 
 
-def repetitions(reply: Reply, facts: RequestFacts, recorded: Any) -> list[dict[str, Any]]:
+def repetitions(reply: Reply, facts: RequestFacts, recorded: str | None) -> list[Finding]:
     """What today's detector finds in a reply, fed as a stream."""
-    detector = RepetitionDetector(facts.prompt_contains, recorded)
-    found: list[dict[str, Any]] = []
+    detector = RepetitionDetector(Expected(facts.prompt_contains, recorded))
+    found: list[Finding] = []
     for channel, text, index in (
         ("reasoning", reply.reasoning, -1),
         ("content", reply.content, -1),
         *(("tool_arguments", call.arguments, call.index) for call in reply.tool_calls),
     ):
         for at in range(0, len(text), _PIECE):
-            found += detector.feed(Delta(0, channel, text[at : at + _PIECE], index))  # type: ignore[arg-type]
-    return found + detector.finish(reply)
+            found += detector.observe(Delta(0, channel, text[at : at + _PIECE], index))  # type: ignore[arg-type]
+    return [*found, *detector.end(reply)]
 
 
-def _unit(alarms: Sequence[dict[str, Any]]) -> str | None:
-    collapsed = next((finding for finding in alarms if finding.get("level") == "collapsed"), None)
-    return None if collapsed is None else f"{collapsed.get('kind')}: {collapsed.get('unit', '')!r}"
+def _unit(alarms: Sequence[Finding]) -> str | None:
+    return next((finding.words for finding in alarms if finding.level == "collapsed"), None)
 
 
 def _given(verdict: Verdict, old: VerdictGiven, where: dict[str, Any], *, kept: bool) -> VerdictGiven:

@@ -12,7 +12,8 @@ from typing import Any
 
 import orjson
 
-from replayer.signals.repetition import RepetitionDetector
+from replayer.signals.base import Expected
+from replayer.signals.repetition import Finding, RepetitionDetector
 from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.validation import Validator, judge
 from replayer.wire.client import WireClient
@@ -49,22 +50,22 @@ class Probe:
 
     async def _faults(self, body: dict[str, Any]) -> frozenset[str]:
         request, facts = Request([orjson.dumps(body)], stream=bool(body.get("stream"))), read_request(body)
-        detector = RepetitionDetector(facts.prompt_contains)
-        collapsed: list[dict[str, Any]] = []
+        detector = RepetitionDetector(Expected(facts.prompt_contains))
+        collapsed: list[Finding] = []
 
         def watch(delta: Delta) -> bool:
-            collapsed.extend(found for found in detector.feed(delta) if found["level"] == "collapsed")
+            collapsed.extend(found for found in detector.observe(delta) if found.level == "collapsed")
             return bool(collapsed)
 
         reply = await self.client.chat(request, watch)
-        collapsed += [found for found in detector.finish(reply) if found["level"] == "collapsed"]
+        collapsed += [found for found in detector.end(reply) if found.level == "collapsed"]
         verdict = judge(
             reply,
             Validator(facts.tools),
             tool_choice=facts.tool_choice,
             max_tokens=facts.max_tokens,
             prompt_contains=facts.prompt_contains,
-            collapsed=repr(collapsed[0]["unit"]) if collapsed else None,
+            collapsed=repr(collapsed[0].unit) if collapsed else None,
             temperature=facts.temperature,
         )
         return frozenset(fault.klass for fault in verdict.faults if fault.fatal)

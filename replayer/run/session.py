@@ -31,8 +31,7 @@ from replayer.run.session_signals import SessionSignals, recorded_text
 from replayer.run.session_tools import tool_events
 from replayer.run.tool_runs import ToolRun
 from replayer.run.turn import TurnKey, Watch, finished, observes
-from replayer.signals.base import Signal
-from replayer.signals.repetition import RepetitionDetector
+from replayer.signals.base import Expected
 from replayer.tools.verdicts.differential import token_text_of
 from replayer.tools.verdicts.validation import Validator, judge
 from replayer.tools.verdicts.verdict import Verdict
@@ -49,7 +48,6 @@ class Exchange:
 
     reply: Reply
     verdict: Verdict
-    collapse: dict[str, Any] | None
 
 
 @dataclasses.dataclass(slots=True)
@@ -139,13 +137,10 @@ async def after_turn(
     key = context.key(turn)
     for event in tool_events(key, runs):
         context.emit(event)
-    if context.signals.needs_prompt:
-        usage = context.instance.engine.usage(done.reply.usage, done.reply.extra)
-        tools = context.history.tools(recorded_turn)
-        for finding in await context.signals.prefix(key, messages(), tools, done.reply, usage):
-            context.emit(finding)
-    recorded = context.history.recorded(recorded_turn)
-    for finding in context.signals.after_turn(key, done.reply, runs, recorded, context.results):
+    usage = context.instance.engine.usage(done.reply.usage, done.reply.extra)
+    tools, recorded = context.history.tools(recorded_turn), context.history.recorded(recorded_turn)
+    reuse = await context.signals.reuse(key, messages, tools, done.reply, usage)
+    for finding in context.signals.after_turn(key, done.reply, runs, recorded, context.results, reuse):
         context.emit(finding)
 
 
@@ -255,7 +250,7 @@ async def exchange(
             schema_valid=verdict.schema_valid,
         )
     )
-    return Exchange(reply, verdict, watch.collapse)
+    return Exchange(reply, verdict)
 
 
 def body_digest(request: Request) -> str:
@@ -291,10 +286,8 @@ async def _watched(
     observe = context.lane.plan.on_collapse == "observe" or observes(
         context.plan.seed, key, context.plan.observe_share
     )
-    evidence = recorded_text(recorded) if recorded else None
-    signals: list[Signal] = (
-        [] if context.is_filler(recorded_turn) else [RepetitionDetector(_searcher(request), evidence)]
-    )
+    expected = Expected(_searcher(request), recorded_text(recorded) if recorded else None)
+    signals = [] if context.is_filler(recorded_turn) else context.signals.begin(expected)
     watch = Watch(key, signals, context.feed, context.emit, observe=observe)
     reply = await context.instance.client.chat(request, watch.on_delta)
     watch.finish(reply)

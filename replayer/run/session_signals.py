@@ -1,17 +1,18 @@
-"""What is found over the turns of a session: loops of calls and of texts, and prefix reuse."""
+"""Feeds the list of signals with the turns of a session, and states what they find."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from replayer.journal.events import SignalFinding
 from replayer.run.prefix_watch import PrefixWatch
 from replayer.run.tool_runs import ToolRun
 from replayer.run.turn import TurnKey
-from replayer.signals.call_loops import Called, CallLoops
-from replayer.signals.prefix_reuse import PrefixFinding, session_verdict
-from replayer.signals.repetition_memory import RepetitionMemory
+from replayer.signals.base import Expected, Signal, TurnFacts
+from replayer.signals.call_loops import Called
+from replayer.signals.every import every_signal
+from replayer.signals.prefix_reuse import PrefixFinding
 from replayer.traces.schema import (
     AnyItem,
     AssistantItem,
@@ -32,24 +33,25 @@ class SessionSignals:
     def __init__(self, prefix: PrefixWatch | None, *, recorded_mode: bool) -> None:
         self._prefix = prefix
         self._recorded_mode = recorded_mode
-        self._memory = RepetitionMemory()
-        self._loops = CallLoops()
-        self._reuse: list[PrefixFinding] = []
+        self._signals = every_signal()
 
-    @property
-    def needs_prompt(self) -> bool:
-        return self._prefix is not None
+    def begin(self, expected: Expected) -> list[Signal]:
+        """The signals that watch the next reply."""
+        for signal in self._signals:
+            signal.begin(expected)
+        return self._signals
 
-    async def prefix(
-        self, key: TurnKey, messages: Messages, tools: Messages, reply: Reply, usage: Usage | None
-    ) -> list[SignalFinding]:
+    async def reuse(
+        self,
+        key: TurnKey,
+        messages: Callable[[], Messages],
+        tools: Messages,
+        reply: Reply,
+        usage: Usage | None,
+    ) -> PrefixFinding | None:
         if self._prefix is None or reply.fault is not None:
-            return []
-        found = await self._prefix.analyse(key.session, key.turn, messages, tools, reply, usage)
-        if found is None:
-            return []
-        self._reuse.append(found)
-        return [_finding(key, "prefix_reuse", 1, found.as_dict())]
+            return None
+        return await self._prefix.analyse(key.session, key.turn, messages(), tools, reply, usage)
 
     def after_turn(
         self,
@@ -58,22 +60,27 @@ class SessionSignals:
         runs: Sequence[ToolRun],
         recorded: tuple[AnyItem, ...],
         results: dict[str, ToolResultItem],
+        reuse: PrefixFinding | None = None,
     ) -> Iterator[SignalFinding]:
         """`results` are the recorded results by call id."""
-        for text in self._memory.after_turn(reply, recorded_text(recorded)):
-            yield _finding(key, RepetitionMemory.name, RepetitionMemory.version, text.to_dict())
         theirs = [called(item, results) for item in recorded if isinstance(item, ToolCallItem)]
-        ours = _ours(reply, runs, recorded, results)
-        for loop in self._loops.turn(key.turn, ours, theirs if self._recorded_mode else ()):
-            yield _finding(key, CallLoops.name, CallLoops.version, loop.to_dict())
+        turn = TurnFacts(
+            key.turn,
+            reply,
+            recorded_text(recorded),
+            _ours(reply, runs, recorded, results),
+            theirs if self._recorded_mode else (),
+            reuse,
+        )
+        for signal in self._signals:
+            for finding in signal.after_turn(turn):
+                yield SignalFinding(
+                    **key.where(), signal=signal.name, version=signal.version, finding=finding.as_dict()
+                )
 
     def verdicts(self) -> dict[str, str]:
         """Sentences on the whole session."""
-        return {"prefix_cache": session_verdict(self._reuse)} if self._reuse else {}
-
-
-def _finding(key: TurnKey, signal: str, version: int, finding: dict[str, Any]) -> SignalFinding:
-    return SignalFinding(**key.where(), signal=signal, version=version, finding=finding)
+        return {key: words for signal in self._signals for key, words in signal.verdicts().items()}
 
 
 def _ours(

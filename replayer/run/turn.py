@@ -11,7 +11,7 @@ from replayer.engines.base import Engine
 from replayer.journal.events import Alarm, TurnFinished
 from replayer.journal.packing import pack
 from replayer.run.live_feed import LiveFeed
-from replayer.signals.base import Signal
+from replayer.signals.base import Signal, StreamFinding
 from replayer.traces.schema import Usage
 from replayer.wire.types import Delta, Reply
 
@@ -50,6 +50,7 @@ class Watch:
         self.signals = signals
         self.stopped_by: str | None = None
         self.collapse: dict[str, Any] | None = None
+        self._observers = [signal for signal in signals if type(signal).observe is not Signal.observe]
         self.fed = 0
         self._feed = feed
         self._emit = emit
@@ -60,19 +61,19 @@ class Watch:
         self.fed += 1
         self._feed.add(self.key.lane, self.key.session, self.key.turn, delta)
         stop = False
-        for signal in self.signals:
-            for finding in signal.feed(delta):
+        for signal in self._observers:
+            for finding in signal.observe(delta):
                 stop |= self._alarm(signal, finding)
         return stop
 
     def finish(self, reply: Reply) -> None:
         """What the signals find once the reply is whole."""
         for signal in self.signals:
-            for finding in signal.finish(reply):
+            for finding in signal.end(reply):
                 self._alarm(signal, finding, ended=True)
 
-    def _alarm(self, signal: Signal, finding: dict[str, Any], *, ended: bool = False) -> bool:
-        collapsed = finding.get("level") == "collapsed"
+    def _alarm(self, signal: Signal, found: StreamFinding, *, ended: bool = False) -> bool:
+        collapsed, finding = found.level == "collapsed", found.as_dict()
         stop = collapsed and not self._observe and not ended
         if collapsed and self.collapse is None:
             self.collapse = finding

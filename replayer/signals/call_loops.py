@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any, Literal
 
+from replayer.signals.base import Signal, TurnFacts
 from replayer.tools.verdicts.strict_json import NotJson, parse
 
 SUSPECT_AFTER = 3
@@ -68,7 +70,7 @@ class LoopFinding:
     period: int
     turn: int
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
@@ -102,7 +104,7 @@ def _alike(a: tuple[str, str | None, bool], b: tuple[str, str | None, bool]) -> 
     return a[0] == b[0] and (a[1] is None or b[1] is None or a[1] == b[1])
 
 
-class CallLoops:
+class CallLoops(Signal):
     """Watches one session. Findings are stated when a threshold is reached, and once for each."""
 
     name = "call_loops"
@@ -112,18 +114,15 @@ class CallLoops:
         self._ours = _Track()
         self._recorded = _Track()
 
-    def turn(
-        self, number: int, calls: Sequence[Called], recorded: Sequence[Called] = ()
-    ) -> list[LoopFinding]:
-        """The calls of a turn as they went, and in recorded mode those of the recorded turn."""
+    def after_turn(self, turn: TurnFacts) -> list[LoopFinding]:
         found: list[LoopFinding] = []
-        for index, call in enumerate(calls):
-            self._ours.push(call)
-            if index < len(recorded):
-                self._recorded.push(recorded[index])
-            found += self._findings(number, call)
-        for call in recorded[len(calls) :]:
-            self._recorded.push(call)
+        for call, recorded in zip_longest(turn.calls, turn.recorded_calls):
+            if call is not None:
+                self._ours.push(call)
+            if recorded is not None:
+                self._recorded.push(recorded)
+            if call is not None:
+                found += self._findings(turn.number, call)
         return found
 
     def _findings(self, number: int, call: Called) -> Iterator[LoopFinding]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from replayer.signals.base import TurnFacts
 from replayer.signals.call_loops import Called, CallLoops, LoopFinding
+from replayer.wire.types import Reply, Timing
+
+NOTHING = Reply(timing=Timing(sent=0, headers=None, first_token=None, ended=0))
 
 
 def called(name: str, arguments: str = "{}", result: str | None = "same", is_error: bool = False) -> Called:
@@ -13,7 +17,9 @@ def watch(calls: list[Called], recorded: list[Called] | None = None) -> list[Loo
     """One call a turn."""
     loops, found = CallLoops(), list[LoopFinding]()
     for number, call in enumerate(calls):
-        found += loops.turn(number, [call], [recorded[number]] if recorded else [])
+        found += loops.after_turn(
+            TurnFacts(number, NOTHING, calls=[call], recorded_calls=[recorded[number]] if recorded else [])
+        )
     return found
 
 
@@ -63,7 +69,7 @@ def test_what_the_recording_repeats_too_does_not_count() -> None:
 
 
 def test_parallel_calls_of_one_reply_count_one_by_one() -> None:
-    found = CallLoops().turn(0, [called("read")] * 5)
+    found = CallLoops().after_turn(TurnFacts(0, NOTHING, calls=[called("read")] * 5))
     assert kinds(found) == [("identical", "suspect", 0), ("identical", "loop", 0)]
 
 
@@ -74,7 +80,7 @@ def test_arguments_that_are_no_json_are_compared_as_text() -> None:
 
 def test_findings_are_plain_data() -> None:
     (finding,) = watch([called("ls")] * 3)
-    assert finding.to_dict() == {
+    assert finding.as_dict() == {
         "kind": "identical",
         "level": "suspect",
         "name": "ls",

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replayer.signals.repetition import RepetitionDetector, scan
-from replayer.signals.repetition_finding import AT_THE_LIMIT, Finding
+from replayer.signals.base import Expected
+from replayer.signals.repetition import AT_THE_LIMIT, Finding, RepetitionDetector, scan
 from replayer.wire.types import Channel, Delta, Reply, Timing
 
 TESTS = Path(__file__).parent.parent
@@ -29,7 +29,9 @@ def feed(
 ) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for start in range(0, len(text), size):
-        found += detector.feed(Delta(0, channel, text[start : start + size], call_index))
+        found += [
+            f.as_dict() for f in detector.observe(Delta(0, channel, text[start : start + size], call_index))
+        ]
     return found
 
 
@@ -254,8 +256,8 @@ def cut_at_random(text: str, rng: random.Random) -> list[str]:
 
 def verdicts(pieces: list[str], channel: Channel = "content") -> list[dict[str, Any]]:
     detector = RepetitionDetector()
-    found = [finding for piece in pieces for finding in detector.feed(Delta(0, channel, piece, 0))]
-    return found + detector.finish(NOTHING)
+    found = [finding for piece in pieces for finding in detector.observe(Delta(0, channel, piece, 0))]
+    return [finding.as_dict() for finding in [*found, *detector.end(NOTHING)]]
 
 
 UNITS = st.one_of(
@@ -373,22 +375,26 @@ def test_a_flood_of_escaped_newlines_in_arguments() -> None:
 def test_text_that_stands_in_the_prompt_is_no_collapse_until_it_outgrows_it() -> None:
     line = "I will not talk in class any more. "
     prompt = "Print this again:\n" + line * 30
-    found = feed(RepetitionDetector(prompt_contains=prompt.__contains__), line * 30)
+    found = feed(RepetitionDetector(Expected(prompt_contains=prompt.__contains__)), line * 30)
     assert {alarm["level"] for alarm in found} == {"suspect"}
-    found = feed(RepetitionDetector(prompt_contains=prompt.__contains__), line * 300)
+    found = feed(RepetitionDetector(Expected(prompt_contains=prompt.__contains__)), line * 300)
     assert found[-1]["level"] == "collapsed"
 
 
 def test_a_prompt_text_copied_into_escaped_arguments_is_no_collapse() -> None:
     table = 'name = "value"\nother = "thing"\n' * 20
     arguments = json.dumps({"content": table})
-    found = feed(RepetitionDetector(prompt_contains=table.__contains__), arguments, 4, "tool_arguments", 0)
+    found = feed(
+        RepetitionDetector(Expected(prompt_contains=table.__contains__)), arguments, 4, "tool_arguments", 0
+    )
     assert "collapsed" not in {alarm["level"] for alarm in found}
 
 
 def test_what_the_recorded_reply_repeats_too_is_no_collapse() -> None:
     text = "la la la, la la la, " * 30
-    assert "collapsed" not in {alarm["level"] for alarm in feed(RepetitionDetector(recorded=text), text)}
+    assert "collapsed" not in {
+        alarm["level"] for alarm in feed(RepetitionDetector(Expected(recorded=text)), text)
+    }
 
 
 CHAIN = "".join(
@@ -399,7 +405,9 @@ CHAIN = "".join(
 def test_a_growing_chain_is_suspect_and_a_collapse_only_against_the_recording() -> None:
     assert {alarm["level"] for alarm in feed(RepetitionDetector(), CHAIN)} == {"suspect"}
     short = "I added the missing case to `resolve` and ran the tests: 14 passed."
-    assert feed(RepetitionDetector(recorded=short), CHAIN)[-1]["kind"] == "structure"
-    assert feed(RepetitionDetector(recorded=short), CHAIN)[-1]["level"] == "collapsed"
+    assert feed(RepetitionDetector(Expected(recorded=short)), CHAIN)[-1]["kind"] == "structure"
+    assert feed(RepetitionDetector(Expected(recorded=short)), CHAIN)[-1]["level"] == "collapsed"
     same_kind = CHAIN.replace("country", "land")
-    assert {alarm["level"] for alarm in feed(RepetitionDetector(recorded=same_kind), CHAIN)} == {"suspect"}
+    assert {alarm["level"] for alarm in feed(RepetitionDetector(Expected(recorded=same_kind)), CHAIN)} == {
+        "suspect"
+    }

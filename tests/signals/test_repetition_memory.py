@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from replayer.signals.repetition_memory import RepetitionMemory
+from replayer.signals.base import TurnFacts
+from replayer.signals.repetition import RepetitionMemory
 from replayer.wire.types import Reply, Timing
 
 THOUGHT = (
@@ -18,7 +19,7 @@ def reply(reasoning: str, content: str = "") -> Reply:
 
 
 def levels(memory: RepetitionMemory, texts: list[str]) -> list[list[str]]:
-    return [[finding.level for finding in memory.after_turn(reply(text))] for text in texts]
+    return [[finding.level for finding in memory.after_turn(TurnFacts(0, reply(text)))] for text in texts]
 
 
 def test_the_same_thought_turn_after_turn_with_small_changes() -> None:
@@ -44,4 +45,4 @@ def test_short_texts_and_different_ones_are_sound() -> None:
 def test_what_the_recording_says_as_well_is_not_held_against_a_reply() -> None:
     memory = RepetitionMemory()
     text = THOUGHT.format(n=1)
-    assert [memory.after_turn(reply(text), recorded=text) for _ in range(6)] == [[]] * 6
+    assert [memory.after_turn(TurnFacts(0, reply(text), text)) for _ in range(6)] == [[]] * 6

@@ -11,6 +11,7 @@ import pytest
 from replayer.cli import main
 from replayer.errors import TraceError
 from replayer.journal.events import EVENT, SessionFinished
+from replayer.signals.base import TurnFacts
 from replayer.signals.call_loops import Called, CallLoops
 from replayer.signals.repetition import scan
 from replayer.tools.toolsets import identify
@@ -24,9 +25,11 @@ from replayer.traces.schema import (
     ToolResultItem,
     Turn,
 )
+from replayer.wire.types import Reply, Timing
 from sessions import build, workspace
 from sessions.likeness import likeness
 
+NOTHING = Reply(timing=Timing(sent=0, headers=None, first_token=None, ended=0))
 NAMES = sorted(build.names())
 NO_PACKAGES = [name for name in NAMES if not build.load(name).environment]
 WITH_PACKAGES = [name for name in NAMES if name not in NO_PACKAGES]
@@ -83,7 +86,8 @@ def test_only_the_flaky_service_has_a_loop_of_calls(trace: Trace) -> None:
         loops = CallLoops()
         for turn in trace.turns:
             if turn.thread == thread.id:
-                found += [(one.level, turn.id) for one in loops.turn(turn.id, runs(trace, turn))]
+                facts = TurnFacts(turn.id, NOTHING, calls=runs(trace, turn))
+                found += [(one.level, turn.id) for one in loops.after_turn(facts)]
     expected = [("suspect", 19), ("loop", 21)] if trace.header.trace_id == "flaky-service" else []
     assert found == expected
 

@@ -6,6 +6,7 @@ import httpx
 import orjson
 import pytest
 
+from replayer.signals.base import Expected
 from replayer.signals.repetition import RepetitionDetector
 from replayer.simulated.call_families import FAMILIES
 from replayer.simulated.planted import CLASSES, parse_fault
@@ -44,14 +45,14 @@ async def send(url, more=None, *, stream=True, silence=60.0):
     if stream:
         body["stream_options"] = {"include_usage": True}
     request = read_request(body)
-    detector = RepetitionDetector(request.prompt_contains)
+    detector = RepetitionDetector(Expected(request.prompt_contains))
     found = []
     client = WireClient(url, timeouts=Timeouts(read=silence), retries=0)
     reply = await client.chat(
-        Request(body=[orjson.dumps(body)], stream=stream), lambda delta: found.extend(detector.feed(delta))
+        Request(body=[orjson.dumps(body)], stream=stream), lambda delta: found.extend(detector.observe(delta))
     )
     await client.aclose()
-    return request, reply, any(finding["level"] == "collapsed" for finding in found)
+    return request, reply, any(finding.level == "collapsed" for finding in found)
 
 
 def classes(request, reply, collapsed=False, pair=None):

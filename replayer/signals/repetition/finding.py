@@ -40,5 +40,9 @@ class Finding:
     """Why an alarm was lowered to `suspect`: the text stands in the prompt or in the recording. Or why a suspicion was
     raised: `AT_THE_LIMIT`, which proves nothing about the alarms before it."""
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def words(self) -> str:
+        return f"{self.kind}: {self.unit!r}"
+
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from replayer.signals.repetition_cycles import CycleTracker, Run
+from replayer.signals.repetition.cycles import CycleTracker, Run
 
 DROP_DIGITS = str.maketrans(dict.fromkeys("0123456789"))
 DOUBLE = re.compile(r'"[^"\n]{1,80}"')

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from zlib import crc32
 
-from replayer.signals.repetition_copies import near_copies
-from replayer.signals.repetition_cycles import CycleTracker, Run
-from replayer.signals.repetition_evidence import Evidence
-from replayer.signals.repetition_finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind, Level
-from replayer.signals.repetition_rules import LEAST_COPIES, NEVER, Needed, needed, primitive, tidy
-from replayer.signals.repetition_templates import Template, TemplateSignal
-from replayer.signals.repetition_words import WordSignal
+from replayer.signals.repetition.copies import near_copies
+from replayer.signals.repetition.cycles import CycleTracker, Run
+from replayer.signals.repetition.evidence import Evidence
+from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind, Level
+from replayer.signals.repetition.templates import Template, TemplateSignal
+from replayer.signals.repetition.thresholds import LEAST_COPIES, NEVER, Needed, needed, primitive, tidy
+from replayer.signals.repetition.words import WordSignal
 
-TURN = 32
+STRIDE = 32
 """Verdicts fall at multiples of this many characters only, however the text was cut into deltas."""
 WORDS_EVERY = 8
 FAR_EVERY = 16
@@ -88,31 +88,31 @@ class TextDetector:
     def feed(self, text: str) -> list[Finding]:
         """Append a delta; return findings that fell with it."""
         self.pending += text
-        return self.advance() if len(self.pending) >= TURN else []
+        return self.advance() if len(self.pending) >= STRIDE else []
 
     def close(self, cut: bool = False) -> list[Finding]:
         """The stream has ended: look once at what is left. `cut`: by the token limit, so a cycle that was still
         running was not going to end by itself, and a suspicion is enough."""
         self._cut = cut
         rest, self.pending = self.pending, ""
-        return list(self._turn(rest, last=True)) if self._level != "collapsed" else []
+        return list(self._look(rest, last=True)) if self._level != "collapsed" else []
 
     def advance(self) -> list[Finding]:
-        """Look at every whole turn that has arrived. A stream that has collapsed is not looked at again."""
+        """Look at every whole stride that has arrived. A stream that has collapsed is not looked at again."""
         text = self.pending
         found: list[Finding] = []
         start, size = 0, len(text)
-        while size - start >= TURN:
+        while size - start >= STRIDE:
             if self._level == "collapsed":
                 self.pending = ""
                 return found
-            if new := self._turn(text[start : start + TURN]):
+            if new := self._look(text[start : start + STRIDE]):
                 found += new
-            start += TURN
+            start += STRIDE
         self.pending = text[start:]
         return found
 
-    def _turn(self, piece: str, last: bool = False) -> Sequence[Finding]:
+    def _look(self, piece: str, last: bool = False) -> Sequence[Finding]:
         self._offset += len(piece)
         block = self._block
         block.append(piece)

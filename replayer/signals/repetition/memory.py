@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 
-from replayer.signals.repetition_finding import UNIT_CHARS, Finding
-from replayer.wire.types import Reply
+from replayer.signals.base import Signal, TurnFacts
+from replayer.signals.repetition.finding import UNIT_CHARS, Finding
 
 TURNS = 16
 ALIKE = 0.8
@@ -22,7 +22,7 @@ WORDS = 12
 SHINGLES = 2000
 
 
-class RepetitionMemory:
+class RepetitionMemory(Signal):
     """One session's replies in order; state is the word trigrams of at most sixteen texts per channel."""
 
     name = "repetition_memory"
@@ -31,10 +31,10 @@ class RepetitionMemory:
     def __init__(self) -> None:
         self._past: dict[str, deque[frozenset[int]]] = {}
 
-    def after_turn(self, reply: Reply, recorded: str | None = None) -> list[Finding]:
-        """Compare a reply with those before. `recorded`: the recorded turn, whose own repeats are not held against it."""
-        found = []
-        for channel, text in (("reasoning", reply.reasoning), ("content", reply.content)):
+    def after_turn(self, turn: TurnFacts) -> list[Finding]:
+        """Compare a reply with those before. What the recorded turn repeats itself is not held against it."""
+        found, recorded = [], turn.recorded
+        for channel, text in (("reasoning", turn.reply.reasoning), ("content", turn.reply.content)):
             alike, share = self._alike(channel, text)
             if alike < SUSPECT_AFTER or (recorded is not None and text.strip() and text.strip() in recorded):
                 continue
