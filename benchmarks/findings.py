@@ -25,7 +25,7 @@ from zlib import crc32
 
 from replayer.journal.view import load
 from replayer.metrics.figures import run_figures
-from replayer.plan.model import make_plan
+from replayer.plan.load import make_plan
 from replayer.report.summary import conclude
 from replayer.run.runner import start_run
 from replayer.simulated import SimulatedSpec, launch

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from replayer.plan.model import make_plan
+from replayer.plan.load import make_plan
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LAYOUTS = [

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replayer.errors import PlanError
-from replayer.plan.model import Plan, batches, load_plan, make_plan, sessions
+from replayer.plan.load import load_plan, make_plan
+from replayer.plan.model import Plan
+from replayer.plan.schedule import batches, sessions
 from replayer.plan.values import assign
 from replayer.run.into import widen
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from replayer.plan.model import load_plan, make_plan
+from replayer.plan.load import load_plan, make_plan
 from replayer.plan.shipped import find_plan, purpose, shipped
 from tests.test_runs import replayer
 

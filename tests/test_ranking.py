@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from replayer.engines.engine_spec import parse
 from replayer.metrics.ranking import beats, decided, dominates
 from replayer.plan.lane_text import lane_spec, lane_toml
-from replayer.plan.model import LanePlan, make_plan
+from replayer.plan.load import make_plan
+from replayer.plan.model import LanePlan
 
 
 def pair(a: str, b: str, metric: str, difference: float, *, sure: bool) -> dict[str, Any]:

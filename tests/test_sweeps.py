@@ -9,7 +9,7 @@ import pytest
 
 from replayer.journal.events import SessionStarted, TurnFinished, TurnStarted, VerdictGiven
 from replayer.journal.log import read
-from replayer.plan.model import make_plan
+from replayer.plan.load import make_plan
 from tests.generate import long_session
 from tests.test_runs import replayer
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.errors import PlanError
-from replayer.plan.model import make_plan
+from replayer.plan.load import make_plan
 from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length, fit
 from replayer.requests.workload import Workload, generated

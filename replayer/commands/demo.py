@@ -8,7 +8,7 @@ from pathlib import Path
 from replayer.commands.run import add_view_flags, finish
 from replayer.journal.log import new_run_folder
 from replayer.launch.job import Job
-from replayer.plan.model import make_plan
+from replayer.plan.load import make_plan
 from replayer.traces.library import find
 
 TRACE = "fix-failing-test"

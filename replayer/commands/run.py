@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from replayer.commands.plan_flags import add_plan_flags, plan_values
 from replayer.errors import PlanError
 from replayer.journal.log import JOURNAL, find_run, new_run_folder, writer_pid
 from replayer.journal.progress import plan_of
 from replayer.launch.job import Job, follow
 from replayer.metrics.gate import check_plan
-from replayer.plan.model import Plan, load_plan, make_plan
+from replayer.plan.load import load_plan, make_plan
+from replayer.plan.model import Plan
 from replayer.plan.shipped import find_plan, purpose, shipped
 from replayer.plan.values import assign
 from replayer.run.into import widen
@@ -81,104 +83,21 @@ class Command:
         return finish(Job(plan, folder, paths), args)
 
 
-def add_plan_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--mode", choices=["recorded", "live"], help="recorded history (default), or the engine's own replies"
-    )
-    parser.add_argument(
-        "--tools", choices=["recorded", "sandbox", "matched"], help="where tool results come from"
-    )
-    parser.add_argument("--repeat", type=int, metavar="N", help="times each trace is replayed on each lane")
-    parser.add_argument("--concurrency", type=int, metavar="N", help="sessions in flight per lane")
-    parser.add_argument(
-        "--order", choices=["parallel", "sequential", "interleaved"], help="how lanes take turns"
-    )
-    parser.add_argument("--max-turns", type=int, metavar="N", help="only the first N turns of each trace")
-    parser.add_argument("--max-tokens", type=int, metavar="N", help="tokens to ask for per turn")
-    parser.add_argument("--timing", metavar="T", help="asap (default), recorded or scaled:X")
-    parser.add_argument(
-        "--profile", metavar="P", help="fills what the recording lacks: zed, claude-code, codex, filler:N"
-    )
-    parser.add_argument(
-        "--dialect", metavar="D", help="how messages are written: openai-verbatim, zed, claude-code, codex"
-    )
-    parser.add_argument(
-        "--sandbox",
-        choices=["auto", "bubblewrap", "landlock", "container"],
-        help="which isolation; weaker ones than auto are never chosen by themselves (docs/sandbox.md)",
-    )
-    parser.add_argument("--workspace", metavar="DIR[@COMMIT]", help="repository for the sandbox")
-    parser.add_argument(
-        "--map", action="append", default=None, metavar="A=B", help="recorded path A is B in the sandbox"
-    )
-    parser.add_argument(
-        "--transform",
-        metavar="M:F",
-        help="Python function, or command, that rewrites each request's messages",
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of everything that is drawn")
-    parser.add_argument(
-        "--aa",
-        action="store_true",
-        default=None,
-        help="run every lane twice, to see how much it differs from itself",
-    )
-    parser.add_argument(
-        "--differential",
-        action="store_true",
-        default=None,
-        help="ask everything again in the other mode (streamed or not), to see what the engine repairs or drops",
-    )
-    parser.add_argument(
-        "--max-lag",
-        type=float,
-        metavar="MS",
-        help="largest p99 lag of the receiving loop before the run counts as broken (default: 100)",
-    )
-    parser.add_argument(
-        "--fail-if",
-        action="append",
-        default=None,
-        metavar="EXPR",
-        help='exit 1 when it holds, e.g. "collapsed_turns > 0" or "usable_turn_rate drops by > 0.02"',
-    )
-    parser.add_argument(
-        "--baseline",
-        metavar="RUN",
-        help="the run that --fail-if measures changes against (default: the first lane)",
-    )
-    parser.add_argument(
-        "--stop-when-decided",
-        metavar="METRIC",
-        help="end the run early once this metric, e.g. usable_turn_rate, is decided between all lanes",
-    )
-
-
 def add_view_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="progress bars instead of the screen")
     parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
-
-
-_FLAGS = (
-    "mode", "tools", "sandbox", "repeat", "concurrency", "order", "max_turns", "max_tokens", "timing", "profile",
-    "dialect", "workspace", "transform", "seed", "aa", "fail_if",
-    "differential", "stop_when_decided",
-)  # fmt: skip
 
 
 def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
     from replayer.engines.engine_spec import parse
 
     values = dict(values)
-    values |= {name: given for name in _FLAGS if (given := getattr(args, name)) is not None}
-    if args.baseline is not None:
-        values["baseline"] = str(find_run(args.baseline).resolve())
-    if args.max_lag is not None:
-        values["limits"] = {**values.get("limits", {}), "lag_ms": args.max_lag}
+    for key, given in plan_values(args).items():
+        values[key] = {**values.get(key, {}), **given} if key == "limits" else given
+    if "baseline" in values and values["baseline"] is not None:
+        values["baseline"] = str(find_run(values["baseline"]).resolve())
     for text in args.set:
         assign(values, text)
-    if args.map:
-        values["map"] = dict(_pair(text) for text in args.map)
     if args.trace:
         values["traces"] = args.trace
     lanes = [lane_values(parse(text)) for text in args.engine]
@@ -193,13 +112,6 @@ def lane_values(spec: Any) -> dict[str, Any]:
         "api_key_env": spec.api_key_env, "sampling": spec.sampling, "extra": spec.extra, "options": spec.options,
     }  # fmt: skip
     return {key: value for key, value in lane.items() if value is not None}
-
-
-def _pair(text: str) -> tuple[str, str]:
-    left, equals, right = text.partition("=")
-    if not equals or not left or not right:
-        raise PlanError(f"--map {text!r} is not OLD=NEW, for example --map /home/me/project=/workspace")
-    return left, right
 
 
 def _resolve(values: dict[str, Any], plan_file: Path | None) -> dict[str, Path]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from replayer.errors import RunFolderError
 from replayer.journal.events import RunStarted, SessionFinished, SessionStarted
 from replayer.journal.log import read
-from replayer.plan.model import Plan, make_plan
+from replayer.plan.load import make_plan
+from replayer.plan.model import Plan
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from replayer.engines.base import Engine
-from replayer.plan.model import Session
+from replayer.plan.schedule import Session
 from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length, fit
 from replayer.run.isolation import marker

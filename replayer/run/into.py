@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from replayer.errors import PlanError
-from replayer.plan.model import LanePlan, Plan, make_plan_unexpanded
+from replayer.plan.load import make_plan_unexpanded
+from replayer.plan.model import LanePlan, Plan
 
 _KEPT = (
     "traces",

@@ -14,7 +14,8 @@ from replayer.journal.events import (
     LaneReady,
     TelemetryRead,
 )
-from replayer.plan.model import Plan, Session
+from replayer.plan.model import Plan
+from replayer.plan.schedule import Session
 from replayer.run.lanes import Instance, Lane, open_lane, warm_up
 from replayer.run.state import Run
 from replayer.telemetry.gpu import open_gpu

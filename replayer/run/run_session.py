@@ -9,7 +9,8 @@ from replayer.journal.events import (
     SessionFinished,
     SessionStarted,
 )
-from replayer.plan.model import Plan, Session
+from replayer.plan.model import Plan
+from replayer.plan.schedule import Session
 from replayer.run.fit_prompts import lengths_of
 from replayer.run.isolation import Isolation, isolate
 from replayer.run.lanes import Instance, Lane, reset

@@ -24,7 +24,8 @@ from replayer.journal.events import (
 )
 from replayer.journal.log import JOURNAL, JournalWriter, create_folder, read
 from replayer.journal.progress import Attempts, attempts_so_far
-from replayer.plan.model import Plan, Session, batches, sessions
+from replayer.plan.model import Plan
+from replayer.plan.schedule import Session, batches, sessions
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import load_transform
 from replayer.requests.workload import generated

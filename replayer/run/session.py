@@ -18,7 +18,8 @@ import orjson
 
 from replayer.engines.base import EngineFacts
 from replayer.journal.events import AnyEvent, SignalFinding, TurnStarted, VerdictGiven
-from replayer.plan.model import Plan, Session
+from replayer.plan.model import Plan
+from replayer.plan.schedule import Session
 from replayer.requests.fields import asked_fields, asked_lengths, only_lengths, token_limit
 from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length

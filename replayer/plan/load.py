@@ -1,0 +1,55 @@
+"""A plan from a file or from values: checked, its matrix and its A/A lanes expanded."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from replayer.errors import PlanError
+from replayer.plan.matrix import expand, twice
+from replayer.plan.model import LanePlan, Plan
+from replayer.plan.problems import first_problem
+
+
+def load_plan(path: Path) -> dict[str, Any]:
+    """Read a plan file (TOML). Raises PlanError naming the file and the line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PlanError(f"plan file {path} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlanError(f"plan file {path} cannot be read: {error}") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"plan file {path} is not valid TOML: {error}") from None
+
+
+def make_plan(values: dict[str, Any], origin: str = "the plan") -> Plan:
+    """Check a plan's values, expand its matrix and its A/A lanes. Raises PlanError with one sentence."""
+    try:
+        plan = Plan.model_validate(values)
+    except ValidationError as error:
+        raise PlanError(f"{origin}: {first_problem(error)}") from None
+    lanes = tuple(itertools.chain.from_iterable(expand(lane, plan.matrix, origin) for lane in plan.lane))
+    if plan.aa:
+        lanes = tuple(itertools.chain.from_iterable(twice(lane) for lane in lanes))
+    return make_plan_unexpanded(plan, lanes, origin)
+
+
+def make_plan_unexpanded(plan: Plan, lanes: Sequence[LanePlan], origin: str) -> Plan:
+    """`plan` with these lanes, and with the generated traces after the named ones."""
+    generated = [name for workload in plan.workload for name in workload.traces]
+    values = plan.model_dump() | {
+        "lane": [lane.model_dump() for lane in lanes],
+        "traces": tuple(dict.fromkeys([*plan.traces, *generated])),
+    }
+    try:
+        return Plan.model_validate(values | {"matrix": {}, "aa": False})
+    except ValidationError as error:
+        raise PlanError(f"{origin}: {first_problem(error)}") from None

@@ -1,0 +1,66 @@
+"""A lane becomes several: every combination of a matrix, or the same lane twice."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from replayer.errors import PlanError
+from replayer.plan.model import LanePlan
+from replayer.plan.problems import first_problem
+from replayer.text import nearest
+
+
+def twice(lane: LanePlan) -> Iterator[LanePlan]:
+    yield lane
+    base = f"{lane.base}.again" if lane.base else None
+    yield lane.model_copy(update={"name": f"{lane.name}.again", "base": base})
+
+
+def expand(lane: LanePlan, matrix: dict[str, tuple[Any, ...]], origin: str) -> Iterator[LanePlan]:
+    """Every combination of the matrix becomes a lane; a key is a dotted path such as `sampling.temperature`.
+
+    Paths joined with `+` take the same value. A lane that varies its load takes turns with itself.
+    """
+    if not matrix:
+        yield lane
+        return
+    for values in itertools.product(*matrix.values()):
+        setting = {_axis(key): value for key, value in zip(matrix, values, strict=True)}
+        changed = lane.model_dump()
+        for key, value in zip(matrix, values, strict=True):
+            for path in key.split("+"):
+                _set(changed, path.removeprefix("lane."), value, origin)
+        suffix = "".join(f"+{name}={value}" for name, value in setting.items())
+        changed |= {
+            "name": lane.name + re.sub(r"[^\w.+@=-]", "-", suffix),
+            "base": lane.name,
+            "setting": setting,
+        }
+        if "concurrency" in setting:
+            changed["exclusive"] = lane.exclusive or lane.name
+        try:
+            yield LanePlan.model_validate(changed)
+        except ValidationError as error:
+            raise PlanError(f"{origin}: matrix: {first_problem(error)}") from None
+
+
+def _axis(key: str) -> str:
+    """The short name of a matrix key: the last word of its path, or of the first of several."""
+    return key.partition("+")[0].rpartition(".")[2]
+
+
+def _set(values: dict[str, Any], dotted: str, value: Any, origin: str) -> None:
+    head, _, rest = dotted.partition(".")
+    if head not in LanePlan.model_fields:
+        raise PlanError(
+            f"{origin}: matrix key {dotted!r} is not a lane setting{nearest(head, LanePlan.model_fields)}"
+        )
+    if rest:
+        values[head] = {**values[head], rest: value}
+    else:
+        values[head] = value
