@@ -6,6 +6,7 @@ import json
 import re
 
 _DECODER = json.JSONDecoder()
+_SEAM = re.compile(r"\}\s*\{")
 _SPACE = re.compile(r"\s*")
 
 
@@ -28,3 +29,9 @@ def objects_in(text: str, most: int | None = None) -> list[str]:
 def _end_of_space(text: str, start: int) -> int:
     match = _SPACE.match(text, start)
     return match.end() if match else start
+
+
+def holds_two_calls(text: str) -> bool:
+    """Whether the text is more than one JSON object, each with something in it: `{}` is no call's arguments."""
+    found = objects_in(text) if _SEAM.search(text) else []
+    return len(found) > 1 and all(len(part) > 2 for part in found)

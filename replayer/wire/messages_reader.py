@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import orjson
 
 from replayer.wire import counts, extras
-from replayer.wire.merged import objects_in
+from replayer.wire.merged import holds_two_calls
 from replayer.wire.parts import Block, Parts
 from replayer.wire.types import Channel, Delta, Wire
 
@@ -277,7 +277,7 @@ class MessagesReader:
                 if not block.touched:
                     words = "the block of the call was stopped without a delta"
                     self._notes.add("no_arguments", words, block.position)
-        elif len(objects_in(block.text)) > 1:
+        elif holds_two_calls(block.text):
             self._notes.add(
                 "merged_arguments", "the block holds the arguments of more than one call", block.position
             )

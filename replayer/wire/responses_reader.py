@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import orjson
 
 from replayer.wire import counts, extras
-from replayer.wire.merged import objects_in
+from replayer.wire.merged import holds_two_calls
 from replayer.wire.parts import Block, Parts, texts_of
 from replayer.wire.types import Channel, Delta, Wire
 
@@ -103,7 +103,7 @@ class ResponsesReader:
         parts.reasoning = [t for item in self._items if item.kind == "reasoning" for t in item.pieces]
         parts.output = tuple([_stated(item, self._final.get(item.index)) for item in self._items])
         for item in self._items:
-            if item.kind == "function_call" and len(objects_in(item.text)) > 1:
+            if item.kind == "function_call" and holds_two_calls(item.text):
                 words = "the item holds the arguments of more than one call"
                 self._notes.add("merged_arguments", words, item.position)
 
@@ -248,7 +248,7 @@ class ResponsesReader:
         if item.kind in _CALLS:
             name = stated.get("name") if item.kind != "local_shell_call" else "local_shell"
             freeform = item.kind == "custom_tool_call"
-            call_id = stated.get("call_id") or stated.get("id")
+            call_id = stated.get("call_id")
             item.position = self._parts.calls.open(call_id, name, item.pieces, freeform)
             self._parts.put(at, "tool_name", name if isinstance(name, str) else None, item.position)
             self._arrived(at)

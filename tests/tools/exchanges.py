@@ -128,3 +128,195 @@ def sse(choices: list[dict[str, Any]], used: dict[str, int] | None = None, done:
 
 def pieces(whole_text: str, size: int = 5) -> list[str]:
     return [whole_text[start : start + size] for start in range(0, len(whole_text), size)]
+
+
+STOPS = {
+    "messages": {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"},
+    "responses": {"stop": "completed", "tool_calls": "completed", "length": "max_output_tokens"},
+}
+
+
+def on_wire(body: dict[str, Any], wire: str) -> dict[str, Any]:
+    """A chat request of `request` as a request of another wire."""
+    tools = [tool["function"] for tool in body.get("tools") or []]
+    texts = [part for message in body["messages"] for part in _history(message, wire)]
+    limit = body.get("max_tokens") or body.get("max_completion_tokens") or 4096
+    rest = {key: body[key] for key in ("model", "temperature") if key in body}
+    choice = body.get("tool_choice")
+    named = choice["function"]["name"] if isinstance(choice, dict) and "function" in choice else None
+    if wire == "messages":
+        kind = {"required": "any"}.get(choice, choice) if isinstance(choice, str) else None
+        chosen = {"type": "tool", "name": named} if named else {"type": kind} if kind else None
+        written = [
+            {"name": t["name"], "description": "", "input_schema": t.get("parameters") or {}} for t in tools
+        ]
+        asked = {**rest, "max_tokens": limit, "messages": texts, "tools": written}
+        return asked | ({"tool_choice": chosen} if chosen else {})
+    flat = [{"type": "function", **tool} for tool in tools]
+    chosen = {"type": "function", "name": named} if named else choice
+    if isinstance(choice, dict) and "allowed_tools" in choice:
+        chosen = {"type": "allowed_tools", **choice["allowed_tools"]}
+    asked = {**rest, "max_output_tokens": limit, "input": texts, "tools": flat}
+    return asked | ({"tool_choice": chosen} if chosen else {})
+
+
+def _history(message: dict[str, Any], wire: str) -> list[dict[str, Any]]:
+    """A chat message as messages or input items of another wire."""
+    calls = message.get("tool_calls") or []
+    if message["role"] == "tool":
+        answer = {"output": message["content"], "call_id": message["tool_call_id"]}
+        if wire == "responses":
+            return [{"type": "function_call_output", **answer}]
+        block = {"type": "tool_result", "tool_use_id": answer["call_id"], "content": answer["output"]}
+        return [{"role": "user", "content": [block]}]
+    if not calls:
+        return [{"role": message["role"], "content": message["content"]}]
+    if wire == "responses":
+        return [{"type": "function_call", "call_id": call["id"], **call["function"]} for call in calls]
+    blocks = [
+        {
+            "type": "tool_use",
+            "id": call["id"],
+            "name": call["function"]["name"],
+            "input": json.loads(call["function"]["arguments"]),
+        }
+        for call in calls
+    ]
+    return [{"role": "assistant", "content": blocks}]
+
+
+def events(payloads: list[dict[str, Any]]) -> bytes:
+    """Events as both wires write them."""
+    return "".join(
+        f"event: {payload['type']}\ndata: {json.dumps(payload, ensure_ascii=False)}\n\n"
+        for payload in payloads
+    ).encode()
+
+
+def message_blocks(reply: dict[str, Any]) -> list[tuple[dict[str, Any], str, str]]:
+    """(block as it begins, type of its deltas, its text)."""
+    blocks = []
+    if reply.get("reasoning"):
+        blocks.append(({"type": "thinking", "thinking": ""}, "thinking_delta", reply["reasoning"]))
+    if reply["content"]:
+        blocks.append(({"type": "text", "text": ""}, "text_delta", reply["content"]))
+    for call in reply.get("tool_calls", []):
+        block = {"type": "tool_use", "id": call["id"], "name": call["name"], "input": {}}
+        blocks.append((block, "input_json_delta", call["arguments"]))
+    return blocks
+
+
+DELTA_KEYS = {"thinking_delta": "thinking", "text_delta": "text", "input_json_delta": "partial_json"}
+
+
+def messages_events(reply: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of a sound Messages stream."""
+    start = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m"}
+    counts = {"input_tokens": 100, "output_tokens": 1}
+    found: list[dict[str, Any]] = [{"type": "message_start", "message": {**start, "usage": counts}}]
+    for index, (block, kind, whole_text) in enumerate(message_blocks(reply)):
+        found.append({"type": "content_block_start", "index": index, "content_block": block})
+        for piece in pieces(whole_text) or [""]:
+            delta = {"type": kind, DELTA_KEYS[kind]: piece}
+            found.append({"type": "content_block_delta", "index": index, "delta": delta})
+        found.append({"type": "content_block_stop", "index": index})
+    reason = STOPS["messages"].get(reply["finish_reason"], reply["finish_reason"])
+    end = {"stop_reason": reason, "stop_sequence": None}
+    out = {"output_tokens": reply.get("completion_tokens") or 1}
+    return [*found, {"type": "message_delta", "delta": end, "usage": out}, {"type": "message_stop"}]
+
+
+def messages_whole(reply: dict[str, Any]) -> bytes | None:
+    """As one body; None where that form cannot hold the reply: arguments that are no JSON object."""
+    content = []
+    for block, kind, whole_text in message_blocks(reply):
+        if kind == "input_json_delta":
+            try:
+                block["input"] = json.loads(
+                    whole_text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant
+                )
+                json.dumps(block["input"], ensure_ascii=False).encode()
+            except ValueError:
+                return None
+            if not isinstance(block["input"], dict):
+                return None
+        else:
+            block[DELTA_KEYS[kind]] = whole_text
+        content.append(block)
+    reason = STOPS["messages"].get(reply["finish_reason"], reply["finish_reason"])
+    counts = {"input_tokens": 100, "output_tokens": reply.get("completion_tokens") or 1}
+    body = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content}
+    return json.dumps({**body, "stop_reason": reason, "stop_sequence": None, "usage": counts}).encode()
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key twice")
+    return dict(pairs)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def response_items(reply: dict[str, Any]) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    if reply.get("reasoning"):
+        part = {"type": "reasoning_text", "text": reply["reasoning"]}
+        items.append({"id": "rs_1", "type": "reasoning", "summary": [], "content": [part]})
+    if reply["content"]:
+        part = {"type": "output_text", "text": reply["content"], "annotations": []}
+        items.append({"id": "msg_1", "type": "message", "role": "assistant", "content": [part]})
+    for number, call in enumerate(reply.get("tool_calls", [])):
+        named = {"call_id": call["id"], "name": call["name"], "arguments": call["arguments"]}
+        items.append({"id": f"fc_{number}", "type": "function_call", "status": "completed", **named})
+    return items
+
+
+def response_object(reply: dict[str, Any]) -> dict[str, Any]:
+    reason = STOPS["responses"].get(reply["finish_reason"], reply["finish_reason"])
+    cut = reason not in ("completed", "failed")
+    counts = {"input_tokens": 100, "output_tokens": reply.get("completion_tokens") or 1}
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "model": "m",
+        "status": "incomplete" if cut else reason,
+        "incomplete_details": {"reason": reason} if cut else None,
+        "output": response_items(reply),
+        "usage": counts | {"input_tokens_details": {"cached_tokens": 0}},
+    }
+
+
+DELTA_TYPES = {
+    "reasoning": ("response.reasoning_text.delta", "content"),
+    "message": ("response.output_text.delta", "content"),
+    "function_call": ("response.function_call_arguments.delta", "arguments"),
+}
+
+
+def responses_events(reply: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of a sound Responses stream."""
+    final = response_object(reply)
+    begun = {**final, "status": "in_progress", "output": [], "usage": None}
+    found: list[dict[str, Any]] = [
+        {"type": "response.created", "response": begun},
+        {"type": "response.in_progress", "response": begun},
+    ]
+    for index, item in enumerate(final["output"]):
+        kind, key = DELTA_TYPES[item["type"]]
+        whole_text = item["arguments"] if key == "arguments" else item["content"][0]["text"]
+        empty = {**item, key: "" if key == "arguments" else []}
+        where = {"output_index": index, "item_id": item["id"]}
+        found.append({"type": "response.output_item.added", "output_index": index, "item": empty})
+        found += [{"type": kind, **where, "delta": piece} for piece in pieces(whole_text)]
+        done = {"arguments" if key == "arguments" else "text": whole_text}
+        found.append({"type": kind.removesuffix("delta") + "done", **where, **done})
+        found.append({"type": "response.output_item.done", "output_index": index, "item": item})
+    end = "response.incomplete" if final["status"] == "incomplete" else "response.completed"
+    found.append({"type": end, "response": final})
+    return [{**event, "sequence_number": number} for number, event in enumerate(found)]
+
+
+def responses_whole(reply: dict[str, Any]) -> bytes | None:
+    return json.dumps(response_object(reply)).encode()

@@ -131,7 +131,7 @@ DEVIATIONS = [
      {("truncated", "budget", True), ("protocol", "engine", False)}),
     ("vllm/responses-tool-none-stream", "a call in the events, text in the final object", {"final_differs"},
      {("choice_ignored", "engine", True), ("protocol", "engine", False)}),
-    ("vllm/codex-9-second-turn-stream", "encrypted reasoning refused", set(), {("engine_error", "input", True)}),
+    ("vllm/codex-9-second-turn-stream", "encrypted reasoning refused", set(), {("history_rejected", "input", True)}),
     ("vllm/reasoning-responses-background", "queued in the background", set(), {("engine_error", "engine", True)}),
     ("vllm/err-messages-unknown-model-stream", "an unknown model", set(), {("engine_error", "input", True)}),
     ("sglang/messages-tool-cut-stream", "cut call without a block", set(), {("truncated", "budget", True)}),

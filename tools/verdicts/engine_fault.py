@@ -9,7 +9,8 @@ from replayer.wire.types import Wire, WireFault
 
 _ABOUT_HISTORY = re.compile(
     r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|\broles?\b|alternat|tool_call_id|"
-    r"messages?\[\d+\]|assistant message",
+    r"messages?\[\d+\]|assistant message|\binput\[\d+\]|item\['\w+'\]|type of 'item'|"
+    r"encrypted[ _]content|output of tool call|tool_use_id|tool_result",
     re.IGNORECASE | re.DOTALL,
 )
 _BROKEN_JSON = re.compile(r"line \d+ column \d+ \(char \d+\)")
