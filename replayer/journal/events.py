@@ -12,6 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 JOURNAL_SCHEMA = 2
 
+STALL_NS = 5_000_000
+"""Lateness of the receiver from which on a turn is marked."""
+
 IsolationKind = Literal["salt", "marker", "block", "salt+block"]
 """What keeps a session's prompts out of what earlier sessions left in the cache."""
 
@@ -132,7 +135,12 @@ class TurnFinished(TurnEvent):
     deltas: int = 0
     notes: list[dict[str, Any]] = []
     lag_ns: int = 0
-    """Largest scheduling lag of the receiving loop seen during the turn."""
+    """How late the receiver was at worst during this turn: by its own bytes where the kernel stamps them, else by samples."""
+
+    @property
+    def stalled(self) -> bool:
+        """The receiver was so late that the turn's times are left out of latency quantiles, and counted."""
+        return self.lag_ns > STALL_NS
 
 
 class VerdictGiven(TurnEvent):

@@ -1,38 +1,46 @@
-"""How late the receiving loop is: the part of every measured time that is ours."""
+"""How late the receiver is: the part of every measured time that is ours."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 
 _INTERVAL = 0.02
+_KEPT = 3000
+"""Samples of which turns may ask: a minute's."""
 
 
 class LagMeter:
-    """Measures by how much short sleeps overrun. `worst_since` serves turns, `p99` the run."""
+    """Collects how late the process that reads the sockets was, each 20 ms. `worst_since` serves turns, `p99` the run.
+
+    The receiver process sends its samples to `add`; where this process reads the sockets itself, `run` takes them.
+    """
 
     def __init__(self) -> None:
         self._samples: list[int] = []
-        self._recent: list[tuple[int, int]] = []
+        self._recent: deque[tuple[int, int]] = deque(maxlen=_KEPT)
+
+    def add(self, at: int, late: int) -> None:
+        """`late` nanoseconds at worst in the time before `at`."""
+        self._samples.append(late)
+        self._recent.append((at, late))
 
     async def run(self) -> None:
+        """Measure by how much short sleeps of this process overrun, until cancelled."""
         while True:
             due = time.monotonic_ns() + int(_INTERVAL * 1e9)
             await asyncio.sleep(_INTERVAL)
             now = time.monotonic_ns()
-            lag = max(0, now - due)
-            self._samples.append(lag)
-            self._recent.append((now, lag))
-            if len(self._recent) > 3000:
-                del self._recent[:1500]
+            self.add(now, max(0, now - due))
 
     def worst_since(self, since: int) -> int:
         """Largest lag in nanoseconds seen since the monotonic time `since` (ns)."""
         worst = 0
-        for at, lag in reversed(self._recent):
+        for at, late in reversed(self._recent):
             if at < since:
                 break
-            worst = max(worst, lag)
+            worst = max(worst, late)
         return worst
 
     def p99(self) -> int:

@@ -20,6 +20,7 @@ from replayer.errors import EngineUnavailable, PlanError
 from replayer.plan.model import LanePlan, Plan
 from replayer.run.prefix_watch import PrefixWatch
 from replayer.wire.client import WireClient
+from replayer.wire.remote import Receiver
 from replayer.wire.types import Request
 
 
@@ -110,7 +111,9 @@ def _faults(plan: LanePlan) -> dict[str, Any]:
     return {"fault": plan.options["fault"]} if "fault" in plan.options else {}
 
 
-async def open_lane(plan: LanePlan, log_folder: Path, *, trace_paths: Sequence[Path] = ()) -> Lane:
+async def open_lane(
+    plan: LanePlan, log_folder: Path, *, trace_paths: Sequence[Path] = (), receiver: Receiver | None = None
+) -> Lane:
     """Launch what is to be launched, connect, and check model and sampling fields before anything is sent.
 
     Raises EngineUnavailable (unreachable, wrong key), MissingPartError (embedded engine not installed) and
@@ -119,7 +122,7 @@ async def open_lane(plan: LanePlan, log_folder: Path, *, trace_paths: Sequence[P
     instances: list[Instance] = []
     try:
         for url, launched in await _servers(plan, log_folder, trace_paths):
-            instances.append(await _open_instance(plan, url, launched))
+            instances.append(await _open_instance(plan, url, launched, receiver))
         lane = Lane(plan=plan, instances=instances, model=_model(plan, instances[0].facts))
         for instance in instances:
             instance.engine.model = lane.model
@@ -140,13 +143,15 @@ async def _servers(
     return [(launched.base_url, launched)]
 
 
-async def _open_instance(plan: LanePlan, url: str, launched: Launched | None) -> Instance:
+async def _open_instance(
+    plan: LanePlan, url: str, launched: Launched | None, receiver: Receiver | None
+) -> Instance:
     engine = None
     try:
         api_key = _api_key(plan)
         engine = await connect(url, kind=plan.kind, api_key=api_key)
         facts = await engine.facts()
-        client = WireClient(engine.base_url, api_key=api_key, classify=engine.fault)
+        client = WireClient(engine.base_url, api_key=api_key, classify=engine.fault, receiver=receiver)
     except BaseException:
         if engine is not None:
             await engine.aclose()

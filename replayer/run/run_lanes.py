@@ -20,15 +20,18 @@ from replayer.run.lanes import Instance, Lane, open_lane, warm_up
 from replayer.run.state import Run
 from replayer.telemetry.gpu import open_gpu
 from replayer.telemetry.sampler import sample_loop
+from replayer.wire.remote import Receiver
 
 
-async def open_lanes(plan: Plan, names: set[str], folder: Path, traces: dict[str, Path]) -> dict[str, Lane]:
+async def open_lanes(
+    plan: Plan, names: set[str], folder: Path, traces: dict[str, Path], receiver: Receiver | None
+) -> dict[str, Lane]:
     opened: dict[str, Lane] = {}
     try:
         for lane in plan.lane:
             if lane.name in names:
                 opened[lane.name] = await open_lane(
-                    lane, folder / "engines", trace_paths=list(traces.values())
+                    lane, folder / "engines", trace_paths=list(traces.values()), receiver=receiver
                 )
     except BaseException:
         await close_lanes(opened)

@@ -31,12 +31,14 @@ from replayer.requests.transform import load_transform
 from replayer.requests.workload import generated
 from replayer.run.early_stop import EarlyStop
 from replayer.run.fit_prompts import prepare
+from replayer.run.lag import LagMeter
 from replayer.run.live_feed import LiveFeed
 from replayer.run.run_lanes import close_lanes, lane_ready, lanes_of, open_lanes, release, telemetry
 from replayer.run.session_tools import Tools
 from replayer.run.state import Run
 from replayer.traces.reader import Trace
 from replayer.wire.loop import run_receiving, steady_memory
+from replayer.wire.remote import Receiver
 
 OnEvent = Callable[[AnyEvent], None]
 """Told of every event that was journalled, in order."""
@@ -117,16 +119,23 @@ async def _run(
     _raise_file_limit(sum(lane.concurrency or plan.concurrency for lane in plan.lane))
     phases = batches(plan, todo)
     ahead = asyncio.create_task(asyncio.to_thread(_import_ahead))
-    first = await open_lanes(plan, lanes_of(phases[:1]), folder, traces)
+    lag = LagMeter()
+    receiver = Receiver(lag.add)
+    try:
+        first = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver)
+    except BaseException:
+        receiver.close()
+        raise
     await ahead
     early_stop = _early_stop(plan, folder)
     try:
         journal = JournalWriter(folder, _told(early_stop, on_event))
     except ReplayerError:
         await close_lanes(first)
+        receiver.close()
         raise
     run = Run(
-        plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), tools, transform, lanes=first,
+        plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), tools, receiver, lag, transform, lanes=first,
         early_stop=early_stop, left=len(todo),
     )  # fmt: skip
     journal.go_on_after(attempts.last_at)
@@ -145,6 +154,7 @@ async def _run(
     finally:
         run.feed.flush()
         await close_lanes(run.lanes)
+        receiver.close()
         journal.close()
 
 
@@ -192,8 +202,8 @@ def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
 
 @contextlib.asynccontextmanager
 async def _background(run: Run) -> AsyncIterator[None]:
-    """Keep the lag meter and the live feed going; keep the collector's pauses out of the timing."""
-    tasks = [asyncio.ensure_future(run.lag.run()), asyncio.ensure_future(run.feed.run())]
+    """Keep the live feed going, and the collector's pauses short."""
+    tasks = [asyncio.ensure_future(run.feed.run())]
     try:
         with steady_memory():
             yield
@@ -213,7 +223,7 @@ async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[
         if number and run.plan.cool_down:
             await asyncio.sleep(run.plan.cool_down)
         missing = lanes_of([phase]) - run.lanes.keys()
-        opened = await open_lanes(run.plan, missing, run.folder, traces)
+        opened = await open_lanes(run.plan, missing, run.folder, traces, run.receiver)
         run.lanes.update(opened)
         for lane in opened.values():
             await lane_ready(run, lane)

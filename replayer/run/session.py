@@ -232,7 +232,7 @@ async def exchange(
             reply,
             context.instance.engine,
             watch,
-            lag_ns=context.lag.worst_since(reply.timing.sent),
+            lag_ns=_lateness(context, reply),
         )
     )
     pair = (
@@ -252,6 +252,12 @@ async def exchange(
         )
     )
     return Exchange(reply, verdict)
+
+
+def _lateness(context: SessionContext, reply: Reply) -> int:
+    """How late this turn's own bytes were read; where the kernel gave no stamps, what the receiver was late meanwhile."""
+    late = reply.timing.late_ns
+    return late if late is not None else context.lag.worst_since(reply.timing.sent)
 
 
 def body_digest(request: Request) -> str:

@@ -22,6 +22,7 @@ from replayer.run.session_tools import Tools
 from replayer.run.tool_runs import results
 from replayer.tools.verdicts.validation import Validator
 from replayer.traces.schema import ToolResultItem
+from replayer.wire.remote import Receiver
 
 
 class Prompt(NamedTuple):
@@ -44,8 +45,10 @@ class Run:
     attempts: Attempts
     feed: LiveFeed
     tools: Tools
+    receiver: Receiver
+    """The process that reads the sockets."""
+    lag: LagMeter
     transform: Transform | None = None
-    lag: LagMeter = field(default_factory=LagMeter)
     lanes: dict[str, Lane] = field(default_factory=dict)
     validators: dict[str, Validator] = field(default_factory=dict)
     lengths: dict[Prompt, Length] = field(default_factory=dict)

@@ -6,13 +6,14 @@ import asyncio
 import random
 import ssl
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import replayer
 from replayer.errors import PlanError
 from replayer.wire.connection import Broken, Connection, Silent
 from replayer.wire.dial import dial, environment_proxy, is_lasting, read_url, tls_context, why
 from replayer.wire.faults import Classify, default_fault
+from replayer.wire.remote import Receiver
 from replayer.wire.reply import ReplyReader
 from replayer.wire.types import OnDelta, Reply, Request, Timeouts, WireFault
 
@@ -30,17 +31,22 @@ class _Exchange:
     retries: int = 0
     final: bool = False
     """Trying again is pointless."""
+    connection: Connection | None = None
+    """The one that the last attempt went over."""
 
     def reply(self, broken: WireFault | None = None, ended: int | None = None) -> Reply:
         ended = ended or time.monotonic_ns()
-        return self.reader.reply(ended=ended, retries=self.retries, broken=broken)
+        reply = self.reader.reply(ended=ended, retries=self.retries, broken=broken)
+        return replace(
+            reply, timing=replace(reply.timing, late_ns=self.connection.late_ns if self.connection else None)
+        )
 
 
 class WireClient:
     """Sends chat completions over kept-alive connections and gives back what came, with exact times.
 
     `base_url` ends before `/chat/completions`. `proxy` overrules HTTP(S)_PROXY, ALL_PROXY and NO_PROXY; the
-    environment's proxies are never used for this very machine. Raises PlanError for an address that makes no sense.
+    environment's proxies are never used for this very machine. `receiver` reads the sockets in a process of its own. Raises PlanError for an address that makes no sense.
     """
 
     def __init__(
@@ -54,12 +60,14 @@ class WireClient:
         proxy: str | None = None,
         classify: Classify = default_fault,
         max_connections: int = 4096,
+        receiver: Receiver | None = None,
     ) -> None:
         self._origin, parts = read_url(base_url, "base URL")
         proxy = proxy or environment_proxy(self._origin)
         self._proxy = read_url(proxy, "proxy")[0] if proxy else None
         secure = "https" in (self._origin.scheme, self._proxy.scheme if self._proxy else "")
         self._tls = tls_context(verify) if secure else None
+        self._receiver = receiver
         self._timeouts, self._retries, self._classify = timeouts, retries, classify
         self._slots = asyncio.Semaphore(max_connections)
         self._idle: list[Connection] = []
@@ -107,12 +115,14 @@ class WireClient:
 
     async def _attempt(self, head: bytes, request: Request, exchange: _Exchange, fresh: bool) -> Reply | None:
         """None where a kept-alive connection turned out to be closed."""
+        exchange.connection = None
         try:
             connection = await self._connection(fresh)
         except OSError as error:
             exchange.final = is_lasting(error)
             return exchange.reply(self._unreachable(error))
         old = connection.used
+        exchange.connection = connection
         try:
             ended = await connection.exchange(head, request.body, exchange.reader, self._timeouts.read)
         except Broken as error:
@@ -132,7 +142,7 @@ class WireClient:
             if connection.reusable:
                 return connection
         async with asyncio.timeout(self._timeouts.connect):
-            return await dial(self._origin, self._proxy, self._tls)
+            return await dial(self._origin, self._proxy, self._tls, self._receiver)
 
     def _unreachable(self, error: OSError) -> WireFault:
         where = self._origin.name + (f" through {self._proxy.name}" if self._proxy else "")

@@ -9,6 +9,8 @@ from typing import Any, Protocol, cast
 
 import httptools
 
+from replayer.wire.remote import RemoteTransport
+
 Piece = bytes | memoryview
 Headers = Sequence[tuple[bytes, bytes]]
 """Names in lower case."""
@@ -67,6 +69,9 @@ class Connection(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._complete: bool = False
         self._at = 0
+        self._begun = False
+        self.late_ns: int | None = None
+        """How late the bytes of this response were read at worst, where the kernel has stamped any."""
         self._parser: Any = None
         self._reset()
 
@@ -120,7 +125,13 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.receive(data, time.monotonic_ns(), None)
 
-    # replayer.wire.plain.Receiving
+    # replayer.wire.plain.Receiving, replayer.wire.remote.Received
+
+    def sent(self, at: int) -> None:
+        """The first byte of the request goes out at `at`."""
+        self._at = at
+        if self._sink is not None:
+            self._sink.sent(at)
 
     def receive(self, data: bytes | memoryview, now: int, kernel: int | None) -> None:
         """Bytes that were read at `now`, and came in at `kernel` where the kernel has told.
@@ -128,8 +139,13 @@ class Connection(asyncio.Protocol):
         A stamp before the last one, or from the future, is none: the wall clock was set just then.
         """
         self._last = now
-        by_kernel = kernel is not None and self._at <= kernel <= now
-        self._at = at = kernel if kernel is not None and by_kernel else now
+        if kernel is not None and self._at <= kernel <= now:
+            by_kernel, at = True, kernel
+            if self.late_ns is None or now - kernel > self.late_ns:
+                self.late_ns = now - kernel
+        else:
+            by_kernel, at = False, now
+        self._at = at
         sink, waiter = self._sink, self._waiter
         if sink is None or waiter is None or waiter.done():
             self.abort()  # nobody asked: a time-out page, or a server that has lost count
@@ -216,13 +232,19 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._headers, self._pieces = [], []
         self._at = 0
+        self._begun = False
+        self.late_ns = None
         self._answered = self._headers_done = self._complete = False
         self._interim = self._until_close = self._keep_alive = False
 
     def _start(self) -> None:
-        assert self._sink is not None
-        self._last = self._at = time.monotonic_ns()
-        self._sink.sent(self._at)
+        """The next write is the first of the request: stamped here, or by the receiver as it goes out."""
+        self._begun = True
+        self._last = time.monotonic_ns()
+        if isinstance(self._transport, RemoteTransport):
+            self._transport.begin()
+        else:
+            self.sent(self._last)
 
     async def _send(self, head: bytes, body: Iterable[Piece]) -> bool:
         """Returns whether all was sent; an answer or a loss of the connection ends it early."""
@@ -231,7 +253,7 @@ class Connection(asyncio.Protocol):
         for batch in _batches(head, body):
             if waiter.done() or transport.is_closing():
                 return False
-            if not self._at:
+            if not self._begun:
                 self._start()
             transport.write(batch)
             if self._room is not None:

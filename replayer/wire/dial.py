@@ -17,6 +17,7 @@ from urllib.request import getproxies
 from replayer.errors import PlanError
 from replayer.wire.connection import Connection
 from replayer.wire.plain import take_over
+from replayer.wire.remote import Receiver
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +115,20 @@ def tls_context(verify: ssl.SSLContext | bool) -> ssl.SSLContext:
     return httpx.create_ssl_context(verify=verify)
 
 
-async def dial(origin: Origin, proxy: Origin | None, tls: ssl.SSLContext | None) -> Connection:
+async def dial(
+    origin: Origin, proxy: Origin | None, tls: ssl.SSLContext | None, receiver: Receiver | None = None
+) -> Connection:
     """A connection over which requests to `origin` can be sent; a plain one through a proxy takes absolute URLs.
+
+    The socket of a plain connection goes to the `receiver` process where there is one.
 
     Raises OSError, of which ssl.SSLError, socket.gaierror and TunnelRefused will not go away by trying again.
     """
     target = proxy or origin
     transport, connection = await _connect(target, tls)
     if proxy is None or origin.scheme == "http":
-        plain = take_over(transport, connection) if target.scheme == "http" else None
-        if plain is not None:
-            connection.attach(plain)
+        if target.scheme == "http":
+            _attach(transport, connection, receiver)
         return connection
     tunnel = _Tunnel()
     transport.set_protocol(tunnel)
@@ -136,6 +140,13 @@ async def dial(origin: Origin, proxy: Origin | None, tls: ssl.SSLContext | None)
     assert secure is not None
     connection.attach(secure)
     return connection
+
+
+def _attach(transport: asyncio.Transport, connection: Connection, receiver: Receiver | None) -> None:
+    if receiver is not None and receiver.alive:
+        connection.attach(receiver.adopt(transport, connection))
+    elif plain := take_over(transport, connection):
+        connection.attach(plain)
 
 
 async def _connect(target: Origin, tls: ssl.SSLContext | None) -> tuple[asyncio.Transport, Connection]:

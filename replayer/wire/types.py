@@ -157,6 +157,8 @@ class Timing:
     arrivals: tuple[int, ...] = ()
     retries: int = 0
     stamped_by: StampClock = "client"
+    late_ns: int | None = None
+    """How late the bytes were read at worst, by the kernel's stamps; None where it gave none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,320 @@
+"""The process that owns a run's sockets: it sends, reads, stamps and forwards, and does nothing else.
+
+Times of replies are only as true as the process that takes them is free. This one decodes nothing, so that neither a
+tokenizer nor a verdict nor a garbage collection can stand between a packet and its stamp. It is started as a script
+with nothing but the standard library (`replayer.wire.remote` is the other side), is given connected sockets over a
+Unix socket, and ends when that is closed.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections import deque
+
+from replayer.wire.kernel_stamps import ANCILLARY, Clock, wall_stamp
+
+COMMAND = struct.Struct("<III")
+"""To the receiver: connection, size of the bytes that follow, and one of OPEN, WRITE, BEGIN, ABORT."""
+OPEN, WRITE, BEGIN, ABORT = range(4)
+"""OPEN comes with the socket; BEGIN is a WRITE whose first byte is the first of a request."""
+
+RECORD = struct.Struct("<IIIqq")
+"""From the receiver: connection, size of the bytes that follow, kind, and two numbers (times are monotonic, in ns)."""
+DATA, SENT, ROOM, CLOSED, LATE, HELLO = range(6)
+"""DATA: read at, stamped by the kernel at (0: not). SENT: the first byte went out at. ROOM: so many bytes were taken.
+CLOSED: error number, 0 for an orderly end. LATE: at, the worst lateness since the last such record. HELLO: priority."""
+
+ORDINARY, NICER, REAL_TIME = range(3)
+"""What the system allows: real-time scheduling, a better nice value, or neither."""
+
+SLICE = 64 << 10
+"""Bytes read from one socket before the others have their turn."""
+SAMPLE_NS = 20_000_000
+"""Time between two LATE records while a connection is open."""
+_GATHER_NS = 500_000
+"""Shortest time between two rounds of reading while the kernel stamps: many streams share the cost of waking up."""
+_FORWARD_NS = 2_000_000
+"""Shortest time between two messages to the judge."""
+_FORWARD_BYTES = 256 << 10
+_BACKLOG_BYTES = 128 << 20
+"""What the judge may be behind before reading waits for it."""
+
+
+class _Peer:
+    """One connected socket."""
+
+    __slots__ = ("number", "refused", "sock", "unsent")
+
+    def __init__(self, number: int, sock: socket.socket) -> None:
+        self.number = number
+        self.sock = sock
+        self.unsent: deque[memoryview] = deque()
+        self.refused = 0
+
+
+class Receiver:
+    """Serves one judge until the channel to it is closed."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        channel.setblocking(False)
+        self._epoll = _poller()
+        self._epoll.register(channel.fileno(), select.POLLIN)
+        self._peers: dict[int, _Peer] = {}
+        self._by_file: dict[int, _Peer] = {}
+        self._sockets: deque[int] = deque()
+        self._commands = bytearray()
+        self._buffer = memoryview(bytearray(SLICE))
+        self._clock = Clock()
+        self._out: list[bytes | memoryview] = []
+        self._out_bytes = 0
+        self._blocked = False
+        self._forwarded = 0
+        self._worst = 0
+        self._sampled = 0
+        self._open = True
+
+    def run(self, priority: int) -> None:
+        self._record(0, HELLO, priority, 0)
+        gathering = False
+        before = time.monotonic_ns()
+        while self._open:
+            if gathering:
+                time.sleep(max(0, before + _GATHER_NS - time.monotonic_ns()) / 1e9)
+            due = self._due()
+            ready = self._epoll.poll(due)
+            before = time.monotonic_ns()
+            if due and not ready:
+                self._late(before - self._deadline)
+            gathering = self._round(ready)
+            after = time.monotonic_ns()
+            self._late(after - before)
+            self._sample(after)
+            self._forward(after)
+
+    def _due(self) -> float | None:
+        """Seconds until something must be done though nothing comes in; None is never."""
+        if not self._peers and not self._out:
+            return None
+        now = time.monotonic_ns()
+        self._deadline = self._sampled + SAMPLE_NS
+        if self._out and not self._blocked:
+            self._deadline = min(self._deadline, self._forwarded + _FORWARD_NS)
+        wait = max(0, self._deadline - now)
+        self._deadline = now + -(-wait // 1_000_000) * 1_000_000  # the system rounds up to milliseconds
+        return wait / 1e9
+
+    def _late(self, nanoseconds: int) -> None:
+        if nanoseconds > self._worst:
+            self._worst = nanoseconds
+
+    def _round(self, ready: list[tuple[int, int]]) -> bool:
+        """Everything that is ready, each socket once; returns whether the kernel stamped what was read."""
+        offset = self._clock.offset()
+        stamped = False
+        for file, mask in ready:
+            peer = self._by_file.get(file)
+            if peer is not None:
+                if mask & select.POLLOUT:
+                    self._send(peer)
+                if mask & ~select.POLLOUT and peer.number in self._peers:
+                    stamped = self._read(peer, offset)
+            elif file == self._channel.fileno():
+                if mask & select.POLLOUT:
+                    self._unblock()
+                if mask & ~select.POLLOUT:
+                    self._obey()
+        return stamped
+
+    def _read(self, peer: _Peer, offset: int | None) -> bool:
+        try:
+            size, ancillary, _, _ = peer.sock.recvmsg_into((self._buffer,), ANCILLARY)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError as error:
+            self._close(peer, error.errno or 0)
+            return False
+        now = time.monotonic_ns()
+        if not size:
+            self._close(peer, peer.refused)
+            return False
+        wall = wall_stamp(ancillary)
+        kernel = 0 if wall is None or offset is None else wall - offset
+        if 0 < kernel <= now:
+            self._late(now - kernel)
+        self._out += RECORD.pack(peer.number, size, DATA, now, kernel), bytes(self._buffer[:size])
+        self._out_bytes += size
+        return kernel > 0
+
+    def _record(self, number: int, kind: int, first: int, second: int) -> None:
+        self._out.append(RECORD.pack(number, 0, kind, first, second))
+
+    def _close(self, peer: _Peer, error: int) -> None:
+        self._record(peer.number, CLOSED, error, 0)
+        self._forget(peer)
+
+    def _forget(self, peer: _Peer) -> None:
+        del self._peers[peer.number], self._by_file[peer.sock.fileno()]
+        self._epoll.unregister(peer.sock.fileno())
+        peer.sock.close()
+
+    # what the judge wants
+
+    def _obey(self) -> None:
+        try:
+            data, sockets, _, _ = socket.recv_fds(self._channel, 1 << 20, 64)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data, sockets = b"", []
+        self._sockets.extend(sockets)
+        if not data:
+            self._open = False
+            return
+        commands = self._commands
+        commands += data
+        at = 0
+        while len(commands) - at >= COMMAND.size:
+            number, size, kind = COMMAND.unpack_from(commands, at)
+            end = at + COMMAND.size + size
+            if len(commands) < end:
+                break
+            self._do(number, kind, bytes(commands[at + COMMAND.size : end]))
+            at = end
+        del commands[:at]
+
+    def _do(self, number: int, kind: int, data: bytes) -> None:
+        if kind == OPEN:
+            sock = socket.socket(fileno=self._sockets.popleft())
+            sock.setblocking(False)
+            peer = self._peers[number] = self._by_file[sock.fileno()] = _Peer(number, sock)
+            self._epoll.register(sock.fileno(), select.POLLIN)
+            return
+        known = self._peers.get(number)
+        if known is None:
+            return
+        peer = known
+        if kind == ABORT:
+            self._forget(peer)
+            return
+        peer.unsent.append(memoryview(data))
+        if kind == BEGIN:
+            self._record(number, SENT, time.monotonic_ns(), 0)
+        if len(peer.unsent) == 1:
+            self._send(peer)
+
+    def _send(self, peer: _Peer) -> None:
+        """As much as the socket takes; the rest when there is room."""
+        waited, taken = len(peer.unsent) > 1, 0
+        while peer.unsent:
+            first = peer.unsent[0]
+            try:
+                sent = len(first) if peer.refused else peer.sock.send(first)
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError as error:
+                peer.refused = (
+                    error.errno or 1
+                )  # it may have answered before it closed: reading ends the connection
+                continue
+            taken += sent
+            if sent < len(first):
+                peer.unsent[0] = first[sent:]
+            else:
+                peer.unsent.popleft()
+        if taken:
+            self._record(peer.number, ROOM, taken, 0)
+        if peer.unsent or waited:
+            wanted = select.POLLIN | (select.POLLOUT if peer.unsent else 0)
+            self._epoll.modify(peer.sock.fileno(), wanted)
+
+    # to the judge
+
+    def _sample(self, now: int) -> None:
+        if self._peers and now - self._sampled >= SAMPLE_NS:
+            self._record(0, LATE, now, self._worst)
+            self._sampled, self._worst = now, 0
+
+    def _forward(self, now: int) -> None:
+        if not self._out or (self._blocked and self._out_bytes < _BACKLOG_BYTES):
+            return
+        if now - self._forwarded < _FORWARD_NS and self._out_bytes < _FORWARD_BYTES:
+            return
+        self._forwarded = now
+        data = memoryview(b"".join(self._out))
+        self._out.clear()
+        try:
+            if len(data) >= _BACKLOG_BYTES:  # the judge is far behind: wait for it, engines feel it
+                self._channel.setblocking(True)
+                self._channel.sendall(data)
+                self._channel.setblocking(False)
+                sent = len(data)
+            else:
+                sent = self._channel.send(data)
+        except (BlockingIOError, InterruptedError):
+            sent = 0
+        except OSError:
+            self._open = False
+            return
+        self._out_bytes = len(data) - sent
+        if self._out_bytes:
+            self._out.append(data[sent:])
+        if bool(self._out) != self._blocked:
+            self._blocked = bool(self._out)
+            wanted = select.POLLIN | (select.POLLOUT if self._blocked else 0)
+            self._epoll.modify(self._channel.fileno(), wanted)
+
+    def _unblock(self) -> None:
+        self._blocked = False
+        self._epoll.modify(self._channel.fileno(), select.POLLIN)
+        self._forwarded = 0
+
+
+class _Poll:
+    """`select.poll` with the time-outs of `select.epoll`, for systems without that one."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self.register, self.modify, self.unregister = (
+            self._poll.register,
+            self._poll.modify,
+            self._poll.unregister,
+        )
+
+    def poll(self, timeout: float | None) -> list[tuple[int, int]]:
+        return self._poll.poll(None if timeout is None else -(-timeout * 1000 // 1))
+
+
+def _poller() -> select.epoll | _Poll:
+    return select.epoll() if hasattr(select, "epoll") else _Poll()
+
+
+def _hurry() -> int:
+    """Run before everything else on the machine as far as the system allows: this needs a few percent of a core."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        return REAL_TIME
+    except (OSError, AttributeError):
+        pass
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, -10)
+    except OSError:
+        return ORDINARY
+    return NICER
+
+
+def main(channel: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the judge ends us
+    gc.disable()  # nothing here makes circles
+    Receiver(socket.socket(fileno=channel)).run(_hurry())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,256 @@
+"""The judge's side of the receiver process: starts it, gives it sockets, and takes what it forwards.
+
+For a `Connection` a `RemoteTransport` is a transport like others, whose bytes come with the receiver's stamps. What is
+slow here makes nothing late but the next request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+from typing import Protocol
+
+from replayer.wire.kernel_stamps import enable
+from replayer.wire.receiver import (
+    ABORT,
+    BEGIN,
+    CLOSED,
+    COMMAND,
+    DATA,
+    HELLO,
+    LATE,
+    OPEN,
+    ORDINARY,
+    RECORD,
+    ROOM,
+    SENT,
+    WRITE,
+)
+
+_UNSENT = 256 << 10
+"""Bytes of one connection that the receiver may hold before its writer waits."""
+_READ = 1 << 20
+_PRIORITIES = ("ordinary", "nicer", "real-time")
+_SCRIPT = "import sys; sys.path.insert(0, sys.argv[1]); from replayer.wire.receiver import main; main(int(sys.argv[2]))"
+
+
+class Received(Protocol):
+    """The side of a connection that a `RemoteTransport` calls."""
+
+    def sent(self, at: int) -> None: ...
+
+    def receive(self, data: bytes | memoryview, now: int, kernel: int | None) -> None: ...
+
+    def pause_writing(self) -> None: ...
+
+    def resume_writing(self) -> None: ...
+
+    def connection_lost(self, error: Exception | None) -> None: ...
+
+
+class Receiver:
+    """One receiver process. `late` is called with (at, nanoseconds) for each sample of how late it was."""
+
+    def __init__(self, late: LateSample | None = None) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-S", "-E", "-c", _SCRIPT, _root(), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the judge
+            )
+        ours.setblocking(False)
+        self._channel = ours
+        self._late = late
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(ours.fileno(), self._read)
+        self._transports: dict[int, RemoteTransport] = {}
+        self._opened = 0
+        self._queue: deque[tuple[memoryview, int | None]] = deque()
+        self._rest = b""
+        self.priority = _PRIORITIES[ORDINARY]
+        self.alive = True
+
+    def adopt(self, transport: asyncio.Transport, connection: Received) -> RemoteTransport:
+        """Give the socket of a connected transport to the receiver."""
+        theirs = transport.get_extra_info("socket")
+        number = theirs.fileno()
+        sock = socket.socket(fileno=os.dup(number))
+        transport.set_protocol(asyncio.Protocol())
+        transport.abort()
+        enable(sock)
+        self._opened += 1
+        remote = self._transports[self._opened] = RemoteTransport(self, self._opened, connection)
+        self._tell(OPEN, self._opened, b"", sock.detach())
+        return remote
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def close(self) -> None:
+        if self.alive:
+            self._end(None)
+        self._process.wait()
+
+    def command(self, kind: int, number: int, data: bytes | bytearray | memoryview = b"") -> None:
+        self._tell(kind, number, data, None)
+
+    def forget(self, number: int) -> None:
+        self._transports.pop(number, None)
+
+    def _tell(self, kind: int, number: int, data: bytes | bytearray | memoryview, file: int | None) -> None:
+        if not self.alive:
+            if file is not None:
+                os.close(file)
+            return
+        waiting = bool(self._queue)
+        self._queue.append((memoryview(COMMAND.pack(number, len(data), kind) + bytes(data)), file))
+        if not waiting:
+            self._write()
+            if self._queue:
+                self._loop.add_writer(self._channel.fileno(), self._write)
+
+    def _write(self) -> None:
+        queue = self._queue
+        while queue:
+            data, file = queue[0]
+            try:
+                sent = (
+                    self._channel.send(data)
+                    if file is None
+                    else socket.send_fds(self._channel, [data], [file])
+                )
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError as error:
+                self._end(error)
+                return
+            if file is not None:
+                os.close(file)
+            if sent < len(data):
+                queue[0] = data[sent:], None
+                return
+            queue.popleft()
+        self._loop.remove_writer(self._channel.fileno())
+
+    def _read(self) -> None:
+        try:
+            data = self._channel.recv(_READ)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self._end(error)
+            return
+        if not data:
+            self._end(ConnectionError("the receiving process ended"))
+            return
+        if self._rest:
+            data = self._rest + data
+        at, view, transports = 0, memoryview(data), self._transports
+        while len(data) - at >= RECORD.size:
+            number, size, kind, first, second = RECORD.unpack_from(data, at)
+            start = at + RECORD.size
+            if len(data) < start + size:
+                break
+            at = start + size
+            transport = transports.get(number)
+            if kind == DATA:
+                if transport is not None:
+                    transport.connection.receive(view[start:at], first, second or None)
+            else:
+                self._take(kind, transport, first, second)
+        self._rest = data[at:]
+
+    def _take(self, kind: int, transport: RemoteTransport | None, first: int, second: int) -> None:
+        if kind == LATE:
+            if self._late is not None:
+                self._late(first, second)
+        elif kind == HELLO:
+            self.priority = _PRIORITIES[first]
+        elif transport is None:
+            return
+        elif kind == SENT:
+            transport.connection.sent(first)
+        elif kind == ROOM:
+            transport.taken(first)
+        elif kind == CLOSED:
+            transport.lost(OSError(first, os.strerror(first)) if first else None)
+
+    def _end(self, error: Exception | None) -> None:
+        self.alive = False
+        self._loop.remove_reader(self._channel.fileno())
+        self._loop.remove_writer(self._channel.fileno())
+        self._channel.close()
+        for _, file in self._queue:
+            if file is not None:
+                os.close(file)
+        self._queue.clear()
+        for transport in list(self._transports.values()):
+            transport.lost(error)
+
+
+class LateSample(Protocol):
+    def __call__(self, at: int, late: int) -> None: ...
+
+
+class RemoteTransport(asyncio.Transport):
+    """One socket of the receiver. Never blocks; a writer that is far ahead is paused."""
+
+    def __init__(self, receiver: Receiver, number: int, connection: Received) -> None:
+        super().__init__()
+        self.connection = connection
+        self._receiver = receiver
+        self._number = number
+        self._unsent = 0
+        self._begins = False
+        self._closed = False
+
+    def begin(self) -> None:
+        """The next write is the start of a request: the receiver stamps it as it goes out."""
+        self._begins = True
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self._closed:
+            return
+        kind = BEGIN if self._begins else WRITE
+        self._begins = False
+        paused = self._unsent > _UNSENT
+        self._unsent += len(data)
+        self._receiver.command(kind, self._number, data)
+        if self._unsent > _UNSENT and not paused:
+            self.connection.pause_writing()
+
+    def taken(self, size: int) -> None:
+        paused = self._unsent > _UNSENT
+        self._unsent -= size
+        if paused and self._unsent <= _UNSENT:
+            self.connection.resume_writing()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """The receiver's are fixed."""
+
+    def is_closing(self) -> bool:
+        return self._closed
+
+    def abort(self) -> None:
+        if not self._closed:
+            self._receiver.command(ABORT, self._number)
+            self.lost(None)
+
+    def lost(self, error: Exception | None) -> None:
+        """The socket is gone."""
+        if not self._closed:
+            self._closed = True
+            self._receiver.forget(self._number)
+            asyncio.get_running_loop().call_soon(self.connection.connection_lost, error)
+
+
+def _root() -> str:
+    return str(Path(__file__).parents[2])

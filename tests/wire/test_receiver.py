@@ -1,0 +1,143 @@
+"""The receiver process: replies come through it as they do without it, with times that a busy judge cannot spoil."""
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+import time
+
+from replayer.wire.client import WireClient
+from replayer.wire.remote import Receiver
+from replayer.wire.types import Delta, Request
+from tests.wire.serving import DONE, Received, chat, chunk, delta, finish, serving, stream_head
+
+
+async def ordinary(request: Received) -> None:
+    await request.send_chunks(*chat())
+
+
+async def test_a_reply_comes_through_the_receiver_with_kernel_stamps() -> None:
+    receiver = Receiver()
+    async with serving(ordinary) as server:
+        client = WireClient(server.url, receiver=receiver)
+        replies = [await client.chat(Request([b"{}"])) for _ in range(20)]
+        await client.aclose()
+    receiver.close()
+    assert all(reply.content == "Hello there" and reply.done and reply.fault is None for reply in replies)
+    timing = replies[-1].timing
+    assert timing.headers is not None and timing.first_token is not None
+    assert timing.sent <= timing.headers <= timing.first_token <= timing.ended <= time.monotonic_ns()
+    assert any(reply.timing.stamped_by == "kernel" for reply in replies)
+    assert any(reply.timing.late_ns is not None for reply in replies)
+
+
+async def test_a_judge_that_is_busy_delays_no_stamp() -> None:
+    """The loop here is held up by the first word until the engine has sent the last one."""
+    engine = socket.create_server(("127.0.0.1", 0))
+    first, last = threading.Event(), threading.Event()
+
+    def serve() -> None:
+        sock, _ = engine.accept()
+        with sock:
+            sock.recv(1 << 16)
+            sock.sendall(stream_head() + chunk(delta(content="0 ")))
+            first.wait()
+            for number in range(1, 5):
+                sock.sendall(chunk(delta(content=f"{number} ")))
+                time.sleep(0.03)
+            last.set()
+            sock.sendall(chunk(finish()) + chunk(DONE) + b"0\r\n\r\n")
+
+    def hold(piece: Delta) -> None:
+        if piece.text == "0 ":
+            first.set()
+            last.wait()
+            free.append(time.monotonic_ns())
+
+    free: list[int] = []
+    thread = threading.Thread(target=serve)
+    thread.start()
+    receiver = Receiver()
+    client = WireClient(f"http://127.0.0.1:{engine.getsockname()[1]}/v1", receiver=receiver)
+    reply = await client.chat(Request([b"{}"]), hold)
+    await client.aclose()
+    receiver.close()
+    thread.join()
+    engine.close()
+    assert reply.content == "0 1 2 3 4 "
+    stamps = [reply.timing.sent + arrival for arrival in reply.timing.arrivals]
+    assert len(set(stamps)) == 5 and stamps[-1] <= free[0]
+
+
+async def test_a_body_larger_than_any_buffer_arrives_whole() -> None:
+    sizes = []
+
+    async def measure(request: Received) -> None:
+        sizes.append(len(request.body))
+        await ordinary(request)
+
+    receiver = Receiver()
+    pieces = [b"x" * 300_000 for _ in range(40)]
+    async with serving(measure) as server:
+        client = WireClient(server.url, receiver=receiver)
+        replies = await asyncio.gather(*(client.chat(Request(pieces)) for _ in range(8)))
+        await client.aclose()
+    receiver.close()
+    assert sizes == [12_000_000] * 8
+    assert all(reply.done for reply in replies)
+
+
+async def test_a_stop_closes_the_connection() -> None:
+    gone = asyncio.Event()
+
+    async def endless(request: Received) -> None:
+        try:
+            await request.send(stream_head())
+            while True:
+                await request.send(chunk(delta(content="again ")))
+                await asyncio.sleep(0.001)
+        finally:
+            gone.set()
+
+    def third(piece: Delta) -> bool:
+        seen.append(piece)
+        return len(seen) == 3
+
+    seen: list[Delta] = []
+    receiver = Receiver()
+    async with serving(endless) as server:
+        client = WireClient(server.url, receiver=receiver)
+        reply = await client.chat(Request([b"{}"]), third)
+        await asyncio.wait_for(gone.wait(), 10)
+        await client.aclose()
+    receiver.close()
+    assert reply.stopped_by_us and reply.content == "again again again "
+
+
+async def test_a_receiver_that_is_killed_breaks_the_stream_and_the_next_one_does_without() -> None:
+    async def hold(request: Received) -> None:
+        await request.send(stream_head(), chunk(delta(content="half")))
+        os.kill(receiver.pid, signal.SIGKILL)
+        await request.writer.wait_closed()
+
+    receiver = Receiver()
+    async with serving(hold) as server:
+        client = WireClient(server.url, receiver=receiver, retries=0)
+        reply = await client.chat(Request([b"{}"]))
+        await client.aclose()
+    receiver.close()
+    assert reply.fault is not None and reply.fault.kind == "stream_broken"
+    assert "receiving process" in reply.fault.message
+    async with serving(ordinary) as server:
+        client = WireClient(server.url, receiver=receiver)
+        reply = await client.chat(Request([b"{}"]))
+        await client.aclose()
+    assert reply.fault is None and reply.content == "Hello there"
+
+
+async def test_a_receiver_ends_with_its_judge() -> None:
+    receiver = Receiver()
+    pid = receiver.pid
+    receiver.close()
+    assert not os.path.exists(f"/proc/{pid}")
