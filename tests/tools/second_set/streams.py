@@ -10,7 +10,9 @@ from tests.tools.second_set.case import Case, Json, body, stream, warn
 ROLE: Json = {"role": "assistant", "content": ""}
 
 
-def piece(index: int | None, arguments: Any = None, name: str | None = None, call_id: str | None = None) -> Json:
+def piece(
+    index: int | None, arguments: Any = None, name: str | None = None, call_id: str | None = None
+) -> Json:
     function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
     item: Json = {"function": function}
     if index is not None:
