@@ -15,10 +15,15 @@ def safe(text: str) -> str:
     return _UNSAFE.sub("\ufffd", text)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """`; did you mean X?`, or the list of what is known."""
+    names = list(known)
+    near = similar(word, names, cutoff)
+    return f"; did you mean {near!r}?" if near else f"; known are: {', '.join(sorted(names)) or 'none'}"
+
+
+def similar(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known word most like `word`, at least `cutoff` of 1 alike; None where none is."""
     from difflib import get_close_matches  # late: it costs the start of every command 3 ms
 
-    names = sorted(known)
-    near = get_close_matches(word, names, n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; known are: {', '.join(names) or 'none'}"
+    return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=cutoff)), None)

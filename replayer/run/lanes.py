@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from replayer.engines.starting import Launched, start
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.plan.model import LanePlan, Plan
 from replayer.run.prefix_watch import PrefixWatch
+from replayer.text import similar
 from replayer.wire.client import WireClient
 from replayer.wire.remote import Receiver
 from replayer.wire.types import Request
@@ -178,9 +178,9 @@ def _model(plan: LanePlan, facts: EngineFacts) -> str:
             raise PlanError(f"lane {plan.name!r}: {facts.base_url} lists no model; name one with model=…")
         return facts.model
     if facts.models and plan.model not in facts.models:
-        near = get_close_matches(plan.model, facts.models, n=1, cutoff=0.3) or list(facts.models[:1])
+        near = similar(plan.model, facts.models, cutoff=0.3) or facts.models[0]
         raise PlanError(
-            f"lane {plan.name!r}: {facts.base_url} does not list the model {plan.model!r}; the nearest is {near[0]!r}"
+            f"lane {plan.name!r}: {facts.base_url} does not list the model {plan.model!r}; the nearest is {near!r}"
         )
     return plan.model
 
@@ -195,8 +195,7 @@ def _check_sampling(lane: Lane) -> None:
             )
         return
     for name, nearest in unknown_fields(lane.plan.sampling, engine.sampling_fields):
-        option = get_close_matches(name, launch_options(lane.plan.launch), n=1)
-        nearest = option[0] if option else nearest
+        nearest = similar(name, launch_options(lane.plan.launch)) or nearest
         hint = f"; the nearest known one is {nearest!r}" if nearest else ""
         raise PlanError(
             f"lane {lane.name!r}: {engine.kind} has no sampling field {name!r}{hint} "

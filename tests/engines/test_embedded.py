@@ -99,7 +99,7 @@ def test_models_that_make_no_sense(model: str) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"cxt": 2048}, "did you mean ctx"),
+        ({"cxt": 2048}, "did you mean 'ctx'"),
         ({"ctx": "many"}, "option ctx"),
         ({"cache_type_k": "q9"}, "cache_type_k"),
         ({"chat_template": "/no/such.jinja", "model": "/no"}, "model=/no"),

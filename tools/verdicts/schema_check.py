@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from replayer.text import similar
 from replayer.tools.verdicts.schema_forms import closed_form, plain_form
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Blame, Fault, FaultClass
@@ -142,8 +142,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     begun = [other for other in known if name.startswith(other)]
     if begun:
         return max(begun, key=len)
-    similar = difflib.get_close_matches(_bare(name[:128]), plain, n=1, cutoff=0.6)
-    return plain[similar[0]] if similar else None
+    found = similar(_bare(name[:128]), plain)
+    return plain[found] if found else None
 
 
 def _bare(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import importlib.util
 import json
 import os
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from replayer.engines.embedded import weights
 from replayer.errors import EngineUnavailable, MissingPartError, PlanError
+from replayer.text import nearest
 
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
 START_SECONDS = 120
@@ -96,9 +96,7 @@ def parse_options(options: dict[str, Any]) -> Options:
         first = error.errors()[0]
         name = str(first["loc"][0])
     if name not in OPTIONS:
-        near = difflib.get_close_matches(name, OPTIONS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(OPTIONS))}"
-        raise PlanError(f"the embedded engine has no option {name}; {hint}")
+        raise PlanError(f"the embedded engine has no option {name}{nearest(name, OPTIONS)}")
     raise PlanError(f"option {name} of the embedded engine: {first['msg']}, not {first['input']!r}")
 
 
