@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
@@ -17,9 +17,9 @@ def safe(text: str) -> str:
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """`; did you mean X?`, or the list of what is known."""
-    names = list(known)
+    names = sorted(known) if isinstance(known, Set) else list(known)
     near = similar(word, names, cutoff)
-    return f"; did you mean {near!r}?" if near else f"; known are: {', '.join(sorted(names)) or 'none'}"
+    return f"; did you mean {near!r}?" if near else f"; known are {', '.join(names) or 'none'}"
 
 
 def similar(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
