@@ -20,8 +20,11 @@ from collections.abc import Awaitable, Callable
 
 from replayer.tools.sandbox import Sandbox, Workspace, probe
 from replayer.tools.toolsets import load
+from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.markup import find_leaks
-from replayer.tools.verdicts.validation import Validator, judge
+from replayer.tools.verdicts.request_facts import RequestFacts
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import judge
 from replayer.wire.types import Reply, Timing, ToolCall
 
 
@@ -55,6 +58,7 @@ def validation() -> None:
         rate = per_second(lambda name=name, arguments=arguments: validator.check(name, arguments, 0))
         worth = "valid" if validator.check(name, arguments).valid else "invalid"
         print(f"{rate:12,.0f} /s  check of one {worth} call, {name}, {len(arguments):,} bytes")
+    asked = RequestFacts(max_tokens=400)
     reply = Reply(
         Timing(0, 0, 0, 0),
         content="I will read the file first.",
@@ -64,7 +68,7 @@ def validation() -> None:
         done=True,
     )
     print(
-        f"{per_second(lambda: judge(reply, validator, max_tokens=400)):12,.0f} /s  whole verdict of a reply with one call"
+        f"{per_second(lambda: judge(Case(reply, validator, asked))):12,.0f} /s  whole verdict of a reply with one call"
     )
     prose = "The `push()` method returns early when the queue is full, so [the test](x) fails.\n" * 50
     print(

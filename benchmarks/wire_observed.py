@@ -29,7 +29,8 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
     from replayer.run.session_signals import SessionSignals
     from replayer.run.turn import TurnKey, Watch, finished
     from replayer.signals.base import Expected
-    from replayer.tools.verdicts.validation import Validator, judge
+    from replayer.tools.verdicts.schema_check import Validator
+    from replayer.tools.verdicts.validation import Case, judge
     from replayer.wire.client import WireClient
     from replayer.wire.types import Delta, Request
 
@@ -55,7 +56,7 @@ async def observed(url: str, streams: int, texts: bool) -> AsyncIterator[Read]:
             assert reply.fault is None and reply.done and not reply.notes, reply
             watch.finish(reply)
             journal.append(finished(key, reply, engine, watch, lag_ns=0))
-            verdict = judge(reply, validator)
+            verdict = judge(Case(reply, validator))
             faults = [dataclasses.asdict(fault) for fault in verdict.faults]
             journal.append(VerdictGiven(**key.where(), usable=verdict.usable, faults=faults))
             sent = reply.timing.sent

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from rich.cells import cell_len
 
-from replayer.tools.verdicts.partial import PartialCall
+from replayer.tools.verdicts.strict_json import so_far
 from replayer.tui import calls, glyphs
 from replayer.tui.lane_replies import Talk
 from replayer.tui.replies import Card, Ran, Shown
@@ -119,13 +119,13 @@ def _told(card: Card) -> tuple[str, tuple[str, ...]]:
 @lru_cache(_REMEMBERED)
 def _told_once(raw: str) -> tuple[str, tuple[str, ...]]:
     value = calls.parsed(raw)
-    value = PartialCall(0, "", [raw]).value if value is None else value
+    value = so_far(raw) if value is None else value
     return calls.summary(value, raw), tuple(calls.body(value)) if isinstance(value, dict) else (raw,)
 
 
 def _growing(card: Card) -> tuple[str, tuple[str, ...]]:
     """What has come so far; lines of their own only where one does not do."""
-    value = PartialCall(card.index, card.name, [card.arguments]).value
+    value = so_far(card.arguments)
     body = tuple(calls.body(value)) if isinstance(value, dict) else ()
     long = len(body) > 2 or any(len(line) > _LONG for line in body)
     return calls.summary(value, card.arguments), body if long else ()

@@ -12,10 +12,13 @@ import orjson
 from replayer.errors import ReplayerError
 from replayer.signals.base import Expected
 from replayer.signals.repetition import Finding, RepetitionDetector
-from replayer.tools.verdicts.differential import token_text_of, usage_of
+from replayer.tools.verdicts.case import Case
+from replayer.tools.verdicts.differential import token_counts, token_text_of
 from replayer.tools.verdicts.request_facts import RequestFacts, read_request
-from replayer.tools.verdicts.validation import Validator, judge
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import judge
 from replayer.tools.verdicts.verdict import Fault, Verdict
+from replayer.wire.counts import cached_tokens
 from replayer.wire.reply import assemble
 from replayer.wire.types import Delta, Reply
 
@@ -48,18 +51,10 @@ class Command:
         reply, collapsed = _read_reply(args.response, args.stream, request)
         pair = _read_reply(args.pair, None, request)[0] if args.pair else None
         validator = Validator(request.tools)
-        verdict = judge(
-            reply,
-            validator,
-            tool_choice=request.tool_choice,
-            max_tokens=request.max_tokens,
-            seen_call_ids=request.seen_call_ids,
-            prompt_contains=request.prompt_contains,
-            collapsed=collapsed,
-            pair=pair,
-            token_text=token_text_of(reply),
-            temperature=request.temperature,
+        case = Case(
+            reply, validator, request, collapsed=collapsed, pair=pair, token_text=token_text_of(reply)
         )
+        verdict = judge(case)
         document = _document(reply, verdict, validator)
         print(_json(document) if args.json else _readable(document))
         return 0
@@ -101,7 +96,7 @@ def _read_reply(path: Path, stream: bool | None, request: RequestFacts) -> tuple
 
 
 def _document(reply: Reply, verdict: Verdict, validator: Validator) -> dict[str, Any]:
-    usage = usage_of(reply)
+    prompt_tokens, completion_tokens = token_counts(reply)
     return {
         "usable": verdict.usable,
         "faults": [_fault(fault) for fault in verdict.faults],
@@ -120,9 +115,9 @@ def _document(reply: Reply, verdict: Verdict, validator: Validator) -> dict[str,
         "content": reply.content,
         "reasoning": reply.reasoning,
         "usage": {
-            "prompt_tokens": usage.prompt_tokens if usage else None,
-            "cached_tokens": usage.cached_tokens if usage else None,
-            "completion_tokens": usage.completion_tokens if usage else None,
+            "prompt_tokens": prompt_tokens,
+            "cached_tokens": cached_tokens(reply.usage) if isinstance(reply.usage, dict) else None,
+            "completion_tokens": completion_tokens,
         },
         "streamed": reply.streamed,
         "unusable_schemas": validator.unusable,

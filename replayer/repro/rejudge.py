@@ -26,6 +26,7 @@ from replayer.repro.rebuild import Rebuilder
 from replayer.run.session_signals import recorded_text
 from replayer.signals.base import Expected
 from replayer.signals.repetition import Finding, RepetitionDetector
+from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.request_facts import RequestFacts, read_request
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import judge
@@ -115,21 +116,17 @@ class _Judging:
         ids = self._call_ids.setdefault(key[:2], set())
         pair = self._pairs.pop(key, None)
         usage = finished.usage
-        verdict = judge(
+        case = Case(
             reply,
             Validator(facts.tools),
-            tool_choice=facts.tool_choice,
-            max_tokens=facts.max_tokens,
+            dataclasses.replace(facts, seen_call_ids=ids),
             usage=Usage(**usage) if usage else None,
             context_length=self._lengths[lane.name],
-            seen_call_ids=ids,
-            prompt_contains=facts.prompt_contains,
             collapsed=_unit(alarms),
             recorded=recorded,
             pair=_pair(pair) if pair else None,
-            temperature=facts.temperature,
-            response_format=request.get("response_format"),
         )
+        verdict = judge(case)
         ids.update(call.id for call in reply.tool_calls if call.id)
         where: dict[str, Any] = {"at": old.at, "session": key[0], "attempt": key[1], "turn": key[2]}
         stopped = finished.stopped_by_us is not None

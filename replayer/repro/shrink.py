@@ -14,8 +14,10 @@ import orjson
 
 from replayer.signals.base import Expected
 from replayer.signals.repetition import Finding, RepetitionDetector
+from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.request_facts import read_request
-from replayer.tools.verdicts.validation import Validator, judge
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import judge
 from replayer.wire.client import WireClient
 from replayer.wire.types import Delta, Request
 
@@ -59,15 +61,8 @@ class Probe:
 
         reply = await self.client.chat(request, watch)
         collapsed += [found for found in detector.end(reply) if found.level == "collapsed"]
-        verdict = judge(
-            reply,
-            Validator(facts.tools),
-            tool_choice=facts.tool_choice,
-            max_tokens=facts.max_tokens,
-            prompt_contains=facts.prompt_contains,
-            collapsed=repr(collapsed[0].unit) if collapsed else None,
-            temperature=facts.temperature,
-        )
+        unit = repr(collapsed[0].unit) if collapsed else None
+        verdict = judge(Case(reply, Validator(facts.tools), facts, collapsed=unit))
         return frozenset(fault.klass for fault in verdict.faults if fault.fatal)
 
 

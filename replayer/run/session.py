@@ -33,8 +33,11 @@ from replayer.run.session_tools import tool_events
 from replayer.run.tool_runs import ToolRun
 from replayer.run.turn import TurnKey, Watch, finished, observes
 from replayer.signals.base import Expected
+from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.differential import token_text_of
-from replayer.tools.verdicts.validation import Validator, judge
+from replayer.tools.verdicts.request_facts import request_facts
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import judge
 from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import AnyItem, ToolResultItem
 from replayer.wire.types import Reply, Request
@@ -310,23 +313,22 @@ def _judge(
     recorded: tuple[AnyItem, ...] | None,
     pair: Reply | None,
 ) -> Verdict:
-    fields = context.fields(recorded_turn)
-    verdict = judge(
+    case = Case(
         reply,
         context.validator(recorded_turn),
-        tool_choice=fields.get("tool_choice"),
-        max_tokens=fields.get("max_tokens"),
+        request_facts(
+            context.fields(recorded_turn),
+            seen_call_ids=context.call_ids,
+            prompt_contains=_searcher(request),
+        ),
         usage=context.instance.engine.usage(reply.usage, reply.extra),
         context_length=context.facts.context_length,
-        seen_call_ids=context.call_ids,
-        prompt_contains=_searcher(request),
         collapsed=_unit(watch.collapse),
         recorded=recorded,
         pair=pair,
         token_text=token_text_of(reply),
-        temperature=fields.get("temperature"),
-        response_format=fields.get("response_format"),
     )
+    verdict = judge(case)
     return only_lengths(verdict) if context.is_filler(recorded_turn) else verdict
 
 

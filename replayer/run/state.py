@@ -20,7 +20,7 @@ from replayer.run.lanes import Lane
 from replayer.run.live_feed import LiveFeed
 from replayer.run.session_tools import Tools
 from replayer.run.tool_runs import results
-from replayer.tools.verdicts.validation import Validator
+from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.schema import ToolResultItem
 from replayer.wire.remote import Receiver
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
+
+from replayer.tools.verdicts.case import Case
+from replayer.tools.verdicts.request_facts import RequestFacts
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import judge
+from replayer.tools.verdicts.verdict import Verdict
+from replayer.wire.types import Reply
 
 FOLDER = Path(__file__).parent.parent / "exchanges"
 
@@ -60,6 +68,15 @@ TOOLS = [
     function("List", {"type": "object", "properties": {"path": text()}}),
     function("Status", {"type": "object", "properties": {}}),
 ]
+
+
+_OF_REQUEST = {field.name for field in dataclasses.fields(RequestFacts)}
+
+
+def judged(reply: Reply, validator: Validator, **more: Any) -> Verdict:
+    """The verdict, with facts of the request and further evidence by name."""
+    asked = {key: more.pop(key) for key in list(more) if key in _OF_REQUEST}
+    return judge(Case(reply, validator, RequestFacts(**asked), **more))
 
 
 def load(name: str) -> list[dict[str, Any]]:

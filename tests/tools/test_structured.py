@@ -2,9 +2,10 @@
 
 import pytest
 
+from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.structured import problem, schema_of
-from replayer.tools.verdicts.validation import Validator, judge
 from replayer.wire.types import Reply, Timing
+from tests.tools.exchanges import judged
 
 SCHEMA = {
     "type": "object",
@@ -20,13 +21,13 @@ FORM = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
     [
         ('{"title": "a", "n": 1}', None),
         ('  {"n": 2, "title": ""}\n', None),
-        ('Sure: {"title": "a", "n": 1}', "no JSON"),
-        ('```json\n{"title": "a", "n": 1}\n```', "no JSON"),
+        ('Sure: {"title": "a", "n": 1}', "not JSON"),
+        ('```json\n{"title": "a", "n": 1}\n```', "not JSON"),
         ('{"title": "a"}', "required"),
         ('{"title": "a", "n": 0}', "at /n"),
         ('{"title": "a", "n": 1, "m": 2}', "m"),
         ('[{"title": "a", "n": 1}]', "object"),
-        ('{"title": "a", "title": "b", "n": 1}', "no JSON"),
+        ('{"title": "a", "title": "b", "n": 1}', "not JSON"),
     ],
 )
 def test_an_answer_is_held_to_its_schema(answer: str, told: str | None) -> None:
@@ -57,6 +58,6 @@ def test_the_verdict_on_a_structured_answer(
     reply = Reply(
         Timing(sent=0, headers=1, first_token=1, ended=1), content=content, finish_reason=finish, done=True
     )
-    verdict = judge(reply, Validator(()), response_format=FORM)
+    verdict = judged(reply, Validator(()), response_format=FORM)
     assert verdict.schema_valid is valid
     assert [fault.klass for fault in verdict.faults] == faults

@@ -12,11 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from replayer.tools.verdicts.schema_check import Validator, pointer
-from replayer.tools.verdicts.validation import judge
 from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import ToolCallItem, ToolSchema
 from replayer.wire.reply import assemble
 from replayer.wire.types import Reply, Timing, ToolCall, WireFault
+from tests.tools.exchanges import judged
 
 Schema = dict[str, Any]
 NOW = Timing(0, 0, 0, 0)
@@ -82,8 +82,8 @@ def schema_and_instance(draw: st.DrawFn) -> tuple[Schema, dict[str, Any]]:
     return schema, draw(instances)
 
 
-def judged(schema: Schema, value: Any, strict: bool | None = None) -> Verdict:
-    return judge(reply(call(json.dumps(value))), Validator([tool(schema, strict=strict)]))
+def of_value(schema: Schema, value: Any, strict: bool | None = None) -> Verdict:
+    return judged(reply(call(json.dumps(value))), Validator([tool(schema, strict=strict)]))
 
 
 def places(
@@ -119,7 +119,7 @@ def at(verdict: Verdict, *classes: str) -> set[str | None]:
 @given(schema_and_instance())
 def test_a_call_that_fits_its_schema_passes(pair: tuple[Schema, dict[str, Any]]) -> None:
     schema, value = pair
-    verdict = judged(schema, value)
+    verdict = of_value(schema, value)
     assert verdict.usable and verdict.faults == ()
 
 
@@ -136,7 +136,7 @@ def test_a_removed_required_key_is_found_at_its_path(pair: Any, data: st.DataObj
     assume(spots)
     path, inner, key = data.draw(st.sampled_from(spots))
     smaller = {name: kept for name, kept in inner.items() if name != key}
-    verdict = judged(schema, replaced(value, path, smaller))
+    verdict = of_value(schema, replaced(value, path, smaller))
     assert not verdict.usable
     assert at(verdict, "missing_parameter") == {pointer([*path, key])}
 
@@ -147,12 +147,12 @@ def test_an_added_key_is_found_at_its_path(pair: Any, data: st.DataObject) -> No
     schema, value = pair
     spots = [(p, s, v) for p, s, v in places(schema, value) if isinstance(v, dict)]
     path, inner_schema, inner = data.draw(st.sampled_from(spots))
-    verdict = judged(schema, replaced(value, path, {**inner, "added": 1}))
+    verdict = of_value(schema, replaced(value, path, {**inner, "added": 1}))
     forbidden = inner_schema.get("additionalProperties") is False
     found = [fault for fault in verdict.faults if fault.klass == "unexpected_parameter"]
     assert [(fault.path, fault.fatal) for fault in found] == [(pointer([*path, "added"]), forbidden)]
     assert verdict.usable is not forbidden
-    strict = judged(schema, replaced(value, path, {**inner, "added": 1}), strict=True)
+    strict = of_value(schema, replaced(value, path, {**inner, "added": 1}), strict=True)
     assert at(strict, "unexpected_parameter") == {pointer([*path, "added"])}
 
 
@@ -169,7 +169,7 @@ def test_a_changed_type_is_found_at_its_path(pair: Any, wrong: Any, data: st.Dat
     bare = {key: inner[key] for key in ("type", "anyOf") if key in inner}
     assume(not jsonschema.Draft202012Validator(bare).is_valid(wrong))
     assume(not (inner.get("nullable") and wrong is None))
-    verdict = judged(schema, replaced(value, path, wrong))
+    verdict = of_value(schema, replaced(value, path, wrong))
     assert not verdict.usable
     assert pointer(path) in at(verdict, "wrong_type")
 
@@ -190,7 +190,7 @@ anything = st.recursive(
 def test_the_verdict_agrees_with_another_validator(pair: Pair, value: dict[str, Any]) -> None:
     schema = json.loads(json.dumps(pair[0]).replace('"nullable": true', '"title": "x"'))
     expected = jsonschema.Draft202012Validator(schema).is_valid(value)
-    verdict = judged(schema, value)
+    verdict = of_value(schema, value)
     assert verdict.usable is expected
     assert expected or any(fault.fatal and fault.call_index == 0 for fault in verdict.faults)
 
@@ -253,11 +253,11 @@ def test_no_text_crashes_it(
     calls = (ToolCall(0, None, name, arguments),) if name is not None else ()
     one = Reply(NOW, content, reasoning, calls, finish_reason, done=True)
     other = Reply(NOW, arguments, "", (call(content, "Bash"),) if name else (), "stop", done=True)
-    verdict = judge(
+    verdict = judged(
         one, TOOLS, pair=other, token_text=reasoning, temperature=0, prompt_contains=lambda _: False
     )
     assert verdict.usable is not any(fault.fatal for fault in verdict.faults)
-    judge(other, TOOLS, pair=one, token_text=content, tool_choice={"type": name})
+    judged(other, TOOLS, pair=one, token_text=content, tool_choice={"type": name})
 
 
 @settings(max_examples=80, deadline=None)
@@ -265,8 +265,8 @@ def test_no_text_crashes_it(
     st.binary(max_size=300) | hostile.map(lambda text: text.encode("utf-8", "surrogatepass")), st.booleans()
 )
 def test_no_body_crashes_it(body: bytes, stream: bool) -> None:
-    judge(assemble(body, stream=stream), TOOLS)
-    judge(assemble(b'data: {"choices":[{"delta":' + body + b"}]}\n\n", stream=True), TOOLS)
+    judged(assemble(body, stream=stream), TOOLS)
+    judged(assemble(b'data: {"choices":[{"delta":' + body + b"}]}\n\n", stream=True), TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_no_body_crashes_it(body: bytes, stream: bool) -> None:
     ],
 )
 def test_extreme_arguments_get_a_verdict(arguments: str) -> None:
-    judge(
+    judged(
         reply(call(arguments, "Bash")), TOOLS, recorded=(), pair=reply(call(arguments, "Bash")), temperature=0
     )
 
@@ -314,8 +314,8 @@ def test_a_flood_of_one_thing_does_not_stall_the_search(unit: str) -> None:
     """Collapsed replies look like this; anything worse than linear would take minutes here."""
     flood = unit * (15_000 // len(unit))
     for text in (flood, f"Bash(b={flood}x", f'{{"a": "{flood}'):
-        judge(Reply(NOW, text, text, finish_reason="stop", done=True), TOOLS, token_text=text)
-        judge(reply(call(text, "Bash")), TOOLS, pair=Reply(NOW, text, finish_reason="stop", done=True))
+        judged(Reply(NOW, text, text, finish_reason="stop", done=True), TOOLS, token_text=text)
+        judged(reply(call(text, "Bash")), TOOLS, pair=Reply(NOW, text, finish_reason="stop", done=True))
 
 
 def test_a_broken_schema_spoils_only_its_own_tool() -> None:
@@ -323,8 +323,8 @@ def test_a_broken_schema_spoils_only_its_own_tool() -> None:
         [tool({"type": "nosuch"}, "bad"), tool({"$ref": "http://127.0.0.1:9/x"}, "remote"), tool({})]
     )
     assert set(validator.unusable) == {"bad", "remote"}
-    assert judge(reply(call('{"x": 1}', "bad")), validator).usable
-    assert not judge(reply(call("[]", "bad")), validator).usable
+    assert judged(reply(call('{"x": 1}', "bad")), validator).usable
+    assert not judged(reply(call("[]", "bad")), validator).usable
 
 
 @pytest.mark.parametrize(
@@ -351,13 +351,13 @@ def test_schemas_of_other_dialects_are_used(schema: Schema) -> None:
 
 def test_a_stream_that_replayer_stopped_is_judged_for_that_alone() -> None:
     stopped = Reply(NOW, "sigh", tool_calls=(call("{", "Bash"),), stopped_by_us=True)
-    verdict = judge(stopped, TOOLS, max_tokens=1, collapsed="cycle of 'sigh'")
+    verdict = judged(stopped, TOOLS, max_tokens=1, collapsed="cycle of 'sigh'")
     assert [(fault.klass, fault.message) for fault in verdict.faults] == [("collapsed", "cycle of 'sigh'")]
 
 
 def test_a_full_context_is_a_cut() -> None:
     full = reply(call('{"command": "l', "Bash"), usage={"prompt_tokens": 8000, "completion_tokens": 192})
-    assert [fault.klass for fault in judge(full, TOOLS, context_length=8192).faults] == ["truncated"]
+    assert [fault.klass for fault in judged(full, TOOLS, context_length=8192).faults] == ["truncated"]
 
 
 @pytest.mark.parametrize(
@@ -372,12 +372,12 @@ def test_a_full_context_is_a_cut() -> None:
     ],
 )
 def test_a_tool_choice_that_says_nothing_demands_nothing(choice: Any) -> None:
-    assert judge(reply(call("{}", "Status")), TOOLS, tool_choice=choice).usable
+    assert judged(reply(call("{}", "Status")), TOOLS, tool_choice=choice).usable
 
 
 def test_a_failed_request_has_one_fault() -> None:
     failed = Reply(NOW, fault=WireFault("timeout", "no byte for 600 s"))
-    (fault,) = judge(failed, TOOLS, tool_choice="required").faults
+    (fault,) = judged(failed, TOOLS, tool_choice="required").faults
     assert (fault.klass, fault.blame, fault.fatal) == ("engine_error", "engine", True)
 
 
@@ -398,6 +398,6 @@ def recorded_call(name: str, arguments: str) -> ToolCallItem:
 def test_differences_from_the_recording_are_listed_apart(calls: list[ToolCall], kinds: list[str]) -> None:
     recorded = (recorded_call("Bash", '{"command": "ls"}'),)
     answer = reply(*calls, content="Done.", finish_reason="tool_calls" if calls else "stop")
-    verdict = judge(answer, TOOLS, recorded=recorded)
+    verdict = judged(answer, TOOLS, recorded=recorded)
     assert [finding.kind for finding in verdict.against_recording] == kinds
     assert verdict.usable

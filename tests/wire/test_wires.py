@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.tools.verdicts.request_facts import read_request
-from replayer.tools.verdicts.validation import Validator, judge
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import Case, judge
 from replayer.wire.reply import assemble
 from replayer.wire.types import Delta, Reply
 from tests.wire.captured import FIXTURES, Captured, all_bases, load, naive
@@ -159,15 +160,7 @@ def test_each_deviation_has_its_fault_or_note(
     reply, _ = read(capture)
     assert {note.code for note in reply.notes} == notes
     request = read_request(capture.request or {"messages": []})  # of too long ones none is kept
-    verdict = judge(
-        reply,
-        Validator(request.tools),
-        tool_choice=request.tool_choice,
-        max_tokens=request.max_tokens,
-        temperature=request.temperature,
-        prompt_contains=request.prompt_contains,
-        seen_call_ids=request.seen_call_ids,
-    )
+    verdict = judge(Case(reply, Validator(request.tools), request))
     found = {(fault.klass, fault.blame, fault.fatal) for fault in verdict.faults}
     model = {fault for fault in found if fault[1] == "model"}  # SmolLM2's own mistakes are not the wire's
     if faults is None:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from replayer.tools.verdicts.call_text import TextCall
+from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.leak import Leak
 from replayer.tools.verdicts.markup import find_leaks, strip_control
 from replayer.tools.verdicts.prose import split_thinking
 from replayer.tools.verdicts.schema_check import CallCheck, Validator
 from replayer.tools.verdicts.strict_json import is_beginning
 from replayer.tools.verdicts.verdict import Blame, Fault
-from replayer.traces.schema import Usage
-from replayer.wire.counts import cached_tokens, count
+from replayer.wire.counts import count
 from replayer.wire.types import Reply, ToolCall
 
 
@@ -37,15 +37,12 @@ class Evidence:
         return replace(fault, blame=self.blames.get(fault.call_index, fault.blame))
 
 
-def usage_of(reply: Reply) -> Usage | None:
-    """Token counts as the reply's own usage object gives them, in the fields that all engines share."""
-    if not isinstance(reply.usage, dict):
-        return None
-    return Usage(
-        prompt_tokens=count(reply.usage.get("prompt_tokens")),
-        completion_tokens=count(reply.usage.get("completion_tokens")),
-        cached_tokens=cached_tokens(reply.usage),
-    )
+def token_counts(reply: Reply) -> tuple[int | None, int | None]:
+    """(prompt, completion) tokens as the reply's own usage object gives them, in the fields that all engines share."""
+    usage = reply.usage
+    if not isinstance(usage, dict):
+        return None, None
+    return count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
 
 
 def token_text_of(reply: Reply) -> str | None:
@@ -85,30 +82,26 @@ def _hard_leak(text: str, validator: Validator) -> Leak | None:
     return next((leak for leak in find_leaks(text, validator.names) if leak.hard), None)
 
 
-def evidence(
-    reply: Reply,
-    checks: tuple[CallCheck, ...],
-    validator: Validator,
-    *,
-    pair: Reply | None,
-    token_text: str | None,
-    temperature: float | None,
-    cut: bool = False,
-) -> Evidence:
+NONE = Evidence()
+
+
+def evidence(case: Case, checks: tuple[CallCheck, ...], *, cut: bool) -> Evidence:
     """What `pair` and `token_text` add to a reply's own verdict. `cut`: the reply was cut by its budget."""
-    if (pair is None or pair.fault is not None) and token_text is None:
-        return Evidence()
-    here = _side(reply, checks, validator)
+    pair = case.pair if case.pair is not None and case.pair.fault is None else None
+    if pair is None and case.token_text is None:
+        return NONE
+    validator, temperature = case.validator, case.request.temperature
+    here = _side(case.reply, checks, validator)
     faults: list[Fault] = []
     blames: dict[int, Blame] = {}
-    if token_text is not None:
-        leak = _hard_leak(split_thinking(token_text)[1], validator)
+    if case.token_text is not None:
+        leak = _hard_leak(split_thinking(case.token_text)[1], validator)
         faults += _against_text(here, leak, cut, "the answer", "the tokens")
         blames.update(_blames(here, leak.calls if leak else ()))
-    if pair is not None and pair.fault is None:
+    if pair is not None:
         there = _side(pair, tuple(map(validator.check_call, pair.tool_calls)), validator)
         blames.update(_blames(here, there.written) or _blames_of_twin(here, there))
-        if _same_generation(reply, pair, temperature, cut):
+        if _same_generation(case.reply, pair, temperature, cut):
             faults += _between(here, there, cut)
         if temperature == 0 and _outcome(here) != _outcome(there):
             told = f"the {there.mode} answer to the same request is another"
@@ -117,7 +110,7 @@ def evidence(
 
 
 def _same_generation(reply: Reply, pair: Reply, temperature: float | None, cut: bool) -> bool:
-    counts = [usage.completion_tokens if (usage := usage_of(r)) else None for r in (reply, pair)]
+    counts = [token_counts(one)[1] for one in (reply, pair)]
     greedy = temperature in (None, 0)
     if None in counts:
         return greedy

@@ -83,20 +83,20 @@ PromptContains = Callable[[str], bool]
 
 def find_leaks(
     text: str, offered: Container[str], prompt_contains: PromptContains | None = None
-) -> list[Leak]:
+) -> tuple[Leak, ...]:
     """What is left of calls in `text`: the first hard leak alone, or else one mention of each family.
 
     Of a very long text only the end is searched: a call that counts is the last thing a model writes.
     """
     text = text[-MAX_SEARCHED:]
     if not _SUSPECT.search(text):
-        return []
+        return ()
     leaks: dict[str, Leak] = {}
     for leak in _candidates(_Searched(text), offered, prompt_contains or _never):
         if leak.hard:
-            return [leak]
+            return (leak,)
         leaks.setdefault(leak.family, leak)
-    return list(leaks.values())
+    return tuple(leaks.values())
 
 
 _SUSPECT = re.compile(r"[<\[{✿]|```|\A\s*\w+\(|>>>|to=functions|\"arguments\"|\"parameters\"|Action Input")

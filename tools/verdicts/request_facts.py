@@ -5,7 +5,7 @@ One reading serves all three: where two wires state a thing in different places,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,21 +19,50 @@ _CHOICES = {"any": "required", "auto": "auto", "none": "none", "required": "requ
 """The types of a `tool_choice` object of Messages, by the words of chat."""
 
 
+PromptContains = Callable[[str], bool]
+
+
+def _nowhere(_: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
     """A request, reduced to what bears on the judgement. None: the request does not say."""
 
     tools: tuple[ToolSchema, ...] = ()
     tool_choice: Any = None
+    parallel: bool | None = None
+    """Whether several calls may come."""
     max_tokens: int | None = None
     temperature: float | None = None
-    seen_call_ids: frozenset[str] = frozenset()
-    texts: tuple[str, ...] = field(default=(), repr=False)
-    """Every text of the messages: content, reasoning, arguments of earlier calls."""
+    response_format: Any = None
+    seen_call_ids: Collection[str] = frozenset()
+    """Ids of earlier calls in the prompt."""
+    prompt_contains: PromptContains = field(default=_nowhere, repr=False)
+    """Whether a text stands in one of the messages, word for word."""
 
-    def prompt_contains(self, text: str) -> bool:
-        """Whether `text` stands in one of the messages, word for word."""
-        return any(text in said for said in self.texts)
+
+def request_facts(body: Mapping[str, Any], **more: Any) -> RequestFacts:
+    """The facts in the fields of a request; `more` are those that its messages and tools hold."""
+    limits = [n for key in _LIMITS if type(n := body.get(key)) is int]
+    temperature = body.get("temperature")
+    text = body.get("text")
+    return RequestFacts(
+        tool_choice=_tool_choice(body.get("tool_choice")),
+        parallel=_parallel(body),
+        max_tokens=min(limits, default=None),
+        temperature=temperature if isinstance(temperature, (int, float)) else None,
+        response_format=text.get("format") if isinstance(text, Mapping) else body.get("response_format"),
+        **more,
+    )
+
+
+def _parallel(body: Mapping[str, Any]) -> bool | None:
+    choice, allowed = body.get("tool_choice"), body.get("parallel_tool_calls")
+    if isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True:
+        return False
+    return allowed if isinstance(allowed, bool) else None
 
 
 def read_request(body: Any, where: str = "the request") -> RequestFacts:
@@ -44,15 +73,12 @@ def read_request(body: Any, where: str = "the request") -> RequestFacts:
     if not isinstance(body, Mapping):
         raise ReplayerError(f"{where} is not a request of any wire: it is not a JSON object")
     messages = _messages(body, where)
-    limits = [n for key in _LIMITS if type(n := body.get(key)) is int]
-    temperature = body.get("temperature")
-    return RequestFacts(
+    texts = tuple(text for message in messages for text in _texts(message))
+    return request_facts(
+        body,
         tools=tuple(_tools(body)),
-        tool_choice=_tool_choice(body.get("tool_choice")),
-        max_tokens=min(limits, default=None),
-        temperature=temperature if isinstance(temperature, (int, float)) else None,
         seen_call_ids=frozenset(call_id for message in messages for call_id in _call_ids(message)),
-        texts=tuple(text for message in messages for text in _texts(message)),
+        prompt_contains=lambda text: any(text in said for said in texts),
     )
 
 

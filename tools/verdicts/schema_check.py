@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema_rs
 
@@ -21,8 +20,7 @@ MAX_FAULTS_PER_CALL = 20
 """A call with more than that is wrong in one way, many times over."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallCheck:
+class CallCheck(NamedTuple):
     """What one call's name and arguments are worth. `value` is None where the arguments are no JSON."""
 
     faults: tuple[Fault, ...] = ()
@@ -52,6 +50,11 @@ class _Tool:
             self.closed = compile_schema(closed) if closed is not None else None
         except (ValueError, RecursionError) as error:
             self.broken = str(error).partition("\n")[0]
+
+    def accepts(self, value: Any) -> bool:
+        """Whether nothing is wrong with the value, unexpected keys included."""
+        strictest = self.closed or self.schema
+        return strictest is None or strictest.is_valid(value)
 
 
 def compile_schema(schema: Any) -> jsonschema_rs.Validator:
@@ -102,12 +105,14 @@ class Validator:
             return self._not_json(error, tool, named, arguments, call_index)
         if not isinstance(value, dict):
             return CallCheck((*named, _not_object(value, call_index)), value)
-        if tool is None:
+        if tool is None or tool.accepts(value):
             return CallCheck(named, value)
         return CallCheck(tuple(_schema_faults(tool, value, call_index)), value)
 
     def _name_faults(self, name: str | None, call_index: int | None) -> Iterator[Fault]:
-        if name:
+        if not name:
+            yield Fault("protocol", "engine", "a call without a name", True, call_index)
+        else:
             near = nearest(name, self.names)
             hint = f"; nearest is {near!r}" if near else ""
             offered = "no tool of that name was offered" if self._tools else "no tools were offered"
@@ -123,7 +128,7 @@ class Validator:
             note = "the arguments are empty where {} is due; the tool needs none"
             return CallCheck((Fault("protocol", "engine", note, False, call_index),), {}, "empty")
         blame: Blame = "parser" if error.defect != "incomplete" and _ends_in_markup(text) else "unknown"
-        fault = Fault("arguments_not_json", blame, f"arguments are no JSON: {error}", True, call_index)
+        fault = Fault("arguments_not_json", blame, f"arguments are not JSON: {error}", True, call_index)
         return CallCheck((*named, fault), None, error.defect)
 
 

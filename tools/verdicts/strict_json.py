@@ -52,6 +52,17 @@ def parse(text: str) -> Any:
         return _parse_slowly(text)
 
 
+def so_far(text: str) -> Any:
+    """The value that a text still growing holds so far, strings cut where it ends; None while nothing can be read.
+
+    For screens: it forgives what `parse` refuses.
+    """
+    try:
+        return jiter.from_json(text.encode(), partial_mode="trailing-strings")
+    except ValueError:
+        return None
+
+
 class _Refused(Exception):
     def __init__(self, defect: Defect, message: str) -> None:
         super().__init__(message)

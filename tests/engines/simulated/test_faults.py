@@ -1,6 +1,7 @@
 """Each fault that can be planted is what an independent judge finds, streamed and whole."""
 
 import asyncio
+import dataclasses
 
 import httpx
 import orjson
@@ -11,7 +12,8 @@ from replayer.signals.repetition import RepetitionDetector
 from replayer.simulated.call_families import FAMILIES
 from replayer.simulated.planted import CLASSES, parse_fault
 from replayer.tools.verdicts.request_facts import read_request
-from replayer.tools.verdicts.validation import Validator, judge
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import Case, judge
 from replayer.wire.client import Timeouts, WireClient
 from replayer.wire.types import Request
 
@@ -56,17 +58,9 @@ async def send(url, more=None, *, stream=True, silence=60.0):
 
 
 def classes(request, reply, collapsed=False, pair=None):
-    verdict = judge(
-        reply,
-        Validator(request.tools),
-        tool_choice=request.tool_choice,
-        max_tokens=request.max_tokens,
-        seen_call_ids=request.seen_call_ids,
-        prompt_contains=request.prompt_contains,
-        collapsed="it repeats itself" if collapsed else None,
-        pair=pair,
-        temperature=0,
-    )
+    told = "it repeats itself" if collapsed else None
+    facts = dataclasses.replace(request, temperature=0)
+    verdict = judge(Case(reply, Validator(request.tools), facts, collapsed=told, pair=pair))
     return {fault.klass for fault in verdict.faults}, verdict.usable
 
 

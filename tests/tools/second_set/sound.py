@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.tools.second_set.case import Case, both
+from tests.tools.second_set.case import WARNED_LEAK, Case, both
 from tests.tools.second_set.grammars import dumps
 
 ANSWERS = (
@@ -86,7 +86,10 @@ CALLS = (
 
 def cases() -> Iterator[Case]:
     for number, answer in enumerate(ANSWERS):
-        yield from both(f"sound-answer-{number}", answer, sound=True)
+        mentions = (
+            WARNED_LEAK if number in (19, 20) else frozenset()
+        )  # docs/faults.md: a mention is a warning
+        yield from both(f"sound-answer-{number}", answer, sound=True, allowed=mentions)
     for number, (name, arguments) in enumerate(CALLS):
         said = ANSWERS[number] if number % 3 == 0 else ""
         yield from both(f"sound-call-{number}", said, (name, dumps(arguments)), sound=True)

@@ -1,0 +1,147 @@
+"""What is wrong with the calls that were delivered: their arguments, ids and indexes, and how they came."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from replayer.tools.verdicts.evidence import Seen
+from replayer.tools.verdicts.markup import end_tag_in
+from replayer.tools.verdicts.schema_check import CallCheck, Validator, pointer
+from replayer.tools.verdicts.strict_json import NotJson, parse
+from replayer.tools.verdicts.verdict import Fault
+from replayer.wire.merged import objects_in
+from replayer.wire.types import NoteCode, ProtocolNote, Reply, ToolCall
+
+_EXPLAINED_BY_AN_END = ("arguments_not_json", "missing_parameter", "protocol")
+
+
+def call_faults(seen: Seen) -> Iterable[Fault]:
+    """Faults of names and arguments, and pieces of parallel calls under each other's index."""
+    for check in seen.checks:
+        if check.faults:
+            return _of_calls(seen)
+    return ()
+
+
+def _of_calls(seen: Seen) -> Iterator[Fault]:
+    mixed = not seen.cut and _mixed_up(seen.reply.tool_calls, seen.checks, seen.case.validator)
+    for index, check in enumerate(seen.checks):
+        if mixed and check.defect:
+            told = "arguments of parallel calls came under each other's index: joined, they are sound"
+            yield Fault("bad_call_index", "parser", told, True, index)
+            continue
+        for fault in check.faults:
+            if not (fault.klass in _EXPLAINED_BY_AN_END and seen.call_is_cut(index)):
+                yield _blamed(seen, seen.evidence.blamed(fault), index)
+
+
+def _blamed(seen: Seen, fault: Fault, index: int) -> Fault:
+    """Who broke the arguments, where the reply itself shows it."""
+    codes = {note.code for note in seen.reply.notes if note.call_index == index}
+    lacking = fault.klass == "missing_parameter" and "no_arguments" in codes
+    broken = fault.klass == "arguments_not_json" and fault.blame == "unknown"
+    if lacking or (broken and _lost_on_the_way(seen.reply, index, codes)):
+        return replace(fault, blame="parser")
+    return fault
+
+
+def _lost_on_the_way(reply: Reply, index: int, codes: set[NoteCode]) -> bool:
+    """Whether the reply itself shows that the arguments of a call did not arrive as the model wrote them.
+
+    Evidence: the arguments of two calls in one; text that is JSON once its first delta stands before it again; and
+    no text at all where the call was closed properly.
+    """
+    if codes & {"merged_arguments", "no_arguments"}:
+        return True
+    text = reply.tool_calls[index].arguments
+    return reply.wire != "chat" and reply.streamed and any(_is_object(start + text) for start in _STARTS)
+
+
+_STARTS = ("{", '{"')
+"""What the first delta of a call's arguments usually is."""
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(parse(text), dict)
+    except NotJson:
+        return False
+
+
+def _mixed_up(calls: Sequence[ToolCall], checks: Sequence[CallCheck], validator: Validator) -> bool:
+    """Whether the arguments make one sound object for each call once they are joined, though apart they do not.
+
+    A model that wrote bad JSON leaves no such trace: what is missing in one call must stand whole in another.
+    """
+    if len(calls) < 2 or not any(check.defect for check in checks):
+        return False
+    objects = objects_in("".join(call.arguments for call in calls), len(calls))
+    return len(objects) == len(calls) and all(
+        validator.check(call.name, text).valid for call, text in zip(calls, objects, strict=True)
+    )
+
+
+def arguments_damage(seen: Seen) -> Iterable[Fault]:
+    """Arguments whose text was damaged on the way, though they are sound JSON."""
+    return _of_values(seen) if seen.checks else ()
+
+
+def _of_values(seen: Seen) -> Iterator[Fault]:
+    for index, (call, check) in enumerate(zip(seen.reply.tool_calls, seen.checks, strict=True)):
+        if "<" in call.arguments and isinstance(check.value, dict):
+            for key, value in check.value.items():
+                if isinstance(value, str) and (tag := end_tag_in(value)):
+                    told = f"{tag!r} is left at the end of {pointer([key])}"
+                    yield Fault("leaked_markup", "parser", told, False, index, pointer([key]))
+
+
+_INDEX_NOTES = frozenset({"missing_index", "index_out_of_order", "repeated_index"})
+_NOTED_ELSEWHERE = frozenset({"missing_id", "duplicate_id", "missing_name"})
+_HARMLESS = frozenset({"content_parts", "item_id_changed", "no_deltas", "unknown_event", "usage_zero"})
+_UNREADABLE = frozenset({"delta_without_block", "late_start", "repeated_start", "call_not_streamed"})
+"""Clients give up here: Anthropic's throws, OpenAI's never sees the call."""
+_COSTS_A_CALL = frozenset({"item_not_done", "repeated_block"})
+"""Harmless to text; a client that acts on finished items, or that finds blocks by their index, loses the call."""
+
+
+def note_faults(seen: Seen) -> Iterable[Fault]:
+    """Breaches of the protocol that the assembly of the reply noted."""
+    return [fault for note in seen.reply.notes for fault in _of_note(note, seen)] if seen.reply.notes else ()
+
+
+def _of_note(note: ProtocolNote, seen: Seen) -> Iterator[Fault]:
+    if note.code in _NOTED_ELSEWHERE or note.code in _HARMLESS:
+        return
+    if note.code in _INDEX_NOTES:
+        broken = any(check.defect for check in seen.checks)
+        yield Fault("bad_call_index", "parser", note.message, broken, note.call_index)
+    elif note.code == "changed_id":
+        yield Fault("bad_call_id", "parser", note.message, False, note.call_index)
+    else:
+        lost = note.code in _UNREADABLE or (note.code in _COSTS_A_CALL and note.call_index is not None)
+        lost |= note.code == "bad_field" and ("tool_calls" in note.message or "`function`" in note.message)
+        yield Fault("protocol", "engine", f"{note.code}: {note.message}", lost, note.call_index)
+
+
+def id_faults(seen: Seen) -> Iterable[Fault]:
+    """Ids that are missing, shared by two calls, or used before. Results find their call by the id, so that two calls
+    of one reply without different ids cannot be told apart."""
+    calls, earlier = seen.reply.tool_calls, seen.case.request.seen_call_ids
+    if not calls or (len(calls) == 1 and calls[0].id and calls[0].id not in earlier):
+        return ()
+    if any(note.code == "legacy_function_call" for note in seen.reply.notes):
+        return ()  # that form has no ids
+    count = Counter(call.id or "" for call in calls)
+    faults = []
+    for index, call in enumerate(calls):
+        shared = count[call.id or ""] > 1
+        if not call.id:
+            faults.append(Fault("bad_call_id", "parser", "the call has no id", shared, index))
+        elif shared:
+            faults.append(Fault("bad_call_id", "parser", f"two calls have the id {call.id!r}", True, index))
+        elif call.id in earlier:
+            told = f"the id {call.id!r} was used in an earlier turn"
+            faults.append(Fault("bad_call_id", "parser", told, False, index))
+    return faults

@@ -1,0 +1,76 @@
+"""Text damaged between the model's tokens and the client, told apart from text that is about such damage.
+
+A detokenizer that works token by token loses characters (U+FFFD), leaves byte tokens (`<0xC3>`) or the tokenizer's
+own spaces (`Ġ`, `▁`); bytes read in the wrong encoding double (`Ã©`). What the prompt holds word for word, code, and
+characters that stand alone between quotes are quotations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+_ASCII_HINT = "<0x"
+_LOST = re.compile("(?<![\"'`/])\ufffd+|\ufffd+(?![\"'`/\ufffd])")
+_BYTES = re.compile(r"(?<=[\w.,;:!?])(?:<0x[0-9A-Fa-f]{2}>)+|(?:<0x[0-9A-Fa-f]{2}>){2,}(?=\w)")
+_SPACES = re.compile(r"[a-z0-9.,;:!?)\]}][ĠĊ]+|[^\x00-\u024f][ĠĊ]+|\w▁(?=\w)")
+_CONTINUE = "\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+_TWICE = re.compile(f"[ÂÃÄÅÎÏÐÑÒ×ØÙÚÛ][{_CONTINUE}]|[à-ï][{_CONTINUE}]{{2}}|[ð-ô][{_CONTINUE}]{{3}}")
+_PUNCTUATION = frozenset("«»“”‘’„‚…–—·°´¨¸¡¿‹›•²³¹ŠŒŽšœžŸƒ˜ˆ")
+"""These follow a letter in sound text as well."""
+_SINGLE_LEADS = frozenset("ÂÃÄÅ")
+"""Of letters that are twice encoded alone; those of other scripts come as words."""
+_TEMPLATE_TOKEN = re.compile(r"<[|｜][^<>\n]{1,40}[|｜]>")
+
+
+def damage_in(text: str, quoted: Callable[[str], bool]) -> str | None:
+    """What kind of damage the text shows, in words; None where it shows none."""
+    if text.isascii() and _ASCII_HINT not in text:
+        return None
+    if "▁" in text:
+        text = _TEMPLATE_TOKEN.sub(" ", text)
+    for told, pattern in _KINDS:
+        for match in pattern.finditer(text):
+            if not quoted(match.group()):
+                return f"{told}: {_around(text, match)}"
+    return _twice_encoded(text, quoted)
+
+
+_KINDS = (
+    ("characters that were lost (U+FFFD)", _LOST),
+    ("byte tokens", _BYTES),
+    ("the tokenizer's own spaces", _SPACES),
+)
+
+
+def _twice_encoded(text: str, quoted: Callable[[str], bool]) -> str | None:
+    found = [match for match in _TWICE.finditer(text) if _is_twice(match.group())]
+    words = sum(after.start() == before.end() for before, after in pairwise(found))
+    for match in found:
+        certain = match.group()[0] in _SINGLE_LEADS or len(match.group()) > 2 or words
+        if certain and not quoted(match.group()):
+            return f"UTF-8 that was encoded twice: {_around(text, match)}"
+    return None
+
+
+def _is_twice(piece: str) -> bool:
+    tail = piece[1:]
+    if tail == "\u00a0":
+        return piece[0] == "Â"
+    if all(char in _PUNCTUATION for char in tail) and not piece.startswith("â€"):
+        return False
+    try:
+        bytes(_bytes(piece)).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _bytes(piece: str) -> Iterator[int]:
+    for char in piece:
+        yield ord(char) if ord(char) < 256 else char.encode("cp1252")[0]
+
+
+def _around(text: str, match: re.Match[str]) -> str:
+    return repr(text[max(match.start() - 20, 0) : match.end() + 20])
