@@ -34,16 +34,11 @@ TEXT = (
 
 
 def claude() -> Iterator[dict[str, Any]]:
-    """A session of rounds (reply, call, result), compacted every 40 rounds as a real one would be."""
+    """A session of rounds (reply, call, result) that is never compacted: every prompt holds all rounds before it."""
     parent: str | None = None
     for number in range(10**9):
         ids = [f"{number}-{n}" for n in range(4)]
-        if number % 40 == 0:
-            yield made.claude_user(
-                ids[0], None, 0, f"summary {number}\n{TEXT}", isCompactSummary=bool(number)
-            )
-        else:
-            yield made.claude_user(ids[0], parent, 0, f"round {number}")
+        yield made.claude_user(ids[0], parent, 0, f"round {number}")
         thinking = {"type": "thinking", "thinking": TEXT[:400], "signature": "s" * 300}
         yield made.claude_block(ids[1], ids[0], 1, f"m{number}", thinking)
         yield made.claude_block(ids[2], ids[1], 2, f"m{number}", made.claude_call(f"t{number}"))

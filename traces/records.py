@@ -70,7 +70,7 @@ def encode(record: Record) -> bytes:
     """One line with its newline. Raises RecordError when a value has no JSON form."""
     if isinstance(record, Item):
         kind, body = item_body(record)
-        return encode_item(record.id, kind, body, body_hash(kind, body))
+        return encode_item(record.id, kind, body, body_hash(kind, body).hex())
     return dumps({"type": _TAGS[type(record)], **_plain(record)}) + b"\n"
 
 
@@ -109,11 +109,11 @@ def encode_token_turns(first: int, turns: TokenTurns) -> bytes:
     return b"".join(pieces)
 
 
-def body_hash(kind: str, body: bytes) -> str:
-    """Hex digest (128 bits) of kind and body: equal items have equal hashes."""
+def body_hash(kind: str, body: bytes) -> bytes:
+    """Digest (128 bits) of kind and body: equal items have equal hashes."""
     comma = b"," if len(body) > 2 else b""
     whole = b'%b%b"kind":"%b"}' % (body[:-1], comma, kind.encode())
-    return hashlib.blake2b(whole, digest_size=16).hexdigest()
+    return hashlib.blake2b(whole, digest_size=16).digest()
 
 
 def decode(line: bytes | memoryview) -> Record:
@@ -167,7 +167,7 @@ def dumps(value: Any) -> bytes:
 
 def content_hash(item: Item) -> str:
     """The hash of an item as its line states it."""
-    return body_hash(*item_body(item))
+    return body_hash(*item_body(item)).hex()
 
 
 def parse_arguments(text: str, freeform: bool = False) -> Any:

@@ -63,8 +63,14 @@ def _tally(trace: Trace) -> Tally:
         tally.item(item.id, item)
     for thread in trace.threads:
         tally.thread(thread)
+    ends: dict[str, tuple[int, int]] = {}
+    """Of each thread its last turn, and how many items that was sent and said."""
     for turn in trace.turns:
-        tally.turn(turn.thread, trace.context(turn.id), turn.produced, turn.usage, turn.tokens)
+        context, goes_on = turn.context, ends.get(turn.thread) == (turn.context.base, turn.context.keep)
+        added = context.append if goes_on else trace.context(turn.id)
+        tally.turn(turn.thread, added, turn.produced, turn.usage, turn.tokens, () if goes_on else None)
+        size = (context.keep if goes_on else 0) + len(added) + len(turn.produced)
+        ends[turn.thread] = turn.id, size
     return tally
 
 

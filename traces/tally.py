@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from replayer.traces.compact import Index
 from replayer.traces.records import TokenTurns
 from replayer.traces.schema import AnyItem, Content, Thread, TokenShape, ToolCallItem, ToolResultItem, Usage
 
@@ -12,18 +13,33 @@ CHARS_PER_TOKEN = 4
 """Rule of thumb for English and code; an estimate, and called one wherever it is shown."""
 
 
+_OTHER, _CALL, _RESULT, _FAILED = range(4)
+_CALLED, _ANSWERED = 1, 2
+
+
+class _Line:
+    """A thread's last turn, prompt and reply: characters, and how often each failed result stands in it."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.failed: dict[int, int] = {}
+
+
 class Tally:
-    """Feed it every item once, in order of ids, and every turn with its full context."""
+    """Feed it every item once, in order of ids, and every turn; takes about ten bytes an item."""
 
     def __init__(self) -> None:
         self.turns = 0
         self.tool_calls = 0
         self.largest_prompt = 0
-        self._sizes = array("L")
-        self._calls: dict[int, str] = {}
-        self._answered: set[str] = set()
-        self._failed: set[int] = set()
-        self._seen_failed: dict[tuple[str, int], int] = {}
+        self.calls = Index()
+        """Call ids by number."""
+        self._paired = bytearray()
+        self._sizes = array("I")
+        self._kinds = bytearray()
+        self._failed = 0
+        self._most_failed: dict[tuple[str, int], int] = {}
+        self._lines: dict[str, _Line] = {}
         self._threads: set[str] = set()
 
     def item(self, number: int, item: AnyItem) -> None:
@@ -37,20 +53,19 @@ class Tally:
 
     def text(self, number: int, size: int) -> None:
         """An item that is neither call nor result, by its size in characters."""
-        if number == len(self._sizes):
-            self._sizes.append(size)
+        self._count(number, size, _OTHER)
 
     def call(self, number: int, call_id: str, size: int) -> None:
-        if number == len(self._sizes):
-            self._sizes.append(size)
-            self._calls[number] = call_id
+        if self._count(number, size, _CALL):
+            self._pair(call_id, _CALLED)
 
     def result(self, number: int, call_id: str, size: int, is_error: bool) -> None:
-        if number == len(self._sizes):
-            self._sizes.append(size)
-            self._answered.add(call_id)
-            if is_error:
-                self._failed.add(number)
+        if self._count(number, size, _FAILED if is_error else _RESULT):
+            self._pair(call_id, _ANSWERED)
+            self._failed += is_error
+
+    def is_call(self, number: int) -> bool:
+        return self._kinds[number] == _CALL
 
     def thread(self, thread: Thread) -> None:
         if thread.parent:
@@ -59,24 +74,34 @@ class Tally:
     def turn(
         self,
         thread: str,
-        context: Sequence[int],
-        produced: Collection[int],
+        added: Sequence[int],
+        produced: Sequence[int],
         usage: Usage | None = None,
         tokens: TokenShape | None = None,
+        dropped: Sequence[int] | None = None,
     ) -> None:
+        """A turn that was sent what its thread's last one was sent and said, less `dropped`, then `added`.
+
+        Where `dropped` is None, it was sent `added` alone.
+        """
         self.turns += 1
         self._threads.add(thread)
+        line = self._lines.get(thread)
+        if line is None or dropped is None:
+            line = self._lines[thread] = _Line()
+        kinds, sizes = self._kinds, self._sizes
+        for number in dropped or ():
+            line.size -= sizes[number]
+            if kinds[number] == _FAILED:
+                line.failed[number] -= 1
+        for number in added:
+            line.size += sizes[number]
+            if kinds[number] == _FAILED:
+                self._stands(thread, line, number)
+        self._prompt(line.size, usage, tokens)
         for number in produced:
-            self.tool_calls += number in self._calls
-        if self._failed and context:
-            self._count_failed(thread, context)
-        if tokens is not None:
-            prompt = tokens.input_tokens
-        elif usage is not None and usage.prompt_tokens is not None:
-            prompt = usage.prompt_tokens
-        else:
-            prompt = sum(map(self._sizes.__getitem__, context)) // CHARS_PER_TOKEN
-        self.largest_prompt = max(self.largest_prompt, prompt)
+            line.size += sizes[number]
+            self.tool_calls += kinds[number] == _CALL
 
     def token_turns(self, turns: TokenTurns) -> None:
         """Turns without items."""
@@ -91,21 +116,43 @@ class Tally:
     @property
     def failed_results(self) -> int:
         """Equal results are one item, but count as often as they stand in a thread."""
-        placed = {number for _, number in self._seen_failed}
-        return sum(self._seen_failed.values()) + len(self._failed - placed)
+        placed = {number for _, number in self._most_failed}
+        return sum(self._most_failed.values()) + self._failed - len(placed)
 
     def unpaired(self) -> Iterator[str]:
         """Calls without result and results without call, each as a warning."""
-        called = set(self._calls.values())
-        if called - self._answered:
-            yield f"tool calls that have no result: {len(called - self._answered)}"
-        if self._answered - called:
-            yield f"tool results that have no call: {len(self._answered - called)}"
+        if lonely := self._paired.count(_CALLED):
+            yield f"tool calls that have no result: {lonely}"
+        if lonely := self._paired.count(_ANSWERED):
+            yield f"tool results that have no call: {lonely}"
 
-    def _count_failed(self, thread: str, context: Sequence[int]) -> None:
-        for number in self._failed.intersection(context):
-            key = (thread, number)
-            self._seen_failed[key] = max(self._seen_failed.get(key, 0), context.count(number))
+    def _count(self, number: int, size: int, kind: int) -> bool:
+        if number < len(self._sizes):
+            return False
+        self._sizes.append(size)
+        self._kinds.append(kind)
+        return True
+
+    def _pair(self, call_id: str, mark: int) -> None:
+        call = self.calls.add(call_id)
+        if call == len(self._paired):
+            self._paired.append(mark)
+        else:
+            self._paired[call] |= mark
+
+    def _prompt(self, size: int, usage: Usage | None, tokens: TokenShape | None) -> None:
+        if tokens is not None:
+            prompt = tokens.input_tokens
+        elif usage is not None and usage.prompt_tokens is not None:
+            prompt = usage.prompt_tokens
+        else:
+            prompt = size // CHARS_PER_TOKEN
+        self.largest_prompt = max(self.largest_prompt, prompt)
+
+    def _stands(self, thread: str, line: _Line, number: int) -> None:
+        times = line.failed[number] = line.failed.get(number, 0) + 1
+        key = (thread, number)
+        self._most_failed[key] = max(self._most_failed.get(key, 0), times)
 
 
 def text_size(item: AnyItem) -> int:

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from replayer.errors import TraceError
+from replayer.traces.compact import Index
 from replayer.traces.records import (
     End,
     TokenTurns,
@@ -56,7 +57,7 @@ class TraceWriter:
         self.header = header
         self._live = live
         self._broken = False
-        self._items: dict[str, int] = {}
+        self._items = Index()
         self._tool_sets: dict[str, ToolSet] = {}
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -83,13 +84,10 @@ class TraceWriter:
 
     def _add(self, kind: str, body: bytes) -> int:
         digest = body_hash(kind, body)
-        known = self._items.get(digest)
-        if known is not None:
-            return known
-        number = self._next_item
-        self._put(encode_item(number, kind, body, digest))
-        self._items[digest] = number
-        self._next_item += 1
+        number = self._items.add(digest)
+        if number == self._next_item:
+            self._put(encode_item(number, kind, body, digest.hex()))
+            self._next_item += 1
         return number
 
     def add_tool_set(self, tools: Sequence[ToolSchema] | ToolSet) -> str:

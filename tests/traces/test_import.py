@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from copy import deepcopy
 from pathlib import Path
@@ -419,3 +421,32 @@ def test_an_event_may_hold_line_ends_of_unicode(tmp_path: Path) -> None:
     assert isinstance(summary, Summary)
     with Trace.open(summary.trace) as trace:
         assert [trace.item(n).text for n in trace.turns[0].produced] == [said]  # type: ignore[union-attr]
+
+
+def test_a_session_that_never_compacts_takes_little_memory(tmp_path: Path) -> None:
+    """12,000 rounds, each prompt holding all before it: contexts are stored and counted as changes."""
+    lines, parent = [], None
+    for number in range(12_000):
+        asked, said = f"u{number}", f"a{number}"
+        lines.append(
+            made.claude_user(asked, parent, 0, made.claude_result(f"t{number - 1}", f"result {number}"))
+        )
+        lines.append(made.claude_block(said, asked, 1, f"m{number}", made.claude_call(f"t{number}")))
+        parent = said
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    code = (
+        "import resource, sys; from pathlib import Path; from replayer.traces.convert import convert; "
+        "[s] = convert(Path(sys.argv[1]), Path(sys.argv[2])); "
+        "print(s.turns, s.tool_calls, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    command = [sys.executable, "-c", code, str(path), str(tmp_path / "out")]
+    turns, calls, mebibytes = map(
+        int, subprocess.run(command, capture_output=True, check=True).stdout.split()
+    )
+    assert (turns, calls) == (12_000, 12_000)
+    assert mebibytes < 150
+    with Trace.open(next((tmp_path / "out").iterdir())) as trace:
+        last = trace.turns[-1].context
+        assert (last.base, last.keep, len(last.append)) == (11_998, 23_998, 1)
+        assert len(trace.context(11_999)) == 23_999

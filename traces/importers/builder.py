@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
+from sys import intern
 from typing import Any
 
 from replayer.traces.importers.values import as_text, compact
@@ -31,6 +33,29 @@ SPAWNING = frozenset({"spawn_agent", "subagent", "Task", "Agent", "task", "agent
 Sent = tuple[tuple[int, ...], str]
 
 
+class Prompt:
+    """What a turn is sent: `lead`, the first `length` items of a list that only ever grows, then `loose` ones.
+
+    A turn whose prompt grew from the thread's last one costs what is new in it, not what it holds.
+    """
+
+    __slots__ = ("items", "lead", "length", "loose")
+
+    def __init__(self, items: array[int], loose: Sequence[int] = (), lead: Sequence[int] = ()) -> None:
+        self.items, self.length = items, len(items)
+        self.loose, self.lead = tuple(loose), tuple(lead)
+
+    def grew_from(self, other: Prompt) -> bool:
+        return self.items is other.items and self.lead == other.lead
+
+    def behind(self, length: int) -> tuple[int, ...]:
+        """What stands behind the first `length` items that grow."""
+        return (*self.items[length : self.length], *self.loose)
+
+    def whole(self) -> tuple[int, ...]:
+        return self.lead + self.behind(0)
+
+
 class Builder:
     """One trace being imported. Methods that add an item return its id; equal items get the same id."""
 
@@ -39,11 +64,11 @@ class Builder:
         self.warnings: list[str] = []
         self.tally = Tally()
         self._sent: dict[str, tuple[int, tuple[Sent, ...]]] = {}
-        self._last: dict[str, tuple[int, list[int], list[int]]] = {}
-        self._names: dict[str, str] = {}
-        self._calls: dict[str, int] = {}
+        self._last: dict[str, tuple[int, Prompt, tuple[int, ...]]] = {}
+        self._items_of_calls = array("i")
+        """By the number of the call's id in the tally; -1 where a result came and no call."""
+        self._names_of_calls: list[str] = []
         self._threads: set[str] = set()
-        self._call_items: set[int] = set()
         self._spawned: list[tuple[int, str]] = []
 
     @property
@@ -115,10 +140,14 @@ class Builder:
             fields["freeform"] = True
         number = self.writer.add_fields("tool_call", fields)
         self.tally.call(number, call_id, len(name) + len(text))
-        self._names[call_id] = name
-        self._calls[call_id] = number
-        self._call_items.add(number)
+        self._note_call(call_id, number, name)
         return number
+
+    def _note_call(self, call_id: str, item: int, name: str) -> None:
+        call = self.tally.calls.add(call_id)
+        self._items_of_calls.extend([-1] * (call + 1 - len(self._items_of_calls)))
+        self._names_of_calls.extend([""] * (call + 1 - len(self._names_of_calls)))
+        self._items_of_calls[call], self._names_of_calls[call] = item, intern(name)
 
     def add_model_item(self, item: AnyItem) -> int:
         """Adds an item that a reply was split into; a call is remembered like those of `call`."""
@@ -130,9 +159,11 @@ class Builder:
         self, call_id: str, content: Content | Any, *, is_error: bool = False, name: str | None = None
     ) -> int:
         value: Content = content if isinstance(content, str | tuple) else as_text(content)
-        name = name or self._names.get(call_id)
-        if name in SPAWNING and call_id in self._calls:
-            self._spawned.append((self._calls[call_id], as_text(value)))
+        item = self.call_item(call_id)
+        if item is not None:
+            name = name or self._names_of_calls[self.tally.calls.find(call_id)]
+            if name in SPAWNING:
+                self._spawned.append((item, as_text(value)))
         fields: dict[str, Any] = {"call_id": call_id, "content": value}
         if name is not None:
             fields["name"] = name
@@ -142,12 +173,35 @@ class Builder:
         self.tally.result(number, call_id, content_size(value), is_error)
         return number
 
+    def call_number(self, call_id: str) -> int:
+        """A small number for the id of a call or result that was added."""
+        return self.tally.calls.find(call_id)
+
     def call_item(self, call_id: str) -> int | None:
         """The item of a call by the id that the client gave it."""
-        return self._calls.get(call_id)
+        call = self.tally.calls.find(call_id)
+        item = self._items_of_calls[call] if 0 <= call < len(self._items_of_calls) else -1
+        return item if item >= 0 else None
+
+    def answer(
+        self,
+        call_id: str,
+        content: Content | Any,
+        *,
+        is_error: bool = False,
+        name: str | None = None,
+        ended: float | None = None,
+        exit_code: int | None = None,
+    ) -> int:
+        """The result of a call that the agent ran; how it ran is noted where the call is known."""
+        item = self.result(call_id, content, is_error=is_error, name=name)
+        call = self.call_item(call_id)
+        if call is not None:
+            self.tool_run(call, item, ended=ended, exit_code=exit_code)
+        return item
 
     def is_call(self, item: int) -> bool:
-        return item in self._call_items
+        return self.tally.is_call(item)
 
     def call_whose_result_holds(self, text: str) -> int | None:
         """The call that started a subagent, found by the subagent's id in its result."""
@@ -171,16 +225,17 @@ class Builder:
             self.writer.add_thread(thread)
 
     def turn(
-        self, context: Sequence[int], produced: Sequence[int], *, thread: str = "main", **facts: Any
+        self, context: Sequence[int] | Prompt, produced: Sequence[int], *, thread: str = "main", **facts: Any
     ) -> int:
-        """One LLM call with the full list of items that it was sent; stored as a step from the thread's last.
+        """One LLM call with all that it was sent; stored as a step from the thread's last.
 
         `facts` are those of TraceWriter.add_turn: tool_set, model, params, usage, times, finish_reason, tokens.
         """
-        step = self._step(thread, list(context))
+        prompt = context if isinstance(context, Prompt) else Prompt(array("i", context))
+        step, dropped = self._step(thread, prompt)
         number = self.writer.add_turn(context=step, produced=produced, thread=thread, **facts)
-        self._last[thread] = (number, list(context), list(produced))
-        self.tally.turn(thread, context, produced, facts.get("usage"), facts.get("tokens"))
+        self._last[thread] = number, prompt, tuple(produced)
+        self.tally.turn(thread, step.append, produced, facts.get("usage"), facts.get("tokens"), dropped)
         return number
 
     def token_turns(self, turns: TokenTurns) -> None:
@@ -207,19 +262,24 @@ class Builder:
         self.tally.turn(thread, context, produced, facts.get("usage"), facts.get("tokens"))
         return number
 
-    def _step(self, thread: str, context: list[int]) -> Context:
+    def _step(self, thread: str, prompt: Prompt) -> tuple[Context, Sequence[int] | None]:
+        """The prompt as a change of the thread's last turn, and what of that turn is not sent again."""
         if thread not in self._last:
-            return Context(append=tuple(context))
-        base, sent, produced = self._last[thread]
-        before = sent + produced
-        keep = _common(before, context)
-        if keep == 0:
-            return Context(append=tuple(context))
-        return Context(base=base, keep=keep, append=tuple(context[keep:]))
+            return Context(append=tuple(prompt.whole())), None
+        base, last, produced = self._last[thread]
+        if prompt.grew_from(last):
+            agreed = len(last.lead) + last.length
+            before, after = (*last.loose, *produced), prompt.behind(last.length)
+        else:
+            agreed, before, after = 0, (*last.whole(), *produced), prompt.whole()
+        same = _common(before, after)
+        if agreed + same == 0:
+            return Context(append=tuple(after)), None
+        return Context(base=base, keep=agreed + same, append=tuple(after[same:])), before[same:]
 
 
 def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
     """Length of the common beginning."""
-    if second[: len(first)] == first:
+    if tuple(second[: len(first)]) == tuple(first):
         return len(first)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))

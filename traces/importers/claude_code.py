@@ -10,15 +10,17 @@ the screen's twins of what the model saw: `toolUseResult`, `progress`, snapshots
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from replayer.traces.chat import tool_schemas
+from replayer.traces.compact import Index
 from replayer.traces.importers.anthropic import assistant_block, content_of, usage_of
 from replayer.traces.importers.base import Session
-from replayer.traces.importers.builder import SPAWNING, Builder
-from replayer.traces.importers.claude_graph import Line, Node, Response
+from replayer.traces.importers.builder import SPAWNING, Builder, Prompt
+from replayer.traces.importers.claude_graph import NONE, Branch, Graph, Reply
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times
@@ -67,12 +69,15 @@ def _is_line(record: dict[str, Any]) -> bool:
 class _Reader:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
-        self.nodes: dict[str, Node] = {}
-        self.last: dict[str, Node | None] = {}
+        self.graph = Graph()
+        self.last: dict[str, int] = {}
+        """The last line of each thread."""
         self.clock: dict[str, float | None] = {}
-        self.responses: dict[tuple[str, str], Response] = {}
-        self.open: dict[str, Response] = {}
-        self.results: dict[str, tuple[int, int]] = {}
+        self.replies = Index()
+        self.count = 0
+        """Replies that have begun."""
+        self.threads: set[str] = set()
+        self.open: dict[str, Reply] = {}
         self.dropped: dict[str, int] = {}
         self.failures = 0
         self.order = 0
@@ -84,7 +89,7 @@ class _Reader:
         self.tool_set: str | None = None
         self.unrendered = 0
         self.unprompted = 0
-        self.paths: dict[str, Line] = {}
+        self.paths: dict[str, Branch] = {}
 
     def read(self, probe: Probe) -> None:
         builder = self.builder
@@ -96,8 +101,8 @@ class _Reader:
                 self._file(extra)
             finally:
                 extra.close()
-        for response in self.open.values():
-            self._write(response)
+        for reply in self.open.values():
+            self._write(reply)
         self._threads()
         builder.remember(screen_records_dropped=self.dropped or None, api_errors=self.failures or None)
         self._explain()
@@ -142,10 +147,10 @@ class _Reader:
         elif isinstance(kind, str) and kind in _SCREEN_ONLY:
             self.dropped[kind] = self.dropped.get(kind, 0) + 1
             self._note_title(record)
-            self._link(record, thread, Node(self._parent(record, thread)))
+            self._link(record, thread)
         else:
             self.builder.opaque(record)
-            self._link(record, thread, Node(self._parent(record, thread)))
+            self._link(record, thread)
 
     def _thread_of(self, record: dict[str, Any]) -> str:
         """Subagents have an id; before 2.0.6x a side line of the same file is one from its root on."""
@@ -174,7 +179,7 @@ class _Reader:
             kind = as_dict(record.get("attachment")).get("type")
             self.unrendered += "rendered" not in record and kind != "prompt_snapshot"
             self.builder.opaque(record)
-        self._link(record, thread, Node(self._parent(record, thread), items))
+        self._link(record, thread, items)
 
     def _shape(self, shape: dict[str, Any]) -> None:
         """System prompt and tools of the requests that follow."""
@@ -186,40 +191,51 @@ class _Reader:
         if record.get("type") == "summary" and self.builder.header.title is None:
             self.builder.describe(title=opt_str(record.get("summary")))
 
-    def _parent(self, record: dict[str, Any], thread: str) -> Node | None:
+    def _parent(self, record: dict[str, Any], thread: str) -> int:
         """The line before. A parent that is not in the file is taken as the line above of the same thread."""
         if "parentUuid" in record and record["parentUuid"] is None:
-            return None
-        found = self.nodes.get(as_str(record.get("parentUuid")))
-        return found if found is not None else self.last.get(thread)
+            return NONE
+        found = self.graph.find(as_str(record.get("parentUuid")))
+        return found if found != NONE else self.last.get(thread, NONE)
 
-    def _link(self, record: dict[str, Any], thread: str, node: Node) -> None:
-        key = record.get("uuid")
+    def _link(
+        self,
+        record: dict[str, Any],
+        thread: str,
+        items: Sequence[int] = (),
+        *,
+        root: bool = False,
+        reply: int = NONE,
+        answers: Sequence[int] = (),
+    ) -> None:
+        key, message = record.get("uuid"), record.get("messageId")
+        name = key if isinstance(key, str) else message
+        if not isinstance(name, str):
+            return
+        parent = NONE if root else self._parent(record, thread)
+        line = self.graph.link(name, parent, items, reply, answers)
         if isinstance(key, str):
-            self.nodes[key] = self.last[thread] = node
-        elif isinstance(key := record.get("messageId"), str):
-            self.nodes[key] = node
+            self.last[thread] = line
 
     def _system(self, record: dict[str, Any], thread: str) -> None:
         if record.get("subtype") == "compact_boundary":
-            self._link(record, thread, Node(None))
+            self._link(record, thread, root=True)
             return
         self.dropped["system"] = self.dropped.get("system", 0) + 1
-        self._link(record, thread, Node(self._parent(record, thread)))
+        self._link(record, thread)
 
     def _user(self, record: dict[str, Any], thread: str) -> None:
         content = record["message"].get("content")
         results, rest = _results_apart(content)
         items = [self._result(block, record) for block in results]
         if record.get("isCompactSummary"):
-            node = Node(None, (self.builder.compaction(_plain(content)),))
+            self._link(record, thread, (self.builder.compaction(_plain(content)),), root=True)
         else:
             said = content if isinstance(content, str) else rest
             if said and not record.get("isVisibleInTranscriptOnly"):
                 items.append(self.builder.user(content_of(said)))
-            answers = tuple(as_str(block.get("tool_use_id")) for block in results)
-            node = Node(self._parent(record, thread), tuple(items), answers=answers)
-        self._link(record, thread, node)
+            answers = [self.builder.call_number(as_str(block.get("tool_use_id"))) for block in results]
+            self._link(record, thread, items, answers=answers)
         self.clock[thread] = epoch(record.get("timestamp")) or self.clock.get(thread)
         self._describe(record)
 
@@ -231,8 +247,7 @@ class _Reader:
         item = self.builder.result(
             call_id, content_of(block.get("content")), is_error=block.get("is_error") is True
         )
-        if call_id not in self.results:
-            self.results[call_id] = (self.order, item)
+        if self.graph.answer(self.builder.call_number(call_id), self.order, item):
             call = self.builder.call_item(call_id)
             if call is not None:
                 self.builder.tool_run(call, item, ended=epoch(record.get("timestamp")))
@@ -240,80 +255,84 @@ class _Reader:
 
     def _assistant(self, record: dict[str, Any], thread: str) -> None:
         message = as_dict(record["message"])
-        parent = self._parent(record, thread)
         if message.get("model") == "<synthetic>" or record.get("isApiErrorMessage"):
             self.failures += 1
             self.builder.opaque(record)
-            self._link(record, thread, Node(parent))
+            self._link(record, thread)
             return
-        key = (thread, as_str(message.get("id")) or as_str(record.get("uuid")) or str(self.order))
-        response = self.responses.get(key) or self._begin(key, parent)
-        self._take(response, record, message)
-        self._link(record, thread, Node(parent, response=response))
-
-    def _begin(self, key: tuple[str, str], parent: Node | None) -> Response:
-        thread = key[0]
-        if thread in self.open:
-            self._write(self.open[thread])
-        response = Response(thread, self.order, self._context(thread, parent), started=self.clock.get(thread))
-        self.responses[key] = self.open[thread] = response
-        return response
-
-    def _take(self, response: Response, record: dict[str, Any], message: dict[str, Any]) -> None:
-        if response.written:
+        key = as_str(message.get("id")) or as_str(record.get("uuid")) or str(self.order)
+        number = self.replies.add(f"{thread}\n{key}")
+        if number == self.count:
+            self._begin(thread, number, self._parent(record, thread))
+        reply = self.graph.open.get(number)
+        if reply is None:
             self.builder.warn(
                 "a reply went on after the next had begun; the late part is kept as an opaque record"
             )
             self.builder.opaque(record)
-            return
+        else:
+            self._take(reply, record, message)
+        self._link(record, thread, reply=number)
+
+    def _begin(self, thread: str, number: int, parent: int) -> None:
+        if thread in self.open:
+            self._write(self.open[thread])
+        self.count += 1
+        reply = Reply(thread, number, self._prompt(thread, parent), self.clock.get(thread))
+        self.open[thread] = reply
+        self.graph.begin(reply)
+
+    def _take(self, reply: Reply, record: dict[str, Any], message: dict[str, Any]) -> None:
         content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else dicts(content)
         for block in blocks:
-            response.items.append(assistant_block(self.builder, block))
+            reply.items.append(assistant_block(self.builder, block))
             if block.get("type") == "tool_use":
-                response.calls.append(as_str(block.get("id")))
+                reply.calls.append(self.builder.call_number(as_str(block.get("id"))))
                 if block.get("name") in SPAWNING:
                     prompt = as_str(as_dict(block.get("input")).get("prompt"))
                     self.prompts[prompt] = as_str(block.get("id"))
         for key in _KEPT_OF_A_REPLY:
             if (value := message.get(key)) is not None:
-                response.message[key] = value
-        response.ended = epoch(record.get("timestamp")) or response.ended
+                reply.message[key] = value
+        reply.ended = epoch(record.get("timestamp")) or reply.ended
 
-    def _context(self, thread: str, leaf: Node | None) -> list[int]:
+    def _prompt(self, thread: str, leaf: int) -> Prompt:
         """Items of the path from the root to `leaf`, parallel siblings included."""
-        known = self.paths.get(thread)
-        path: list[Node] = []
-        node = leaf
-        while node is not None and (known is None or node is not known.leaf):
-            path.append(node)
-            node = node.parent
-        if known is None or node is None or known.gaps:
-            while node is not None:
-                path.append(node)
-                node = node.parent
-            known = Line()
-        known.extend(reversed(path), self.results)
+        known, parents = self.paths.get(thread), self.graph.parents
+        lines = array("i")
+        line = leaf
+        while line != NONE and (known is None or line != known.leaf):
+            lines.append(line)
+            line = parents[line]
+        if known is None or line == NONE or known.gaps:
+            while line != NONE:
+                lines.append(line)
+                line = parents[line]
+            known = Branch(self.graph)
+        known.extend(reversed(lines))
         known.leaf = leaf
         self.paths[thread] = known
-        return known.context(self.results)
+        return known.prompt()
 
-    def _write(self, response: Response) -> None:
-        response.written = True
-        message = response.message
-        started = response.started if response.started != response.ended else None
-        self.unprompted += not response.context
-        main = response.thread == "main"
+    def _write(self, reply: Reply) -> None:
+        self.graph.close(reply)
+        message, prompt = reply.message, reply.prompt
+        started = reply.started if reply.started != reply.ended else None
+        self.unprompted += not (prompt.length or prompt.loose)
+        main = reply.thread == "main"
+        prompt.lead = tuple(self.system) if main else ()
         self.builder.turn(
-            [*self.system, *response.context] if main and self.system else response.context,
-            response.items,
-            thread=response.thread,
+            prompt,
+            reply.items,
+            thread=reply.thread,
             tool_set=self.tool_set if main else None,
             model=opt_str(message.get("model")),
             usage=usage_of(message.get("usage")),
-            times=Times(started=started, ended=response.ended) if response.ended else None,
+            times=Times(started=started, ended=reply.ended) if reply.ended else None,
             finish_reason=opt_str(message.get("stop_reason")),
         )
+        self.threads.add(reply.thread)
 
     def _describe(self, record: dict[str, Any]) -> None:
         header = self.builder.header
@@ -326,8 +345,7 @@ class _Reader:
             self.builder.describe(workspace={"roots": [{"path": cwd}]} if cwd else None)
 
     def _threads(self) -> None:
-        names = {response.thread for response in self.responses.values()} - {"main"}
-        for name in sorted(names):
+        for name in sorted(self.threads - {"main"}):
             call = self.builder.call_item(self.starters.get(name, ""))
             self.builder.thread(Thread(id=name, parent="main", parent_call=call))
 

@@ -1,83 +1,160 @@
-"""A Claude Code session as a graph of lines, and its paths as the items of a prompt."""
+"""A Claude Code session as a graph of lines, and its paths as the items of a prompt.
+
+Lines, replies and calls are numbers in packed tables, because a session that never compacts has millions of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from replayer.traces.compact import Index, Lists
+from replayer.traces.importers.builder import Prompt
+
+NONE = -1
+
 
 @dataclass(slots=True)
-class Response:
-    """One API response while its blocks arrive."""
+class Reply:
+    """One API response while its blocks arrive; calls by their numbers."""
 
     thread: str
-    order: int
-    context: list[int]
+    number: int
+    prompt: Prompt
+    started: float | None
     items: list[int] = field(default_factory=list)
-    calls: list[str] = field(default_factory=list)
+    calls: list[int] = field(default_factory=list)
     message: dict[str, Any] = field(default_factory=dict)
-    started: float | None = None
     ended: float | None = None
-    written: bool = False
 
 
-@dataclass(slots=True)
-class Node:
-    """One line on the graph: what it adds to a context, or the response that it belongs to."""
+class Graph:
+    """Each line's parent, and what it adds to a prompt: its own items, or the reply that it belongs to."""
 
-    parent: Node | None
-    items: tuple[int, ...] = ()
-    response: Response | None = None
-    answers: tuple[str, ...] = ()
+    def __init__(self) -> None:
+        self._keys = Index()
+        self._line_of_key = array("i")
+        self.parents = array("i")
+        self._reply_of_line = array("i")
+        self._items = Lists()
+        self._answers = Lists()
+        self._replies = Lists()
+        self._calls_of_replies = Lists()
+        self._place_of_reply = array("i")
+        self._result_items = array("i")
+        self._result_orders = array("i")
+        self.open: dict[int, Reply] = {}
+
+    def find(self, key: str) -> int:
+        number = self._keys.find(key)
+        return self._line_of_key[number] if number >= 0 else NONE
+
+    def link(
+        self, key: str, parent: int, items: Iterable[int] = (), reply: int = NONE, answers: Iterable[int] = ()
+    ) -> int:
+        """Adds a line; a later line of the same key stands for it from then on."""
+        line = len(self.parents)
+        self.parents.append(parent)
+        self._reply_of_line.append(reply)
+        self._items.append(items)
+        self._answers.append(answers)
+        number = self._keys.add(key)
+        if number == len(self._line_of_key):
+            self._line_of_key.append(line)
+        else:
+            self._line_of_key[number] = line
+        return line
+
+    def begin(self, reply: Reply) -> None:
+        self.open[reply.number] = reply
+        self._place_of_reply.append(NONE)
+
+    def close(self, reply: Reply) -> None:
+        del self.open[reply.number]
+        self._place_of_reply[reply.number] = self._replies.append(reply.items)
+        self._calls_of_replies.append(reply.calls)
+
+    def answer(self, call: int, order: int, item: int) -> bool:
+        """Notes the result of a call; False where it has one already."""
+        while len(self._result_items) <= call:
+            self._result_items.append(NONE)
+            self._result_orders.append(NONE)
+        if self._result_items[call] != NONE:
+            return False
+        self._result_items[call], self._result_orders[call] = item, order
+        return True
+
+    def results(self, calls: Iterable[int]) -> list[int]:
+        """The results of calls in the order in which they came."""
+        known = [
+            call for call in calls if call < len(self._result_items) and self._result_items[call] != NONE
+        ]
+        found = sorted((self._result_orders[call], self._result_items[call]) for call in known)
+        return [item for _, item in found]
+
+    def reply_of(self, line: int) -> int:
+        return self._reply_of_line[line]
+
+    def said(self, line: int) -> array[int]:
+        return self._items[line]
+
+    def answers(self, line: int) -> array[int]:
+        return self._answers[line]
+
+    def reply(self, number: int) -> tuple[Iterable[int], Iterable[int]]:
+        """Items and calls of a reply, as far as they have come."""
+        if number in self.open:
+            return self.open[number].items, self.open[number].calls
+        place = self._place_of_reply[number]
+        return self._replies[place], self._calls_of_replies[place]
 
 
-class Line:
-    """A path on the graph as items: the blocks of a response together, then the results of its calls in recorded order.
+class Branch:
+    """A path on the graph as items: the blocks of a reply together, then the results of its calls in recorded order.
 
     It is extended while the session goes on; `gaps` says that a call was passed over unanswered, so that a result which
     comes later still belongs before what is already there, and the path must be read anew.
     """
 
-    def __init__(self) -> None:
-        self.leaf: Node | None = None
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.leaf = NONE
         self.gaps = False
-        self._items: list[int] = []
-        self._seen: set[int] = set()
-        self._waiting: list[str] = []
+        self._items = array("i")
+        self._seen = bytearray()
+        self._waiting: list[int] = []
 
-    def extend(self, nodes: Iterator[Node], results: Mapping[str, tuple[int, int]]) -> None:
-        for node in nodes:
-            if node.response is not None:
-                self._reply(node.response, results)
-            elif node.items:
-                # Results of the last response come together, in _settle; what else the line holds comes behind them.
-                awaited = {
-                    results[call][1] for call in node.answers if call in self._waiting and call in results
-                }
-                loose = [item for item in node.items if item not in awaited]
+    def extend(self, lines: Iterable[int]) -> None:
+        graph = self._graph
+        for line in lines:
+            reply = graph.reply_of(line)
+            if reply != NONE:
+                self._reply(reply)
+            elif said := graph.said(line):
+                # Results of the last reply come together, in _settle; what else the line holds comes behind them.
+                awaited = graph.results(call for call in graph.answers(line) if call in self._waiting)
+                loose = [item for item in said if item not in awaited]
                 if loose:
-                    self._settle(results)
-                    self._items += loose
+                    self._settle()
+                    self._items.extend(loose)
 
-    def context(self, results: Mapping[str, tuple[int, int]]) -> list[int]:
-        return [*self._items, *_answers(self._waiting, results)]
+    def prompt(self) -> Prompt:
+        return Prompt(self._items, self._graph.results(self._waiting))
 
-    def _reply(self, response: Response, results: Mapping[str, tuple[int, int]]) -> None:
-        if id(response) not in self._seen:
-            self._settle(results)
-            self._seen.add(id(response))
-            self._items += response.items
-            self._waiting += response.calls
+    def _reply(self, number: int) -> None:
+        self._seen.extend(bytes(max(0, number + 1 - len(self._seen))))
+        if not self._seen[number]:
+            self._settle()
+            self._seen[number] = 1
+            items, calls = self._graph.reply(number)
+            self._items.extend(items)
+            self._waiting += calls
 
-    def _settle(self, results: Mapping[str, tuple[int, int]]) -> None:
+    def _settle(self) -> None:
         if self._waiting:
-            found = _answers(self._waiting, results)
+            found = self._graph.results(self._waiting)
             self.gaps = self.gaps or len(found) < len(self._waiting)
-            self._items += found
+            self._items.extend(found)
             self._waiting.clear()
-
-
-def _answers(calls: list[str], results: Mapping[str, tuple[int, int]]) -> list[int]:
-    found = [results[call] for call in calls if call in results]
-    return [item for _, item in sorted(found)]
