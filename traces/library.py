@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 
 from replayer.errors import TraceError
+from replayer.text import nearest
 
 _NAMES = ("trace.jsonl", "trace.jsonl.zst")
 
@@ -44,6 +44,4 @@ def _in_folder(folder: Path) -> Path | None:
 def _not_found(name: str, names: list[str]) -> str:
     if "/" in name or name.endswith((".jsonl", ".zst", ".json")):
         return f"{name}: no such file"
-    near = get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"shipped are: {', '.join(names) or 'none'}"
-    return f"{name}: no such file and no shipped trace of that name; {hint}"
+    return f"{name}: no such file and no shipped trace of that name{nearest(name, names)}"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from replayer.engines.base import JsonObject
 from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import PlanError
-from replayer.text import nearest
+from replayer.text import nearest, similar
 
 LaunchKind = Literal["embedded", "simulated"]
 
@@ -83,9 +82,9 @@ def _place(values: JsonObject, parts: JsonObject, launch: LaunchKind | None, key
 def _refuse_misspelt(key: str, launch: LaunchKind | None) -> None:
     """A key of an engine that we start, that is nearly one of its settings and not a sampling field of any kind."""
     known = {name for kind in KINDS.values() for name in kind.sampling or ()}
-    near = get_close_matches(key, sorted(launch_options(launch)), n=1, cutoff=0.8)
+    near = similar(key, launch_options(launch), cutoff=0.8)
     if near and key not in known and not key.startswith("sampling."):
-        raise PlanError(f"a {launch} engine has no setting {key!r}; did you mean {near[0]!r}?")
+        raise PlanError(f"a {launch} engine has no setting {key!r}; did you mean {near!r}?")
 
 
 def _add(options: JsonObject, key: str, item: Any) -> None:

@@ -8,9 +8,9 @@ is why it is rejected here by name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 from replayer.engines.base import Sampling
+from replayer.text import similar
 
 
 def fields(**names: str) -> dict[str, tuple[str, ...]]:
@@ -71,8 +71,7 @@ def unknown_fields(sampling: Iterable[str], known: Iterable[str]) -> list[tuple[
 def _nearest(name: str, names: list[str]) -> str | None:
     if SYNONYMS.get(name) in names:
         return SYNONYMS[name]
-    near = get_close_matches(name, names, n=1)
-    return near[0] if near else None
+    return similar(name, names)
 
 
 def wrong_types(sampling: Mapping[str, object], known: Sampling) -> list[tuple[str, tuple[str, ...]]]:

@@ -12,7 +12,6 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from replayer.errors import PlanError
@@ -94,9 +93,7 @@ def parse(text: str) -> Condition:
     figure, change, sign, bound = match.groups()
     known = list(ALL) if change else list(_PATHS)
     if figure.partition(".")[0] not in known and "." not in figure:
-        near = get_close_matches(figure, known, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
-        raise PlanError(f"--fail-if {text!r}: no figure {figure!r}{hint}")
+        raise PlanError(f"--fail-if {text!r}: no figure {figure!r}{nearest(figure, known, cutoff=0.4)}")
     return Condition(text, figure, change, sign, float(bound))
 
 

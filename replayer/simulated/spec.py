@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
 from replayer.errors import PlanError
 from replayer.simulated.planted import parse_fault
+from replayer.text import nearest
 
 SimulatedKind = Literal["vllm", "sglang", "trtllm", "llamacpp", "ik_llama"]
 
@@ -103,9 +103,7 @@ class SimulatedSpec:
         values: dict[str, Any] = {}
         for name, value in options.items():
             if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise PlanError(f"a simulated engine has no setting {name!r}{hint}")
+                raise PlanError(f"a simulated engine has no setting {name!r}{nearest(name, known)}")
             values[name] = _convert(name, value)
         spec = cls(**values)
         _check(spec)

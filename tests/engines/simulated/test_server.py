@@ -118,7 +118,7 @@ def test_bad_settings_are_named_with_the_nearest_right_one(options, words):
     ("flags", "code", "words"),
     [
         (["--captures", "/nonexistent"], 2, "cannot be read"),
-        (["--trace", "fix-failing-tset"], 2, "did you mean fix-failing-test"),
+        (["--trace", "fix-failing-tset"], 2, "did you mean 'fix-failing-test'"),
         (["--fault", "colapse"], 2, "did you mean 'collapse'"),
     ],
 )
