@@ -49,13 +49,21 @@ class TelemetrySample:
     running: float | None = None
     waiting: float | None = None
     preempted: float | None = None
+    """Requests that lost their place in the KV pool and were computed anew (SGLang: retracted)."""
+    evicted_tokens: float | None = None
     kv_used: float | None = None
     """Share of the KV pool in use, 0..1."""
     drafts: float | None = None
     drafted: float | None = None
     accepted: float | None = None
     accepted_per_position: tuple[float, ...] | None = None
+    cached_device_tokens: float | None = None
+    """Of the cached tokens, those that the accelerator itself still had, where the engine tells its tiers apart."""
+    cached_host_tokens: float | None = None
+    cached_remote_tokens: float | None = None
+    """From a store beyond host memory."""
     external_cached_tokens: float | None = None
+    """From behind vLLM's connector (LMCache, offloading): host memory or a remote store, which it does not say."""
     gauges: dict[str, float] = field(default_factory=dict)
     """Engine gauges with no common word, under their own names."""
 

@@ -98,9 +98,9 @@ def _add(options: JsonObject, key: str, item: Any) -> None:
 def launch_options(launch: LaunchKind | None) -> frozenset[str]:
     """Names that are settings of the server to start, not sampling fields."""
     if launch == "simulated":
-        from replayer.simulated.spec import SimulatedSpec
+        from replayer.simulated.spec import SETTINGS
 
-        return frozenset(SimulatedSpec.__dataclass_fields__) - {"kind", "model", "seed"}
+        return frozenset(SETTINGS.keys() - {"kind", "model", "seed"})
     if launch == "embedded":
         from replayer.engines.embedded import server as embedded
 

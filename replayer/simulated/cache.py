@@ -23,6 +23,8 @@ class Node:
     used: int = 0
     cut: bool = False
     """Blocks at its end were evicted: what was cached after it is gone."""
+    pins: int = 0
+    """Running requests that need it: it cannot be evicted."""
 
 
 @dataclass(slots=True)
@@ -37,25 +39,69 @@ class PrefixCache:
     def __init__(self, block_size: int, pool_tokens: int) -> None:
         self._block = block_size * WIDTH
         self._capacity = pool_tokens * WIDTH
+        self._pinned = self._reserved = self._evicted = 0
         self.clear()
 
-    def clear(self) -> None:
+    def clear(self) -> bool:
+        """False, and nothing is done, while requests run on it."""
+        if self._pinned or self._reserved:
+            return False
         self._roots: dict[str, Node] = {}
         self._bytes = 0
         self._clock = 0
         self._leaves: list[tuple[int, int, Node]] = []
+        return True
 
     @property
     def tokens(self) -> int:
         return self._bytes // WIDTH
 
+    @property
+    def held(self) -> int:
+        """Tokens that running requests need: their cached prompts, and what they computed since."""
+        return (self._pinned + self._reserved) // WIDTH
+
+    @property
+    def evicted(self) -> int:
+        """Tokens, since the start."""
+        return self._evicted // WIDTH
+
+    @property
+    def over(self) -> bool:
+        return self._bytes + self._reserved > self._capacity
+
+    def reserve(self, tokens: int) -> None:
+        """Room for tokens that are computed but not yet shared, or (negative) given back; whole blocks count."""
+        self._reserved += tokens * WIDTH
+        self._evict(None)
+
     def match(self, tokens: bytes, *, salt: str = "", backoff: bool = False) -> int:
         """How many leading tokens of a prompt are cached and may be used. Each salt has a tree of its own."""
+        return self.find(tokens, salt=salt, backoff=backoff)[1]
+
+    def find(self, tokens: bytes, *, salt: str = "", backoff: bool = False) -> tuple[Node, int]:
+        """The node that holds the cached prefix, for `pin`, and its tokens."""
         limit = max(0, len(tokens) - WIDTH) // self._block * self._block
-        _, found = self._walk(tokens[:limit], self._root(salt))
-        if backoff:
-            found = max(0, found - self._block)
-        return found // WIDTH
+        node, found = self._walk(tokens[:limit], self._root(salt))
+        return node, (max(0, found - self._block) if backoff else found) // WIDTH
+
+    def pin(self, node: Node) -> Node:
+        at: Node | None = node
+        while at is not None:
+            at.pins += 1
+            self._pinned += len(at.edge) if at.pins == 1 else 0
+            at = at.parent
+        return node
+
+    def unpin(self, node: Node) -> None:
+        at: Node | None = node
+        while at is not None:
+            at.pins -= 1
+            self._pinned -= 0 if at.pins else len(at.edge)
+            at = at.parent
+        if not node.children and not node.pins:
+            heapq.heappush(self._leaves, (node.used, id(node), node))
+        self._evict(None)
 
     def insert(self, tokens: bytes, *, salt: str = "") -> Place:
         return self._insert(self._root(salt), tokens)
@@ -93,6 +139,7 @@ class PrefixCache:
         """A new node takes the head of the edge; `node` keeps the tail, so that places stay valid."""
         assert node.parent is not None
         head = Node(node.edge[:at], node.parent, {node.edge[at : at + self._block]: node}, node.used)
+        head.pins = node.pins
         node.parent.children[node.edge[: self._block]] = head
         node.edge, node.parent = node.edge[at:], head
         self._touch(head)
@@ -113,11 +160,11 @@ class PrefixCache:
         if last is not None and not last.children:
             heapq.heappush(self._leaves, (self._clock, id(last), last))
 
-    def _evict(self, keep: Node) -> None:
-        """Cut the tails of the leaves that were used longest ago."""
-        while self._bytes > self._capacity and self._leaves:
+    def _evict(self, keep: Node | None) -> None:
+        """Cut the tails of the leaves that were used longest ago and that no running request needs."""
+        while self.over and self._leaves:
             used, _, leaf = heapq.heappop(self._leaves)
-            if leaf.children or leaf.parent is None or leaf.used != used:
+            if leaf.children or leaf.parent is None or leaf.used != used or leaf.pins:
                 continue
             if leaf is keep and self._leaves:
                 heapq.heappush(self._leaves, (self._clock + 1, id(leaf), leaf))
@@ -126,9 +173,10 @@ class PrefixCache:
             self._trim(leaf)
 
     def _trim(self, leaf: Node) -> None:
-        blocks = -(-(self._bytes - self._capacity) // self._block)
+        blocks = -(-(self._bytes + self._reserved - self._capacity) // self._block)
         cut = min(len(leaf.edge), blocks * self._block)
         self._bytes -= cut
+        self._evicted += cut
         leaf.cut = True
         if cut < len(leaf.edge):
             leaf.edge = leaf.edge[:-cut]

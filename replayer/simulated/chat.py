@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from replayer.simulated.cache import Place
 from replayer.simulated.events import Events
 from replayer.simulated.generation import Piece
 from replayer.simulated.http_server import Exchange
@@ -23,23 +22,21 @@ FLUSH_BYTES = 32_768
 
 
 async def run_job(job: Job, exchange: Exchange) -> None:
-    """Prefill, decode and answer; the counters move as the work is done."""
-    state, started = job.kind.state, exchange.received or time.monotonic()
-    state.running += 1
-    held = len(job.prompt) // WIDTH
-    state.running_tokens += held
-    outcome = "abort"
+    """Wait for a place in the pool, prefill, decode and answer; the counters move as the work is done."""
+    state = job.kind.state
+    started, outcome = exchange.received or time.monotonic(), "abort"
+    await state.pool.enter(job.seat)
+    started = started if state.pool.running == 1 else time.monotonic()
     try:
         if job.stream:
             await _slow_headers(job)
             exchange.start_stream()
-        place = await _prefill(job, started)
+        await _prefill(job, started)
         await (_stream(job, exchange) if job.stream else _whole(job, exchange))
-        state.cache.extend(place, job.generation.tokens[:-WIDTH])
+        state.pool.keep(job.seat, job.generation.tokens[:-WIDTH])
         outcome = job.generation.finish if job.generation.finish != "tool_calls" else "stop"
     finally:
-        state.running -= 1
-        state.running_tokens -= held
+        state.pool.leave(job.seat)
         state.finished[outcome] += 1
 
 
@@ -48,21 +45,26 @@ async def _slow_headers(job: Job) -> None:
         await asyncio.sleep(fault.number("ms", 2000) / 1000)
 
 
-async def _prefill(job: Job, started: float) -> Place:
-    state, spec, counts = job.kind.state, job.kind.spec, job.counts
-    if job.reuse:
-        counts.cached = state.cache.match(job.prompt, salt=job.salt, backoff=spec.spec_backoff)
-    new = counts.prompt - counts.cached
-    counts.prefill_s = spec.ttft_ms / 1000 + (new / spec.prefill_tok_s if spec.prefill_tok_s else 0.0)
-    await _until(started + counts.prefill_s, alone=state.running == 1)
+async def _prefill(job: Job, started: float) -> None:
+    state, counts, seat = job.kind.state, job.counts, job.seat
+    counts.cached, counts.host, counts.remote = seat.cached, seat.host, seat.remote
+    counts.prefill_s = await _compute(job, started)
     state.prompt_tokens += counts.prompt
     state.cached_tokens += counts.cached
+    state.host_tokens += counts.host
+    state.remote_tokens += counts.remote
     state.prompt_seconds += counts.prefill_s
     state.last_hit_rate = counts.cached / max(1, counts.prompt)
     state.longest = max(state.longest, counts.prompt + counts.completion)
-    place = state.cache.insert(job.prompt, salt=job.salt)
-    job.prompt = b""
-    return place
+
+
+async def _compute(job: Job, started: float) -> float:
+    """All tokens that the cache lacked, those generated before a preemption included; the seconds that it takes."""
+    pool, seat = job.kind.state.pool, job.seat
+    due = pool.prefill_until(started, job.counts.prompt - seat.cached + seat.generated)
+    await _until(due, alone=pool.running == 1)
+    pool.share(seat)
+    return due - started
 
 
 async def _until(due: float, *, alone: bool) -> None:
@@ -76,15 +78,19 @@ async def _until(due: float, *, alone: bool) -> None:
 
 
 async def _decode(job: Job) -> AsyncIterator[tuple[int, list[Piece]]]:
-    """Yields the position and the pieces of each turn at the set pace."""
+    """Yields the position and the pieces of each step at the set pace."""
     state, counts, pieces = job.kind.state, job.counts, job.generation.pieces
     pace = Pace(state, job.rng)
     began = time.monotonic()
     pace.start()
     at = 0
     while at < len(pieces):
-        size = pace.turn(len(pieces) - at, counts)
+        size = pace.step(len(pieces) - at, counts)
         await pace.wait()
+        if not state.pool.grow(job.seat, size):
+            await state.pool.enter(job.seat, first=True)
+            await _compute(job, time.monotonic())
+            pace.start()
         state.generated_tokens += size
         state.decodes += 1
         yield at, pieces[at : at + size]

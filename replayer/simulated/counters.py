@@ -7,21 +7,21 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from replayer.simulated.cache import PrefixCache
+from replayer.simulated.pool import Pool
 from replayer.simulated.spec import SimulatedSpec
 
 
 @dataclass(slots=True)
 class State:
     spec: SimulatedSpec
-    cache: PrefixCache
+    pool: Pool
     started: float = field(default_factory=time.time)
     prompt_tokens: int = 0
     cached_tokens: int = 0
+    """In any tier; `host_tokens` and `remote_tokens` are the parts that the device itself no longer had."""
+    host_tokens: int = 0
+    remote_tokens: int = 0
     generated_tokens: int = 0
-    running: int = 0
-    running_tokens: int = 0
-    waiting: int = 0
     prompt_seconds: float = 0.0
     decode_seconds: float = 0.0
     decodes: int = 0
@@ -36,20 +36,30 @@ class State:
     injected: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=10_000))
     """Ground truth of the faults committed, for tests (`GET /simulated/injected`)."""
     drained: Counter[str] = field(default_factory=Counter)
-    """What TensorRT-LLM's statistics have already told."""
-    external_queries: int = 0
-    external_hits: int = 0
+    """What TensorRT-LLM's statistics have already reported."""
 
     @property
-    def in_flight(self) -> int:
-        return self.running + self.waiting
+    def device_tokens(self) -> int:
+        return self.cached_tokens - self.host_tokens - self.remote_tokens
+
+    @property
+    def running(self) -> int:
+        return self.pool.running
+
+    @property
+    def waiting(self) -> int:
+        return self.pool.waiting
+
+    @property
+    def running_tokens(self) -> int:
+        return self.pool.cache.held
 
     @property
     def kv_used(self) -> float:
         return min(1.0, self.running_tokens / max(1, self.spec.pool_tokens))
 
-    def turn(self, drafted: int, accepted: int) -> None:
-        """One speculative turn of one request."""
+    def step(self, drafted: int, accepted: int) -> None:
+        """One speculative step of one request."""
         if not self.accepted_per_position:
             self.accepted_per_position = [0] * max(1, self.spec.draft_tokens)
         self.drafts += 1
@@ -65,10 +75,12 @@ class Counts:
 
     prompt: int
     cached: int
+    host: int = 0
+    remote: int = 0
     completion: int = 0
     reasoning: int = 0
     drafted: int = 0
     accepted: int = 0
-    turns: int = 0
+    steps: int = 0
     prefill_s: float = 0.0
     decode_s: float = 0.0

@@ -14,6 +14,7 @@ from replayer.simulated.distort import Scene, distort
 from replayer.simulated.generation import Generation, generate
 from replayer.simulated.kinds.base import Kind
 from replayer.simulated.planted import STATUS_FAULTS, WIRE_FAULTS, FaultSpec
+from replayer.simulated.pool import Seat
 from replayer.simulated.replies import Match, Reply
 from replayer.simulated.tokens import WIDTH, ids
 
@@ -32,13 +33,11 @@ class Job:
     model: str
     stream: bool
     wants_usage: bool
-    prompt: bytes = b""
+    seat: Seat
+    """Its prompt's tokens, and the place that they take in the KV pool."""
     prompt_ids: list[int] | None = None
     """Token ids of the prompt, when `return_token_ids` asks for ids."""
     wire: dict[str, FaultSpec] = field(default_factory=dict)
-    reuse: bool = True
-    salt: str = ""
-    """Parts its prefix cache from others': the request's salt, and the adapter that serves it."""
 
 
 def decide_faults(
@@ -59,6 +58,8 @@ def decide_faults(
 
 
 def make_job(kind: Kind, match: Match, reply: Reply, body: dict[str, Any], prompt: bytes, rng: Random) -> Job:
+    adapter = str(body.get("model")) if body.get("model") in kind.spec.lora else ""
+    salt = f"{adapter}/{body.get('cache_salt') or ''}"
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
     options = body.get("stream_options") or {}
     generation = generate(reply, int(limit) if limit else None)
@@ -75,9 +76,8 @@ def make_job(kind: Kind, match: Match, reply: Reply, body: dict[str, Any], promp
         model=str(body.get("model") or kind.spec.model),
         stream=bool(body.get("stream")),
         wants_usage=bool(options.get("include_usage")),
-        prompt=prompt,
+        seat=Seat(prompt, salt, body.get("cache_prompt", True) is not False),
         prompt_ids=ids(prompt) if body.get("return_token_ids") else None,
-        reuse=body.get("cache_prompt", True) is not False,
     )
 
 

@@ -12,7 +12,7 @@ from replayer.simulated.counters import Counts, State
 
 @dataclass(slots=True)
 class Pace:
-    """When the next turn of a request is due, and how many tokens it brings."""
+    """When the next step of a request is due, and how many tokens it brings."""
 
     state: State
     rng: Random
@@ -21,8 +21,8 @@ class Pace:
     def start(self) -> None:
         self.due = time.monotonic()
 
-    def turn(self, left: int, counts: Counts) -> int:
-        """Tokens of the next turn; the clock moves by its duration."""
+    def step(self, left: int, counts: Counts) -> int:
+        """Tokens of the next step; the clock moves by its duration."""
         spec = self.state.spec
         if spec.draft_tokens == 0:
             tokens = min(left, spec.chunk_tokens)
@@ -33,8 +33,8 @@ class Pace:
         accepted = int(mean) + (self.rng.random() < mean - int(mean))
         tokens = min(left, 1 + accepted)
         self.due += self._seconds(1 + spec.draft_tokens * spec.acceptance[0])
-        self.state.turn(spec.draft_tokens, tokens - 1)
-        counts.turns += 1
+        self.state.step(spec.draft_tokens, tokens - 1)
+        counts.steps += 1
         counts.drafted += spec.draft_tokens
         counts.accepted += tokens - 1
         return tokens

@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 
-from replayer.simulated.cache import PrefixCache
 from replayer.simulated.chat import run_job
 from replayer.simulated.counters import State
 from replayer.simulated.http_server import Exchange, listen
@@ -17,6 +16,7 @@ from replayer.simulated.kinds import KINDS
 from replayer.simulated.kinds.base import JSON, Answer, Kind
 from replayer.simulated.planted import STATUS_FAULTS, Arrivals, FaultSpec, parse_faults
 from replayer.simulated.playback import Playback
+from replayer.simulated.pool import Pool
 from replayer.simulated.replies import Script, forced, opening, shaped, unparsed
 from replayer.simulated.spec import SimulatedSpec
 from replayer.simulated.tokens import WIDTH, render
@@ -31,13 +31,12 @@ class Simulator:
 
     def __init__(self, spec: SimulatedSpec) -> None:
         self.spec = spec
-        self.state = State(spec, PrefixCache(spec.block, spec.pool_tokens))
+        self.state = State(spec, Pool(spec))
         self.kind = KINDS[spec.kind](self.state)
         self._script = Script(spec.trace)
         self._faults = parse_faults(spec.fault)
         self._arrivals = Arrivals(spec.seed)
         self._playback = Playback(spec.captures, spec.kind) if spec.captures else None
-        self._slots = asyncio.Semaphore(spec.slots) if spec.slots else None
 
     async def listen(self, host: str, port: int) -> tuple[asyncio.Server, int]:
         return await listen(self.handle, host, port, self.kind.server)
@@ -86,21 +85,7 @@ class Simulator:
         if not isinstance(job, Job):
             self._send(exchange, job)
             return
-        await self._run(job, exchange)
-
-    async def _run(self, job: Job, exchange: Exchange) -> None:
-        if self._slots is None:
-            await run_job(job, exchange)
-            return
-        self.state.waiting += 1
-        try:
-            await self._slots.acquire()
-        finally:
-            self.state.waiting -= 1
-        try:
-            await run_job(job, exchange)
-        finally:
-            self._slots.release()
+        await run_job(job, exchange)
 
     def _accept(self, body: dict[str, Any]) -> Job | Answer:
         problem = self._problem(body)
@@ -117,7 +102,7 @@ class Simulator:
         # a stand-in is named by its text, in which the run's marker may stand
         key = match.key if "/" in match.key else f"/{match.turn}"
         rng = self._arrivals.draw(key, str(body.get("cache_salt") or opening(messages)))
-        struck = decide_faults(self._faults, match, reply, body, rng, self.state.in_flight)
+        struck = decide_faults(self._faults, match, reply, body, rng, self.state.running + self.state.waiting)
         for fault in struck:
             self.state.injected.append({"class": fault.klass, "key": match.key, "turn": match.turn})
         refusal = next((fault for fault in struck if fault.klass in STATUS_FAULTS), None)
@@ -129,8 +114,6 @@ class Simulator:
             return self.kind.error("too_long", "", size=size, limit=self.spec.context_length)
         job = make_job(self.kind, match, reply, body, prompt, rng)
         job.wire = {fault.klass: fault for fault in struck}
-        adapter = str(body.get("model")) if body.get("model") in self.spec.lora else ""
-        job.salt = f"{adapter}/{body.get('cache_salt') or ''}"
         return job
 
     def _problem(self, body: Any) -> Answer | None:

@@ -1,84 +1,107 @@
-"""What a simulated engine is told to be, as flags, lane options and its own process share it."""
+"""What a simulated engine is asked to be, as flags, lane options and its own process share it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from replayer.errors import PlanError
-from replayer.simulated.planted import parse_fault
+from replayer.simulated.planted import parse_faults
 from replayer.text import nearest
 
 SimulatedKind = Literal["vllm", "sglang", "trtllm", "llamacpp", "ik_llama"]
+Group = Literal["engine", "speed", "prefix cache", "what it reports"]
 
 BLOCK_SIZES: dict[str, int] = {"vllm": 16, "sglang": 1, "trtllm": 32, "llamacpp": 1, "ik_llama": 1}
 """Tokens per cache block that each kind uses by default on a GPU (llama.cpp reuses single tokens)."""
 
-_LISTS = {"trace", "fault", "lora"}
-_NUMBERS: dict[str, tuple[bool, float]] = {
-    "tok_s": (False, 0.001),
-    "total_tok_s": (False, 0.001),
-    "prefill_tok_s": (False, 0.001),
-    "ttft_ms": (False, 0),
-    "band_seconds": (False, 0.001),
-    "metrics_delay": (False, 0),
-    "seed": (True, 0),
-    "chunk_tokens": (True, 1),
-    "block_size": (True, 1),
-    "pool_tokens": (True, 0),
-    "context_length": (True, 1),
-    "draft_tokens": (True, 0),
-    "slots": (True, 1),
-}
-"""Setting -> whether it is a whole number, and its least value."""
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """How `replayer simulate` offers a setting, and the least value of a number."""
+
+    words: str
+    group: Group
+    least: float | None = None
+    flag: str | None = None
+    """Where a flag switches something off, its name; else it is the setting's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedSpec:
     """Settings of one simulated engine. Speeds in tokens/s, where None is as fast as possible."""
 
-    kind: SimulatedKind = "vllm"
-    model: str = "simulated"
-    trace: tuple[str, ...] = ()
-    """Native trace files whose replies are played."""
-    captures: str | None = None
-    """Folder of captured exchanges that are played back byte for byte instead."""
-    fault: tuple[str, ...] = ()
-    seed: int = 0
-    tok_s: float | None = None
-    """Decode speed; with speculation, at the first value of `acceptance`."""
-    total_tok_s: float | None = None
-    """Decode speed of all requests together, shared evenly: SGLang on an H200 gave one request 2,425 tokens/s and 47
-    requests 11,470 in all (`sglang-0.5.12-h200/logs`, `gen throughput` by `#running-req`)."""
-    ttft_ms: float = 0.0
-    prefill_tok_s: float | None = None
-    chunk_tokens: int = 1
-    """Tokens per streamed event without speculation."""
-    block_size: int | None = None
-    pool_tokens: int = 1_000_000
-    context_length: int = 131_072
-    spec_backoff: bool = False
-    """Reuse stops one block short, as with EAGLE and MTP drafts in vLLM."""
-    draft_tokens: int = 0
-    """Drafted tokens per turn; 0 is no speculation."""
-    acceptance: tuple[float, ...] = (0.7,)
-    """Share of drafted tokens accepted; several values take turns, `band_seconds` each."""
-    band_seconds: float = 5.0
-    slots: int | None = None
-    """Requests served at once; further ones wait (the same log: `#running-req: 47 … #queue-req: 17`)."""
-    api_key: str | None = None
-    report_cached: bool = True
-    """Usage carries `prompt_tokens_details` (vLLM and SGLang: only with a flag)."""
-    report_metrics: bool = True
-    tool_parser: bool = True
-    """Off: call markup stays in the content, as without --tool-call-parser or a template with tools."""
-    reset_endpoint: bool = True
-    metrics_delay: float = 0.0
-    """Seconds before a metrics page answers."""
-    lora: tuple[str, ...] = ()
-    """Further served names, each with a prefix cache of its own."""
+    kind: Annotated[SimulatedKind, About("the engine to imitate", "engine")] = "vllm"
+    model: Annotated[str, About("the served model's name", "engine")] = "simulated"
+    trace: Annotated[tuple[str, ...], About("a trace whose replies are played (repeatable)", "engine")] = ()
+    captures: Annotated[
+        str | None, About("play a folder of captured exchanges back byte for byte instead", "engine")
+    ] = None
+    fault: Annotated[
+        tuple[str, ...], About("a seeded fault, class[@rate][:key=value...] (repeatable)", "engine")
+    ] = ()
+    seed: Annotated[int, About("seed of all that is drawn", "engine", 0)] = 0
+    api_key: Annotated[str | None, About("answer 401 without it", "engine")] = None
+    slots: Annotated[int | None, About("requests served at once; further ones wait", "engine", 1)] = None
+    """As in `sglang-0.5.12-h200/logs`: `#running-req: 47 … #queue-req: 17`."""
+    lora: Annotated[
+        tuple[str, ...], About("a further served name with a cache of its own (repeatable)", "engine")
+    ] = ()
+
+    tok_s: Annotated[
+        float | None, About("decode tokens/s of one request (default: as fast as possible)", "speed", 0.001)
+    ] = None
+    """With speculation, at the first value of `acceptance`."""
+    total_tok_s: Annotated[
+        float | None, About("decode tokens/s of all requests together, shared evenly", "speed", 0.001)
+    ] = None
+    """SGLang on an H200 gave one request 2,425 tokens/s and 47 requests 11,470 in all (the same log)."""
+    ttft_ms: Annotated[float, About("time to the first token without prefill", "speed", 0)] = 0.0
+    prefill_tok_s: Annotated[
+        float | None, About("prompt tokens/s of one request, cached ones not counted", "speed", 0.001)
+    ] = None
+    total_prefill_tok_s: Annotated[
+        float | None, About("prompt tokens/s of all requests, one after another", "speed", 0.001)
+    ] = None
+    chunk_tokens: Annotated[int, About("tokens per streamed event without speculation", "speed", 1)] = 1
+    draft_tokens: Annotated[int, About("speculation: drafted tokens per step", "speed", 0)] = 0
+    acceptance: Annotated[
+        tuple[float, ...], About("share of drafts accepted; A/B takes turns (bands)", "speed")
+    ] = (0.7,)
+    band_seconds: Annotated[float, About("how long each acceptance holds", "speed", 0.001)] = 5.0
+
+    block_size: Annotated[int | None, About("tokens per block (default: the kind's)", "prefix cache", 1)] = (
+        None
+    )
+    pool_tokens: Annotated[
+        int, About("the KV pool that all requests share; 0 caches nothing", "prefix cache", 0)
+    ] = 1_000_000
+    host_tokens: Annotated[
+        int, About("a second tier in host memory, for what was evicted", "prefix cache", 0)
+    ] = 0
+    remote_tokens: Annotated[
+        int, About("a third tier behind the network, like LMCache's", "prefix cache", 0)
+    ] = 0
+    context_length: Annotated[int, About("longest prompt", "prefix cache", 1)] = 131_072
+    spec_backoff: Annotated[
+        bool, About("reuse stops one block short, as with EAGLE and MTP in vLLM", "prefix cache")
+    ] = False
+
+    report_cached: Annotated[
+        bool, About("usage without cached tokens", "what it reports", flag="--no-cached")
+    ] = True
+    """Off: without `prompt_tokens_details` (vLLM and SGLang have them only with a flag)."""
+    report_metrics: Annotated[bool, About("no metrics page", "what it reports", flag="--no-metrics")] = True
+    tool_parser: Annotated[
+        bool, About("calls stay in the text", "what it reports", flag="--no-tool-parser")
+    ] = True
+    """Off: as without --tool-call-parser, or with a template that renders no tools."""
+    reset_endpoint: Annotated[bool, About("no cache reset", "what it reports", flag="--no-reset")] = True
+    metrics_delay: Annotated[float, About("seconds before a metrics page answers", "what it reports", 0)] = (
+        0.0
+    )
 
     @property
     def block(self) -> int:
@@ -99,19 +122,25 @@ class SimulatedSpec:
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> SimulatedSpec:
         """Check names, types and faults. Raises PlanError naming the nearest right option."""
-        known = {field.name for field in fields(cls)}
         values: dict[str, Any] = {}
         for name, value in options.items():
-            if name not in known:
-                raise PlanError(f"a simulated engine has no setting {name!r}{nearest(name, known)}")
+            if name not in SETTINGS:
+                raise PlanError(f"a simulated engine has no setting {name!r}{nearest(name, SETTINGS)}")
             values[name] = _convert(name, value)
         spec = cls(**values)
         _check(spec)
         return spec
 
 
+_HINTS = get_type_hints(SimulatedSpec, include_extras=True)
+SETTINGS: dict[str, About] = {item.name: _HINTS[item.name].__metadata__[0] for item in fields(SimulatedSpec)}
+LISTS = frozenset(item.name for item in fields(SimulatedSpec) if item.default == ())
+"""Settings that may be given several times."""
+WHOLE = frozenset(name for name in SETTINGS if _HINTS[name].__origin__ in (int, int | None))
+
+
 def _convert(name: str, value: Any) -> Any:
-    if name in _LISTS:
+    if name in LISTS:
         return (value,) if isinstance(value, str) else tuple(value)
     if name == "acceptance":
         items = value.split("/") if isinstance(value, str) else value
@@ -132,18 +161,19 @@ def _check(spec: SimulatedSpec) -> None:
         raise PlanError(
             f"a simulated engine imitates {', '.join(get_args(SimulatedKind))}, not {spec.kind!r}"
         )
-    for name, (whole, least) in _NUMBERS.items():
+    for name, about in SETTINGS.items():
         value = getattr(spec, name)
-        if value is not None and not _is_number(value, whole, least):
-            what = "a whole number" if whole else "a number"
-            raise PlanError(f"simulated engine: {name} must be {what} of at least {least}, not {value!r}")
+        if about.least is not None and value is not None and not _is_number(value, name, about.least):
+            what = "a whole number" if name in WHOLE else "a number"
+            raise PlanError(
+                f"simulated engine: {name} must be {what} of at least {about.least:g}, not {value!r}"
+            )
     if not all(0 <= share <= 1 for share in spec.acceptance) or not spec.acceptance:
         raise PlanError("simulated engine: acceptance must lie between 0 and 1")
-    for fault in spec.fault:
-        parse_fault(fault)
+    parse_faults(spec.fault)
 
 
-def _is_number(value: object, whole: bool, least: float) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+def _is_number(value: object, name: str, least: float) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int if name in WHOLE else int | float):
         return False
     return value >= least

@@ -13,9 +13,13 @@ COUNTERS = (
     "prefix_queries",
     "generated_tokens",
     "preempted",
+    "evicted_tokens",
     "drafts",
     "drafted",
     "accepted",
+    "cached_device_tokens",
+    "cached_host_tokens",
+    "cached_remote_tokens",
     "external_cached_tokens",
 )
 """Fields of a TelemetrySample that only grow while a server lives."""

@@ -165,7 +165,13 @@ class OpenAIEngine:
             reply = await self.http.post(self.root + path, timeout=PROBE_SECONDS * 3)
         except httpx.HTTPError:
             return "unknown"
-        return "yes" if reply.status_code == 200 else "no"
+        if reply.status_code != 200:
+            return "no"
+        try:
+            said = reply.json()
+        except ValueError:  # 0.21 and SGLang answer with nothing, or with a sentence
+            return "yes"
+        return "no" if section(said).get("success") is False else "yes"
 
     async def tokenize(self, messages: list[JsonObject], tools: list[JsonObject] | None) -> list[int] | None:
         if self.tokenize_path is None:

@@ -37,7 +37,10 @@ _SPECULATION = {
     "num_draft_tokens": "speculative_num_draft_tokens",
     "eagle_topk": "speculative_eagle_topk",
 }
-_COUNTERS = ("prompt_tokens_total", "cached_tokens_total", "realtime_tokens_total", "generation_tokens_total")
+_COUNTERS = (
+    *("prompt_tokens_total", "cached_tokens_total", "realtime_tokens_total", "generation_tokens_total"),
+    *("num_retracted_requests_total", "evicted_tokens_total"),
+)
 _LOAD = ("num_running_reqs", "num_queue_reqs", "token_usage")
 _GAUGES = (
     *("spec_accept_length", "spec_accept_rate", "cache_hit_rate", "gen_throughput", "num_retracted_reqs"),
@@ -95,6 +98,10 @@ class SglangEngine(OpenAIEngine):
         prompt, cached = total("prompt_tokens_total"), total("cached_tokens_total")
         if cached is None:
             cached = total("realtime_tokens_total", mode="prefill_cache")
+        retracted = total("num_retracted_requests_total")
+        if retracted is None and total("num_retracted_reqs") is not None:
+            retracted = 0.0  # the counter is on the page only from the first one on
+        tiers = _tiers(page)
         return TelemetrySample(
             at=at,
             prompt_tokens=prompt,
@@ -103,9 +110,23 @@ class SglangEngine(OpenAIEngine):
             generated_tokens=total("generation_tokens_total"),
             running=total("num_running_reqs"),
             waiting=total("num_queue_reqs"),
+            preempted=retracted,
+            evicted_tokens=total("evicted_tokens_total"),
             kv_used=page.mean("token_usage"),
+            cached_device_tokens=tiers.get("device"),
+            cached_host_tokens=tiers.get("host"),
+            cached_remote_tokens=tiers.get("storage"),
             gauges=present((name, page.mean(name)) for name in _GAUGES),
         )
+
+
+def _tiers(page: Page) -> dict[str, float]:
+    """Cached tokens by `cache_source`: `device`, `host`, and `storage_NAME` of any backend as `storage`."""
+    sums: dict[str, float] = {}
+    for labels, value in page.samples.get("cached_tokens_total", []):
+        tier = labels.get("cache_source", "").partition("_")[0]
+        sums[tier] = sums.get(tier, 0.0) + value
+    return sums
 
 
 def _effective(info: JsonObject) -> JsonObject:
@@ -115,5 +136,9 @@ def _effective(info: JsonObject) -> JsonObject:
     speculation = known({word: info.get(key) for word, key in _SPECULATION.items()})
     found["speculation"] = speculation if speculation.get("method") else None
     states = info.get("internal_states") or [{}]
-    found["kv_cache_gb"] = section(states[0], "memory_usage").get("kvcache")
+    memory = section(states[0], "memory_usage")
+    size, capacity = memory.get("kvcache"), whole(memory, "token_capacity")
+    found["kv_cache_gb"] = size
+    if isinstance(size, float) and capacity:
+        found["kv_bytes_per_token"] = round(size * 2**30 / capacity)
     return known(found)

@@ -20,8 +20,17 @@ _NAMES = (
     "gpu_cache_usage_perc spec_decode_num_drafts_total spec_decode_num_draft_tokens_total "
     "spec_decode_num_accepted_tokens_total spec_decode_num_accepted_tokens_per_pos_total "
     "external_prefix_cache_hits_total external_prefix_cache_queries_total request_success_total cache_config_info "
+    "prompt_tokens_by_source_total "
     "gpu_prefix_cache_hits_total gpu_prefix_cache_queries_total"  # their names before 0.10
 )
+_LMCACHE = {
+    "lmcache_requested_tokens": "lmcache:num_requested_tokens_total",
+    "lmcache_hit_tokens": "lmcache:num_hit_tokens_total",
+    "lmcache_local_bytes": "lmcache:local_cache_usage",
+    "lmcache_remote_bytes": "lmcache:remote_cache_usage",
+    "lmcache_remote_reads": "lmcache:num_remote_read_requests_total",
+}
+"""Gauge in the sample -> LMCache's own name, where it shares the engine's page."""
 _REASONS = ("stop", "length", "abort", "error", "repetition")
 _LAYOUT = {
     "tp": "tensor_parallel_size",
@@ -35,7 +44,7 @@ _SPECULATION = ("method", "model", "num_speculative_tokens", "prompt_lookup_max"
 class VllmEngine(OpenAIEngine):
     entry = VLLM
     metrics_path = "/metrics"
-    metric_names = frozenset(_PREFIX + name for name in _NAMES.split()) | {STARTED}
+    metric_names = frozenset(_PREFIX + name for name in _NAMES.split()) | {STARTED, *_LMCACHE.values()}
     reset_path = "/reset_prefix_cache"
     tokenize_path = "/tokenize"
     salt_field = "cache_salt"
@@ -88,6 +97,8 @@ class VllmEngine(OpenAIEngine):
                 "kv_cache_dtype": cache.get("cache_dtype"),
                 "weights": self.listed[0].get("root") if self.listed else None,
                 "lora": [model["id"] for model in self.listed if model.get("parent")] or None,
+                # `auto` is the type of the weights
+                "kv_cache_dtype_resolved": model.get("dtype") if cache.get("cache_dtype") == "auto" else None,
                 "dtype": model.get("dtype"),
                 "quantization": model.get("quantization"),
                 **{short: parallel.get(name) for short, name in _LAYOUT.items()},
@@ -96,17 +107,16 @@ class VllmEngine(OpenAIEngine):
         )
 
     def sample(self, page: Page, at: float) -> TelemetrySample | None:
-        started, page = page.total(STARTED), page.under(_PREFIX)
+        others = [("started", page.total(STARTED))]
+        others += [(word, page.total(name)) for word, name in _LMCACHE.items()]
+        page = page.under(_PREFIX)
         total = page.total
 
         def first(*names: str) -> float | None:
             return next((value for name in names if (value := total(name)) is not None), None)
 
         usage = page.mean("kv_cache_usage_perc")
-        gauges = [
-            ("external_prefix_queries", total("external_prefix_cache_queries_total")),
-            ("started", started),
-        ]
+        gauges = [*others, ("external_prefix_queries", total("external_prefix_cache_queries_total"))]
         gauges += [(f"finished_{r}", total("request_success_total", finished_reason=r)) for r in _REASONS]
         return TelemetrySample(
             at=at,
@@ -124,6 +134,7 @@ class VllmEngine(OpenAIEngine):
             drafted=total("spec_decode_num_draft_tokens_total"),
             accepted=total("spec_decode_num_accepted_tokens_total"),
             accepted_per_position=page.by_position("spec_decode_num_accepted_tokens_per_pos_total"),
+            cached_device_tokens=total("prompt_tokens_by_source_total", source="local_cache_hit"),
             external_cached_tokens=total("external_prefix_cache_hits_total"),
             gauges=present(gauges),
         )

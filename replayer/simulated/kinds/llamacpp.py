@@ -130,8 +130,8 @@ class LlamaCpp(Kind):
         if path.startswith("/slots/") and "action=erase" in path:
             if not self.spec.reset_endpoint:
                 return self._unsupported("slots action. Start it with `--slot-save-path`")
-            erased = self.state.cache.tokens
-            self.state.cache.clear()
+            erased = self.state.pool.cache.tokens
+            self.state.pool.reset()
             return 200, JSON, {"id_slot": 0, "n_erased": erased}
         return None
 

@@ -44,6 +44,14 @@ class Sglang(Kind):
     def usage(self, counts: Counts, *, stream: bool = True) -> dict[str, Any]:
         return super().usage(counts, stream=stream) | {"reasoning_tokens": counts.reasoning}
 
+    def usage_chunk(self, base: dict[str, Any], counts: Counts) -> dict[str, Any]:
+        chunk = super().usage_chunk(base, counts)
+        if not (self.spec.host_tokens or self.spec.remote_tokens):
+            return chunk
+        device = counts.cached - counts.host - counts.remote
+        tiers = {"device": device, "host": counts.host, "storage": counts.remote, "storage_backend": "file"}
+        return chunk | {"sglext": {"cached_tokens_details": tiers}}
+
     def message(self, content: str, reasoning: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
         message = {"role": "assistant", "content": content, "reasoning_content": reasoning or None}
         numbered = [{"id": call["id"], "index": at} | call for at, call in enumerate(calls)]
@@ -80,8 +88,7 @@ class Sglang(Kind):
 
     def post(self, path: str, body: dict[str, Any]) -> Answer | None:
         if path == "/flush_cache" and self.spec.reset_endpoint:
-            if self.state.running == 0:
-                self.state.cache.clear()
+            self.state.pool.reset()
             return 200, TEXT, FLUSHED
         if path == "/tokenize":
             text = body.get("prompt")
@@ -130,13 +137,25 @@ class Sglang(Kind):
             ("sglang:prompt_tokens_total", "counter", own, state.prompt_tokens),
             ("sglang:generation_tokens_total", "counter", own, state.generated_tokens),
             ("sglang:num_requests_total", "counter", own, sum(state.finished.values())),
-            ("sglang:cached_tokens_total", "counter", f'cache_source="device",{own}', state.cached_tokens),
+            *self._cached(own),
+            ("sglang:evicted_tokens_total", "counter", 'cache_type="RadixCache"', state.pool.cache.evicted),
         ]
+        if state.pool.preempted:  # on the page only from the first one on, as on 0.5.12
+            rows.append(("sglang:num_retracted_requests_total", "counter", rank, state.pool.preempted))
         for mode, count in modes.items():
             rows.append(("sglang:realtime_tokens_total", "counter", f'mode="{mode}",{rank}', count))
         return page(
             rows + [(f"sglang:{name}", "gauge", rank, value) for name, value in self._gauges().items()]
         )
+
+    def _cached(self, own: str) -> Rows:
+        """By tier; the host's and the store's stand there only where there is a hierarchical cache."""
+        state, spec = self.state, self.spec
+        tiers = {"device": state.device_tokens}
+        tiers |= {"host": state.host_tokens} if spec.host_tokens else {}
+        tiers |= {"storage_file": state.remote_tokens} if spec.remote_tokens else {}
+        name = "sglang:cached_tokens_total"
+        return [(name, "counter", f'cache_source="{tier}",{own}', count) for tier, count in tiers.items()]
 
     def _gauges(self) -> dict[str, float]:
         state, spec = self.state, self.spec
@@ -151,8 +170,8 @@ class Sglang(Kind):
             "cache_hit_rate": state.last_hit_rate,
             "token_usage": state.kv_used,
             "kv_used_tokens": state.running_tokens,
-            "kv_available_tokens": max(0, spec.pool_tokens - state.cache.tokens),
-            "kv_evictable_tokens": max(0, state.cache.tokens - state.running_tokens),
+            "kv_available_tokens": max(0, spec.pool_tokens - state.pool.cache.tokens),
+            "kv_evictable_tokens": max(0, state.pool.cache.tokens - state.running_tokens),
             "spec_accept_length": 1 + state.accepted / state.drafts if state.drafts else 0.0,
             "spec_accept_rate": state.accepted / state.drafted if state.drafted else 0.0,
         }

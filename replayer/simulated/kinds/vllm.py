@@ -52,21 +52,21 @@ class Vllm(Kind):
 
     def usage_chunk(self, base: dict[str, Any], counts: Counts) -> dict[str, Any]:
         chunk = super().usage_chunk(base, counts) | {"system_fingerprint": FINGERPRINT}
-        return chunk | {"metrics": self._request_metrics(counts)} if counts.turns else chunk
+        return chunk | {"metrics": self._request_metrics(counts)} if counts.steps else chunk
 
     def _request_metrics(self, counts: Counts) -> dict[str, Any]:
         """`per-request-metrics/multiturn-2.response.sse`; generation time starts with the first token."""
         speculation = {
-            "mean_acceptance_length": 1 + counts.accepted / counts.turns,
+            "mean_acceptance_length": 1 + counts.accepted / counts.steps,
             "draft_acceptance_rate": counts.accepted / counts.drafted if counts.drafted else 0.0,
-            "num_spec_steps": counts.turns,
+            "num_spec_steps": counts.steps,
             "num_accepted_draft_tokens": counts.accepted,
             "num_draft_tokens": counts.drafted,
             "num_spec_tokens": self.spec.draft_tokens,
         }
         return {
             "time_to_first_token_ms": counts.prefill_s * 1000,
-            "generation_time_ms": counts.decode_s * 1000 * (1 - 1 / counts.turns),
+            "generation_time_ms": counts.decode_s * 1000 * (1 - 1 / counts.steps),
             "queue_time_ms": 0.0,
             "speculative_decoding": speculation,
         }
@@ -129,8 +129,7 @@ class Vllm(Kind):
 
     def post(self, path: str, body: dict[str, Any]) -> Answer | None:
         if path == "/reset_prefix_cache" and self.spec.reset_endpoint:
-            self.state.cache.clear()
-            return 200, JSON, {"success": True}
+            return 200, JSON, {"success": self.state.pool.reset()}
         if path == "/tokenize":
             text = body.get("prompt")
             packed = encode(text) if text else render(body.get("messages") or [], body.get("tools"))
@@ -142,13 +141,13 @@ class Vllm(Kind):
     def metrics(self) -> str:
         """Names, labels and units of `speculation/metrics-final.txt`; histograms are left out."""
         state, spec = self.state, self.spec
-        own = f'engine="0",model_name="{spec.model}"'
+        own, tiers = f'engine="0",model_name="{spec.model}"', spec.host_tokens + spec.remote_tokens
         counters = {
             "prefix_cache_queries": state.prompt_tokens,
-            "prefix_cache_hits": state.cached_tokens,
-            "external_prefix_cache_queries": state.external_queries,
-            "external_prefix_cache_hits": state.external_hits,
-            "num_preemptions": 0,
+            "prefix_cache_hits": state.device_tokens,
+            "external_prefix_cache_queries": state.prompt_tokens - state.device_tokens if tiers else 0,
+            "external_prefix_cache_hits": state.host_tokens + state.remote_tokens,
+            "num_preemptions": state.pool.preempted,
             "prompt_tokens": state.prompt_tokens,
             "prompt_tokens_cached": state.cached_tokens,
             "generation_tokens": state.generated_tokens,
@@ -164,7 +163,29 @@ class Vllm(Kind):
             rows.append(("vllm:request_success_total", "counter", labels, state.finished[reason]))
         if spec.draft_tokens:
             rows += self._speculation(own)
+        if tiers:
+            rows += self._tiers(own)
         return page([*rows, self._cache_config()])
+
+    def _tiers(self, own: str) -> Rows:
+        """A connector's tokens count as transferred, and LMCache puts counters of its own on the page."""
+        state = self.state
+        external = state.host_tokens + state.remote_tokens
+        sources = {
+            "local_compute": state.prompt_tokens - state.cached_tokens,
+            "local_cache_hit": state.device_tokens,
+            "external_kv_transfer": external,
+        }
+        rows: Rows = [
+            ("vllm:prompt_tokens_by_source_total", "counter", f'{own},source="{source}"', count)
+            for source, count in sources.items()
+        ]
+        asked = state.prompt_tokens - state.device_tokens
+        return [
+            *rows,
+            ("lmcache:num_requested_tokens_total", "counter", own, asked),
+            ("lmcache:num_hit_tokens_total", "counter", own, external),
+        ]
 
     def _cache_config(self) -> tuple[str, str, str, float]:
         block = self.spec.block
