@@ -22,7 +22,7 @@ _ENGINE = {
     "block_granularity",
     "cache_off",
     "counter_broken",
-    "unexplained",
+    "unknown",
     "not_reported",
 }
 """Causes of a loss that lies within what the engine could have reused."""

@@ -10,7 +10,7 @@ from replayer.prefix.chatml import NAME as TEMPLATE
 from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.tokenizers import Tokenizer
 from replayer.requests.chat_requests import ChatRequest
-from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, TurnReuse, session_verdict
+from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, TurnReuse, session_verdict, settled
 from replayer.signals.prefix_reuse.divergence import Divergence
 from replayer.signals.prefix_reuse.messages import first_difference
 from replayer.signals.prefix_reuse.tokens import pack
@@ -110,6 +110,7 @@ def analyse(requests: Iterable[ChatRequest], tokenizer: Tokenizer, settings: Set
         before = request
         report.turns.append(turn)
         report.findings.append(found)
+    report.findings = settled(report.findings)
     return report
 
 

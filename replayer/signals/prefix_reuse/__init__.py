@@ -2,7 +2,7 @@
 
 from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.signals.prefix_reuse.finding import PrefixFinding, TurnReuse
-from replayer.signals.prefix_reuse.ideal import ideal_reuse
-from replayer.signals.prefix_reuse.verdict import session_verdict
+from replayer.signals.prefix_reuse.tokens import ideal_reuse
+from replayer.signals.prefix_reuse.verdict import session_verdict, settled
 
-__all__ = ["PrefixFinding", "PrefixReuse", "TurnReuse", "ideal_reuse", "session_verdict"]
+__all__ = ["PrefixFinding", "PrefixReuse", "TurnReuse", "ideal_reuse", "session_verdict", "settled"]

@@ -1,4 +1,4 @@
-"""The signal itself: one analyser watches one lane instance within one isolation scope."""
+"""The signal itself: one analyser watches one server, over all lanes and sessions on it, in the order of arrival."""
 
 from __future__ import annotations
 
@@ -9,41 +9,53 @@ from typing import Any
 
 import orjson
 
-from replayer.signals.prefix_reuse.continuation import Past, later_divergence
-from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report
+from replayer.signals.prefix_reuse.continuation import Past, later_divergence, template_tail
+from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report, TtftWitness
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
-from replayer.signals.prefix_reuse.finding import PrefixFinding, TurnReuse
-from replayer.signals.prefix_reuse.ideal import ideal_reuse
-from replayer.signals.prefix_reuse.index import Position, RadixIndex
+from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse
+from replayer.signals.prefix_reuse.index import Node, Position, RadixIndex, path
 from replayer.signals.prefix_reuse.lineage import Lineage
 from replayer.signals.prefix_reuse.messages import Message, as_bytes
 from replayer.signals.prefix_reuse.pool import Pool
-from replayer.signals.prefix_reuse.tokens import Prompt, count, segments_of
-from replayer.signals.prefix_reuse.witness import TtftWitness
+from replayer.signals.prefix_reuse.tokens import Prompt, count, ideal_reuse, segments_of
 from replayer.traces.schema import Usage
 
-_TURNS_KEPT = 1024
+_TURNS_KEPT = 4096
+_THREADS_KEPT = 4096
+
+_BETWEEN = 0.15
+"""Share of the distance to the nearest prompt that the engine counted by which an estimate between two may be off."""
 
 
 @dataclass(slots=True)
 class _Turn:
     reuse: TurnReuse
     end: Position
+    met: Position
+    held: int
+    sent: int | None
+    tokens: int | None = None
+    """The prompt as the engine counted it."""
     generated: int = 0
+    grown: Position | None = None
+    """Where the stream ends with what was generated."""
     reply: bytes | None = None
 
 
 class PrefixReuse:
-    """Ideal and reported prefix-cache reuse of one lane, and the cause of the gap.
+    """Ideal and reported prefix-cache reuse of one server, and the cause of the gap.
 
-    Call `request` before a request is sent, `generated` when its reply is complete, `reported` last. Requests
-    may overlap. `block_size` None is unknown: the ideal is then that of single tokens. `capacity_tokens` is the
-    KV pool, where known. `caches_last` says that the last generated token is cached too: most engines stop
-    before they compute it, SGLang with overlapped scheduling computes it.
+    Call `request` when a request is sent, `generated` when its reply is complete, `reported` last; requests may
+    overlap. `block_size` None is unknown: the ideal is then that of single tokens. `capacity_tokens` is the KV pool,
+    where known; `slots` how many prompts a server keeps that caches by slot. `caching` is what the server says of its
+    cache. `caches_last` says that the last generated token is cached too: most engines stop before they compute it,
+    SGLang with overlapped scheduling computes it.
+
+    Memory: at most 32 million tokens at four bytes, the texts of the last requests of each thread, 4,096 turns.
     """
 
     name = "prefix_reuse"
-    version = 1
+    version = 2
 
     def __init__(
         self,
@@ -53,17 +65,46 @@ class PrefixReuse:
         speculative_backoff: bool = False,
         token_source: str = "engine",
         caches_last: bool = False,
+        slots: int | None = None,
+        caching: bool | None = None,
     ) -> None:
         self._block = block_size or 1
+        self._capacity = capacity_tokens
         self._backoff = speculative_backoff
         self.token_source = token_source
         self._caches_last = caches_last
-        self._index = RadixIndex()
-        self._pool = Pool(self._index, self._block, capacity_tokens) if capacity_tokens else None
-        self._lineage = Lineage()
+        self._slots = slots
+        self._lineages: OrderedDict[str, Lineage] = OrderedDict()
         self._turns: OrderedDict[str, _Turn] = OrderedDict()
+        self._asked: OrderedDict[str, int] = OrderedDict()
+        """Threads, in the order in which they last asked, with the number of that request."""
         self._witness = TtftWitness()
-        self._diagnosis = Diagnosis(block_size)
+        self._diagnosis = Diagnosis(block_size, slots=slots, caching=caching)
+        self._doubted = -1
+        self._empty()
+
+    def _empty(self) -> None:
+        self._index = RadixIndex()
+        self._pool = Pool(self._index, self._block, self._capacity) if self._capacity else None
+
+    def reset(self) -> None:
+        """The cache was emptied while nothing was in flight."""
+        self._empty()
+        self._turns.clear()
+
+    def doubt(self, at: int) -> None:
+        """From `at` on nothing is surely cached any more: the server was restarted, or reset while it worked."""
+        self._doubted = max(self._doubted, at)
+
+    def sampled(self, preempted: float | None, cached: float | None) -> None:
+        """What the server has counted since the run began: preemptions, retractions, cached tokens."""
+        self._diagnosis.counted(preempted, cached)
+
+    def ended(self, thread: str) -> None:
+        """No further request of a thread will come."""
+        self._lineages.pop(thread, None)
+        self._asked.pop(thread, None)
+        self._index.leave(thread)
 
     def request(
         self,
@@ -71,18 +112,24 @@ class PrefixReuse:
         prompt: Prompt,
         messages: Sequence[Message] | None = None,
         tools: Sequence[Any] | bytes | None = None,
+        *,
+        thread: str = "",
+        scope: str = "",
+        sent: int | None = None,
     ) -> TurnReuse:
-        """Compare a prompt with everything this lane has seen. `messages` and `tools` are needed to name a cause."""
+        """Compare a prompt with everything this server has seen. `messages` and `tools` are needed to name a cause.
+
+        `thread` names the line of turns that the request belongs to; requests of one `scope` (salt, adapter) alone can
+        share. `sent` is the time of sending in nanoseconds; without it requests are taken to follow one another.
+        """
         segments = segments_of(prompt)
-        met, end = self._index.add(segments, key)
+        met, end = self._index.add(segments, key, scope=scope, thread=thread)
         total = count(segments)
-        held = self._pool.resident(met) if self._pool else met.depth
-        if self._pool:
-            self._pool.use(end)
-        ideal, unbounded = self._ideal(held, total), self._ideal(met.depth, total)
-        before, divergence = self._compare(key, messages, tools)
+        held, recency = self._in_pool(met)
+        before, divergence = self._compare(key, messages, tools, f"{scope}\n{thread}")
         past = Past(before.reuse, before.generated, before.reply) if before else None
         divergence = divergence or later_divergence(past, met.depth, total, messages)
+        ideal = self._ideal(held, total)
         reuse = TurnReuse(
             key=key,
             prompt_tokens=total,
@@ -92,29 +139,62 @@ class PrefixReuse:
             ideal_by_block_size={
                 size: ideal_reuse(met.depth, total, size) for size in sorted({1, 16, self._block})
             },
-            evicted=unbounded - ideal,
+            evicted=self._ideal(met.depth, total) - ideal,
             bounded=self._pool is not None,
             expected=max(met.depth, past.expected(total) if past else 0),
             previous=before.reuse.key if before else None,
             best=met.node.owner if met.depth else None,
             divergence=divergence,
             token_source=self.token_source,
+            recency=recency,
+            recency_limit=self._pool.tokens if self._pool else None,
+            pool_evicts=self._pool is not None and self._pool.evicted > 0,
+            others=self._others(thread),
         )
-        self._keep(_Turn(reuse, end))
+        self._enter(_Turn(reuse, end, met, held, sent))
         return reuse
 
-    def generated(self, key: str, output: Prompt, reply: Message | None = None) -> None:
-        """Generated tokens are cached too. `reply` is the assistant message they make, where it will be sent back."""
+    def _in_pool(self, met: Position) -> tuple[int, int | None]:
+        """What of a known prefix is held, and the tokens taken up since it was last used."""
+        if self._pool is None:
+            return met.depth, None
+        return self._pool.resident(met), self._pool.taken - met.resolve().node.stamp
+
+    def _others(self, thread: str) -> int | None:
+        """How many other threads have asked since this one did; it asks now."""
+        found = None
+        if thread in self._asked:
+            found = len(self._asked) - 1 - list(self._asked).index(thread) if self._slots else 0
+            del self._asked[thread]
+        self._asked[thread] = 0
+        return found
+
+    def _enter(self, turn: _Turn) -> None:
+        """The stream is now held, and its turn kept."""
+        node = self._index.split(turn.end)
+        for edge in path(node):
+            edge.passes += 1
+        if self._pool:
+            self._pool.use(turn.end)
+        self._turns[turn.reuse.key] = turn
+        if len(self._turns) > _TURNS_KEPT:
+            self._turns.popitem(last=False)
+
+    def generated(
+        self, key: str, output: Prompt, reply: Message | None = None, *, tokens: int | None = None
+    ) -> None:
+        """Generated tokens are cached too. `reply` is the assistant message they make, where it will be sent back;
+        `tokens` how many the engine counted."""
         turn = self._turns.get(key)
         if turn is None:
             return
         data = b"".join(segments_of(output))
         data = data if self._caches_last else data[:-4]
-        turn.generated = len(data) // 4
+        turn.generated = len(data) // 4 if tokens is None else tokens
         turn.reply = as_bytes(reply) if reply is not None else None
-        end = self._index.extend(turn.end, data, key)
+        turn.grown = self._index.extend(turn.end, data, key)
         if self._pool:
-            self._pool.use(end)
+            self._pool.use(turn.grown)
 
     def reported(
         self,
@@ -131,38 +211,148 @@ class PrefixReuse:
 
         Raises KeyError for a key that was never requested.
         """
-        reuse = self._turns[key].reuse
+        turn = self._turns[key]
+        counted = usage.prompt_tokens if usage else None
+        expected = self._expected(turn, counted)
+        if counted is not None:
+            self._anchor(turn, counted)
         witness = None
         if ttft_ns is not None:
-            witness = self._witness.judge(reuse, ttft_ns)
-            self._witness.learn(reuse, ttft_ns)
+            witness = self._witness.judge(turn.reuse, ttft_ns)
+            self._witness.learn(turn.reuse, ttft_ns)
+        if self.token_source != "engine" and counted is None:
+            usage, metrics_delta, ended = None, None, False  # nothing to compare its tokens with
         metrics = None if metrics_delta is None else round(metrics_delta)
-        return self._diagnosis.finding(
-            reuse, Report(usage.cached_tokens if usage else None, metrics, witness, ended=ended)
-        )
+        report = Report(usage.cached_tokens if usage else None, metrics, witness, prompt=counted, ended=ended)
+        return self._diagnosis.finding(turn.reuse, expected, report)
+
+    def _anchor(self, turn: _Turn, counted: int) -> None:
+        """Remember where in the tree the engine counted how many tokens."""
+        self._index.split(turn.end).anchor = turn.tokens = counted
+        if turn.grown is not None and turn.grown.depth > turn.end.depth:
+            self._index.split(turn.grown).anchor = counted + turn.generated
+
+    def settle(self, key: str, at: int) -> None:
+        """The reply has come: from `at` on its prompt, and what was generated, is surely cached."""
+        turn = self._turns.get(key)
+        for node in path((turn.grown or turn.end).resolve().node) if turn else ():
+            if node.settled is None or node.settled < self._doubted:
+                node.settled = at
 
     def unasked(self, key: str) -> PrefixFinding:
         """The finding where there is no engine to report anything. Raises KeyError as `reported` does."""
-        return self._diagnosis.finding(self._turns[key].reuse, None)
+        turn = self._turns[key]
+        return self._diagnosis.finding(turn.reuse, self._expected(turn, None), None)
+
+    def _expected(self, turn: _Turn, counted: int | None) -> Expected | None:
+        """The turn in the engine's tokens; None where only another measure is known."""
+        reuse, exact = turn.reuse, self.token_source == "engine"
+        sure, most = self._sure(turn), self._most(turn)
+        if exact or counted is None:
+            lost = reuse.lost if reuse.lost > template_tail(self.token_source) or exact else 0
+            return Expected(
+                prompt=reuse.prompt_tokens,
+                least=self._ideal(sure, reuse.prompt_tokens),
+                ideal=reuse.ideal,
+                most=self._ideal(most, reuse.prompt_tokens),
+                unbounded=reuse.ideal + reuse.evicted,
+                shared=reuse.shared,
+                lost=lost,
+            )
+        scale = _Scale(turn.end, reuse.prompt_tokens, counted, self._owner_of(turn))
+        shared, error = scale.tokens(reuse.shared)
+        return Expected(
+            prompt=counted,
+            least=self._ideal(max(0, scale.tokens(sure)[0] - scale.tokens(sure)[1]), counted),
+            ideal=self._ideal(scale.tokens(turn.held)[0], counted),
+            most=self._ideal(sum(scale.tokens(most)), counted),
+            unbounded=self._ideal(shared, counted),
+            shared=shared,
+            lost=self._lost(reuse, shared, error, counted),
+            error=error,
+        )
+
+    def _lost(self, reuse: TurnReuse, shared: int, error: int, counted: int) -> int:
+        """What the request would share, had it only grown, beyond what it does; 0 within the error."""
+        before = self._turns.get(reuse.previous) if reuse.previous else None
+        if before is None or before.tokens is None or not reuse.lost:
+            return 0
+        came_back = before.generated if before.reply else 0
+        lost = min(before.tokens + came_back, counted) - shared
+        return lost if lost > error + template_tail(self.token_source) else 0
+
+    def _sure(self, turn: _Turn) -> int:
+        """How far the prompt was in the cache for certain when it was sent."""
+        if turn.reuse.others is not None and self._slots and turn.reuse.others >= self._slots:
+            return 0
+        if turn.reuse.others is None and self._slots:
+            return 0
+        if turn.sent is None:
+            return turn.held
+        depth = 0
+        for node in path(turn.met.resolve().node):
+            if node.settled is None or not self._doubted <= node.settled <= turn.sent:
+                break
+            depth = min(node.depth, turn.met.depth)
+        return min(depth, turn.held)
+
+    @staticmethod
+    def _most(turn: _Turn) -> int:
+        """How far another request has gone the same way by now."""
+        depth = turn.met.depth
+        for node in path(turn.end.resolve().node):
+            if node.passes < 2:
+                break
+            depth = max(depth, min(node.depth, turn.reuse.prompt_tokens))
+        return depth
+
+    def _owner_of(self, turn: _Turn) -> tuple[int, int] | None:
+        """Length and tokens of the stream with which the most is shared."""
+        owner = self._turns.get(turn.reuse.best or "")
+        return None if owner is None or owner.tokens is None else (owner.end.depth, owner.tokens)
 
     def _ideal(self, shared: int, total: int) -> int:
         return ideal_reuse(shared, total, self._block, speculative_backoff=self._backoff)
 
     def _compare(
-        self, key: str, messages: Sequence[Message] | None, tools: Sequence[Any] | bytes | None
+        self,
+        key: str,
+        messages: Sequence[Message] | None,
+        tools: Sequence[Any] | bytes | None,
+        line: str,
     ) -> tuple[_Turn | None, Divergence | None]:
         if messages is None:
             return None, None
+        lineage = self._lineages.pop(line, None) or Lineage()
+        self._lineages[line] = lineage
+        if len(self._lineages) > _THREADS_KEPT:
+            self._lineages.popitem(last=False)
         offered = tools if isinstance(tools, bytes) else orjson.dumps(list(tools or ()), default=str)
-        intern = self._lineage.intern
-        conversation = Conversation(tuple(intern(as_bytes(m)) for m in messages), intern(offered))
-        found = self._lineage.predecessor(conversation)
-        self._lineage.add(key, conversation)
+        conversation = Conversation(
+            tuple(lineage.intern(as_bytes(m)) for m in messages), lineage.intern(offered)
+        )
+        found = lineage.predecessor(conversation)
+        lineage.add(key, conversation)
         if found is None:
             return None, None
         return self._turns.get(found[0]), diverge(found[1], conversation)
 
-    def _keep(self, turn: _Turn) -> None:
-        self._turns[turn.reuse.key] = turn
-        if len(self._turns) > _TURNS_KEPT:
-            self._turns.popitem(last=False)
+
+class _Scale:
+    """Depths of a prompt in the engine's tokens: between prompts that the engine has counted itself, in proportion."""
+
+    def __init__(self, end: Position, length: int, tokens: int, owner: tuple[int, int] | None) -> None:
+        edges: list[Node] = path(end.resolve().node)
+        self._below = [(0, 0), *((n.depth, n.anchor) for n in edges if n.anchor is not None)]
+        self._above = [*self._below[1:], (length, tokens)] + ([owner] if owner else [])
+
+    def tokens(self, depth: int) -> tuple[int, int]:
+        """Tokens up to a depth, and by how much that may be off."""
+        low, few = max(point for point in self._below if point[0] <= depth)
+        above = [point for point in self._above if point[0] >= depth]
+        high, many = min(above) if above else self._above[-1]
+        if high <= low:
+            return few, template_tail("engine")
+        rate = max(0.0, (many - few) / (high - low))
+        distance = min(depth - low, high - depth) * rate
+        return round(few + (depth - low) * rate), template_tail("engine") + round(_BETWEEN * distance)

@@ -19,7 +19,7 @@ Cause = Literal[
     "cache_off",
     "not_reported",
     "counter_broken",
-    "unexplained",
+    "unknown",
 ]
 
 PHRASES: dict[str, str] = {
@@ -31,13 +31,13 @@ PHRASES: dict[str, str] = {
     "message_rewritten": "a message was rewritten",
     "arguments_reserialised": "tool-call arguments were serialised anew",
     "reasoning_stripped": "reasoning was stripped from an earlier message",
-    "retokenisation": "the same text was tokenised differently",
+    "retokenisation": "same text, different tokens",
     "block_granularity": "the shared prefix does not fill the engine's blocks",
     "eviction": "the blocks were evicted before they were needed again",
     "cache_off": "the prefix cache is off",
     "not_reported": "the engine does not report cached tokens",
     "counter_broken": "the engine's counter does not count",
-    "unexplained": "no known cause",
+    "unknown": "the cause is unknown",
 }
 
 FIXES: dict[str, str] = {
@@ -56,3 +56,4 @@ FIXES: dict[str, str] = {
     "not_reported": "vLLM: --enable-prompt-tokens-details; SGLang: --enable-cache-report",
     "counter_broken": "trust the time to first token, and update the engine",
 }
+"""Only for causes that are certain once they are named."""

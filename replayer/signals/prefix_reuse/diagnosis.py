@@ -1,19 +1,27 @@
-"""The verdict tree: which of a turn's losses weighs most, and what caused it."""
+"""The verdict tree: which of a turn's losses weighs most, what caused it, and on what evidence."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from math import gcd
 from typing import Literal
 
 from replayer.signals.prefix_reuse.causes import Cause
-from replayer.signals.prefix_reuse.finding import PrefixFinding, TurnReuse, Witness
+from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse, Witness
 
 _STRAY = 8
 """Generated tokens that may happen to begin a recorded reply as well, where they were not learnt."""
 
 _GRANULAR_SHARE = 0.25
 _GRANULAR_TOKENS = 32
+
+_OFF_TURNS, _OFF_TOKENS = 3, 2000
+"""Turns that missed all that was surely cached, and their tokens, before a cache is called off without a witness."""
+_LARGE_BLOCK = 528
+"""Where the block size is not known, a cache of large blocks misses shorter prefixes, too."""
+_NEAR = 0.5
+"""Share of the pool that may be taken up in between while a prefix is still surely held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,105 +52,240 @@ class Loss:
     cause: Cause
     tokens: int
     detail: str = ""
+    evidence: tuple[str, ...] = ()
 
 
+@dataclass(slots=True)
+class _Server:
+    """What is known of the server so far."""
+
+    hits: int = 0
+    unit: int = 0
+    """Greatest common divisor of the hits: what its blocks are a multiple of."""
+    missed_turns: int = 0
+    missed_tokens: int = 0
+    largest_missed: int = 0
+    preempted: float = 0.0
+    """Preemptions and retractions since the run began."""
+    cached: float | None = None
+    """Cached tokens that the server's own counter counted since."""
+    reported: int = 0
+    """Cached tokens that replies reported."""
+
+
+@dataclass(slots=True)
 class Diagnosis:
-    """Judges the turns of one lane in order; what an engine reported before tells a full pool from a cache that is off."""
+    """Judges the turns of one server in order. A cause needs a loss above the error, evidence, and no contradiction."""
 
-    def __init__(self, block_size: int | None) -> None:
-        self._block = block_size
-        self._hits = 0
-        self._unit = 0
+    block: int | None
+    slots: int | None = None
+    caching: bool | None = None
+    """What the server says of its prefix cache; None where it says nothing."""
+    _server: _Server = field(default_factory=_Server)
 
-    def finding(self, turn: TurnReuse, report: Report | None) -> PrefixFinding:
+    def counted(self, preempted: float | None, cached: float | None) -> None:
+        self._server.preempted = max(self._server.preempted, preempted or 0.0)
+        self._server.cached = cached if cached is not None else self._server.cached
+
+    def finding(self, turn: TurnReuse, expected: Expected | None, report: Report | None) -> PrefixFinding:
         """The heaviest loss names the cause. Without a report there is no engine to blame."""
         asked, report = report is not None, report or Report()
-        losses = [self._client(turn), self._granularity(turn), _eviction(turn), self._engine(turn, report)]
+        assert expected is not None
+        losses = [self._client(turn, expected, report), self._granularity(turn, expected, report)]
+        losses += [self._model_evicted(turn, expected, report), self._engine(turn, expected, report)]
         worst = max((loss for loss in losses if loss), key=lambda loss: loss.tokens, default=None)
         worst = worst or (_unreported(turn, report) if asked else None)
-        self._remember(report)
-        return _finding(turn, report, worst)
+        self._remember(turn, expected, report)
+        return self._stated(turn, expected, report, worst)
 
-    def _remember(self, report: Report) -> None:
-        if report.cached:
-            self._hits += 1
-            self._unit = gcd(self._unit, report.cached)
+    def _remember(self, turn: TurnReuse, expected: Expected, report: Report) -> None:
+        server, cached = self._server, report.cached
+        if cached:
+            server.hits += 1
+            server.unit = gcd(server.unit, cached)
+            server.reported += cached
+        elif cached == 0 and expected.least and self._surely_held(turn):
+            server.missed_turns += 1
+            server.missed_tokens += expected.least
+            server.largest_missed = max(server.largest_missed, expected.least)
 
     @staticmethod
-    def _client(turn: TurnReuse) -> Loss | None:
-        if turn.divergence is None or not turn.lost:
+    def _client(turn: TurnReuse, expected: Expected, report: Report) -> Loss | None:
+        """Nothing is lost to a change where the engine reused what it would have without it."""
+        place, cached = turn.divergence, report.cached
+        if place is None or not expected.lost:
             return None
-        return Loss(turn.divergence.cause, turn.lost, turn.divergence.detail)
+        if cached is not None and cached > expected.shared + expected.error + _STRAY:
+            return None
+        where = place.path or "the tokens"
+        evidence = f"the request differs from the one it continues at {where}, character {place.offset}"
+        return Loss(place.cause, expected.lost, place.detail, (evidence,))
 
-    def _granularity(self, turn: TurnReuse) -> Loss | None:
+    def _granularity(self, turn: TurnReuse, expected: Expected, report: Report) -> Loss | None:
         """Blocks that fill badly: at least a quarter of what could be shared."""
-        most = turn.ideal_by_block_size[1]
-        own = turn.ideal + turn.evicted
-        lost = most - own
-        if not _is_much(lost, most):
+        most = max(0, min(expected.shared, expected.prompt - 1))
+        lost = most - expected.unbounded
+        if not _is_much(lost, most) or lost <= expected.error:
             return None
-        detail = f"{most} tokens are shared, {own} of them in whole blocks of {self._block}"
-        return Loss("block_granularity", lost, detail)
+        if report.cached is not None and report.cached > expected.unbounded + expected.error:
+            return None
+        detail = (
+            f"{most} tokens are shared, {expected.unbounded} of them in whole blocks of {self.block or 1}"
+        )
+        return Loss("block_granularity", lost, detail, (detail,))
 
-    def _engine(self, turn: TurnReuse, report: Report) -> Loss | None:
+    def _model_evicted(self, turn: TurnReuse, expected: Expected, report: Report) -> Loss | None:
+        """The shared pool's model says so, and the engine did recompute it."""
         cached = report.cached
-        if cached is None or not turn.ideal:
+        lost = expected.unbounded - max(expected.ideal, cached or 0)
+        if not turn.evicted or lost <= max(0, expected.error):
             return None
-        gap = turn.ideal - cached
-        if gap <= self._tolerance(turn, cached):
+        if cached is None and (report.usage is not None or report.witness == "cached"):
             return None
-        if cached and gap == self._block:
-            return _one_block_less(gap, turn)
-        cause, detail = self._none_cached(turn, report) if not cached else self._some_cached(turn, gap)
-        return Loss(cause, gap, detail)
+        evidence = ["what was sent since does not fit into the pool"]
+        if self._server.preempted:
+            evidence.append(f"{self._server.preempted:.0f} preemptions were counted")
+        return Loss("eviction", lost, "the pool holds too few tokens", tuple(evidence))
 
-    def _tolerance(self, turn: TurnReuse, cached: int) -> int:
-        """Blocks of unknown size round down; tokens that are not the engine's own are a few percent off."""
-        blocks = self._unit - 1 if cached and not self._block else 0
-        guess = 0 if turn.token_source == "engine" else turn.prompt_tokens // 20
-        return max(blocks, guess, 0 if self._block else 1)
+    def _engine(self, turn: TurnReuse, expected: Expected, report: Report) -> Loss | None:
+        cached = report.cached
+        if cached is None:
+            return None
+        gap = expected.least - cached
+        if gap <= max(self._tolerance(cached), expected.error):
+            return self._slot_loss(turn, expected, cached)
+        if cached and gap == self.block:
+            return _one_block_less(gap, expected)
+        return self._none_cached(turn, expected, report, gap) or self._some_cached(turn, expected, gap)
 
-    def _none_cached(self, turn: TurnReuse, report: Report) -> tuple[Cause, str]:
+    def _slot_loss(self, turn: TurnReuse, expected: Expected, cached: int) -> Loss | None:
+        """A server that caches by slot keeps as many prompts as it has slots."""
+        lost = expected.ideal - cached
+        if not self.slots or turn.others is None or turn.others < self.slots:
+            return None
+        if lost <= max(expected.error, _STRAY):
+            return None
+        slots = f"{self.slots} slot{'s' * (self.slots > 1)}"
+        fact = f"the server has {slots}; {turn.others} other sessions used them since this one's last turn"
+        return Loss("eviction", lost, fact, (fact,))
+
+    def _tolerance(self, cached: int) -> int:
+        """Blocks of unknown size round down."""
+        return max(self._server.unit - 1 if cached and not self.block else 0, 0 if self.block else 1)
+
+    def _surely_held(self, turn: TurnReuse) -> bool:
+        return turn.recency is None or self._near(turn)
+
+    def _near(self, turn: TurnReuse) -> bool:
+        size = turn.recency_limit
+        return size is None or (turn.recency or 0) + turn.prompt_tokens <= _NEAR * size
+
+    def _none_cached(self, turn: TurnReuse, expected: Expected, report: Report, gap: int) -> Loss | None:
+        server = self._server
+        if report.cached:
+            return None
         if report.metrics:
-            return "counter_broken", f"usage says 0, the metrics counted {report.metrics}"
+            fact = f"usage says 0, the metrics counted {report.metrics}"
+            return Loss("counter_broken", gap, fact, (fact,))
         if report.witness == "cached":
-            return "counter_broken", "0 reported, but the first token came as fast as from a warm cache"
-        if self._hits:
-            return "eviction", "the cache worked before; these blocks are gone"
-        return "cache_off", "" if self._block else f"or its blocks are longer than {turn.ideal} tokens"
+            fact = "0 reported, but the first token came as fast as from a warm cache"
+            return Loss("counter_broken", gap, fact, (fact,))
+        if not server.reported and (server.cached or 0) > max(_OFF_TOKENS, expected.least // 2):
+            fact = f"replies report 0 cached tokens, the server's counter says {server.cached:,.0f}"
+            return Loss("counter_broken", gap, fact, (fact,))
+        if self.caching is False:
+            return Loss("cache_off", gap, "", ("the server says that prefix caching is off",))
+        if server.hits or server.preempted:
+            return None
+        return self._off(turn, expected, report, gap)
 
-    @staticmethod
-    def _some_cached(turn: TurnReuse, gap: int) -> tuple[Cause, str]:
-        if gap <= turn.shared_generated:
-            return "retokenisation", "the prompt was reused, what was generated after it was not"
-        return "eviction", "only a part of the shared prefix was still there"
+    def _off(self, turn: TurnReuse, expected: Expected, report: Report, gap: int) -> Loss | None:
+        """Never a hit with much that was surely cached, and no faster for it."""
+        server = self._server
+        turns, tokens = server.missed_turns + 1, server.missed_tokens + expected.least
+        largest = max(server.largest_missed, expected.least)
+        if not self._surely_held(turn) or (self.block is None and largest < _LARGE_BLOCK):
+            return None
+        slow = report.witness == "recomputed"
+        if not slow and (turns < _OFF_TURNS or tokens < _OFF_TOKENS):
+            return None
+        evidence = [f"no hit in {turns} turns that could have reused {tokens:,} tokens"]
+        evidence += ["the first token came as slowly as from a cold cache"] if slow else []
+        detail = "" if self.block else f"or its blocks are longer than {largest} tokens"
+        return Loss("cache_off", gap, detail, tuple(evidence))
+
+    def _some_cached(self, turn: TurnReuse, expected: Expected, gap: int) -> Loss:
+        server = self._server
+        if turn.token_source == "engine" and server.hits and gap <= turn.shared_generated:
+            fact = "the prompt was reused, what was generated after it was not"
+            return Loss("retokenisation", gap, fact, (fact,))
+        if server.preempted:
+            fact = f"the server counted {server.preempted:.0f} preemptions or retractions"
+            return Loss("eviction", gap, "the pool holds too few tokens", (fact,))
+        if turn.recency is not None and not self._near(turn) and turn.pool_evicts:
+            fact = f"{turn.recency:,} tokens entered the pool of {turn.recency_limit:,} since the last use"
+            return Loss("eviction", gap, "the pool holds too few tokens", (fact,))
+        return Loss("unknown", gap, "recomputed although nothing known explains it")
+
+    def _stated(
+        self, turn: TurnReuse, expected: Expected, report: Report, worst: Loss | None
+    ) -> PrefixFinding:
+        place = (
+            turn.divergence if worst and turn.divergence and worst.cause == turn.divergence.cause else None
+        )
+        cached = report.cached
+        above = 0 if cached is None else cached - expected.most - _STRAY
+        return PrefixFinding(
+            key=turn.key,
+            prompt_tokens=expected.prompt,
+            ideal_tokens=expected.ideal,
+            ideal_by_block_size=turn.ideal_by_block_size,
+            shared=expected.shared,
+            expected=expected.shared + expected.lost,
+            reported_tokens=cached,
+            source=report.source,
+            gap=None if cached is None else expected.ideal - cached,
+            cause=worst.cause if worst else None,
+            lost_tokens=worst.tokens if worst else 0,
+            message_index=place.message_index if place else None,
+            path=place.path if place else None,
+            offset=place.offset if place else None,
+            excerpt_before=place.before if place else "",
+            excerpt_after=place.after if place else "",
+            detail=worst.detail if worst else "",
+            previous=turn.previous,
+            witness=report.witness,
+            disagreements=_disagreements(turn, expected, report),
+            token_source=turn.token_source,
+            evicted_tokens=max(0, expected.unbounded - expected.ideal) if turn.bounded else None,
+            least=expected.least,
+            most=expected.most,
+            evidence=worst.evidence if worst else (),
+            above=above if above > expected.error else 0,
+        )
 
 
-def _one_block_less(gap: int, turn: TurnReuse) -> Loss | None:
-    """What EAGLE and MTP drafters take in vLLM, also where nobody told of them."""
+def _one_block_less(gap: int, expected: Expected) -> Loss | None:
+    """What EAGLE and MTP drafters take in vLLM, even when speculation was not reported."""
     detail = "one block less than the shared prefix fills, as with speculation"
-    return Loss("block_granularity", gap, detail) if _is_much(gap, turn.ideal) else None
+    return Loss("block_granularity", gap, detail, (detail,)) if _is_much(gap, expected.ideal) else None
 
 
 def _is_much(lost: int, whole: int) -> bool:
     return lost >= max(_GRANULAR_TOKENS, _GRANULAR_SHARE * whole)
 
 
-def _eviction(turn: TurnReuse) -> Loss | None:
-    return Loss("eviction", turn.evicted, "the pool holds too few tokens") if turn.evicted else None
-
-
 def _unreported(turn: TurnReuse, report: Report) -> Loss | None:
     if report.cached is not None or not turn.ideal or not report.ended:
         return None
-    told = {
+    words = {
         "cached": "the first token came as fast as from a warm cache",
         "recomputed": "the first token came as slowly as from a cold cache",
     }
-    return Loss("not_reported", 0, told.get(report.witness or "", ""))
+    return Loss("not_reported", 0, words.get(report.witness or "", ""))
 
 
-def _disagreements(turn: TurnReuse, report: Report) -> tuple[str, ...]:
+def _disagreements(turn: TurnReuse, expected: Expected, report: Report) -> tuple[str, ...]:
     found = []
     if report.prompt is not None and turn.token_source == "engine" and report.prompt != turn.prompt_tokens:
         found.append(f"the engine counted {report.prompt} prompt tokens, {turn.prompt_tokens} were rendered")
@@ -153,36 +296,46 @@ def _disagreements(turn: TurnReuse, report: Report) -> tuple[str, ...]:
         found.append(
             f"{report.source} says {cached} cached tokens, the time to first token says {report.witness}"
         )
-    if (cached or 0) > turn.ideal + turn.evicted + _STRAY and turn.token_source == "engine":
+    if (cached or 0) > expected.most + expected.error + _STRAY:
         found.append(
-            f"{report.source} says {cached} cached tokens, this lane had sent at most {turn.ideal + turn.evicted}"
+            f"{report.source} says {cached} cached tokens, this lane had sent at most {expected.most}"
         )
     return tuple(found)
 
 
-def _finding(turn: TurnReuse, report: Report, worst: Loss | None) -> PrefixFinding:
-    place = turn.divergence if worst and turn.divergence and worst.cause == turn.divergence.cause else None
-    return PrefixFinding(
-        key=turn.key,
-        prompt_tokens=turn.prompt_tokens,
-        ideal_tokens=turn.ideal,
-        ideal_by_block_size=turn.ideal_by_block_size,
-        shared=turn.shared,
-        expected=turn.expected,
-        reported_tokens=report.cached,
-        source=report.source,
-        gap=None if report.cached is None else turn.ideal - report.cached,
-        cause=worst.cause if worst else None,
-        lost_tokens=worst.tokens if worst else 0,
-        message_index=place.message_index if place else None,
-        path=place.path if place else None,
-        offset=place.offset if place else None,
-        excerpt_before=place.before if place else "",
-        excerpt_after=place.after if place else "",
-        detail=worst.detail if worst else "",
-        previous=turn.previous,
-        witness=report.witness,
-        disagreements=_disagreements(turn, report),
-        token_source=turn.token_source,
-        evicted_tokens=turn.evicted if turn.bounded else None,
-    )
+_CLEAR = 2.0
+"""How many times longer a full prefill must be than the ideal one before a time can tell them apart."""
+
+_MARGIN = 1.2
+"""How far from the middle, on a ratio scale, a time must lie."""
+
+_LEAST_NS = 100_000_000
+"""A shorter cold prefill is mostly fixed cost, which caching does not shorten."""
+
+
+class TtftWitness:
+    """Time to first token as an independent witness, on servers that run one stream at a time.
+
+    It learns the server's pace from requests that nothing can have been cached for.
+    """
+
+    def __init__(self) -> None:
+        self._tokens = 0
+        self._ns = 0
+
+    def learn(self, turn: TurnReuse, ttft_ns: int) -> None:
+        """Keep the longest cold request: the fixed cost weighs least in it."""
+        if turn.shared * 8 <= turn.prompt_tokens and turn.prompt_tokens > self._tokens:
+            self._tokens, self._ns = turn.prompt_tokens, ttft_ns
+
+    def judge(self, turn: TurnReuse, ttft_ns: int) -> Witness | None:
+        """`cached` or `recomputed`, whichever prefill time is nearer on a ratio scale; None when it cannot tell."""
+        if not self._tokens or not turn.ideal:
+            return None
+        pace = self._ns / self._tokens
+        cold = pace * turn.prompt_tokens
+        warm = pace * max(1, turn.prompt_tokens - turn.ideal)
+        middle = math.sqrt(cold * warm)
+        if cold < _CLEAR * warm or cold < _LEAST_NS or middle / _MARGIN < ttft_ns < middle * _MARGIN:
+            return None
+        return "cached" if ttft_ns < middle else "recomputed"

@@ -37,11 +37,39 @@ class TurnReuse:
     """Key of the earlier request with which the longest prefix is shared."""
     divergence: Divergence | None = None
     token_source: str = "engine"
+    recency: int | None = None
+    """Tokens that the pool has taken up since the shared prefix was last used. None: the pool is not known."""
+    recency_limit: int | None = None
+    """What the pool can hold."""
+    pool_evicts: bool = False
+    """Whether the model of the pool has evicted anything yet."""
+    others: int | None = None
+    """Other threads that asked since this one last did. None: this is its first request."""
 
     @property
     def lost(self) -> int:
         """Tokens that the client or the template made the engine compute again."""
         return max(0, self.expected - self.shared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What a turn should have reused, in tokens as its engine counts them. Whole blocks, in the bounds of the pool."""
+
+    prompt: int
+    least: int
+    """Surely in the cache when the request was sent."""
+    ideal: int
+    most: int
+    """With what overlapping requests may have brought in time."""
+    unbounded: int
+    """The ideal, had the pool no limit."""
+    shared: int
+    """Before blocks and pool."""
+    lost: int
+    """What the client or the template changed."""
+    error: int = 0
+    """Tokens by which an estimate may be off; 0 where the engine's own tokens were compared."""
 
 
 _ABSENT: dict[str, Any] = {
@@ -79,6 +107,14 @@ class PrefixFinding:
     disagreements: tuple[str, ...] = ()
     """Sources that contradict each other; they are shown, never averaged."""
     token_source: str = "engine"
+    least: int | None = None
+    """The range of what could be reused: from what was surely cached when the request was sent, by the error of the
+    estimate; None where the finding is of an older version."""
+    most: int | None = None
+    evidence: tuple[str, ...] = ()
+    """What the cause rests on."""
+    above: int = 0
+    """Tokens reused beyond the range: the cache was warm before the run, or the estimate is low."""
     evicted_tokens: int | None = None
     """Tokens that a pool without limit would still hold; they are no part of the ideal. None: the pool is not known."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -10,6 +11,8 @@ from replayer.signals.prefix_reuse.tokens import WIDTH, Segment, common
 
 _RECENT = 64
 """Streams that may still be extended or gone on from, and are therefore never forgotten."""
+_THREADS = 4096
+"""Lines of turns whose last stream is kept to go on from."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +33,14 @@ class Node:
     """Depth up to which the pool still holds this edge (see `pool.py`)."""
     pins: int = 0
     """Children in which or below which the pool holds tokens."""
+    passes: int = 0
+    """Prompts that went through it."""
+    settled: int | None = None
+    """When a reply first proved that the server had computed it, since the last doubt."""
+    anchor: int | None = None
+    """Tokens from the root to the end of the edge, where the server counted a prompt that ended here."""
+    stamp: int = 0
+    """What the pool had taken up in all when this was last used."""
 
     @property
     def start(self) -> int:
@@ -50,41 +61,65 @@ class Position:
         return Position(node, self.depth)
 
 
+def path(node: Node | None) -> list[Node]:
+    """The edges from the root to a node."""
+    found = []
+    while node is not None and node.parent is not None:
+        found.append(node)
+        node = node.parent
+    return found[::-1]
+
+
 class RadixIndex:
     """Streams of tokens, each distinct token stored once.
 
-    A stream that starts with the same segment objects as the one before goes on from where those ended, so its
-    cost is that of its new tokens. `limit` bounds the tokens kept: the branches seen longest ago go first.
+    Streams of one `thread` that start with the same segments go on from where those ended, so a turn costs what is
+    new in it. A `scope` (salt, adapter) has a root of its own: nothing is shared across. `limit` bounds the tokens
+    kept, at four bytes each: the branches seen longest ago go first.
     """
 
     def __init__(self, limit: int = 32_000_000) -> None:
         self._order = count(1)
-        self.root = Node(b"", 0, None, 0)
+        self._roots: dict[str, Node] = {}
         self.tokens = 0
         self.forgotten = 0
         """Tokens dropped because of the limit."""
         self._limit = limit
         self._clock = 0
         self._owner = ""
-        self._last: tuple[Segment, ...] = ()
-        self._marks: list[Position] = [Position(self.root, 0)]
+        self._threads: OrderedDict[str, tuple[tuple[Segment, ...], list[Position]]] = OrderedDict()
 
-    def add(self, segments: Sequence[Segment], owner: str = "") -> tuple[Position, Position]:
+    def add(
+        self, segments: Sequence[Segment], owner: str = "", *, scope: str = "", thread: str = ""
+    ) -> tuple[Position, Position]:
         """Store a stream. Returns the point up to which its tokens were known, and its end."""
-        self._owner = owner
-        known = self._known(segments)
-        del self._marks[known + 1 :]
-        position = self._marks[known].resolve()
+        self._owner, name = owner, f"{scope}\n{thread}"
+        last, marks = self._threads.pop(name, ((), [Position(self._root(scope), 0)]))
+        known = _known(last, segments)
+        del marks[known + 1 :]
+        position = marks[known].resolve()
         met: Position | None = None
         for segment in segments[known:]:
             position, matched = (position, 0) if met else self._walk(position, segment)
             if matched * WIDTH < len(segment):
                 met = met or position
                 position = self._grow(position, segment[matched * WIDTH :])
-            self._marks.append(position)
-        self._last = tuple(segments)
+            marks.append(position)
+        self._threads[name] = tuple(segments), marks
+        if len(self._threads) > _THREADS:
+            self._threads.popitem(last=False)
         self._see(position)
         return met or position, position
+
+    def _root(self, scope: str) -> Node:
+        if scope not in self._roots:
+            self._roots[scope] = Node(b"", 0, None, 0)
+        return self._roots[scope]
+
+    def leave(self, thread: str) -> None:
+        """Forget where a line of turns stands: it has ended."""
+        for name in [name for name in self._threads if name.endswith(f"\n{thread}")]:
+            del self._threads[name]
 
     def extend(self, position: Position, segment: Segment, owner: str = "") -> Position:
         """Store what followed a stream, without making it the stream that the next one is compared with."""
@@ -102,14 +137,6 @@ class RadixIndex:
         if node.depth == depth or node.parent is None:
             return node
         return self._split(node, depth)
-
-    def _known(self, segments: Sequence[Segment]) -> int:
-        known = 0
-        for ours, theirs in zip(self._last, segments, strict=False):
-            if ours is not theirs and ours != theirs:
-                break
-            known += 1
-        return known
 
     def _walk(self, position: Position, segment: Segment) -> tuple[Position, int]:
         node, depth = position.node, position.depth
@@ -142,6 +169,7 @@ class RadixIndex:
         assert parent is not None
         cut = (depth - parent.depth) * WIDTH
         upper = Node(node.label[:cut], depth, parent, next(self._order), node.owner, used=node.used)
+        upper.passes, upper.settled, upper.stamp = node.passes, node.settled, node.stamp
         upper.resident = min(node.resident, depth)
         node.resident = max(node.resident, depth)
         upper.pins = int(node.resident > depth or node.pins > 0)
@@ -159,6 +187,7 @@ class RadixIndex:
     def _forget(self) -> None:
         """Drop whole leaves, oldest first, down to three quarters of the limit; never a recent stream."""
         goal = self._limit * 3 // 4
+        self._threads.clear()  # their marks may lie on what goes now
         while self.tokens > goal:
             old = sorted(self._forgettable(), key=lambda leaf: leaf.seen)
             if not old:
@@ -170,11 +199,16 @@ class RadixIndex:
 
     def _forgettable(self) -> list[Node]:
         """Leaves that no recent stream ended in and that hold no block of the pool."""
-        found, stack = [], [self.root]
+        found, stack = [], list(self._roots.values())
         while stack:
             node = stack.pop()
             stack.extend(node.children.values())
-            if not node.children and node.seen < self._clock - _RECENT and node.resident <= node.start:
+            if (
+                node.parent is not None
+                and not node.children
+                and node.seen < self._clock - _RECENT
+                and node.resident <= node.start
+            ):
                 found.append(node)
         return found
 
@@ -185,3 +219,12 @@ class RadixIndex:
         tokens = len(leaf.label) // WIDTH
         self.tokens -= tokens
         self.forgotten += tokens
+
+
+def _known(last: Sequence[Segment], segments: Sequence[Segment]) -> int:
+    known = 0
+    for ours, theirs in zip(last, segments, strict=False):
+        if ours is not theirs and ours != theirs:
+            break
+        known += 1
+    return known

@@ -36,6 +36,8 @@ class Lineage:
 
         Of several, one that is continued word for word goes first, then the newest. None for a new conversation.
         """
+        if self._recent and self._goes_on(self._recent[-1][1], new):
+            return self._recent[-1]
         ours = frozenset(map(self._bare, new.messages))
         best: tuple[str, Conversation] | None = None
         most = (0.0, False)
@@ -47,6 +49,11 @@ class Lineage:
             if likeness > most:
                 best, most = (key, old), likeness
         return best
+
+    def _goes_on(self, last: Conversation, new: Conversation) -> bool:
+        """The common case, at the cost of its comparison: the longest request so far is continued word for word."""
+        longest = max(len(old.messages) for _, old in self._recent)
+        return longest <= len(last.messages) == shared_messages(last, new)
 
     def _likeness(self, old: Conversation, new: Conversation, ours: frozenset[bytes]) -> float:
         """How many of the earlier request's messages are still there; 0 for another conversation.

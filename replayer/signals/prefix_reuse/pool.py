@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from replayer.signals.prefix_reuse.index import Node, Position, RadixIndex
+from replayer.signals.prefix_reuse.index import Node, Position, RadixIndex, path
 
 
 class Pool:
@@ -21,11 +21,19 @@ class Pool:
         self._clock = 0
         self._held = 0
         self._candidates: list[tuple[int, int, Node]] = []
+        self.taken = 0
+        """Tokens taken up in all, those held again included."""
+        self.evicted = 0
+
+    @property
+    def tokens(self) -> int:
+        """What it can hold."""
+        return self._capacity * self._block
 
     def resident(self, position: Position) -> int:
         """How many leading tokens of the stream that ends at `position` are still held."""
         depth = 0
-        for node in _path(position.resolve().node):
+        for node in path(position.resolve().node):
             depth = min(node.resident, position.depth)
             if node.resident < node.depth:
                 break
@@ -35,8 +43,8 @@ class Pool:
         """The stream up to `position` is now held and was used last; what does not fit any more is evicted."""
         self._clock += 1
         end = self._index.split(position)
-        for node in _path(end):
-            node.used = self._clock
+        for node in path(end):
+            node.used, node.stamp = self._clock, self.taken
             if node.resident < node.depth:
                 self._hold(node, node.depth)
         self._offer(end)
@@ -49,7 +57,10 @@ class Pool:
     def _hold(self, node: Node, depth: int) -> None:
         before, was = self._blocks(node), self._occupied(node)
         node.resident = depth
-        self._held += self._blocks(node) - before
+        change = self._blocks(node) - before
+        self._held += change
+        self.taken += max(0, change) * self._block
+        self.evicted += max(0, -change) * self._block
         if self._occupied(node) != was:
             self._repin(node, -1 if was else 1)
 
@@ -81,12 +92,3 @@ class Pool:
         self._hold(node, left)
         if cut < blocks:
             self._offer(node)
-
-
-def _path(node: Node) -> list[Node]:
-    path = []
-    walker: Node | None = node
-    while walker is not None:
-        path.append(walker)
-        walker = walker.parent
-    return path[::-1][1:]

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 
 from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
 from replayer.signals.prefix_reuse.finding import PrefixFinding
+
+
+def settled(findings: Sequence[PrefixFinding]) -> list[PrefixFinding]:
+    """One server's findings in the light of all of them: a cache that proves to be off was off before, too."""
+    if any(found.reported_tokens for found in findings):
+        return list(findings)
+    proof = next((found for found in findings if found.cause in ("cache_off", "counter_broken")), None)
+    return [
+        replace(found, cause=proof.cause, detail=proof.detail, evidence=proof.evidence)
+        if proof and found.cause == "unknown" and found.reported_tokens == 0
+        else found
+        for found in findings
+    ]
 
 
 def session_verdict(findings: Sequence[PrefixFinding]) -> str:

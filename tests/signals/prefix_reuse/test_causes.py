@@ -302,12 +302,20 @@ def test_without_the_size_of_the_pool_nobody_knows_what_was_evicted() -> None:
     assert PrefixFinding.from_dict({}).evicted_tokens is None, "an older journal"
 
 
-def test_eviction_where_the_pool_is_unknown() -> None:
+def cold_after_a_hit(preempted: float | None) -> PrefixFinding:
     reuse = PrefixReuse(block_size=16)
     for number, cached in enumerate([0, 992, 0]):
         reuse.request(str(number), "x" * 1000 + "y" * number)
+        reuse.sampled(preempted, None)
         found = reuse.reported(str(number), Usage(cached_tokens=cached))
-    assert found.cause == "eviction"
+    return found
+
+
+def test_eviction_needs_evidence_where_the_pool_is_unknown() -> None:
+    without, counted = cold_after_a_hit(None), cold_after_a_hit(3.0)
+    assert (without.cause, without.lost_tokens, without.evidence) == ("unknown", 992, ())
+    assert (counted.cause, counted.lost_tokens) == ("eviction", 992)
+    assert counted.evidence == ("the server counted 3 preemptions or retractions",)
 
 
 def test_retokenisation_of_what_was_generated() -> None:

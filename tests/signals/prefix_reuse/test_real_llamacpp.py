@@ -56,4 +56,4 @@ async def test_every_turn_of_a_shipped_session(engine: LlamaCppEngine) -> None:
             findings.append(await turn(engine, reuse, str(turn), history.messages(turn), history.tools(turn)))
     assert len(findings) >= 8
     assert all((found.gap is not None and abs(found.gap) <= 1) or found.cause for found in findings)
-    assert sum(found.cause == "unexplained" for found in findings) * 20 <= len(findings)
+    assert sum(found.cause == "unknown" for found in findings) * 20 <= len(findings)
