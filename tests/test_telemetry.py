@@ -11,7 +11,9 @@ from replayer.engines.prometheus import parse
 from replayer.metrics.telemetry_figures import server_figures, speed_bands
 from replayer.simulated import SimulatedSpec, launch
 from replayer.telemetry.deltas import deltas, foreign_tokens
-from replayer.telemetry.gpu import dcgm_gpus, energy_j
+from replayer.telemetry.energy import energy_j, lane_energy
+from replayer.telemetry.gpu import Gpu, dcgm_gpus
+from replayer.telemetry.gpu_lanes import GpuUse, LaneGpus
 from replayer.telemetry.sampler import read, sample_loop
 
 ASK = {"model": "simulated", "messages": [{"role": "user", "content": "why does it fail " * 50}]}
@@ -183,6 +185,7 @@ DCGM = """\
 # TYPE DCGM_FI_DEV_GPU_UTIL gauge
 DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-5",device="nvidia0",modelName="NVIDIA H200",Hostname="n"} 87
 DCGM_FI_DEV_GPU_UTIL{gpu="1",UUID="GPU-6",device="nvidia1",modelName="NVIDIA H200",Hostname="n"} 91
+DCGM_FI_DEV_MEM_COPY_UTIL{gpu="0",modelName="NVIDIA H200"} 44
 DCGM_FI_DEV_FB_USED{gpu="0",modelName="NVIDIA H200"} 45000
 DCGM_FI_DEV_FB_USED{gpu="1",modelName="NVIDIA H200"} 45010
 DCGM_FI_DEV_GPU_TEMP{gpu="0",modelName="NVIDIA H200"} 61
@@ -197,8 +200,9 @@ DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu="1",modelName="NVIDIA H200"} %d
 
 
 def test_a_dcgm_page_gives_gpu_state_and_energy_per_token():
-    before = dcgm_gpus(parse(DCGM % (1_000_000, 2_000_000)))
-    after = dcgm_gpus(parse(DCGM % (1_900_000, 2_600_000)))
+    pages = [dcgm_gpus(parse(DCGM % joules)) for joules in ((1_000_000, 2_000_000), (1_900_000, 2_600_000))]
+    own = {"assignment": "asked", "lanes": ["a"]}
+    before, after = [[gpu.as_data() | own for gpu in page] for page in pages]
     readings = [
         Reading(sample(0, generated_tokens=0, gpus=before)),
         Reading(sample(2, generated_tokens=300, gpus=after)),
@@ -207,6 +211,8 @@ def test_a_dcgm_page_gives_gpu_state_and_energy_per_token():
     assert (gpu["energy_j"], gpu["energy_per_token_j"]) == (1500.0, 5.0)
     assert (gpu["peak_utilisation"], gpu["peak_temperature_c"]) == (0.91, 63)
     assert gpu["peak_memory_bytes"] == 45010 * 2**20 and gpu["names"] == ["NVIDIA H200"]
+    assert gpu["peak_memory_utilisation"] == 0.44
+    assert [(one["gpu"], one["peak_power_w"]) for one in gpu["gpus"]] == [("0", 412.5), ("1", 400.0)]
 
 
 def test_energy_without_a_counter_is_power_over_time():
@@ -214,6 +220,110 @@ def test_energy_without_a_counter_is_power_over_time():
     louder = [{**gpus[0], "power_w": 200.0}, gpus[1]]
     assert energy_j([sample(0, gpus=gpus), sample(2, gpus=gpus), sample(3, gpus=louder)]) == 300 + 200
     assert energy_j([sample(0, gpus=gpus)]) is None
+
+
+@dataclass
+class Host:
+    """A machine with GPUs, as NVML shows it: each reading finds them 100 J further on."""
+
+    running: dict[str, set[int]] | None
+    joules: float = 0.0
+
+    async def read(self):
+        self.joules += 100
+        return [Gpu(gpu=n, source="nvml", uuid=f"GPU-{n}", energy_j=self.joules) for n in "01"]
+
+    def users(self):
+        return self.running
+
+
+async def readings_of(lanes, times=3):
+    """Samples of lanes that are read side by side."""
+    seen = {lane: [] for lane in lanes}
+    for at in range(times):
+        for lane, gpus in lanes.items():
+            seen[lane].append(sample(at, gpus=await gpus.read()))
+    return seen
+
+
+async def test_energy_of_a_gpu_that_two_lanes_share_is_counted_for_neither():
+    """Each of two lanes on one GPU had all of its energy: 48,786 J twice."""
+    host, use = Host(None), GpuUse()
+    url = "http://127.0.0.1:1/v1"
+    lanes = {
+        name: LaneGpus(name, host, use, base_url=url, asked=asked)
+        for name, asked in {"a": [0], "b": [0], "c": ["GPU-1"]}.items()
+    }
+    energy = {name: lane_energy(samples) for name, samples in (await readings_of(lanes)).items()}
+    assert (energy["a"].joules, energy["a"].lanes) == (None, ("a", "b"))
+    assert energy["a"].shared_joules == energy["b"].shared_joules == 600
+    assert (energy["c"].joules, energy["c"].assignment, energy["c"].lanes) == (600, "asked", ("c",))
+
+
+async def test_the_gpus_of_a_server_are_found_by_its_processes():
+    """The engine computes in a child of the process that listens; a lane whose server cannot be seen may use any GPU."""
+    async with Running() as engine:
+        host, use = Host({"GPU-0": {1}, "GPU-1": set()}), GpuUse()
+        host.running["GPU-1"].add(engine_pid(engine))
+        found = (await LaneGpus("a", host, use, base_url=engine.base_url).read())[0]
+        assert (found["gpu"], found["assignment"], found["lanes"]) == ("1", "detected", ["a"])
+        both = {
+            "a": LaneGpus("a", host, use, base_url=engine.base_url),
+            "b": LaneGpus("b", host, use, base_url="http://127.0.0.1:9/v1"),
+        }
+        energy = {name: lane_energy(samples) for name, samples in (await readings_of(both)).items()}
+    assert {one.assignment for one in energy.values()} == {"unknown"}
+    assert {one.joules for one in energy.values()} == {None}
+    assert lane_energy([sample(at, gpus=[{"gpu": "0", "energy_j": at}]) for at in (1, 2)]).joules is None
+
+
+def engine_pid(engine):
+    from replayer.telemetry.gpu_lanes import listeners
+
+    (pid,) = listeners(engine.base_url)
+    return pid
+
+
+def test_acceptance_follows_from_gauges_where_there_is_no_counter():
+    """SGLang has none, and counts tokens when a request ends (the readings are those of a run
+    on an H200; over a longer one its 95,280 tokens came in 74,471 chunks, 1.279 each, where this gives 1.276)."""
+    lengths = [
+        0,
+        1.5,
+        1.075,
+        1.425,
+        1.075,
+        1.125,
+        1.0,
+        1.2,
+        1.325,
+        1.4,
+        1.025,
+        1.125,
+        1.0,
+        1.15,
+        1.15,
+        1.275,
+        1.4,
+    ]
+    readings = [
+        sample(
+            at,
+            running=float(at > 0),
+            generated_tokens=float(at // 4 * 700),
+            gauges={"spec_accept_length": length, "spec_accept_rate": max(0.0, (length - 1) / 11)},
+        )
+        for at, length in enumerate(lengths)
+    ]
+    idle = [
+        sample(at, running=0.0, generated_tokens=2800.0, gauges={"spec_accept_length": 9.0})
+        for at in (30, 31)
+    ]
+    assert deltas(idle).acceptance_length is None
+    figures = server_figures([Reading(one) for one in readings])
+    assert figures["acceptance"]["source"] == "gauges"
+    assert figures["acceptance"]["length"] == pytest.approx(sum(lengths) / 16)
+    assert figures["acceptance"]["rate"] == pytest.approx((sum(lengths) / 16 - 1) / 11)
 
 
 def test_bands_over_turns_where_the_engine_counts_drafts_per_request():

@@ -9,8 +9,10 @@ from typing import Any, Protocol
 
 from replayer.signals.bands import Window, find_bands
 from replayer.telemetry.deltas import Deltas, deltas, foreign_tokens, merge
-from replayer.telemetry.gpu import energy_j
+from replayer.telemetry.energy import lane_energy
 
+TIERS = ("device", "host", "remote")
+"""Where cached tokens came from, as far as an engine says so."""
 LEAST_TOKENS = 32
 LEAST_SECONDS = 0.02
 """Turns with fewer tokens, or that arrived in one go, say nothing about a speed."""
@@ -64,6 +66,7 @@ def server_figures(
             "cached": counters.get("cached_tokens"),
             "generated": counters.get("generated_tokens"),
             "external_cached": counters.get("external_cached_tokens"),
+            **{f"cached_{tier}": counters.get(f"cached_{tier}_tokens") for tier in TIERS},
         },
         "foreign_tokens": {
             "prompt": foreign_tokens(counters.get("prompt_tokens"), prompt_tokens),
@@ -73,6 +76,7 @@ def server_figures(
         "acceptance": _acceptance(total),
         "generation_tok_s": _busy_speed(by_instance.values()),
         "preempted": counters.get("preempted"),
+        "evicted_tokens": counters.get("evicted_tokens"),
         "peak": {name: _peak(good, name) for name in ("running", "waiting", "kv_used")},
         "gpu": gpu_figures([reading.sample for reading in readings], counters.get("generated_tokens")),
     }
@@ -95,7 +99,7 @@ def _acceptance(total: Deltas) -> dict[str, Any] | None:
         "rate": total.acceptance_rate,
         "length": total.acceptance_length,
         "per_position": rates,
-        "source": "metrics",
+        "source": total.acceptance_from,
     }
 
 
@@ -116,20 +120,33 @@ def _peak(samples: Sequence[dict[str, Any]], name: str) -> float | None:
 
 
 def gpu_figures(samples: Sequence[dict[str, Any]], generated: float | None) -> dict[str, Any] | None:
-    """Peaks over all GPUs, energy in joules, and joules per generated token."""
+    """Peaks over the lane's GPUs, of each of them, and its energy in joules, where it had them for itself."""
     gpus = [gpu for sample in samples for gpu in sample.get("gpus", ())]
     if not gpus:
         return None
-    energy = energy_j(samples)
+    energy = lane_energy(samples)
+    joules = energy.joules if energy else None
+    single = {gpu["gpu"]: [one for one in gpus if one["gpu"] == gpu["gpu"]] for gpu in gpus}
     return {
         "source": gpus[0]["source"],
         "names": sorted({gpu["name"] for gpu in gpus if gpu.get("name")}),
+        **_peaks(gpus),
+        "energy_j": joules,
+        "energy_per_token_j": joules / generated if joules is not None and generated else None,
+        "assignment": energy.assignment if energy else "unknown",
+        "shared_with": list(energy.lanes) if energy and len(energy.lanes) > 1 else [],
+        "shared_energy_j": energy.shared_joules if energy else None,
+        "gpus": [{"gpu": number, **_peaks(found)} for number, found in sorted(single.items())],
+    }
+
+
+def _peaks(gpus: Sequence[dict[str, Any]]) -> dict[str, float | None]:
+    return {
         "peak_utilisation": _peak(gpus, "utilisation"),
+        "peak_memory_utilisation": _peak(gpus, "memory_utilisation"),
         "peak_memory_bytes": _peak(gpus, "memory_used"),
         "peak_temperature_c": _peak(gpus, "temperature_c"),
         "peak_power_w": _peak(gpus, "power_w"),
-        "energy_j": energy,
-        "energy_per_token_j": energy / generated if energy is not None and generated else None,
     }
 
 

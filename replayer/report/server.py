@@ -124,7 +124,12 @@ def _gpu(lane: Figures) -> Figures | None:
 
 def _energy(lane: Figures) -> str:
     gpu = _gpu(lane)
-    joules = gpu["energy_per_token_j"] if gpu else None
+    if gpu is None:
+        return DASH
+    if gpu.get("shared_with"):
+        others = [name for name in gpu["shared_with"] if name != lane["lane"]]
+        return f"shared with {', '.join(others)}"
+    joules = gpu["energy_per_token_j"]
     return DASH if joules is None else f"{joules:.3g} J"
 
 

@@ -19,6 +19,7 @@ from replayer.plan.schedule import Session
 from replayer.run.lanes import Instance, Lane, open_lane, warm_up
 from replayer.run.state import Run
 from replayer.telemetry.gpu import open_gpu
+from replayer.telemetry.gpu_lanes import GpuUse, LaneGpus
 from replayer.telemetry.sampler import sample_loop
 from replayer.wire.remote import Receiver
 
@@ -72,21 +73,31 @@ def _sampler(run: Run, lane: str, instance: Instance) -> Callable[[dict[str, Any
     return emit
 
 
-def _sampling(run: Run, lane: Lane, instance: Instance) -> Coroutine[Any, Any, None]:
-    """The lane's facts may name a DCGM exporter (`facts = { dcgm = URL }`)."""
+def _gpus(lane: Lane, instance: Instance, use: GpuUse) -> LaneGpus | None:
+    """The lane's facts may name a DCGM exporter and the GPUs that serve it (`facts = { dcgm = URL, gpus = [0] }`)."""
+    url, facts = instance.engine.base_url, lane.plan.facts
+    reader = open_gpu(url, facts.get("dcgm"))
+    if reader is None:
+        return None
+    pid = instance.launched.pid if instance.launched else None
+    return LaneGpus(lane.name, reader, use, base_url=url, asked=facts.get("gpus", ()), pid=pid)
+
+
+def _sampling(run: Run, lane: Lane, instance: Instance, use: GpuUse) -> Coroutine[Any, Any, None]:
     return sample_loop(
         instance.engine,
         run.plan.telemetry_interval,
         _sampler(run, lane.name, instance),
-        gpu=open_gpu(instance.engine.base_url, lane.plan.facts.get("dcgm")),
+        gpu=_gpus(lane, instance, use),
         log=instance.log(lane.plan),
     )
 
 
 @contextlib.asynccontextmanager
 async def telemetry(run: Run, names: set[str]) -> AsyncIterator[None]:
+    use = GpuUse()
     tasks = [
-        asyncio.ensure_future(_sampling(run, run.lanes[name], instance))
+        asyncio.ensure_future(_sampling(run, run.lanes[name], instance, use))
         for name in sorted(names)
         for instance in run.lanes[name].instances
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 COUNTERS = (
     "prompt_tokens",
@@ -40,6 +40,8 @@ class Deltas:
     """Times a counter fell or the server's process was another one: it was restarted or its counters cleared. What it counted between the last
     reading and that is lost, so every figure is then a lower bound."""
     counters: dict[str, float] = field(default_factory=dict)
+    acceptance_from: Literal["metrics", "gauges"] = "metrics"
+    """`gauges`: no counter of drafts, so they follow from the acceptance of each interval (SGLang)."""
     per_position: tuple[float, ...] | None = None
 
     @property
@@ -82,7 +84,10 @@ def deltas(samples: Sequence[Sample]) -> Deltas:
         ) in seen:  # a counter with labels is on the page only once it counted something: until then it is 0
             start = 0.0 if restarted else before.get(name, 0.0)
             counters[name] = counters.get(name, 0.0) + after.get(name, 0.0) - start
+    drafts = {} if "drafted" in counters else _drafts_from_gauges(good, counters.get("generated_tokens"))
+    counters |= drafts
     return Deltas(
+        acceptance_from="gauges" if drafts else "metrics",
         seconds=good[-1]["at"] - good[0]["at"] if good else 0.0,
         readings=len(good),
         missing=len(samples) - len(good),
@@ -91,6 +96,24 @@ def deltas(samples: Sequence[Sample]) -> Deltas:
         counters=counters,
         per_position=_positions(good) if not resets else None,
     )
+
+
+def _drafts_from_gauges(good: Sequence[Sample], tokens: float | None) -> dict[str, float]:
+    """SGLang shows the mean acceptance of its last forty steps, never a count, and counts tokens only once a request
+    is done. Each reading of a busy server stands for as many steps, so their mean is that of the run: `tokens` came
+    in tokens / length steps, with length - 1 accepted in each, out of accepted / rate drafted. {} where nothing was
+    drafted."""
+    pairs = itertools.pairwise(good)
+    busy = [
+        after.get("gauges", {}) for before, after in pairs if before.get("running") or after.get("running")
+    ]
+    means = [(gauges.get("spec_accept_length", 0.0), gauges.get("spec_accept_rate", 0.0)) for gauges in busy]
+    seen = [(length, rate) for length, rate in means if length >= 1]
+    length, rate = (sum(column) / len(seen) for column in zip(*seen, strict=True)) if seen else (0.0, 0.0)
+    if not tokens or length <= 1 or rate <= 0:
+        return {}
+    steps = tokens / length
+    return {"drafts": steps, "accepted": tokens - steps, "drafted": (tokens - steps) / rate}
 
 
 def _restarted(before: Sample, after: Sample, names: Sequence[str]) -> bool:
@@ -126,6 +149,7 @@ def merge(parts: Sequence[Deltas]) -> Deltas:
         why=tuple(dict.fromkeys(reason for part in parts for reason in part.why)),
         resets=sum(part.resets for part in parts),
         counters=counters,
+        acceptance_from="gauges" if any(part.acceptance_from == "gauges" for part in parts) else "metrics",
         per_position=parts[0].per_position if len(parts) == 1 else None,
     )
 

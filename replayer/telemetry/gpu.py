@@ -1,23 +1,25 @@
-"""GPU state: NVML on this machine, or a DCGM exporter's page; and energy per generated token from either."""
+"""GPU state as readings: NVML on this machine, or a DCGM exporter's page."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import httpx
 
+from replayer.engines.answers import known
+from replayer.engines.base import JsonObject
 from replayer.engines.http_client import http_client
 from replayer.engines.prometheus import Page, parse
 from replayer.errors import MissingPartError
-from replayer.telemetry.sampler import GpuReader
 
 DCGM_FIELDS = {
     "utilisation": ("DCGM_FI_DEV_GPU_UTIL", 0.01),
+    "memory_utilisation": ("DCGM_FI_DEV_MEM_COPY_UTIL", 0.01),
     "memory_used": ("DCGM_FI_DEV_FB_USED", 2**20),
     "memory_free": ("DCGM_FI_DEV_FB_FREE", 2**20),
     "temperature_c": ("DCGM_FI_DEV_GPU_TEMP", 1),
@@ -28,30 +30,69 @@ DCGM_FIELDS = {
 LOCAL = {"127.0.0.1", "localhost", "::1"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """One GPU at one moment. `memory_utilisation` is the share of time in which its memory was read or written;
+    `energy_j` counts since the driver was loaded."""
+
+    gpu: str
+    """Its number on its host."""
+    source: str
+    uuid: str | None = None
+    name: str | None = None
+    utilisation: float | None = None
+    memory_utilisation: float | None = None
+    memory_used: float | None = None
+    memory_free: float | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+    energy_j: float | None = None
+
+    @property
+    def key(self) -> str:
+        return self.uuid or self.gpu
+
+    def as_data(self) -> JsonObject:
+        return known(asdict(self))
+
+
+class GpuReader(Protocol):
+    """Reads all GPUs of a host."""
+
+    async def read(self) -> list[Gpu]: ...
+
+    def users(self) -> dict[str, set[int]] | None:
+        """Process ids that compute on each GPU, by its key; None where that cannot be seen."""
+
+
 class DcgmReader:
     """Reads a DCGM exporter. A page that fails is an empty reading."""
 
-    def __init__(self, url: str, http: httpx.AsyncClient | None = None) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._http = http or http_client(url, timeout=3)
+        self._http = http_client(url, timeout=3)
 
-    async def read(self) -> list[dict[str, Any]]:
+    async def read(self) -> list[Gpu]:
         try:
             reply = await self._http.get(self._url)
             return dcgm_gpus(parse(reply.text)) if reply.status_code == 200 else []
         except (httpx.HTTPError, ValueError):
             return []
 
+    def users(self) -> dict[str, set[int]] | None:
+        return None
 
-def dcgm_gpus(page: Page) -> list[dict[str, Any]]:
+
+def dcgm_gpus(page: Page) -> list[Gpu]:
     """One entry per GPU of a DCGM page."""
-    gpus: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonObject] = {}
     for word, (name, factor) in DCGM_FIELDS.items():
         for labels, value in page.samples.get(name, []):
-            number = labels.get("gpu", "0")
-            gpu = gpus.setdefault(number, {"gpu": number, "name": labels.get("modelName"), "source": "dcgm"})
+            gpu = found.setdefault(labels.get("gpu", "0"), {})
+            gpu.setdefault("name", labels.get("modelName"))
+            gpu.setdefault("uuid", labels.get("UUID"))
             gpu[word] = value * factor
-    return [gpus[number] for number in sorted(gpus)]
+    return [Gpu(gpu=number, source="dcgm", **found[number]) for number in sorted(found)]
 
 
 class NvmlReader:
@@ -67,31 +108,43 @@ class NvmlReader:
         except pynvml.NVMLError as error:
             raise MissingPartError(f"NVML does not answer on this machine: {error}") from None
         self._nvml: Any = pynvml
-        self._handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
+        self.handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
 
-    async def read(self) -> list[dict[str, Any]]:
-        return await asyncio.to_thread(lambda: [self._gpu(i, h) for i, h in enumerate(self._handles)])
+    async def read(self) -> list[Gpu]:
+        return await asyncio.to_thread(lambda: [self._gpu(i, h) for i, h in enumerate(self.handles)])
 
-    def _gpu(self, number: int, handle: Any) -> dict[str, Any]:
+    def users(self) -> dict[str, set[int]] | None:
+        found: dict[str, set[int]] = {}
+        try:
+            for number, handle in enumerate(self.handles):
+                running = self._nvml.nvmlDeviceGetComputeRunningProcesses(handle)
+                found[self._gpu(number, handle).key] = {process.pid for process in running}
+        except self._nvml.NVMLError:
+            return None
+        return found
+
+    def _gpu(self, number: int, handle: Any) -> Gpu:
         nvml = self._nvml
-        gpu: dict[str, Any] = {"gpu": str(number), "source": "nvml"}
         questions: dict[str, Callable[[], Any]] = {
+            "uuid": lambda: str(nvml.nvmlDeviceGetUUID(handle)),
             "name": lambda: str(nvml.nvmlDeviceGetName(handle)),
             "utilisation": lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
+            "memory_utilisation": lambda: nvml.nvmlDeviceGetUtilizationRates(handle).memory / 100,
             "memory_used": lambda: nvml.nvmlDeviceGetMemoryInfo(handle).used,
             "memory_free": lambda: nvml.nvmlDeviceGetMemoryInfo(handle).free,
             "temperature_c": lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
             "power_w": lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
             "energy_j": lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000,
         }
+        answers: JsonObject = {}
         for word, ask in questions.items():
             with contextlib.suppress(nvml.NVMLError):
-                gpu[word] = ask()
-        return gpu
+                answers[word] = ask()
+        return Gpu(gpu=str(number), source="nvml", **answers)
 
 
 def open_gpu(base_url: str, dcgm_url: str | None = None) -> GpuReader | None:
-    """The reader for an engine: DCGM where a URL is given, NVML for an engine on this machine, else None."""
+    """The reader for a server: DCGM where a URL is given, NVML for a server on this machine, else None."""
     if dcgm_url:
         return DcgmReader(dcgm_url)
     if urlsplit(base_url).hostname not in LOCAL:
@@ -100,38 +153,4 @@ def open_gpu(base_url: str, dcgm_url: str | None = None) -> GpuReader | None:
         reader = NvmlReader()
     except MissingPartError:
         return None
-    return reader if reader._handles else None
-
-
-def energy_j(samples: Sequence[dict[str, Any]]) -> float | None:
-    """Joules that all GPUs used over the readings: from their energy counters, else power integrated over time.
-
-    None with fewer than two readings that say either.
-    """
-    read = [(sample["at"], sample["gpus"]) for sample in samples if sample.get("gpus")]
-    if len(read) < 2:
-        return None
-    first, last = _by_number(read[0][1]), _by_number(read[-1][1])
-    if all("energy_j" in gpus.get(number, {}) for gpus in (first, last) for number in first):
-        return sum(float(last[number]["energy_j"] - first[number]["energy_j"]) for number in first)
-    total = 0.0
-    for (at, gpus), (then, later) in itertools.pairwise(read):
-        before, after = _power(gpus), _power(later)
-        if before is None or after is None:
-            return None
-        total += (before + after) / 2 * (then - at)
-    return total
-
-
-def _by_number(gpus: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {gpu["gpu"]: gpu for gpu in gpus}
-
-
-def _power(gpus: Sequence[dict[str, Any]]) -> float | None:
-    watts = [gpu.get("power_w") for gpu in gpus]
-    return None if None in watts else float(sum(w for w in watts if w is not None))
-
-
-def energy_per_token_j(samples: Sequence[dict[str, Any]], generated_tokens: float | None) -> float | None:
-    energy = energy_j(samples)
-    return energy / generated_tokens if energy is not None and generated_tokens else None
+    return reader if reader.handles else None

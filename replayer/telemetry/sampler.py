@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import httpx
 
-from replayer.engines.base import Engine, TelemetrySample
+from replayer.engines.answers import known as said
+from replayer.engines.base import Engine, JsonObject, TelemetrySample
 from replayer.engines.logs.log_figures import last_sample
 
 FINAL_SECONDS = 3.0
@@ -19,34 +20,34 @@ FINAL_SECONDS = 3.0
 LOG_TAIL_BYTES = 65_536
 
 
-class GpuReader(Protocol):
-    """Reads the state of the GPUs that serve a lane (`replayer.telemetry.gpu`)."""
+class Gpus(Protocol):
+    """The GPUs that serve a lane (`replayer.telemetry.gpu_lanes`)."""
 
-    async def read(self) -> list[dict[str, Any]]: ...
+    async def read(self) -> list[JsonObject]: ...
 
 
 async def sample_loop(
     engine: Engine,
     interval: float,
-    emit: Callable[[dict[str, Any]], None],
+    emit: Callable[[JsonObject], None],
     *,
-    gpu: GpuReader | None = None,
+    gpu: Gpus | None = None,
     log: Path | None = None,
 ) -> None:
     """Read at once, then every `interval` seconds, and once more when cancelled, so that counters are complete.
 
     Emits what stands in the journal as `TelemetryRead.sample`: the known figures of a TelemetrySample, `at` in
     seconds of the monotonic clock, `gpus`, and `missing` where the metrics gave nothing: `off` (the server has
-    none, said once), `timeout`, or the error. `log`, the server's own log, then stands in for the metrics.
+    none, reported once), `timeout`, or the error. `log`, the server's own log, then stands in for the metrics.
     """
-    told_off = False
+    off_reported = False
 
-    def send(sample: dict[str, Any]) -> None:
-        nonlocal told_off
+    def send(sample: JsonObject) -> None:
+        nonlocal off_reported
         off = sample.get("missing") == "off" and not sample.keys() - {"at", "missing"}
-        if not (off and told_off):
+        if not (off and off_reported):
             emit(sample)
-        told_off = told_off or off
+        off_reported = off_reported or off
 
     due = time.monotonic()
     try:
@@ -59,14 +60,14 @@ async def sample_loop(
         raise
 
 
-async def _last(engine: Engine, gpu: GpuReader | None, log: Path | None) -> dict[str, Any]:
+async def _last(engine: Engine, gpu: Gpus | None, log: Path | None) -> JsonObject:
     try:
         return await asyncio.wait_for(read(engine, gpu, log), FINAL_SECONDS)
     except TimeoutError:
         return {"at": time.monotonic(), "missing": "timeout"}
 
 
-async def read(engine: Engine, gpu: GpuReader | None = None, log: Path | None = None) -> dict[str, Any]:
+async def read(engine: Engine, gpu: Gpus | None = None, log: Path | None = None) -> JsonObject:
     """One reading."""
     sample = await _metrics(engine)
     if "missing" in sample and log is not None:
@@ -77,10 +78,11 @@ async def read(engine: Engine, gpu: GpuReader | None = None, log: Path | None = 
     return sample
 
 
-def _gpu_means(gpus: list[dict[str, Any]]) -> dict[str, float]:
-    """Means over all GPUs, for curves; memory as the share in use."""
+def _gpu_means(gpus: list[JsonObject]) -> dict[str, float]:
+    """Means over the lane's GPUs, for curves; memory as the share in use."""
     columns = {
         "gpu_utilisation": [gpu.get("utilisation") for gpu in gpus],
+        "gpu_memory_utilisation": [gpu.get("memory_utilisation") for gpu in gpus],
         "gpu_power": [gpu.get("power_w") for gpu in gpus],
         "gpu_temperature": [gpu.get("temperature_c") for gpu in gpus],
         "gpu_memory": [_memory_share(gpu) for gpu in gpus],
@@ -92,12 +94,12 @@ def _gpu_means(gpus: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-def _memory_share(gpu: dict[str, Any]) -> float | None:
+def _memory_share(gpu: JsonObject) -> float | None:
     used, free = gpu.get("memory_used"), gpu.get("memory_free")
     return used / (used + free) if used is not None and free is not None and used + free else None
 
 
-async def _metrics(engine: Engine) -> dict[str, Any]:
+async def _metrics(engine: Engine) -> JsonObject:
     at = time.monotonic()
     try:
         sample = await engine.telemetry()
@@ -108,12 +110,12 @@ async def _metrics(engine: Engine) -> dict[str, Any]:
     return {"at": at, "missing": "off"} if sample is None else known(sample)
 
 
-def known(sample: TelemetrySample) -> dict[str, Any]:
+def known(sample: TelemetrySample) -> JsonObject:
     """The figures that are known; unknown ones are absent."""
     return {key: value for key, value in asdict(sample).items() if value is not None and value != {}}
 
 
-def _from_log(log: Path) -> dict[str, Any]:
+def _from_log(log: Path) -> JsonObject:
     """What the last lines of a server's log say, marked with their source; empty where they say nothing."""
     try:
         with log.open("rb") as file:
@@ -131,6 +133,4 @@ def _from_log(log: Path) -> dict[str, Any]:
         "hit_rate": sample.hit_rate,
     }
     found = {"running": sample.running, "waiting": sample.waiting, "kv_used": sample.kv_used}
-    known_figures = {name: value for name, value in found.items() if value is not None}
-    known_gauges = {name: value for name, value in gauges.items() if value is not None}
-    return known_figures | {"gauges": known_gauges, "source": "log"}
+    return said(found) | {"gauges": said(gauges), "source": "log"}
