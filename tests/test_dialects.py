@@ -162,8 +162,10 @@ def test_filler_stands_in_for_a_system_prompt_of_a_size(tmp_path: Path) -> None:
 
 
 def test_every_dialect_says_what_it_changes() -> None:
-    for name, kind in DIALECTS.items():
-        assert kind.name == name and kind.changes
+    for name, kinds in DIALECTS.items():
+        for wire, kind in kinds.items():
+            assert kind.wire == wire and kind.changes
+        assert name in {kind.name for kind in kinds.values()}
 
 
 def test_the_prefix_analysis_shows_what_a_dialect_costs(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def _filled(value: Any, items: Sequence[AnyItem]) -> Any:
     if isinstance(value, dict):
         return {key: _filled(part, items) for key, part in value.items()}
     if isinstance(value, list):
-        return [_filled(part, items) for part in value]
+        return [part for element in value for part in _spliced(element, items)]
     if not isinstance(value, str) or not value.startswith("@"):
         return value
     if value.startswith("@@"):
@@ -171,6 +171,14 @@ def _filled(value: Any, items: Sequence[AnyItem]) -> Any:
     number, _, name = value[1:].partition(".")
     found = getattr(items[int(number)], name)
     return list(found) if isinstance(found, tuple) else found
+
+
+def _spliced(element: Any, items: Sequence[AnyItem]) -> Sequence[Any]:
+    """`@*N.field` in a list stands for every element of that field."""
+    if isinstance(element, str) and element.startswith("@*"):
+        found: Sequence[Any] = _filled("@" + element[2:], items)
+        return found
+    return (_filled(element, items),)
 
 
 def _template(message: Message, items: list[AnyItem]) -> Any:
@@ -183,8 +191,8 @@ def _template(message: Message, items: list[AnyItem]) -> Any:
         return _assistant(message, items)
     if role == "user" and _is_content(message.get("content")):
         items.append(UserItem(id=0, content=_content(message["content"])))
-        return {**_escaped(message), "content": "@0.content"}
-    return _escaped(message)
+        return {**escaped(message), "content": "@0.content"}
+    return escaped(message)
 
 
 def _system(message: Message, items: list[AnyItem], role: Any) -> Any:
@@ -192,7 +200,7 @@ def _system(message: Message, items: list[AnyItem], role: Any) -> Any:
         items.append(SystemItem(id=0, text=value, role=role))
         return f"@{len(items) - 1}.text"
 
-    template: Message = _escaped(message)
+    template: Message = escaped(message)
     if "content" in message:
         template["content"] = _texts(message["content"], text)
     return template
@@ -210,7 +218,7 @@ def _result(message: Message, items: list[AnyItem]) -> Any:
             name=name if isinstance(name, str) else None,
         )
     )
-    template = _escaped(message)
+    template = escaped(message)
     if isinstance(call_id, str):
         template["tool_call_id"] = "@0.call_id"
     if _is_content(content):
@@ -220,7 +228,7 @@ def _result(message: Message, items: list[AnyItem]) -> Any:
 
 def _assistant(message: Message, items: list[AnyItem]) -> Any:
     """Items in the order reasoning, text, calls, so that they equal those of the reply that the message repeats."""
-    template = _escaped(message)
+    template = escaped(message)
     for key in _REASONING_KEYS:
         if isinstance(message.get(key), str) and message[key]:
             items.append(ReasoningItem(id=0, text=message[key]))
@@ -249,7 +257,7 @@ def _assistant(message: Message, items: list[AnyItem]) -> Any:
 def _call(call: Any, items: list[AnyItem]) -> Any:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        return _escaped(call)
+        return escaped(call)
     arguments = function.get("arguments")
     text = (
         arguments
@@ -267,12 +275,12 @@ def _call(call: Any, items: list[AnyItem]) -> Any:
     )
     items.append(item)
     number = len(items) - 1
-    filled = {**_escaped(function), "name": f"@{number}.name"}
+    filled = {**escaped(function), "name": f"@{number}.name"}
     if isinstance(arguments, str):
         filled["arguments"] = f"@{number}.arguments"
     elif isinstance(arguments, dict):
         filled["arguments"] = f"@{number}.parsed"
-    template = {**_escaped(call), "function": filled}
+    template = {**escaped(call), "function": filled}
     if isinstance(call_id, str):
         template["id"] = f"@{number}.call_id"
     return template
@@ -283,11 +291,11 @@ def _texts(content: Any, text: Callable[[str], str]) -> Any:
     if isinstance(content, str):
         return text(content)
     if not isinstance(content, list):
-        return _escaped(content)
+        return escaped(content)
     return [
-        {**_escaped(part), "text": text(part["text"])}
+        {**escaped(part), "text": text(part["text"])}
         if isinstance(part, dict) and isinstance(part.get("text"), str)
-        else _escaped(part)
+        else escaped(part)
         for part in content
     ]
 
@@ -302,10 +310,10 @@ def _content(value: Any) -> Content:
     return value if isinstance(value, str) else tuple(value)
 
 
-def _escaped(value: Any) -> Any:
+def escaped(value: Any) -> Any:
     """A literal value of a form: a leading `@` is doubled."""
     if isinstance(value, dict):
-        return {key: _escaped(part) for key, part in value.items()}
+        return {key: escaped(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_escaped(part) for part in value]
+        return [escaped(part) for part in value]
     return "@" + value if isinstance(value, str) and value.startswith("@") else value

@@ -15,7 +15,7 @@ from replayer.traces.export_atif import to_atif
 from replayer.traces.export_mooncake import to_mooncake
 from replayer.traces.reader import Trace, records
 from replayer.traces.records import decode, encode
-from replayer.traces.requests import RecordedRequests, is_replayable
+from replayer.traces.requests import RecordedRequests, is_replayable, sent_over
 from replayer.traces.schema import ToolCallItem, Turn
 from replayer.traces.secrets import Redact, cleaned
 
@@ -34,12 +34,22 @@ def to_openai(trace: Trace, thread: str | None) -> Iterator[bytes]:
         if thread not in (None, turn.thread) or not is_replayable(turn):
             continue
         found = True
-        given = {"model": turn.model or "unknown", **turn.params}
+        given = {"model": turn.model or "unknown", **_chat_params(turn)}
         body = requests.body(turn, {**given, "stream": bool(turn.params.get("stream", False))})
         extra = {"response": _response(trace, turn), **_stamps(turn)}
         yield body[:-1] + b"," + orjson.dumps(extra)[1:] + b"\n"
     if not found:
         raise TraceError(f"{trace.path}: no request got an answer, there is nothing to export")
+
+
+def _chat_params(turn: Turn) -> dict[str, Any]:
+    """The parameters of a turn that a chat completion has."""
+    if sent_over(turn) == "chat":
+        return turn.params
+    shared = ("temperature", "top_p", "max_tokens", "stream")
+    found = {key: turn.params[key] for key in shared if key in turn.params}
+    limit = turn.params.get("max_output_tokens")
+    return found | ({"max_tokens": limit} if limit is not None else {})
 
 
 def _response(trace: Trace, turn: Turn) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from replayer.traces.chat import STYLES, Message, definition, fill, standard
@@ -11,6 +12,8 @@ from replayer.traces.grouping import by_reply
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AnyItem, OpaqueItem, ToolSet, Turn
 from replayer.traces.sent_messages import SentMessages
+from replayer.traces.wire_view import viewed
+from replayer.wire.types import Wire
 
 
 class RecordedRequests:
@@ -25,15 +28,23 @@ class RecordedRequests:
                 self._outputs.setdefault(turn.produced[0], []).append(turn.produced)
 
     def messages(self, turn: int) -> list[Message]:
-        return [message for message in self._messages(turn) if message is not None]
+        """As a chat template sees them."""
+        found = [message for message in self._messages(turn) if message is not None]
+        wire = sent_over(self.trace.turns[turn])
+        return found if wire == "chat" else viewed(found, wire)
 
     def tools(self, turn: Turn) -> list[dict[str, Any]]:
+        """As a chat template sees them."""
         known = self.trace.tool_sets.get(turn.tool_set) if turn.tool_set else None
-        return tools_as_sent(known) if known else []
+        if known is None:
+            return []
+        return tools_as_sent(known) if sent_over(turn) == "chat" else [definition(t) for t in known.tools]
 
     def request(self, turn: Turn, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The whole body; `given` fields win over recorded ones."""
+        """The whole body as a chat completion; `given` fields win over recorded ones."""
         values = {"messages": self.messages(turn.id), "tools": self.tools(turn)}
+        if sent_over(turn) != "chat":
+            turn = replace(turn, body=None)
         fields = fields_as_sent(turn, given, bool(values["tools"]))
         return {
             key: values[key] if key in values and value is None else value for key, value in fields.items()
@@ -60,6 +71,11 @@ class RecordedRequests:
             yield fill(form, items) if form else standard(items)
 
 
+def sent_over(turn: Turn) -> Wire:
+    """The wire that the request of a turn was recorded on; chat where only its items are known."""
+    return turn.body.wire if turn.body is not None else "chat"
+
+
 def is_replayable(turn: Turn) -> bool:
     """A request that failed without an answer was sent again in the next turn, or led nowhere."""
     failed = turn.finish_reason == "error" and not turn.produced
@@ -77,7 +93,7 @@ def tools_as_sent(tools: ToolSet) -> list[dict[str, Any]]:
 def fields_as_sent(turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
     """The body's keys in recorded order, a given value before a recorded one, what is only given last.
 
-    `messages` and `tools` have the value None where they go.
+    What items hold (`messages` or `input`, `system`, `tools` …) has the value None where it goes.
     """
     recorded: dict[str, Any] = {"model": turn.model, **turn.params}
     if turn.body is None:
@@ -85,7 +101,7 @@ def fields_as_sent(turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[st
             {"tools": None} if tools else {}
         )
         return first | {key: value for key, value in given.items() if key not in first}
-    fields = {key: None if key == "messages" else given.get(key, recorded.get(key)) for key in turn.body.keys}
+    fields = {key: given.get(key, recorded.get(key)) for key in turn.body.keys}
     only_given = {key: value for key, value in given.items() if key not in fields}
     if only_given.get("stream") is False:
         del only_given["stream"]

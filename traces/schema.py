@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from replayer.wire.types import Wire
+
 SCHEMA = 1
 
 Provenance = Literal["recorded", "derived", "authored", "absent"]
@@ -174,6 +176,8 @@ class Usage:
     cached_tokens: int | None = None
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    """Part of the prompt that was written to the cache, where the API bills it apart."""
     raw: Json = None
 
 
@@ -206,6 +210,8 @@ class Body:
     style: Literal["compact", "spaced", "compact-ascii", "spaced-ascii", "compact-html", "compact-python"] = (
         "compact"
     )
+    wire: Wire = "chat"
+    """The API that the request went over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

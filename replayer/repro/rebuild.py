@@ -25,7 +25,6 @@ from replayer.requests.lengths import Length
 from replayer.requests.transform import Messages, load_transform
 from replayer.run.isolation import Isolation, again
 from replayer.run.lanes import Lane
-from replayer.run.session import build_request
 from replayer.traces.reader import Trace
 from replayer.wire.types import Request
 
@@ -102,13 +101,13 @@ class Rebuilder:
             self._lane_plan.stream,
         )
         if attempt.mode == "live":
-            return build_request(history, recorded_turn, _live_messages(started), fields, stream)
+            return history.build(recorded_turn, _live_messages(started), fields, stream=stream)
         sent = started[-1].get("sent") or {}
         length = Length(sent["words"], sent["pads"]) if "words" in sent else None
         if self._transform is None:
             return history.request(recorded_turn, fields, marker=marker, stream=stream, length=length)
         messages = self._transform(history.messages(recorded_turn, marker=marker, length=length))
-        return build_request(history, recorded_turn, messages, fields, stream)
+        return history.build(recorded_turn, messages, fields, stream=stream)
 
 
 _TURN_STARTED = (b'"turn_started"', b'"step_started"')

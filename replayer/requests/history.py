@@ -12,16 +12,20 @@ import orjson
 from replayer.errors import TraceError
 from replayer.requests.byte_store import Span, Spool
 from replayer.requests.dialects import Dialect, DialectName, dialect
+from replayer.requests.dialects.given import asked_by
+from replayer.requests.dialects.messages_api import as_messages_body
+from replayer.requests.dialects.responses_api import as_responses_body
 from replayer.requests.lengths import PAD, Length
 from replayer.requests.profiles import Profile, profile
 from replayer.traces.chat import STYLES, fill
 from replayer.traces.filler import blocks, filler
-from replayer.traces.grouping import by_reply, by_role
 from replayer.traces.reader import Trace
-from replayer.traces.requests import is_replayable
+from replayer.traces.requests import is_replayable, sent_over
 from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem, ToolSet, Turn, UserItem
 from replayer.traces.sent_messages import Sent, SentMessages
-from replayer.wire.types import Request
+from replayer.traces.wire_forms import ASIDE, LIST_OF
+from replayer.traces.wire_view import chat_messages, chat_tools
+from replayer.wire.types import Request, Wire
 
 _MARK = "@@replayer-marker@@"
 """Stands for a session's marker while a message is written, to find the place of the marker in its bytes."""
@@ -31,11 +35,17 @@ _PROFILE_ITEM = -1
 
 
 class Key(NamedTuple):
-    """One message: the ids of its items and, where recorded, its form; `style` is the spacing of its JSON."""
+    """One message: the ids of its items and, where recorded, its form; `style` is the spacing of its JSON. `ends`: it
+    is the last of its request, which some clients write otherwise."""
 
     ids: tuple[int, ...]
     form: str = ""
     style: str = "compact"
+    ends: bool = False
+
+
+Layout = dict[str, list[memoryview | None]]
+"""By field of the body: views of what goes there; None is the place of the marker."""
 
 
 class RecordedHistory:
@@ -51,9 +61,14 @@ class RecordedHistory:
         dialect_name: DialectName | str = "openai-verbatim",
         thread: str | None = None,
         profile_name: str | None = None,
+        wire: Wire = "chat",
     ) -> None:
         self.trace = trace
-        self.dialect: Dialect = dialect(dialect_name)
+        self.wire = wire
+        self._list = LIST_OF[wire]
+        self.dialect: Dialect = dialect(dialect_name, wire)
+        self._made_of = dialect_name, thread, profile_name
+        self._siblings: dict[Wire, RecordedHistory] = {wire: self}
         self.thread = thread or _first_thread(trace)
         self.turns: tuple[int, ...] = ()
         self._outputs: dict[int, list[tuple[int, ...]]] = {}
@@ -64,9 +79,20 @@ class RecordedHistory:
         self._pieces: dict[Key, Span | None] = {}
         self._marked: dict[Key, int] = {}
         self._blocks: dict[tuple[int, int], Span] = {}
-        self._layouts: OrderedDict[tuple[int, Length | None], list[memoryview | None]] = OrderedDict()
+        self._layouts: OrderedDict[tuple[int, Length | None], Layout] = OrderedDict()
+        self._aside: dict[Key, str] = {}
+        """The field of its own that a message fills."""
         self._tools: dict[str, bytes] = {}
         self._sent = SentMessages(trace)
+
+    def on(self, wire: Wire) -> RecordedHistory:
+        """The same thread over another wire; made once."""
+        if wire not in self._siblings:
+            dialect_name, thread, profile_name = self._made_of
+            made = RecordedHistory(self.trace, dialect_name, thread, profile_name, wire)
+            made._siblings = self._siblings
+            self._siblings[wire] = made
+        return self._siblings[wire]
 
     @property
     def is_filler(self) -> bool:
@@ -80,12 +106,18 @@ class RecordedHistory:
     def messages(
         self, turn: int, *, marker: str | None = None, length: Length | None = None
     ) -> list[dict[str, Any]]:
-        """The messages of the request as parsed OpenAI messages; the caller may change them."""
-        parsed: list[dict[str, Any]] = orjson.loads(b"".join(self._array(turn, marker, length)))
-        return parsed
+        """The messages of the request as a chat template sees them; the caller may change them."""
+        parts = self._parts(turn, marker, length)
+        body = {key: orjson.loads(b"".join(pieces)) for key, pieces in parts.items()}
+        return chat_messages(body, self.wire)
 
     def tools(self, turn: int) -> list[dict[str, Any]]:
-        """OpenAI tool definitions as sent at this turn; empty where neither trace nor profile has any."""
+        """Tool definitions as a chat template sees them; empty where neither trace nor profile has any."""
+        raw = self.wire_tools(turn)
+        return raw if self.wire == "chat" else chat_tools({"tools": raw}, self.wire)
+
+    def wire_tools(self, turn: int) -> list[dict[str, Any]]:
+        """Tool definitions as sent at this turn."""
         raw = self._tools_json(self.trace.turns[turn])
         parsed: list[dict[str, Any]] = orjson.loads(raw) if raw else []
         return parsed
@@ -115,18 +147,48 @@ class RecordedHistory:
         write, spaced = STYLES[_style(record)], _style(record).startswith("spaced")
         comma, colon = (b", ", b": ") if spaced else (b",", b":")
         pieces: list[bytes | memoryview] = []
+        parts = self._parts(turn, marker, length)
         text = b"{"
-        for key, value in self.dialect.fields(record, {**fields, "stream": stream}, bool(tools)).items():
+        for key, value in self._fields(record, fields, stream, bool(tools)).items():
+            if value is None and key in ASIDE and key not in parts and key not in record.params:
+                continue
             text += (b"" if text == b"{" else comma) + write(key) + colon
-            if key == "messages":
-                pieces += [text, *self._array(turn, marker, length)]
+            if key in parts:
+                pieces += [text, *parts[key]]
                 text = b""
             elif key == "tools" and tools:
                 text += tools
             else:
                 text += write(value)
         pieces.append(text + b"}")
-        return Request(pieces, stream=stream)
+        return Request(pieces, stream=stream, wire=self.wire, headers=dict(self.dialect.headers))
+
+    def build(
+        self, turn: int, messages: list[dict[str, Any]], fields: Mapping[str, Any], *, stream: bool
+    ) -> Request:
+        """A request whose chat messages are not the recorded ones, with the fields and tools that the turn has."""
+        record, tools = self.trace.turns[turn], self.wire_tools(turn)
+        values: dict[str, Any] = {"tools": tools}
+        if self.wire == "chat":
+            values["messages"] = [{k: v for k, v in m.items() if not k.startswith("_")} for m in messages]
+        elif self.wire == "messages":
+            values["system"], values["messages"] = as_messages_body(messages)
+        else:
+            values["instructions"], values["input"] = as_responses_body(messages)
+        body = self._fields(record, fields, stream, bool(tools))
+        filled = {key: values.get(key) or value if key in values else value for key, value in body.items()}
+        kept = {k: v for k, v in filled.items() if v is not None or k not in ASIDE}
+        return Request(
+            [orjson.dumps(kept)], stream=stream, wire=self.wire, headers=dict(self.dialect.headers)
+        )
+
+    def _fields(self, turn: Turn, fields: Mapping[str, Any], stream: bool, tools: bool) -> dict[str, Any]:
+        """The body's keys in order. What the recording itself asked for is in it as recorded."""
+        given = {**fields, "stream": stream}
+        if self.wire != "chat" and sent_over(turn) == self.wire:
+            asked = asked_by(turn)
+            given = {k: v for k, v in given.items() if k not in asked or asked[k] != v}
+        return self.dialect.fields(turn, given, tools)
 
     def _scan(self) -> None:
         found = []
@@ -142,8 +204,10 @@ class RecordedHistory:
             )
         self.turns = tuple(found)
 
-    def _array(self, turn: int, marker: str | None, length: Length | None) -> list[bytes | memoryview]:
-        """The JSON array of messages in pieces."""
+    def _parts(
+        self, turn: int, marker: str | None, length: Length | None
+    ) -> dict[str, list[bytes | memoryview]]:
+        """The JSON of each field that holds messages, in pieces."""
         key = turn, length
         layout = self._layouts.get(key)
         if layout is None:
@@ -153,7 +217,14 @@ class RecordedHistory:
         else:
             self._layouts.move_to_end(key)
         mark = self._mark(turn, marker, length)
-        return [b"[", *(mark if piece is None else piece for piece in layout), b"]"]
+        found: dict[str, list[bytes | memoryview]] = {}
+        for field, views in layout.items():
+            pieces = [mark if piece is None else piece for piece in views]
+            if field.startswith("="):
+                found[field[1:]] = pieces
+            else:
+                found[field] = [b"[", *pieces, b"]"]
+        return found
 
     def _mark(self, turn: int, marker: str | None, length: Length | None) -> bytes:
         """What stands at the marker's place: the marker, or a first block of filler that no other marker gives."""
@@ -164,28 +235,36 @@ class RecordedHistory:
         words = length.words if length else shape.input_tokens
         return filler(block if marker is None else f"{marker}/{block}", min(words, shape.block_size)).encode()
 
-    def _layout(self, turn: int, length: Length | None) -> list[memoryview | None]:
-        """Views of the messages, neighbours joined into one; None is the place of the marker."""
+    def _layout(self, turn: int, length: Length | None) -> Layout:
+        """Views of the messages, neighbours joined into one. A field that holds no list begins with `=`."""
         shape = self.trace.turns[turn].tokens
+        found: dict[str, list[Span | None]] = {}
         if shape is not None:
-            spans = list(self._token_spans(shape, length or Length(shape.input_tokens)))
+            for span in self._token_spans(shape, length or Length(shape.input_tokens)):
+                _join(found.setdefault(self._list, []), span)
         else:
-            spans = list(self._message_spans(turn))
-        joined: list[Span | None] = []
-        for span in spans:
-            _join(joined, span)
-        return [None if span is None else self._spool.view(span) for span in joined]
+            for field, span in self._message_spans(turn):
+                _join(found.setdefault(field, []), span)
+            if f"={self._list}" not in found:
+                found.setdefault(self._list, [])
+        return {
+            field: [None if span is None else self._spool.view(span) for span in spans]
+            for field, spans in found.items()
+        }
 
-    def _message_spans(self, turn: int) -> Iterator[Span | None]:
+    def _message_spans(self, turn: int) -> Iterator[tuple[str, Span | None]]:
         marked = False
-        for number, (key, span) in enumerate(self._messages(turn)):
-            begin = span.begin + (0 if number else (2 if key.style.startswith("spaced") else 1))
+        begun: set[str] = set()
+        for key, span in self._messages(turn):
+            field = self._aside.get(key, self._list)
+            begin = span.begin + (0 if field in begun else (2 if key.style.startswith("spaced") else 1))
+            begun.add(field)
             if key in self._marked and not marked:
                 marked = True
-                yield span._replace(begin=begin, end=self._marked[key])
-                yield None
+                yield field, span._replace(begin=begin, end=self._marked[key])
+                yield field, None
                 begin = self._marked[key]
-            yield span._replace(begin=begin)
+            yield field, span._replace(begin=begin)
 
     def _messages(self, turn: int) -> Iterator[tuple[Key, Span]]:
         for key in self._keys(turn):
@@ -198,13 +277,15 @@ class RecordedHistory:
         style = _style(self.trace.turns[turn])
         if self._profile is not None and self._lacks("system"):
             yield Key((_PROFILE_ITEM,), style=style)
-        known: list[Sent] | None = self._sent.of(turn) if self.dialect.exact else None
+        as_sent = self.dialect.exact and sent_over(self.trace.turns[turn]) == self.wire
+        known: list[Sent] | None = self._sent.of(turn) if as_sent else None
         if known is not None:
             yield from (Key(ids, form, style) for ids, form in known)
             return
         items = self.dialect.arrange([self.trace.item(number) for number in self.trace.context(turn)])
-        groups = by_role(items) if self.dialect.merges_neighbours else by_reply(items, self._outputs)
-        yield from (Key(tuple(item.id for item in group), style=style) for group in groups)
+        groups = [tuple(item.id for item in group) for group in self.dialect.groups(items, self._outputs)]
+        last = len(groups) - 1 if self.dialect.marks_end else None
+        yield from (Key(ids, style=style, ends=number == last) for number, ids in enumerate(groups))
 
     def _token_spans(self, shape: TokenShape, length: Length) -> Iterator[Span | None]:
         """One user message of filler, equal where block hashes are equal. The first block stands at the marker's place:
@@ -236,6 +317,10 @@ class RecordedHistory:
         message = fill(key.form, items) if key.form else self.dialect.message(items)
         if message is None:
             return None
+        if (field := next(iter(message), "")) in ASIDE and len(message) == 1:
+            self._aside[key], message = f"={field}", message[field]
+        elif key.ends:
+            message = self.dialect.last(message)
         comma = b", " if key.style.startswith("spaced") else b","
         text = comma + STYLES[key.style](message)
         before, mark, after = text.rpartition(_MARK.encode()) if markable else (text, b"", b"")

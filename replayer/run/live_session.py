@@ -10,7 +10,7 @@ from replayer.journal.events import Substituted
 from replayer.plan.model import Plan
 from replayer.requests.transform import Messages
 from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
-from replayer.run.session import SessionContext, after_turn, build_request, exchange, rewritten
+from replayer.run.session import SessionContext, after_turn, exchange, rewritten
 from replayer.tools.execution import Executor
 
 
@@ -31,7 +31,7 @@ async def replay_live(
         messages = live.next_messages()
         messages = await rewritten(context, partial(list, messages)) or messages
         requests = [
-            build_request(context.history, recorded_turn, messages, context.fields(recorded_turn), stream)
+            context.history.build(recorded_turn, messages, context.fields(recorded_turn), stream=stream)
             for stream in _modes(context)
         ]
         recorded = context.history.recorded(recorded_turn)

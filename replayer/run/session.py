@@ -177,22 +177,7 @@ def recorded_request(
         return history.request(
             recorded_turn, context.fields(recorded_turn), marker=marker, stream=stream, length=length
         )
-    return build_request(history, recorded_turn, messages, context.fields(recorded_turn), stream)
-
-
-def build_request(
-    history: RecordedHistory, recorded_turn: int, messages: Messages, fields: dict[str, Any], stream: bool
-) -> Request:
-    """A request whose messages are not the recorded ones, with the fields and tools that the turn would have."""
-    tools = history.tools(recorded_turn)
-    body = history.dialect.fields(
-        history.trace.turns[recorded_turn], {**fields, "stream": stream}, bool(tools)
-    )
-    filled = {
-        key: messages if key == "messages" else tools if key == "tools" else value
-        for key, value in body.items()
-    }
-    return Request([orjson.dumps(filled)], stream=stream)
+    return history.build(recorded_turn, messages, context.fields(recorded_turn), stream=stream)
 
 
 def _is_unreachable(reply: Reply) -> bool:

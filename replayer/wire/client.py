@@ -15,7 +15,10 @@ from replayer.wire.dial import dial, environment_proxy, is_lasting, read_url, tl
 from replayer.wire.faults import Classify, default_fault
 from replayer.wire.remote import Receiver
 from replayer.wire.reply import ReplyReader
-from replayer.wire.types import OnDelta, Reply, Request, Timeouts, WireFault
+from replayer.wire.types import OnDelta, Reply, Request, Timeouts, Wire, WireFault
+
+PATHS: dict[Wire, str] = {"chat": "/chat/completions", "messages": "/messages", "responses": "/responses"}
+"""Where each wire is served, behind the base URL."""
 
 _RETRIED = frozenset({429, 502, 503, 504, 529})
 """Statuses of a gateway or an engine that has not begun."""
@@ -43,10 +46,11 @@ class _Exchange:
 
 
 class WireClient:
-    """Sends chat completions over kept-alive connections and gives back what came, with exact times.
+    """Sends requests of any wire over kept-alive connections and gives back what came, with exact times.
 
-    `base_url` ends before `/chat/completions`. `proxy` overrules HTTP(S)_PROXY, ALL_PROXY and NO_PROXY; the
-    environment's proxies are never used for this very machine. `receiver` reads the sockets in a process of its own. Raises PlanError for an address that makes no sense.
+    `base_url` ends before `/chat/completions`, `/messages` and `/responses`. `proxy` overrules HTTP(S)_PROXY,
+    ALL_PROXY and NO_PROXY; the environment's proxies are never used for this very machine. `receiver` reads the sockets in a process of its own.
+    Raises PlanError for an address that makes no sense.
     """
 
     def __init__(
@@ -71,8 +75,11 @@ class WireClient:
         self._timeouts, self._retries, self._classify = timeouts, retries, classify
         self._slots = asyncio.Semaphore(max_connections)
         self._idle: list[Connection] = []
-        target = parts.path.rstrip("/") + "/chat/completions" + (f"?{parts.query}" if parts.query else "")
-        self._head = self._fixed_head(target, api_key)
+        query = f"?{parts.query}" if parts.query else ""
+        self._heads = {
+            wire: self._fixed_head(parts.path.rstrip("/") + path + query, api_key, wire)
+            for wire, path in PATHS.items()
+        }
 
     async def chat(self, request: Request, on_delta: OnDelta | None = None) -> Reply:
         """Send one request. Whatever the engine or the network does is in `Reply.fault`; nothing is raised for it.
@@ -159,9 +166,11 @@ class WireClient:
         return fault.status in _RETRIED and fault.kind != "context_too_long" and not reply.timing.arrivals
 
     def _reader(self, request: Request, on_delta: OnDelta | None) -> ReplyReader:
-        return ReplyReader(stream=request.stream, on_delta=on_delta, classify=self._classify)
+        return ReplyReader(
+            stream=request.stream, on_delta=on_delta, classify=self._classify, wire=request.wire
+        )
 
-    def _fixed_head(self, target: str, api_key: str | None) -> bytes:
+    def _fixed_head(self, target: str, api_key: str | None, wire: Wire) -> bytes:
         origin, proxy = self._origin, self._proxy
         if proxy is not None and origin.scheme == "http":
             target = origin.name + target
@@ -173,6 +182,8 @@ class WireClient:
         }
         if api_key or origin.credentials:
             headers["Authorization"] = f"Bearer {api_key}" if api_key else str(origin.credentials)
+        if api_key and wire == "messages":
+            headers["x-api-key"] = api_key
         if proxy is not None and proxy.credentials and origin.scheme == "http":
             headers["Proxy-Authorization"] = proxy.credentials
         return f"POST {target} HTTP/1.1\r\n".encode("latin-1") + _lines(headers)
@@ -180,7 +191,7 @@ class WireClient:
     def _request_head(self, request: Request) -> bytes:
         accept = "text/event-stream" if request.stream else "application/json"
         headers = {"Accept": accept, "Content-Length": str(request.content_length), **request.headers}
-        return self._head + _lines(headers) + b"\r\n"
+        return self._heads[request.wire] + _lines(headers) + b"\r\n"
 
 
 def _lines(headers: dict[str, str]) -> bytes:

@@ -92,11 +92,12 @@ class Delta(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One chat completion to send. `body` is the exact JSON in pieces, so that shared history is never copied."""
+    """One request to send. `body` is the exact JSON in pieces, so that shared history is never copied."""
 
     body: Sequence[bytes | memoryview]
     stream: bool = True
     headers: dict[str, str] = field(default_factory=dict)
+    wire: Wire = "chat"
 
     @property
     def content_length(self) -> int:

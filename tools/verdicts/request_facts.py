@@ -49,7 +49,7 @@ def request_facts(body: Mapping[str, Any], **more: Any) -> RequestFacts:
     temperature = body.get("temperature")
     text = body.get("text")
     return RequestFacts(
-        tool_choice=_tool_choice(body.get("tool_choice")),
+        tool_choice=tool_choice_of(body.get("tool_choice")),
         parallel=_parallel(body),
         max_tokens=min(limits, default=None),
         temperature=temperature if isinstance(temperature, (int, float)) else None,
@@ -100,7 +100,7 @@ def _messages(body: Mapping[str, Any], where: str) -> list[Any]:
     return [*first, *messages]
 
 
-def _tool_choice(choice: Any) -> Any:
+def tool_choice_of(choice: Any) -> Any:
     """In the forms of chat."""
     if not isinstance(choice, Mapping):
         return choice

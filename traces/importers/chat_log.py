@@ -42,7 +42,18 @@ _NOT_SENT = frozenset(
     }
 )
 _LITELLM_CALLS = ("completion", "acompletion")
-_ANTHROPIC = "requests in Anthropic's form are kept as they were sent; their replies are not read"
+_OF_RESPONSES = frozenset(
+    {
+        "instructions",
+        "tools",
+        "stream",
+        "max_output_tokens",
+        "store",
+        "reasoning",
+        "previous_response_id",
+        "text",
+    }
+)
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
@@ -92,11 +103,21 @@ def exchange_of(record: Any) -> Exchange | None:
 
 def _is_open(record: dict[str, Any]) -> bool:
     """A request waits for its answer; a list that ends with one is a transcript."""
-    return record["messages"][-1].get("role") != "assistant" or "response" in record
+    messages = record.get("messages")
+    if not isinstance(messages, list):
+        return True
+    return messages[-1].get("role") != "assistant" or "response" in record
 
 
 def is_request(request: dict[str, Any]) -> bool:
+    """Whether it is the body of a request of Chat Completions, Messages or Responses."""
     messages = request.get("messages")
+    given = request.get("input")
+    if messages is None and given and "model" in request:
+        listed = isinstance(given, list) and all(type(item) is dict for item in given)
+        return listed or (
+            isinstance(given, str) and bool(_OF_RESPONSES & request.keys())
+        )  # embeddings have input, too
     return (
         isinstance(messages, list)
         and bool(messages)
@@ -124,9 +145,10 @@ def with_response(exchange: Exchange, response: Any) -> Exchange:
     if isinstance(value, list):
         return from_reply(exchange, _assembled(value))
     fields = as_dict(value)
-    if fields.get("type") == "message" and isinstance(fields.get("content"), list):
-        exchange.notes += (_ANTHROPIC,)
-        return exchange
+    if fields.get("object") == "response" or (
+        fields.get("type") == "message" and isinstance(fields.get("content"), list)
+    ):
+        return from_reply(exchange, assemble(orjson.dumps(fields), stream=False))
     if "body" in fields and "choices" not in fields:
         return with_response(exchange, fields["body"])
     if "choices" in fields:

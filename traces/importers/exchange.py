@@ -7,8 +7,10 @@ from typing import Any
 
 from replayer.traces.chat import Message, message_of
 from replayer.traces.importers.values import as_dict, as_int, as_str, dicts
-from replayer.traces.schema import Provenance, Times, Usage
-from replayer.wire.types import Reply
+from replayer.traces.schema import AnyItem, Provenance, Times, Usage
+from replayer.traces.wire_forms import Entry, entries, produced, wire_of
+from replayer.traces.wire_view import chat_messages
+from replayer.wire.types import Reply, Wire
 
 
 @dataclass(slots=True)
@@ -27,14 +29,27 @@ class Exchange:
     thread: str | None = None
     aspects: dict[str, Provenance] = field(default_factory=dict)
     """Where the source holds less than its format at best."""
+    wire: Wire | None = None
+    """The API that it went over; None: as the request shows."""
+    produced: list[AnyItem] | None = None
+    """The items of a reply of Messages or Responses."""
     messages: list[Message] = field(init=False)
+    """As a chat template sees them."""
 
     def __post_init__(self) -> None:
-        self.messages = dicts(self.request.get("messages"))
+        self.set_wire(self.wire or wire_of(self.request))
+
+    def set_wire(self, wire: Wire) -> None:
+        self.wire = wire
+        self.messages = chat_messages(self.request, wire)
+
+    def entries(self) -> list[Entry]:
+        """The messages as they were sent."""
+        return entries(self.request, self.wire or "chat")
 
 
-def usage_of(value: Any) -> Usage | None:
-    """OpenAI's usage: `prompt_tokens` includes what was cached."""
+def usage_of(value: Any, source: Any = None) -> Usage | None:
+    """OpenAI's usage: `prompt_tokens` includes what was cached. `source` is the form that the API gave."""
     raw = as_dict(value)
     if not raw:
         return None
@@ -44,7 +59,8 @@ def usage_of(value: Any) -> Usage | None:
         cached_tokens=cached,
         completion_tokens=as_int(raw.get("completion_tokens")),
         reasoning_tokens=as_int(as_dict(raw.get("completion_tokens_details")).get("reasoning_tokens")),
-        raw=raw,
+        cache_write_tokens=as_int(as_dict(raw.get("prompt_tokens_details")).get("cache_write_tokens")),
+        raw=raw if source is None else as_dict(source),
     )
 
 
@@ -64,6 +80,9 @@ def from_reply(exchange: Exchange, reply: Reply) -> Exchange:
     model = reply.extra.get("model")
     exchange.reply = message_of(reply)
     exchange.finish_reason = reply.finish_reason
-    exchange.usage = usage_of(reply.usage)
+    exchange.usage = usage_of(reply.usage, reply.extra.get("usage") if reply.wire != "chat" else None)
+    if reply.wire != "chat":
+        exchange.set_wire(reply.wire)
+        exchange.produced = produced(reply)
     exchange.model = model if isinstance(model, str) else None
     return exchange

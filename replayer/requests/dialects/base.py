@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
+from replayer.traces.grouping import Outputs, by_reply
 from replayer.traces.schema import AnyItem, ToolSet, Turn
+from replayer.wire.types import Wire
 
 DialectName = Literal["openai-verbatim", "zed", "claude-code", "codex"]
 Message = dict[str, Any]
@@ -15,24 +17,39 @@ class Dialect(Protocol):
     """Stateless. A message depends on its own items only, so that its bytes are made once and shared."""
 
     name: ClassVar[str]
+    wire: ClassVar[Wire]
     exact: ClassVar[bool]
-    """Messages are sent in the form in which the trace recorded them, where it did."""
-    merges_neighbours: ClassVar[bool]
-    """Neighbouring items of one role are one message, not one per recorded reply."""
+    """Messages are sent in the form in which the trace recorded them, where it did over this wire."""
+    headers: ClassVar[Mapping[str, str]]
+    """What the client sends in the request's head."""
+    marks_end: ClassVar[bool]
+    """The message that ends a request is written otherwise than the same message within one (`last`)."""
     changes: ClassVar[tuple[str, ...]]
     """What this dialect changes against the recorded items, one sentence each."""
 
     def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
         """The items of one context as the client would send them (order, left-out items)."""
 
+    def groups(self, items: Sequence[AnyItem], outputs: Outputs) -> Iterator[Sequence[AnyItem]]:
+        """The items of each message. `outputs` are what recorded turns produced."""
+
     def message(self, items: Sequence[AnyItem]) -> Message | None:
-        """One message from the items of one group (all of one role); None when nothing is sent."""
+        """One message from the items of one group (all of one role); None when nothing is sent.
+
+        What stands in a field of its own (`system`, `instructions`) is an object with that field as its only key.
+        """
+
+    def last(self, message: Message) -> Message:
+        """The message as it is written where it ends a request."""
 
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
-        """OpenAI tool definitions in the client's order."""
+        """Tool definitions in the client's order, in the form of the wire."""
 
     def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
-        """The body's keys in order; `messages` and `tools` appear with the value None where they go."""
+        """The body's keys in order; `messages` (`input`), `tools` and the like have the value None where they go.
+
+        `given` has chat's names.
+        """
 
 
 def in_order(
@@ -43,3 +60,25 @@ def in_order(
     body = {key: values[key] for key in order if key in values and (key != "tools" or tools)}
     body.update({key: value for key, value in given.items() if key not in body})
     return body
+
+
+def is_off(options: Mapping[str, str], name: str) -> bool:
+    return options.get(name) in ("off", "no", "false", "0")
+
+
+class ChatForm:
+    """What the dialects of Chat Completions share."""
+
+    wire: ClassVar[Wire] = "chat"
+    headers: ClassVar[Mapping[str, str]] = {}
+    marks_end: ClassVar[bool] = False
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        self._options = options or {}
+
+    def groups(self, items: Sequence[AnyItem], outputs: Outputs) -> Iterator[Sequence[AnyItem]]:
+        """One message per recorded reply."""
+        return by_reply(items, outputs)
+
+    def last(self, message: Message) -> Message:
+        return message

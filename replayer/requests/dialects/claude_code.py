@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import Message, in_order
+from replayer.requests.dialects.base import ChatForm, Message, in_order
 from replayer.traces.chat import definition, standard
 from replayer.traces.schema import (
     AnyItem,
@@ -27,10 +27,9 @@ from replayer.traces.schema import (
 _ORDER = ("model", "messages", "tools", "max_tokens", "temperature", "stream", "stream_options")
 
 
-class ClaudeCode:
+class ClaudeCode(ChatForm):
     name: ClassVar[str] = "claude-code"
     exact: ClassVar[bool] = False
-    merges_neighbours: ClassVar[bool] = False
     changes: ClassVar[tuple[str, ...]] = (
         "arguments are parsed and written again as compact JSON, `{}` where they do not parse",
         "thinking of replies before the last user message is left out, later thinking is `reasoning_content`",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import Message, in_order
+from replayer.requests.dialects.base import ChatForm, Message, in_order
 from replayer.traces.chat import definition, standard
 from replayer.traces.schema import AnyItem, OpaqueItem, ReasoningItem, SystemItem, ToolCallItem, ToolSet, Turn
 
@@ -23,10 +23,9 @@ _ORDER = (
 )
 
 
-class Codex:
+class Codex(ChatForm):
     name: ClassVar[str] = "codex"
     exact: ClassVar[bool] = False
-    merges_neighbours: ClassVar[bool] = False
     changes: ClassVar[tuple[str, ...]] = (
         "developer messages are sent as system messages, which chat templates know",
         'freeform calls (`apply_patch`) carry their text as {"input": …}',

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from replayer.requests.dialects.base import Message
+from replayer.requests.dialects.base import ChatForm, Message
 from replayer.traces.chat import standard
 from replayer.traces.requests import fields_as_sent, sent_items, tools_as_sent
 from replayer.traces.schema import AnyItem, ToolSet, Turn
 
 
-class OpenAIVerbatim:
+class OpenAIVerbatim(ChatForm):
     """Argument text, order and reasoning are sent exactly as recorded."""
 
     name: ClassVar[str] = "openai-verbatim"
     exact: ClassVar[bool] = True
-    merges_neighbours: ClassVar[bool] = False
     changes: ClassVar[tuple[str, ...]] = (
         "the text, reasoning and calls of one reply become one assistant message, reasoning as `reasoning_content`",
         "a compaction summary becomes a user message",

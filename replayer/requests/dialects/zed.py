@@ -5,13 +5,14 @@ After `into_open_ai` and `to_request` of Zed as of 2026 (crates open_ai and agen
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import Message, in_order
+from replayer.requests.dialects.base import ChatForm, Message, in_order
 from replayer.requests.dialects.zed_schema import subset
+from replayer.traces.grouping import Outputs, by_role
 from replayer.traces.schema import (
     AnyItem,
     AssistantItem,
@@ -45,10 +46,9 @@ _ORDER = (
 _EMPTY_RESULT = "<Tool returned an empty string>"
 
 
-class Zed:
+class Zed(ChatForm):
     name: ClassVar[str] = "zed"
     exact: ClassVar[bool] = False
-    merges_neighbours: ClassVar[bool] = True
     changes: ClassVar[tuple[str, ...]] = (
         "arguments are parsed and written again as compact JSON, `{}` where they do not parse",
         "thinking is sent as ordinary text of the assistant, as a content part of its own",
@@ -66,6 +66,10 @@ class Zed:
             if not isinstance(item, OpaqueItem)
             and (not isinstance(item, ToolCallItem) or item.call_id in answered)
         ]
+
+    def groups(self, items: Sequence[AnyItem], outputs: Outputs) -> Iterator[Sequence[AnyItem]]:
+        """Neighbouring items of one role are one message."""
+        return by_role(items)
 
     def message(self, items: Sequence[AnyItem]) -> Message | None:
         first = items[0]

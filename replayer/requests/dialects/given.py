@@ -1,0 +1,96 @@
+"""Request fields between the wires: what a lane, a plan or a recording asks for, by chat's names and by each wire's.
+
+Inside, fields have chat's names; what one wire does not have is left out there. A field that is on no list passes:
+engines have more of them than their APIs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from replayer.tools.verdicts.request_facts import tool_choice_of
+from replayer.traces.schema import Turn
+
+_NOT_ON_MESSAGES = frozenset(
+    {"stream_options", "n", "reasoning_effort", "response_format", "parallel_tool_calls"}
+)
+_NOT_ON_RESPONSES = frozenset({"stream_options", "n", "stop"})
+
+
+def for_messages(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields by the names of Messages."""
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if key in _NOT_ON_MESSAGES:
+            continue
+        if key == "max_completion_tokens":
+            found["max_tokens"] = value
+        elif key == "stop":
+            found["stop_sequences"] = [value] if isinstance(value, str) else value
+        elif key == "tool_choice":
+            found[key] = _messages_choice(value)
+        else:
+            found[key] = value
+    return found
+
+
+def for_responses(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields by the names of Responses."""
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if key in _NOT_ON_RESPONSES:
+            continue
+        if key in ("max_tokens", "max_completion_tokens"):
+            found["max_output_tokens"] = value
+        elif key == "reasoning_effort":
+            found["reasoning"] = {"effort": value}
+        elif key == "tool_choice":
+            found[key] = _responses_choice(value)
+        elif key == "response_format":
+            found["text"] = {"format": _format(value)}
+        else:
+            found[key] = value
+    return found
+
+
+def asked_by(turn: Turn) -> dict[str, Any]:
+    """What a recorded turn asked for, by chat's names."""
+    params = turn.params
+    if turn.body is None or turn.body.wire == "chat":
+        return params
+    found: dict[str, Any] = {
+        key: params[key] for key in ("temperature", "top_p", "max_tokens") if key in params
+    }
+    if "max_output_tokens" in params:
+        found["max_tokens"] = params["max_output_tokens"]
+    if "tool_choice" in params:
+        found["tool_choice"] = tool_choice_of(params["tool_choice"])
+    text = params.get("text")
+    if isinstance(text, dict) and isinstance(text.get("format"), dict):
+        form = text["format"]
+        if form.get("type") == "json_schema":
+            found["response_format"] = {"type": "json_schema", "json_schema": form}
+    return found
+
+
+def _messages_choice(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"type": "any" if value == "required" else value}
+    name = _name(value)
+    return {"type": "tool", "name": name} if name else value
+
+
+def _responses_choice(value: Any) -> Any:
+    name = _name(value)
+    return {"type": "function", "name": name} if name else value
+
+
+def _name(value: Any) -> Any:
+    function = value.get("function") if isinstance(value, dict) else None
+    return function.get("name") if isinstance(function, dict) else None
+
+
+def _format(value: Any) -> Any:
+    schema = value.get("json_schema") if isinstance(value, dict) else None
+    return {"type": "json_schema", **schema} if isinstance(schema, dict) else value

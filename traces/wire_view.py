@@ -1,0 +1,169 @@
+"""Requests of the Messages and Responses APIs as chat messages and tools: what a chat template makes of them.
+
+A view loses what no template sees (`cache_control`, ids of items, signatures). It serves what compares prompts and
+sorts requests; what is sent is made from forms, or by a dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from replayer.traces.chat import Message, definition, tool_schemas
+from replayer.traces.wire_forms import Entry, entries
+from replayer.wire.types import Wire
+
+
+def chat_messages(request: Mapping[str, Any], wire: Wire) -> list[Message]:
+    """The messages of a request as a chat template sees them."""
+    if wire == "chat":
+        return [message for message in request.get("messages") or () if isinstance(message, dict)]
+    return viewed(entries(request, wire), wire)
+
+
+def viewed(found: Iterable[Entry], wire: Wire) -> list[Message]:
+    """The chat messages of entries."""
+    messages: list[Message] = []
+    for entry in found:
+        for message in (_of_message if wire == "messages" else _of_input)(entry):
+            _append(messages, message)
+    return messages
+
+
+def chat_tools(request: Mapping[str, Any], wire: Wire) -> list[dict[str, Any]]:
+    """The tools of a request as a chat template sees them."""
+    offered = request.get("tools")
+    if wire == "chat":
+        return offered if isinstance(offered, list) else []
+    return [definition(tool) for tool in tool_schemas(offered)]
+
+
+def _append(messages: list[Message], message: Message) -> None:
+    """What a model says in several pieces is one message."""
+    last = messages[-1] if messages else None
+    if last is None or last["role"] != "assistant" or message["role"] != "assistant":
+        messages.append(message)
+        return
+    for key in ("content", "reasoning_content"):
+        if message.get(key):
+            last[key] = (last.get(key) or "") + message[key]
+    if message.get("tool_calls"):
+        last["tool_calls"] = [*last.get("tool_calls", ()), *message["tool_calls"]]
+
+
+def _of_message(entry: Entry) -> Iterable[Message]:
+    if "system" in entry and len(entry) == 1:
+        yield {"role": "system", "content": _joined(entry["system"])}
+        return
+    role, content = str(entry.get("role")), entry.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    if not isinstance(content, list):
+        yield {"role": role, "content": content if isinstance(content, str) else ""}
+    elif role == "assistant":
+        yield _assistant(blocks)
+    else:
+        yield from _user(role, blocks)
+
+
+def _user(role: str, blocks: list[dict[str, Any]]) -> Iterable[Message]:
+    """Tool results are messages of their own; what stands between them is the user's."""
+    said: list[dict[str, Any]] = []
+    for block in blocks:
+        if block.get("type") == "tool_result":
+            if said:
+                yield {"role": role, "content": _content(said)}
+                said = []
+            yield _result(block.get("tool_use_id"), block.get("content"))
+        else:
+            said.append(block)
+    if said:
+        yield {"role": role, "content": _content(said)}
+
+
+def _assistant(blocks: list[dict[str, Any]]) -> Message:
+    text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    thinking = "".join(str(block.get("thinking") or "") for block in blocks)
+    calls = [
+        _call(block.get("id"), block.get("name"), orjson.dumps(block.get("input")).decode())
+        for block in blocks
+        if block.get("type") == "tool_use"
+    ]
+    return _message(text, thinking, calls)
+
+
+def _of_input(entry: Entry) -> Iterable[Message]:
+    if len(entry) == 1 and "instructions" in entry:
+        yield {"role": "system", "content": entry["instructions"]}
+        return
+    if len(entry) == 1 and "input" in entry:
+        yield {"role": "user", "content": entry["input"]}
+        return
+    kind = entry.get("type", "message")
+    if kind == "message":
+        role = str(entry.get("role"))
+        content = entry.get("content")
+        parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+        text = _content(parts) if isinstance(content, list) else content
+        yield _message(_joined(content), "", []) if role == "assistant" else {"role": role, "content": text}
+    elif kind == "reasoning":
+        yield _message("", _joined(entry.get("content")) or _joined(entry.get("summary")), [])
+    elif kind in ("function_call", "custom_tool_call"):
+        arguments = entry.get("arguments", entry.get("input"))
+        yield _message("", "", [_call(entry.get("call_id"), entry.get("name"), str(arguments or ""))])
+    elif kind == "local_shell_call":
+        action = orjson.dumps(entry.get("action")).decode()
+        yield _message("", "", [_call(entry.get("call_id"), "local_shell", action)])
+    elif kind.endswith("_output"):
+        yield _result(entry.get("call_id"), entry.get("output"))
+
+
+def _message(text: str, thinking: str, calls: list[dict[str, Any]]) -> Message:
+    message: Message = {"role": "assistant", "content": text or None}
+    if thinking:
+        message["reasoning_content"] = thinking
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def _call(call_id: Any, name: Any, arguments: str) -> dict[str, Any]:
+    function = {"name": str(name or ""), "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def _result(call_id: Any, content: Any) -> Message:
+    return {"role": "tool", "tool_call_id": call_id, "content": _joined(content)}
+
+
+def _content(parts: list[dict[str, Any]]) -> Any:
+    """One text where there is nothing but text, else parts in chat's form."""
+    if all(isinstance(part.get("text"), str) for part in parts):
+        texts = [part["text"] for part in parts]
+        return texts[0] if len(texts) == 1 else [{"type": "text", "text": text} for text in texts]
+    return [_part(part) for part in parts]
+
+
+def _part(part: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    source = part.get("source")
+    if part.get("type") == "image" and isinstance(source, dict):
+        given = source.get("url") or f"data:{source.get('media_type')};base64,{source.get('data')}"
+        return {"type": "image_url", "image_url": {"url": given}}
+    if part.get("type") == "input_image":
+        return {"type": "image_url", "image_url": {"url": part.get("image_url")}}
+    return part
+
+
+def _joined(content: Any) -> str:
+    """The text of a string or of a list of parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(
+        part if isinstance(part, str) else str(part.get("text") or "")
+        for part in parts
+        if isinstance(part, str) or (isinstance(part, dict) and isinstance(part.get("text"), str))
+    )
