@@ -6,7 +6,7 @@ close and places of change are exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -15,6 +15,7 @@ from replayer.prefix.tokenizers import Tokenizer
 
 NAME = "ChatML stand-in"
 _GENERATION = "<|im_start|>assistant\n"
+_END = "<|im_end|>\n"
 _TOOLS_HEAD = (
     "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
     "You are provided with function signatures within <tools></tools> XML tags:\n<tools>"
@@ -52,17 +53,23 @@ class PromptTokens:
             if n == 0 and roles[0] == "system" and tools != b"[]":
                 segments.append(self._head(message, tools))
                 continue
+            if roles[n] == "assistant":
+                segments += self._reply_segments(message)
+                continue
             after = n > 0 and roles[n - 1] == "tool"
             before = n + 1 < len(roles) and roles[n + 1] == "tool"
             segments.append(self._message(message, roles[n], after, before))
         segments.append(self._segment("generation", b"", lambda: _GENERATION))
         return segments
 
+    def _reply_segments(self, message: bytes) -> Iterator[bytes]:
+        """The generation prompt apart from what follows it: the model's tokens part there, too."""
+        yield self._segment("generation", b"", lambda: _GENERATION)
+        yield self._segment("reply", message, lambda: _after(message_text(orjson.loads(message))))
+
     def reply(self, message: bytes) -> bytes:
         """What the model generated when it gave this assistant message."""
-        return self._tokenizer.encode(
-            message_text(orjson.loads(message)).removeprefix(_GENERATION).removesuffix("\n")
-        )
+        return self._tokenizer.encode(_after(message_text(orjson.loads(message))).removesuffix("\n"))
 
     def _head(self, message: bytes, tools: bytes) -> bytes:
         def text() -> str:
@@ -89,6 +96,11 @@ class PromptTokens:
             known = self._segments[key] = self._tokenizer.encode(text())
             self._bytes += len(source) + len(known)
         return known
+
+
+def _after(text: str) -> str:
+    """An assistant message without its generation prompt."""
+    return text.removeprefix(_GENERATION) if text.startswith(_GENERATION) else _END
 
 
 def system_text(system: str, tools: Sequence[Any]) -> str:

@@ -10,14 +10,13 @@ from typing import Any
 
 import orjson
 
-from replayer.engines.base import Engine, EngineFacts, Tristate
+from replayer.engines.base import Engine, EngineFacts
 from replayer.engines.detect import connect
 from replayer.engines.engine_spec import launch_options
 from replayer.engines.sampling_fields import unknown_fields, wrong_types
 from replayer.engines.starting import Launched, start
-from replayer.errors import EngineUnavailable, PlanError
+from replayer.errors import PlanError
 from replayer.plan.model import LanePlan, Plan
-from replayer.run.prefix_watch import PrefixWatch
 from replayer.text import similar
 from replayer.wire.client import WireClient
 from replayer.wire.remote import Receiver
@@ -33,8 +32,6 @@ class Instance:
     facts: EngineFacts
     launched: Launched | None = None
     sessions_in_flight: int = 0
-    used: bool = False
-    prefix: PrefixWatch | None = None
     dead: bool = False
     """It was started by us, has ended by itself, and that has been said."""
 
@@ -211,13 +208,3 @@ async def warm_up(instance: Instance, model: str) -> str | None:
     body = b'{"model":%s,"max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}' % orjson.dumps(model)
     reply = await instance.client.chat(Request(body=[body], stream=False))
     return f"the warm-up request failed: {reply.fault.message}" if reply.fault else None
-
-
-async def reset(instance: Instance) -> Tristate:
-    """Empty the prefix cache if no other session is using the instance."""
-    if instance.sessions_in_flight > 1:
-        return "no"
-    try:
-        return await instance.engine.reset_cache()
-    except EngineUnavailable:
-        return "unknown"

@@ -46,7 +46,7 @@ async def replay_live(
         )
         before = messages
         runs = await live.accept(done.reply, done.verdict)
-        await after_turn(context, turn, recorded_turn, done, runs, partial(list, messages))
+        await after_turn(context, turn, recorded_turn, done, runs)
         if live.substituted is not None:
             context.emit(Substituted(**context.key(turn).where(), reason=live.substituted))
         turn += 1

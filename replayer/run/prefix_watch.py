@@ -1,208 +1,187 @@
-"""Feeds the prefix-reuse signal while a session runs: tokens from the engine where it offers them, else from here."""
+"""The servers of a run: who uses each, who may empty its cache, and what its cache should hold.
+
+What a server holds is worked out in one thread beside the loop, in the order in which requests are sent; the sockets
+are read in another process.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-from typing import Any
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-import orjson
-
-from replayer.engines.base import Engine, EngineFacts
-from replayer.engines.registry import KINDS
-from replayer.errors import ReplayerError
-from replayer.prefix.chatml import PromptTokens
-from replayer.prefix.tokenizers import load_tokenizer
-from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
+from replayer.engines.base import Engine, Tristate
+from replayer.errors import EngineUnavailable, ReplayerError
+from replayer.prefix.server_watch import Answer, PromptBook, ServerWatch, assistant_message
+from replayer.run.isolation import marker
+from replayer.signals.prefix_reuse import PrefixFinding
 from replayer.traces.schema import Usage
-from replayer.wire.types import Reply
+from replayer.wire.types import Reply, Request
 
-MAX_CONCURRENCY = 16
-"""Above this the signal is off: every session's prompt would be held in its index."""
+if TYPE_CHECKING:
+    from replayer.plan.schedule import Session
+    from replayer.run.lanes import Instance, Lane
+    from replayer.run.state import Run
 
-Messages = list[dict[str, Any]]
-
-
-_COMMON_TEXT = 8
-"""Characters of a reply that must come back before it is worth asking the engine for its tokens."""
-
-
-@dataclasses.dataclass(slots=True)
-class _Sent:
-    """A request whose reply may come back, whole or in its first words. `completion` None: the engine did not say."""
-
-    key: str
-    prompt: list[int]
-    completion: int | None
-    messages: Messages
-    tools: Messages
-    reply: Reply
+MOST_PROMPTS = 512
+"""Prompts that are asked of an engine before the sessions of a block begin; with more than these, all are estimated."""
 
 
-class PrefixWatch:
-    """One engine instance within one isolation scope. `analyse` is called after each reply, before the next request."""
+def origin(url: str) -> str:
+    """What tells servers apart: scheme, host and port."""
+    parts = urlsplit(url)
+    host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname
+    return f"{parts.scheme}://{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
-    def __init__(self, engine: Engine, facts: EngineFacts, *, alone: bool, live: bool = False) -> None:
-        self._engine = engine
-        self._alone = alone
+
+@dataclass(slots=True)
+class Server:
+    """One origin, with all lanes on it. `sessions_in_flight` counts those of all lanes."""
+
+    name: str
+    book: PromptBook
+    pool: ThreadPoolExecutor
+    live: bool
+    lanes: list[str] = field(default_factory=list)
+    sessions_in_flight: int = 0
+    used: bool = False
+    watch: ServerWatch | None = None
+    _gate: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def open(self, instance: Instance) -> None:
+        """Begin to watch, once all that the engine knows of the first prompts is in the book."""
+        if self.watch is None:
+            self.watch = ServerWatch(instance.facts, self.name, self.book, live=self.live)
+
+    async def reset(self, engine: Engine) -> Tristate:
+        """Empty the prefix cache if no other session of any lane is using the server; others wait meanwhile."""
+        async with self._gate:
+            if self.sessions_in_flight > 1:
+                return "no"
+            try:
+                done = await engine.reset_cache()
+            except EngineUnavailable:
+                return "unknown"
+            if done == "yes":
+                self._do(ServerWatch.reset, time.monotonic_ns())
+            return done
+
+    def asked(self, key: str, thread: str, request: Request, *, filler: bool) -> None:
+        body, sent = list(request.body), time.monotonic_ns()
+        self._do(lambda watch: watch.asked(key, thread, b"".join(body), sent, filler=filler))
+
+    async def answered(self, key: str, reply: Reply, usage: Usage | None) -> PrefixFinding | None:
+        if reply.fault is not None:
+            lost = reply.fault.kind in ("unreachable", "stream_broken")
+            self._do(partial(ServerWatch.failed, key=key, at=reply.timing.ended, lost=lost))
+            return None
+        found = self._do(ServerWatch.answered, key, answer_of(reply, usage))
+        return await asyncio.wrap_future(found) if found else None
+
+    def ended(self, thread: str) -> None:
+        self._do(ServerWatch.ended, thread)
+
+    def sampled(self, reader: str, sample: Mapping[str, Any]) -> None:
+        self._do(ServerWatch.sampled, reader, sample, time.monotonic_ns())
+
+    def _do(self, work: Callable[..., Any], *args: Any) -> Future[Any] | None:
+        return self.pool.submit(work, self.watch, *args) if self.watch is not None else None
+
+
+class Servers:
+    """The servers of a run by origin."""
+
+    def __init__(self, *, live: bool) -> None:
         self._live = live
-        self._lock = asyncio.Lock()
-        self._by_engine = facts.features.get("tokenize") == "yes"
-        self._local: PromptTokens | None = None
-        self._last: dict[str, _Sent] = {}
-        source = "engine" if self._by_engine else self._load_local()
-        self._reuse = PrefixReuse(
-            block_size=facts.block_size,
-            capacity_tokens=facts.kv_pool_tokens,
-            speculative_backoff=backs_off(facts),
-            token_source=source,
-        )
+        self.book = PromptBook()
+        self._pool = ThreadPoolExecutor(1, "prefix-reuse")
+        self._servers: dict[str, Server] = {}
 
-    async def analyse(
-        self, session: str, turn: int, messages: Messages, tools: Messages, reply: Reply, usage: Usage | None
-    ) -> PrefixFinding | None:
-        """What could be reused and what was; None where the prompt's tokens cannot be had.
+    def of(self, engine: Engine) -> Server:
+        name = origin(engine.base_url)
+        if name not in self._servers:
+            self._servers[name] = Server(name, self.book, self._pool, self._live)
+        return self._servers[name]
 
-        `usage` of a reply without one is None: its reuse is then not reported, never 0.
-        """
-        async with self._lock:
-            prompt = await self._told_tokens(messages, tools, reply)
-            if prompt is None and self._by_engine:
-                return None
-            key = f"{session}/{turn}"
-            if prompt is not None and not self._live:
-                await self._learn_what_came_back(session, prompt, messages)
-            found = await asyncio.to_thread(
-                self._analyse, key, session, prompt, messages, tools, reply, usage
-            )
-            if self._live and prompt is not None:
-                await self._learn_reply(key, prompt, messages, tools, reply, usage)
-            return found
+    def join(self, lane: Lane) -> str | None:
+        """A lane begins to use its servers; what is to be said where it is not alone on one."""
+        said = None
+        for instance in lane.instances:
+            server = self.of(instance.engine)
+            if lane.name not in server.lanes:
+                server.lanes.append(lane.name)
+            if len(server.lanes) > 1:
+                said = (
+                    f"lanes {', '.join(server.lanes)} share the server {server.name}: sessions have caches of their own, "
+                    "its cache is emptied only while it is idle, its counters are of all of them"
+                )
+        return said
 
-    async def _learn_reply(
-        self,
-        key: str,
-        prompt: list[int],
-        messages: Messages,
-        tools: Messages,
-        reply: Reply,
-        usage: Usage | None,
-    ) -> None:
-        """Live, the reply should come back: its tokens are what the template adds for it, as many as usage counts."""
-        message, ids = assistant_message(reply), reply.extra.get("token_ids")
-        if isinstance(ids, list) and ids:
-            self._reuse.generated(key, ids, message)
-            return
-        if usage and usage.completion_tokens:
-            await self._learn_rendered(
-                _Sent(key, prompt, usage.completion_tokens, messages, tools, reply), message
-            )
-
-    def _analyse(
-        self,
-        key: str,
-        session: str,
-        prompt: Any,
-        messages: Messages,
-        tools: Messages,
-        reply: Reply,
-        usage: Usage | None,
-    ) -> PrefixFinding:
-        """Milliseconds on long prompts: in a thread, so that other lanes' streams are not held up."""
-        if self._local is not None:
-            prompt = self._local.prompt([orjson.dumps(message) for message in messages], orjson.dumps(tools))
-        self._reuse.request(key, prompt, messages, tools)
-        self._remember(
-            session, _Sent(key, prompt, usage.completion_tokens if usage else None, messages, tools, reply)
-        )
-        ttft = None
-        if self._alone and reply.timing.first_token is not None:
-            ttft = reply.timing.first_token - reply.timing.sent
-        return self._reuse.reported(key, usage, ttft_ns=ttft, ended=reply.finish_reason is not None)
-
-    async def _told_tokens(self, messages: Messages, tools: Messages, reply: Reply) -> list[int] | None:
-        if not self._by_engine:
-            return None
-        told = reply.extra.get("prompt_token_ids")
-        if isinstance(told, list) and told:
-            return told
-        try:
-            return await self._engine.tokenize(messages, tools or None)
-        except ReplayerError:
-            return None
-
-    def _remember(self, session: str, sent: _Sent) -> None:
-        ids = sent.reply.extra.get("token_ids")
-        if self._by_engine and self._live:
-            return
-        if self._by_engine and isinstance(ids, list) and ids:
-            self._reuse.generated(sent.key, ids)
-        elif self._by_engine:
-            self._last[session] = sent
-        elif self._local is not None:
-            message = assistant_message(sent.reply)
-            output = self._local.reply(orjson.dumps(message))
-            self._reuse.generated(sent.key, output, message if self._live else None)
-
-    async def _learn_what_came_back(self, session: str, prompt: list[int], messages: Messages) -> None:
-        """The history holds a recorded reply. As far as the engine had said the same, it has those tokens in its cache."""
-        before = self._last.pop(session, None)
-        if before is None:
-            return
-        start, said = len(before.prompt), _said(before.reply)
-        came_back = [_text(message) for message in messages[len(before.messages) :]]
-        if said in came_back and before.completion and prompt[:start] == before.prompt:
-            self._reuse.generated(before.key, prompt[start : start + before.completion])
-        elif said and any(text and text[:_COMMON_TEXT] == said[:_COMMON_TEXT] for text in came_back):
-            await self._learn_rendered(before)
-
-    async def _learn_rendered(self, sent: _Sent, comes_back: dict[str, Any] | None = None) -> None:
-        """A reply's tokens are what the template adds for it, as many as usage counts. `comes_back`: its message, where
-        the client will send it."""
-        start, message = len(sent.prompt), assistant_message(sent.reply)
-        try:
-            grown = await self._engine.tokenize([*sent.messages, message], sent.tools or None)
-        except ReplayerError:
-            return
-        if grown and grown[:start] == sent.prompt:
-            end = None if sent.completion is None else start + sent.completion
-            self._reuse.generated(sent.key, grown[start:end], comes_back)
-
-    def _load_local(self) -> str:
-        tokenizer = load_tokenizer(None, lambda _: None)
-        self._local = PromptTokens(tokenizer)
-        return tokenizer.name
+    def close(self) -> None:
+        self._pool.shutdown()
 
 
-def backs_off(facts: EngineFacts) -> bool:
-    """Whether speculation takes one block of every match, by the method that the server names."""
-    speculation = facts.effective.get("speculation")
-    method = str(speculation.get("method", "")) if isinstance(speculation, dict) else ""
-    kind = KINDS.get(facts.kind)
-    return kind is not None and any(name in method.lower() for name in kind.backoff_methods)
-
-
-def assistant_message(reply: Reply) -> dict[str, Any]:
-    """The message that a client would send back for a reply."""
-    message: dict[str, Any] = {"role": "assistant", "content": reply.content or None}
-    if reply.reasoning:
-        message["reasoning_content"] = reply.reasoning
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in reply.tool_calls
-        ]
-    return message
-
-
-def _said(reply: Reply) -> str:
-    return reply.content + "".join(f"{call.name}{call.arguments}" for call in reply.tool_calls)
-
-
-def _text(message: dict[str, Any]) -> str | None:
-    if message.get("role") != "assistant":
-        return None
-    calls = (call.get("function", {}) for call in message.get("tool_calls") or ())
-    return (message.get("content") or "") + "".join(
-        f"{call.get('name')}{call.get('arguments')}" for call in calls
+def answer_of(reply: Reply, usage: Usage | None) -> Answer:
+    calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
+    return Answer(
+        message=assistant_message(reply.content, reply.reasoning, calls),
+        usage=usage,
+        sent=reply.timing.sent,
+        first=reply.timing.first_token,
+        ended=reply.timing.ended,
+        complete=reply.finish_reason is not None,
     )
+
+
+async def learn_prompts(run: Run, queues: Sequence[Sequence[Session]]) -> None:
+    """Ask the engines for the tokens of what is going to be sent, ahead: between turns it would disturb them."""
+    wanted: dict[str, list[tuple[Lane, Session]]] = {}
+    for queue in queues:
+        for session in queue:
+            lane = run.lanes[session.lane]
+            wanted.setdefault(run.servers.of(lane.instances[0].engine).name, []).append((lane, session))
+    for name, sessions in wanted.items():
+        server = run.servers.of(sessions[0][0].instances[0].engine)
+        if server.watch is None and all(_can_be_known(run, lane, session) for lane, session in sessions):
+            await _learn(run, name, sessions)
+        for lane, _ in sessions:
+            for instance in lane.instances:
+                await asyncio.to_thread(run.servers.of(instance.engine).open, instance)
+
+
+def _can_be_known(run: Run, lane: Lane, session: Session) -> bool:
+    """The messages are known before they are sent, and the engine gives their tokens."""
+    known = run.plan.mode == "recorded" and run.transform is None and len(lane.instances) == 1
+    return (
+        known and lane.facts.features.get("tokenize") == "yes" and not run.histories[session.trace].is_filler
+    )
+
+
+async def _learn(run: Run, name: str, sessions: Sequence[tuple[Lane, Session]]) -> None:
+    book, prompts = run.servers.book, {}
+    for lane, session in sessions:
+        history = run.histories[session.trace]
+        tag = run.tag(session, run.attempts.tried[session.id] + 1)
+        marks = (None,) if lane.instances[0].engine.isolation("x") else (None, marker(tag))
+        for recorded_turn in history.turns[: run.plan.max_turns]:
+            for mark in marks:
+                prompts[lane.model, session.trace, recorded_turn, mark] = lane
+        if len(prompts) > MOST_PROMPTS:
+            return
+    for (model, trace, recorded_turn, mark), lane in prompts.items():
+        history = run.histories[trace]
+        messages, tools = history.messages(recorded_turn, marker=mark), history.tools(recorded_turn)
+        if book.find(model, messages, tools) is not None:
+            continue
+        try:
+            ids = await lane.instances[0].engine.tokenize(messages, tools or None)
+        except ReplayerError:
+            return
+        if not ids or not book.add(model, messages, tools, ids):
+            return
+    book.complete.add(name)

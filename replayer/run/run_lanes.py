@@ -53,6 +53,9 @@ async def lane_ready(run: Run, lane: Lane) -> None:
             settings=lane.settings(),
         )
     )
+    shared = run.servers.join(lane)
+    if shared:
+        run.warn(shared, lane=lane.name, code="shared_server")
     for warning in lane.warnings:
         run.warn(warning, lane=lane.name)
     if run.plan.warm_up:
@@ -68,6 +71,7 @@ def _plain(facts: Any) -> dict[str, Any]:
 
 def _sampler(run: Run, lane: str, instance: Instance) -> Callable[[dict[str, Any]], None]:
     def emit(sample: dict[str, Any]) -> None:
+        run.servers.of(instance.engine).sampled(lane, sample)
         run.journal.append(TelemetryRead(lane=lane, instance=instance.engine.base_url, sample=sample))
 
     return emit

@@ -12,10 +12,9 @@ from replayer.journal.events import (
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
 from replayer.run.fit_prompts import lengths_of
-from replayer.run.isolation import Isolation, isolate
-from replayer.run.lanes import Instance, Lane, reset
+from replayer.run.isolation import isolate
+from replayer.run.lanes import Instance
 from replayer.run.live_session import replay_live
-from replayer.run.prefix_watch import MAX_CONCURRENCY, PrefixWatch
 from replayer.run.session import SessionContext, replay_recorded
 from replayer.run.session_signals import SessionSignals
 from replayer.run.state import Run
@@ -25,11 +24,14 @@ async def replay_session(run: Run, session: Session) -> None:
     lane = run.lanes[session.lane]
     instance = lane.pin()
     attempt = run.attempts.next(session.id)
+    server = run.servers.of(instance.engine)
     instance.sessions_in_flight += 1
-    was_reset = await reset(instance)
+    server.sessions_in_flight += 1
+    was_reset = await server.reset(instance.engine)
     tag = run.tag(session, attempt)
-    isolation = _isolation(run, instance, session.trace, tag, was_reset)
-    instance.used = True
+    fresh = was_reset == "yes" or (instance.launched is not None and not server.used)
+    isolation = isolate(instance.engine, tag, fresh=fresh, filler=run.histories[session.trace].is_filler)
+    server.used = True
     context = SessionContext(
         plan=run.plan,
         session=session,
@@ -42,9 +44,7 @@ async def replay_session(run: Run, session: Session) -> None:
         feed=run.feed,
         lag=run.lag,
         signals=SessionSignals(
-            _prefix_watch(
-                run, session.trace, lane, instance, fresh=was_reset == "yes" or bool(isolation.fields)
-            ),
+            server if _may_reuse(run.plan, session.trace) else None,
             recorded_mode=run.plan.mode == "recorded",
         ),
         results=run.results(session.trace),
@@ -72,6 +72,8 @@ async def replay_session(run: Run, session: Session) -> None:
         outcome, check = await _replay(run, context)
     finally:
         instance.sessions_in_flight -= 1
+        server.sessions_in_flight -= 1
+        context.signals.ended(context.key(0))
     _tell_death(run, lane.name, instance)
     run.journal.append(
         SessionFinished(
@@ -87,18 +89,6 @@ async def replay_session(run: Run, session: Session) -> None:
 def _may_reuse(plan: Plan, trace: str) -> bool:
     """Generated sessions share no prefix unless they are told to, and looking for one would cost them time."""
     return all(workload.shared_prefix or trace not in workload.traces for workload in plan.workload)
-
-
-def _prefix_watch(run: Run, trace: str, lane: Lane, instance: Instance, *, fresh: bool) -> PrefixWatch | None:
-    """The instance's analyser; a cache that was emptied, or a scope of its own, starts a new one."""
-    concurrency = lane.concurrency(run.plan)
-    if concurrency > MAX_CONCURRENCY or not _may_reuse(run.plan, trace):
-        return None
-    if fresh or instance.prefix is None:
-        alone = concurrency == 1
-        live = run.plan.mode == "live"
-        instance.prefix = PrefixWatch(instance.engine, instance.facts, alone=alone, live=live)
-    return instance.prefix
 
 
 def _tell_death(run: Run, lane: str, instance: Instance) -> None:
@@ -123,9 +113,3 @@ async def _replay(run: Run, context: SessionContext) -> tuple[str, dict[str, Any
     finally:
         if executor is not None:
             await executor.sandbox.aclose()
-
-
-def _isolation(run: Run, instance: Instance, trace: str, tag: str, was_reset: str) -> Isolation:
-    """A cache that was just emptied, or that nothing has used yet, needs none."""
-    fresh = was_reset == "yes" or (instance.launched is not None and not instance.used)
-    return isolate(instance.engine, tag, fresh=fresh, filler=run.histories[trace].is_filler)

@@ -33,6 +33,7 @@ from replayer.run.early_stop import EarlyStop
 from replayer.run.fit_prompts import prepare
 from replayer.run.lag import LagMeter
 from replayer.run.live_feed import LiveFeed
+from replayer.run.prefix_watch import Servers, learn_prompts
 from replayer.run.run_lanes import close_lanes, lane_ready, lanes_of, open_lanes, release, telemetry
 from replayer.run.session_tools import Tools
 from replayer.run.state import Run
@@ -135,7 +136,7 @@ async def _run(
         receiver.close()
         raise
     run = Run(
-        plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), tools, receiver, lag, transform, lanes=first,
+        plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), tools, receiver, lag, Servers(live=plan.mode == "live"), transform, lanes=first,
         early_stop=early_stop, left=len(todo),
     )  # fmt: skip
     journal.go_on_after(attempts.last_at)
@@ -154,6 +155,7 @@ async def _run(
     finally:
         run.feed.flush()
         await close_lanes(run.lanes)
+        run.servers.close()
         receiver.close()
         journal.close()
 
@@ -228,6 +230,7 @@ async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[
         for lane in opened.values():
             await lane_ready(run, lane)
         await prepare(run, phase)
+        await learn_prompts(run, phase)
         async with telemetry(run, lanes_of([phase])):
             await _run_queues(run, phase)
         await release(run, lanes_of(phases[number + 1 :]))

@@ -117,12 +117,7 @@ async def replay_recorded(context: SessionContext, tools: RecordedTools | None) 
         done = await exchange(context, turn, recorded_turn, request, recorded=recorded, other=other)
         calls = done.reply.tool_calls
         runs = await tools.run(recorded_turn, calls) if tools is not None and calls else []
-        sent = (
-            partial(recorded_messages, context, recorded_turn)
-            if messages is None
-            else partial(list, messages)
-        )
-        await after_turn(context, turn, recorded_turn, done, runs, sent)
+        await after_turn(context, turn, recorded_turn, done, runs)
         unreachable = unreachable + 1 if _is_unreachable(done.reply) else 0
         if unreachable >= MAX_UNREACHABLE:
             return "unreachable"
@@ -135,15 +130,14 @@ async def after_turn(
     recorded_turn: int,
     done: Exchange,
     runs: Sequence[ToolRun],
-    messages: Callable[[], Messages],
 ) -> None:
     """Journal what was executed, and what the signals find over the turns so far."""
     key = context.key(turn)
     for event in tool_events(key, runs):
         context.emit(event)
     usage = context.instance.engine.usage(done.reply.usage, done.reply.extra)
-    tools, recorded = context.history.tools(recorded_turn), context.history.recorded(recorded_turn)
-    reuse = await context.signals.reuse(key, messages, tools, done.reply, usage)
+    recorded = context.history.recorded(recorded_turn)
+    reuse = await context.signals.reuse(key, done.reply, usage)
     for finding in context.signals.after_turn(key, done.reply, runs, recorded, context.results, reuse):
         context.emit(finding)
 
@@ -213,6 +207,7 @@ async def exchange(
             max_tokens=token_limit(fields),
         )
     )
+    context.signals.asked(key, request, filler=context.is_filler(recorded_turn))
     reply, watch = await _watched(context, key, recorded_turn, request, recorded)
     context.emit(
         finished(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from replayer.journal.events import SignalFinding
-from replayer.run.prefix_watch import PrefixWatch
+from replayer.run.prefix_watch import Server
 from replayer.run.tool_runs import ToolRun
 from replayer.run.turn import TurnKey
 from replayer.signals.base import Expected, Signal, TurnFacts
@@ -22,16 +21,14 @@ from replayer.traces.schema import (
     Usage,
     plain,
 )
-from replayer.wire.types import Reply
-
-Messages = list[dict[str, Any]]
+from replayer.wire.types import Reply, Request
 
 
 class SessionSignals:
-    """One attempt at a session. `prefix` is shared with the other sessions of its engine instance."""
+    """One attempt at a session. `server` is shared with all sessions of all lanes on it; None leaves its cache out."""
 
-    def __init__(self, prefix: PrefixWatch | None, *, recorded_mode: bool) -> None:
-        self._prefix = prefix
+    def __init__(self, server: Server | None, *, recorded_mode: bool) -> None:
+        self._server = server
         self._recorded_mode = recorded_mode
         self._signals = every_signal()
 
@@ -41,17 +38,18 @@ class SessionSignals:
             signal.begin(expected)
         return self._signals
 
-    async def reuse(
-        self,
-        key: TurnKey,
-        messages: Callable[[], Messages],
-        tools: Messages,
-        reply: Reply,
-        usage: Usage | None,
-    ) -> PrefixFinding | None:
-        if self._prefix is None or reply.fault is not None:
-            return None
-        return await self._prefix.analyse(key.session, key.turn, messages(), tools, reply, usage)
+    def asked(self, key: TurnKey, request: Request, *, filler: bool) -> None:
+        """A request is about to be sent."""
+        if self._server is not None:
+            self._server.asked(key.name, key.thread, request, filler=filler)
+
+    async def reuse(self, key: TurnKey, reply: Reply, usage: Usage | None) -> PrefixFinding | None:
+        return None if self._server is None else await self._server.answered(key.name, reply, usage)
+
+    def ended(self, key: TurnKey) -> None:
+        """The attempt is over."""
+        if self._server is not None:
+            self._server.ended(key.thread)
 
     def after_turn(
         self,

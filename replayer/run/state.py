@@ -18,6 +18,7 @@ from replayer.run.early_stop import EarlyStop
 from replayer.run.lag import LagMeter
 from replayer.run.lanes import Lane
 from replayer.run.live_feed import LiveFeed
+from replayer.run.prefix_watch import Servers
 from replayer.run.session_tools import Tools
 from replayer.run.tool_runs import results
 from replayer.tools.verdicts.schema_check import Validator
@@ -48,6 +49,7 @@ class Run:
     receiver: Receiver
     """The process that reads the sockets."""
     lag: LagMeter
+    servers: Servers
     transform: Transform | None = None
     lanes: dict[str, Lane] = field(default_factory=dict)
     validators: dict[str, Validator] = field(default_factory=dict)
@@ -61,8 +63,12 @@ class Run:
     """Why no further session is started."""
 
     def tag(self, session: Session, attempt: int) -> str:
-        """What tells an attempt's prompts apart from all others; the same on every lane."""
-        return f"{self.folder.name}/{session.trace}/{session.repeat}/{attempt}"
+        """What tells an attempt's prompts apart from all others. Lanes see the same prompts, save those of one server,
+        whose cache they share."""
+        tag = f"{self.folder.name}/{session.trace}/{session.repeat}/{attempt}"
+        lane = self.lanes.get(session.lane)
+        shared = lane is not None and any(len(self.servers.of(i.engine).lanes) > 1 for i in lane.instances)
+        return f"{tag}/{session.lane}" if shared else tag
 
     def results(self, trace: str) -> dict[str, ToolResultItem]:
         """The recorded tool results of a trace by call id, gathered once."""

@@ -30,6 +30,17 @@ class TurnKey:
     attempt: int
     turn: int
 
+    @property
+    def name(self) -> str:
+        """SESSION/TURN; a later attempt names itself."""
+        again = f"#{self.attempt}" if self.attempt > 1 else ""
+        return f"{self.session}{again}/{self.turn}"
+
+    @property
+    def thread(self) -> str:
+        """The line of turns that it belongs to."""
+        return f"{self.session}#{self.attempt}"
+
     def where(self) -> dict[str, Any]:
         return {"session": self.session, "attempt": self.attempt, "turn": self.turn}
 

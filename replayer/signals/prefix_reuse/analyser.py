@@ -34,6 +34,8 @@ class _Turn:
     met: Position
     held: int
     sent: int | None
+    head: int
+    """System prompt and tools: where no engine rendered them, their order is not known."""
     tokens: int | None = None
     """The prompt as the engine counted it."""
     generated: int = 0
@@ -151,7 +153,8 @@ class PrefixReuse:
             pool_evicts=self._pool is not None and self._pool.evicted > 0,
             others=self._others(thread),
         )
-        self._enter(_Turn(reuse, end, met, held, sent))
+        head = 0 if self.token_source == "engine" else count(segments[:1])
+        self._enter(_Turn(reuse, end, met, held, sent, head))
         return reuse
 
     def _in_pool(self, met: Position) -> tuple[int, int | None]:
@@ -261,14 +264,16 @@ class PrefixReuse:
             )
         scale = _Scale(turn.end, reuse.prompt_tokens, counted, self._owner_of(turn))
         shared, error = scale.tokens(reuse.shared)
+        lost = self._lost(reuse, shared, error, counted)
+        at_most = max(sum(scale.tokens(most)), shared + lost if reuse.divergence else 0)
         return Expected(
             prompt=counted,
             least=self._ideal(max(0, scale.tokens(sure)[0] - scale.tokens(sure)[1]), counted),
             ideal=self._ideal(scale.tokens(turn.held)[0], counted),
-            most=self._ideal(sum(scale.tokens(most)), counted),
+            most=self._ideal(at_most, counted),
             unbounded=self._ideal(shared, counted),
             shared=shared,
-            lost=self._lost(reuse, shared, error, counted),
+            lost=lost,
             error=error,
         )
 
@@ -286,6 +291,8 @@ class PrefixReuse:
         if turn.reuse.others is not None and self._slots and turn.reuse.others >= self._slots:
             return 0
         if turn.reuse.others is None and self._slots:
+            return 0
+        if turn.met.depth < turn.head:
             return 0
         if turn.sent is None:
             return turn.held

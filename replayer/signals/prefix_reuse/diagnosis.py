@@ -115,11 +115,16 @@ class Diagnosis:
         place, cached = turn.divergence, report.cached
         if place is None or not expected.lost:
             return None
-        if cached is not None and cached > expected.shared + expected.error + _STRAY:
+        lost, above = expected.lost, (cached or 0) - expected.shared - expected.error - _STRAY
+        if above > 0 and turn.token_source == "engine":
+            return None
+        if above > 0:  # the order of system prompt and tools is the engine's
+            lost = expected.shared + expected.lost - (cached or 0)
+        if lost <= expected.error + _STRAY:
             return None
         where = place.path or "the tokens"
         evidence = f"the request differs from the one it continues at {where}, character {place.offset}"
-        return Loss(place.cause, expected.lost, place.detail, (evidence,))
+        return Loss(place.cause, lost, place.detail, (evidence,))
 
     def _granularity(self, turn: TurnReuse, expected: Expected, report: Report) -> Loss | None:
         """Blocks that fill badly: at least a quarter of what could be shared."""

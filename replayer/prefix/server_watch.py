@@ -1,0 +1,295 @@
+"""What one server's prefix cache should hold and what it reuses, told from the requests and replies of all its lanes.
+
+Pure: it knows requests as bytes, replies, usage and times, and neither HTTP nor the journal. A run feeds it while it
+goes on, `report --rejudge` from what a journal kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from replayer.engines.base import EngineFacts
+from replayer.engines.registry import KINDS
+from replayer.prefix.chatml import PromptTokens
+from replayer.prefix.tokenizers import Estimate, model_tokenizer
+from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
+from replayer.signals.prefix_reuse.tokens import pack, unpack
+from replayer.traces.schema import Usage
+
+JsonObject = dict[str, Any]
+
+_COMMON_TEXT = 8
+"""Characters of a reply that must come back before its first words are worth counting."""
+_SLACK = 2000
+"""Prompt tokens of warm-up and probes that the server may have counted beside ours."""
+_BOOK_BYTES = 64 << 20
+
+
+class PromptBook:
+    """Prompts as the engine's own tokens, asked for before a run, by model and text; lanes of a model lend each other.
+
+    Bounded: what does not fit into 64 MiB is estimated.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, bytes] = {}
+        self._bytes = 0
+        self.complete: set[str] = set()
+        """Origins of servers all of whose prompts are here."""
+
+    def add(self, model: str, messages: Any, tools: Any, ids: Sequence[int]) -> bool:
+        """False when there is no room left."""
+        packed = pack(ids)
+        self._bytes += len(packed)
+        if self._bytes > _BOOK_BYTES:
+            return False
+        self._known[digest(model, messages, tools)] = packed
+        return True
+
+    def find(self, model: str, messages: Any, tools: Any) -> bytes | None:
+        return self._known.get(digest(model, messages, tools))
+
+
+def digest(model: str, messages: Any, tools: Any) -> bytes:
+    return hashlib.blake2b(orjson.dumps([model, messages, tools or []]), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back for a request. Times in nanoseconds of one clock. `message` is what a client would send back."""
+
+    message: JsonObject
+    usage: Usage | None
+    sent: int
+    first: int | None
+    ended: int
+    complete: bool
+    """Its end was seen: usage comes last."""
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A request on its way, and after it what may come back of its reply."""
+
+    key: str
+    thread: str
+    messages: list[JsonObject]
+    ids: list[int] | None
+    alone: bool
+    answer: Answer | None = None
+
+
+@dataclass(slots=True)
+class _Counters:
+    """What a metrics page counted since its first reading in this run."""
+
+    first: dict[str, float] = field(default_factory=dict)
+    last: dict[str, float] = field(default_factory=dict)
+
+    def read(self, sample: Mapping[str, Any]) -> bool:
+        """True when the server has been restarted since the last reading."""
+        names = ("prompt_tokens", "cached_tokens", "preempted")
+        now = {name: float(sample[name]) for name in names if name in sample}
+        now["started"] = float((sample.get("gauges") or {}).get("started") or 0.0)
+        fell = any(now[name] < self.last.get(name, 0.0) for name in now if name != "started")
+        restarted = bool(self.last) and (fell or now["started"] != self.last["started"])
+        if restarted or not self.first:
+            self.first = {} if restarted else dict(now)
+        self.last = now
+        return restarted
+
+    def since(self, name: str) -> float | None:
+        return self.last[name] - self.first.get(name, 0.0) if name in self.last else None
+
+
+class ServerWatch:
+    """The expected reuse of one server. Call `asked` in the order of sending, `answered` as replies end."""
+
+    def __init__(
+        self, facts: EngineFacts, origin: str, book: PromptBook | None = None, *, live: bool = False
+    ) -> None:
+        self._facts = facts
+        self._live = live
+        self._book = book if book is not None and origin in book.complete else None
+        tokenizer = model_tokenizer(facts.effective.get("weights")) or Estimate()
+        self._local = PromptTokens(tokenizer)
+        self._open: dict[str, _Sent] = {}
+        self._last: dict[str, _Sent] = {}
+        self._ours = 0
+        self._counters: dict[str, _Counters] = {}
+        slots = facts.effective.get("slots") if facts.kind in ("llamacpp", "ik_llama") else None
+        self._reuse = PrefixReuse(
+            block_size=facts.block_size,
+            capacity_tokens=facts.kv_pool_tokens,
+            speculative_backoff=backs_off(facts),
+            token_source="engine" if self._book else tokenizer.name,
+            slots=slots if isinstance(slots, int) else None,
+            caching={"yes": True, "no": False}.get(facts.features.get("prefix_caching", "")),
+        )
+
+    def asked(self, key: str, thread: str, body: bytes, sent: int, *, filler: bool = False) -> None:
+        """A request is sent. `filler`: its text says nothing, so no change in it is a client's."""
+        request = orjson.loads(body)
+        messages, tools = conversation(request)
+        prompt: Any
+        ids = None
+        if self._book is not None:
+            prompt = self._book.find(str(request.get("model")), messages, tools)
+            if prompt is None:
+                return
+            ids = unpack(prompt)
+            self._learn_what_came_back(thread, ids, messages)
+        else:
+            prompt = self._local.prompt([orjson.dumps(message) for message in messages], orjson.dumps(tools))
+        for other in self._open.values():
+            other.alone = False
+        self._open[key] = _Sent(key, thread, messages, ids, alone=not self._open)
+        self._reuse.request(
+            key,
+            prompt,
+            None if filler else messages,
+            tools,
+            thread=thread,
+            scope=f"{self._adapter(request)}/{request.get('cache_salt') or ''}",
+            sent=sent,
+        )
+
+    def answered(self, key: str, answer: Answer) -> PrefixFinding | None:
+        """The reply has ended. None where its prompt's tokens could not be had."""
+        sent, usage = self._open.pop(key, None), answer.usage
+        self._ours += (usage.prompt_tokens or 0) if usage else 0
+        if sent is None:
+            return None
+        sent.answer = answer
+        if sent.ids is None:
+            tokens = usage.completion_tokens if usage else None
+            output = self._local.reply(orjson.dumps(answer.message))
+            self._reuse.generated(key, output, answer.message if self._live else None, tokens=tokens)
+        else:
+            self._last[sent.thread] = sent
+        ttft = None if answer.first is None or not sent.alone else answer.first - answer.sent
+        found = self._reuse.reported(key, usage, ttft_ns=ttft, ended=answer.complete)
+        self._reuse.settle(key, answer.ended)
+        return found
+
+    def failed(self, key: str, at: int, *, lost: bool) -> None:
+        """No reply came. `lost`: the connection broke, or none could be made: the server may be another process now."""
+        self._open.pop(key, None)
+        if lost:
+            self._reuse.doubt(at)
+
+    def reset(self, at: int) -> None:
+        """The cache was emptied; while requests are in flight nobody knows what of it is left."""
+        if self._open:
+            self._reuse.doubt(at)
+        else:
+            self._reuse.reset()
+
+    def sampled(self, reader: str, sample: Mapping[str, Any], at: int) -> None:
+        """A reading of the server's metrics; `reader` is the lane that read them."""
+        if "missing" in sample:
+            return
+        counters = self._counters.setdefault(reader, _Counters())
+        if counters.read(sample):
+            self._reuse.doubt(at)
+        prompt, cached = counters.since("prompt_tokens"), counters.since("cached_tokens")
+        foreign = prompt is None or prompt > self._ours + _SLACK
+        self._reuse.sampled(counters.since("preempted"), None if foreign else cached)
+
+    def ended(self, thread: str) -> None:
+        """No further request of a session will come."""
+        self._last.pop(thread, None)
+        self._reuse.ended(thread)
+
+    def _adapter(self, request: JsonObject) -> str:
+        """A served model with a cache of its own; names of the base model share one."""
+        model, lora = request.get("model"), self._facts.effective.get("lora")
+        if isinstance(lora, list):
+            return str(model) if model in lora else ""
+        other = self._facts.kind != "vllm" and model in self._facts.models[1:]
+        return str(model) if other else ""
+
+    def _learn_what_came_back(self, thread: str, prompt: list[int], messages: list[JsonObject]) -> None:
+        """The history holds a recorded reply. As far as the engine had said the same, it has those tokens cached."""
+        before = self._last.pop(thread, None)
+        if before is None or before.ids is None or before.answer is None:
+            return
+        start, said = len(before.ids), _text(before.answer.message) or ""
+        came_back = [text for message in messages[len(before.messages) :] if (text := _text(message))]
+        if not said or prompt[:start] != before.ids:
+            return
+        usage = before.answer.usage
+        if said in came_back and usage and usage.completion_tokens:
+            count = usage.completion_tokens
+        else:
+            first = came_back[0] if came_back else ""
+            same = _common(said, first)
+            count = (
+                0 if same < _COMMON_TEXT else same * (len(prompt) - start) // max(1, sum(map(len, came_back)))
+            )
+        if count:
+            self._reuse.generated(before.key, prompt[start : start + count])
+
+
+def conversation(request: JsonObject) -> tuple[list[JsonObject], list[JsonObject]]:
+    """A request's messages and tools, whichever wire it goes over."""
+    tools = request.get("tools") or []
+    if "messages" in request:
+        messages = list(request["messages"])
+        if request.get("system"):
+            messages.insert(0, {"role": "system", "content": request["system"]})
+        return messages, tools
+    given = request.get("input")
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
+    if request.get("instructions"):
+        items.insert(0, {"role": "system", "content": request["instructions"]})
+    return items, tools
+
+
+def backs_off(facts: EngineFacts) -> bool:
+    """Whether speculation takes one block of every match, by the method that the server names."""
+    speculation = facts.effective.get("speculation")
+    method = str(speculation.get("method", "")) if isinstance(speculation, dict) else ""
+    kind = KINDS.get(facts.kind)
+    return kind is not None and any(name in method.lower() for name in kind.backoff_methods)
+
+
+def assistant_message(content: str, reasoning: str, calls: Sequence[Mapping[str, Any]]) -> JsonObject:
+    """The message that a client would send back for a reply; calls have id, name and arguments."""
+    message: JsonObject = {"role": "assistant", "content": content or None}
+    if reasoning:
+        message["reasoning_content"] = reasoning
+    if calls:
+        message["tool_calls"] = [
+            {
+                "id": call["id"],
+                "type": "function",
+                "function": {"name": call["name"], "arguments": call["arguments"]},
+            }
+            for call in calls
+        ]
+    return message
+
+
+def _text(message: JsonObject) -> str | None:
+    if message.get("role") != "assistant":
+        return None
+    calls = (call.get("function", {}) for call in message.get("tool_calls") or ())
+    content = message.get("content")
+    return (content if isinstance(content, str) else "") + "".join(
+        f"{call.get('name')}{call.get('arguments')}" for call in calls
+    )
+
+
+def _common(one: str, other: str) -> int:
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return same
