@@ -43,7 +43,7 @@ async def connect(
     try:
         found = await _first_answer(client, url, has_key=api_key is not None)
         chosen = named or await _detect(client, url, found)
-        return chosen.adapter()(url, client)
+        return chosen.open(url, client)
     except BaseException:
         await client.aclose()
         raise

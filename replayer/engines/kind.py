@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from replayer.engines.base import Sampling, Tristate
+from replayer.engines.base import Engine, Sampling, Tristate
 from replayer.engines.error_words import Rule
 from replayer.engines.logs.patterns import LogPatterns
 
 if TYPE_CHECKING:
-    from replayer.engines.openai.adapter import OpenAIEngine
+    import httpx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +20,8 @@ class EngineKind:
     """One kind of engine. A folder `replayer/engines/NAME/` holds it all, and one line of the registry names it."""
 
     name: str
-    adapter: Callable[[], type[OpenAIEngine]]
-    """Imported when an engine is met: an HTTP client costs the start of every other command too much."""
+    adapter: str
+    """`module:class`, imported when an engine is met: an HTTP client costs the start of other commands too much."""
     owner: str | None = None
     """`owned_by` of the models that it lists."""
     server: str = ""
@@ -41,3 +42,8 @@ class EngineKind:
     backoff_methods: tuple[str, ...] = ()
     """Words in the name of a speculative method under which prefix reuse stops one block short."""
     log: LogPatterns | None = None
+
+    def open(self, base_url: str, http: httpx.AsyncClient) -> Engine:
+        """The adapter of a server of this kind; it owns `http` from now on."""
+        adapter: Callable[[str, httpx.AsyncClient], Engine] = resolve_name(self.adapter)
+        return adapter(base_url, http)

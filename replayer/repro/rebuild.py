@@ -51,7 +51,7 @@ class Rebuilder:
             raise RunFolderError(
                 f"{folder}: lane {lane.name!r} is of kind {kind!r}, which this replayer does not know"
             )
-        self._engine = KINDS[kind].adapter()(lane.base_url, httpx.AsyncClient())  # never asked anything
+        self._engine = KINDS[kind].open(lane.base_url, httpx.AsyncClient())  # never asked anything
         self._histories: dict[str, RecordedHistory] = {}
 
     def history(self, trace: str) -> RecordedHistory:

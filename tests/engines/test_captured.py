@@ -25,7 +25,7 @@ HTTP = httpx.AsyncClient(transport=httpx.MockTransport(lambda request: httpx.Res
 
 
 async def adapter(file):
-    return KINDS[FOLDERS[file[:4]]].adapter()("http://engine/v1", HTTP)
+    return KINDS[FOLDERS[file[:4]]].open("http://engine/v1", HTTP)
 
 
 def last_object(text):

@@ -13,7 +13,7 @@ from replayer.telemetry.sampler import read
 
 def served(page: str, kind: str = "vllm", status: int = 200):
     http = httpx.AsyncClient(transport=httpx.MockTransport(lambda request: httpx.Response(status, text=page)))
-    return KINDS[kind].adapter()("http://engine/v1", http)
+    return KINDS[kind].open("http://engine/v1", http)
 
 
 ODD = """\

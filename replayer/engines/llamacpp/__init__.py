@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from replayer.engines.error_words import Rule
 from replayer.engines.kind import EngineKind
 from replayer.engines.llamacpp.log import LOG
 from replayer.engines.sampling_fields import LLAMA, fields
-
-if TYPE_CHECKING:
-    from replayer.engines.openai.adapter import OpenAIEngine
-
-
-def _adapter() -> type[OpenAIEngine]:
-    from replayer.engines.llamacpp.adapter import LlamaCppEngine
-
-    return LlamaCppEngine
-
 
 ADVICE = {
     "metrics": "there is no metrics page: start llama-server with --metrics",
@@ -42,7 +31,7 @@ ERROR_RULES: tuple[Rule, ...] = (
 
 LLAMACPP = EngineKind(
     name="llamacpp",
-    adapter=_adapter,
+    adapter="replayer.engines.llamacpp.adapter:LlamaCppEngine",
     owner="llamacpp",
     sign=("/props", '"default_generation_settings"'),
     sampling=LLAMA | fields(number="adaptive_target adaptive_decay"),

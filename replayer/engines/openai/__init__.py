@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from replayer.engines.kind import EngineKind
-
-if TYPE_CHECKING:
-    from replayer.engines.openai.adapter import OpenAIEngine
-
-
-def _adapter() -> type[OpenAIEngine]:
-    from replayer.engines.openai.adapter import OpenAIEngine
-
-    return OpenAIEngine
-
 
 OPENAI = EngineKind(
     name="openai",
-    adapter=_adapter,
+    adapter="replayer.engines.openai.adapter:OpenAIEngine",
     promises=None,
     features={"parallel_tool_calls": "unknown", "repetition_detection": "unknown"},
 )

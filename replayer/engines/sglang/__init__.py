@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from replayer.engines.kind import EngineKind
 from replayer.engines.sampling_fields import SERVERS, fields
 from replayer.engines.sglang.log import LOG
 
-if TYPE_CHECKING:
-    from replayer.engines.openai.adapter import OpenAIEngine
-
-
-def _adapter() -> type[OpenAIEngine]:
-    from replayer.engines.sglang.adapter import SglangEngine
-
-    return SglangEngine
-
-
 SGLANG = EngineKind(
     name="sglang",
-    adapter=_adapter,
+    adapter="replayer.engines.sglang.adapter:SglangEngine",
     owner="sglang",
     sign=("/server_info", '"disable_radix_cache"'),
     sampling=SERVERS

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from replayer.engines.kind import EngineKind
 from replayer.engines.sampling_fields import SERVERS, fields
 
-if TYPE_CHECKING:
-    from replayer.engines.openai.adapter import OpenAIEngine
-
-
-def _adapter() -> type[OpenAIEngine]:
-    from replayer.engines.trtllm.adapter import TrtLlmEngine
-
-    return TrtLlmEngine
-
-
 TRTLLM = EngineKind(
     name="trtllm",
-    adapter=_adapter,
+    adapter="replayer.engines.trtllm.adapter:TrtLlmEngine",
     owner="tensorrt_llm",
     sign=("/prometheus/metrics", "trtllm_"),
     sampling=SERVERS

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from replayer.engines.kind import EngineKind
 from replayer.engines.sampling_fields import SERVERS, fields
 from replayer.engines.vllm.log import LOG
 
-if TYPE_CHECKING:
-    from replayer.engines.openai.adapter import OpenAIEngine
-
-
-def _adapter() -> type[OpenAIEngine]:
-    from replayer.engines.vllm.adapter import VllmEngine
-
-    return VllmEngine
-
-
 VLLM = EngineKind(
     name="vllm",
-    adapter=_adapter,
+    adapter="replayer.engines.vllm.adapter:VllmEngine",
     owner="vllm",
     sign=("/metrics", "vllm:num_requests_running"),
     sampling=SERVERS

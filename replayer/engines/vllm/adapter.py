@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import httpx
 
-from replayer.engines.answers import known, section, tristate
+from replayer.engines.answers import known, section, text, tristate
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample, Tristate
 from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.engines.prometheus import STARTED, Page, present
@@ -97,8 +97,7 @@ class VllmEngine(OpenAIEngine):
                 "kv_cache_dtype": cache.get("cache_dtype"),
                 "weights": self.listed[0].get("root") if self.listed else None,
                 "lora": [model["id"] for model in self.listed if model.get("parent")] or None,
-                # `auto` is the type of the weights
-                "kv_cache_dtype_resolved": model.get("dtype") if cache.get("cache_dtype") == "auto" else None,
+                "kv_cache_dtype_resolved": _resolved(cache, text(model, "dtype")),
                 "dtype": model.get("dtype"),
                 "quantization": model.get("quantization"),
                 **{short: parallel.get(name) for short, name in _LAYOUT.items()},
@@ -140,6 +139,11 @@ class VllmEngine(OpenAIEngine):
         )
 
 
+def _resolved(cache: dict[str, str], weights: str | None) -> str | None:
+    """`auto` is the type of the weights."""
+    return weights.removeprefix("torch.") if weights and cache.get("cache_dtype") == "auto" else None
+
+
 def _speculative(page: Page | None, config: JsonObject) -> Tristate:
     if config:
         return "yes" if config.get("speculative_config") else "no"
@@ -157,8 +161,8 @@ def _pool(cache: dict[str, str]) -> int | None:
     return blocks * block if blocks is not None and block is not None else None
 
 
-def _int(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
+def _int(label: str | None) -> int | None:
+    return int(label) if label is not None and label.isdigit() else None
 
 
 def _used(page: Page | None, counter: str) -> Tristate:

@@ -75,7 +75,9 @@ def _config(settings: LogSettings, line: str) -> None:
         if value and value[1] != "None":
             settings.effective[word] = literal(value[1])
     if settings.effective.get("kv_cache_dtype") == "auto" and "dtype" in settings.effective:
-        settings.effective["kv_cache_dtype_resolved"] = settings.effective["dtype"]
+        settings.effective["kv_cache_dtype_resolved"] = str(settings.effective["dtype"]).removeprefix(
+            "torch."
+        )
     speculation = re.search(r"speculative_config=SpeculativeConfig\(([^)]*)\)", line)
     settings.effective["speculation"] = pairs(speculation[1]) if speculation else None
 

@@ -120,3 +120,53 @@ def test_the_command(capsys, tmp_path):
     assert main(["logs", str(tmp_path / "other.txt")]) == 2
     assert "is this the server's own log" in capsys.readouterr().err
     assert main(["logs", str(tmp_path / "absent")]) == 2
+
+
+def test_acceptance_of_a_whole_log_comes_from_its_counts():
+    """77.4 % over 84 drafted tokens and 94.9 % over 19,168: their median, 86.15 %, says nothing of the run."""
+    found = summarise(lines("vllm-0.21.0-h200/logs/vllm-spec.log"))
+    rate, length = found.acceptance_rate, found.acceptance_length
+    assert (rate.overall_from, rate.p50) == ("counts", pytest.approx(0.8615))
+    assert rate.overall == pytest.approx((65 + 18183) / (84 + 19168))
+    assert length.overall == pytest.approx(1 + (65 + 18183) / (65 / 2.32 + 18183 / 3.75))
+    sglang = summarise(lines("sglang-0.5.12-h200/logs/sgl-spec.log")).acceptance_length
+    assert sglang.overall_from == "batches" and sglang.overall > sglang.p50
+
+
+GEMMA = """\
+[2026-05-09 11:00:01] promoting --speculative-algorithm NEXTN to FROZEN_KV_MTP
+[2026-05-09 11:00:02] server_args=ServerArgs(model_path='m', kv_cache_dtype='auto', speculative_algorithm='NEXTN', \
+speculative_num_steps=5, speculative_num_draft_tokens=6)
+[2026-05-09 11:00:09] Using KV cache dtype: torch.bfloat16
+[2026-05-09 11:00:09] Using FP8 KV cache but no scaling factors provided. Defaulting to scaling factors of 1.0.
+[2026-05-09 11:00:10] KV Cache is allocated. #tokens: 55805, K size: 21.29 GB, V size: 21.29 GB
+[2026-05-09 11:00:10] KV Cache is allocated. #tokens: 69757, K size: 2.66 GB, V size: 2.66 GB
+[2026-05-09 11:00:11] KV cache pool is full. Retract requests. #retracted_reqs: 2, #new_tokens_gained: 900
+[2026-05-09 11:00:12] Decode batch, #running-req: 4, #token: 500, token usage: 0.99, cuda graph: True, \
+gen throughput (token/s): 90.00, #queue-req: 7
+"""
+"""The lines behind the settings that the background article lists for its SGLang server."""
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_what_sglang_made_of_its_flags(reverse):
+    given = GEMMA.splitlines()
+    found = summarise(given[1::-1] + given[2:] if reverse else given)
+    effective = found.settings.effective
+    assert found.settings.asked == {"speculative_algorithm": "NEXTN"}
+    assert effective["speculation"] == {"method": "FROZEN_KV_MTP", "num_steps": 5, "num_draft_tokens": 6}
+    assert (effective["kv_cache_dtype"], effective["kv_cache_dtype_resolved"]) == ("auto", "bfloat16")
+    assert effective["kv_cache_gb"] == 47.90
+    assert any("promoting" in note for note in found.settings.notes)
+    assert any("scaling factors" in note for note in found.settings.notes)
+    assert (found.preemptions, found.waiting_peak, found.kv_peak_used) == (2, 7, 0.99)
+
+
+def test_both_pools_in_the_words_of_people_who_quote_them():
+    settings = read_settings(["  SWA KV:  21.29 GB K + 21.29 GB V", "Full KV:  2.66 GB K +  2.66 GB V"])
+    assert settings.effective["kv_cache_gb"] == 47.90
+
+
+def test_auto_is_the_type_of_the_weights_on_vllm():
+    settings = read_settings(lines("vllm-0.21.0-h200/logs/vllm-spec.log"))
+    assert settings.effective["kv_cache_dtype_resolved"] == "bfloat16"
