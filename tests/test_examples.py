@@ -21,6 +21,8 @@ LAYOUTS = [
     ("vllm.sh", "pp", "--pipeline-parallel-size 2"),
     ("vllm.sh", "dp", "--data-parallel-size 2$"),
     ("vllm.sh", "ep", "--data-parallel-size 2 --enable-expert-parallel"),
+    ("vllm.sh", "cp", "--tensor-parallel-size 2 --decode-context-parallel-size 2"),
+    ("vllm.sh", "router", "vllm-router --vllm-pd-disaggregation .*--prefill P --decode Q"),
     ("vllm.sh", "prefill", "kv_producer"),
     ("vllm.sh", "decode", "kv_consumer"),
     ("sglang.sh", "plain", "sglang.launch_server --model-path M .*--enable-metrics --enable-cache-report"),
@@ -32,6 +34,7 @@ LAYOUTS = [
     ("sglang.sh", "pp", "--pp-size 2"),
     ("sglang.sh", "dp", "--dp-size 2"),
     ("sglang.sh", "ep", "--enable-dp-attention --ep-size 2"),
+    ("sglang.sh", "cp", "--tp-size 2 --attn-cp-size 2 --enable-prefill-context-parallel"),
     ("sglang.sh", "prefill", "--disaggregation-mode prefill"),
     ("sglang.sh", "decode", "--disaggregation-mode decode"),
     ("sglang.sh", "router", "launch_router --pd-disaggregation .*--prefill P --decode Q"),
@@ -43,6 +46,7 @@ LAYOUTS = [
     ("trtllm.sh", "tp", "--tp_size 2"),
     ("trtllm.sh", "pp", "--pp_size 2"),
     ("trtllm.sh", "ep", "--ep_size 2(.|\n)*enable_attention_dp: true"),
+    ("trtllm.sh", "cp", "--tp_size 1 --cp_size 2"),
     ("trtllm.sh", "prefill", "cache_transceiver_config"),
     ("trtllm.sh", "decode", "cache_transceiver_config"),
     ("trtllm.sh", "router", "disaggregated -c"),
@@ -55,7 +59,7 @@ LAYOUTS = [
 @pytest.fixture
 def stubs(tmp_path):
     """Programs that say how they were called, and what their --config file holds."""
-    for name in ("vllm", "python", "trtllm-serve", "llama-server"):
+    for name in ("vllm", "vllm-router", "python", "trtllm-serve", "llama-server"):
         stub = tmp_path / name
         stub.write_text(
             f'#!/bin/bash\necho "{name} $*"\nwhile [ $# -gt 0 ]; do [ "$1" = --config ] && cat "$2"; shift; done\n'

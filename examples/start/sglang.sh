@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SGLang in one of its layouts: MODEL=… [DRAFT=…] [GPUS=2] [PARSER=qwen25] [KV=auto] [PORT=30000] sglang.sh LAYOUT
+# SGLang in one of its layouts: MODEL=… [DRAFT=…] [GPUS=2] [CP=2] [PARSER=qwen25] [KV=auto] [PORT=30000] sglang.sh LAYOUT
 # `router` (data-parallel replicas, or PREFILL=URL DECODE=URL) needs `pip install sglang-router`.
 set -euo pipefail
 layout=${1:-plain}
@@ -20,13 +20,14 @@ tp) args+=(--tp-size "$gpus") ;;
 pp) args+=(--pp-size "$gpus") ;;
 dp) args+=(--dp-size "$gpus") ;;
 ep) args+=(--tp-size "$gpus" --dp-size "$gpus" --enable-dp-attention --ep-size "$gpus") ;;
+cp) args+=(--tp-size "$gpus" --attn-cp-size "${CP:-$gpus}" --enable-prefill-context-parallel) ;;
 prefill) args+=(--disaggregation-mode prefill) ;;
 decode) args+=(--disaggregation-mode decode) ;;
 router)
     exec python -m sglang_router.launch_router --pd-disaggregation --port "$port" \
         --prefill "${PREFILL:?set PREFILL}" --decode "${DECODE:?set DECODE}"
     ;;
-*) echo "sglang.sh: no layout $layout (plain ngram eagle3 mtp draft tp pp dp ep prefill decode router)" >&2; exit 2 ;;
+*) echo "sglang.sh: no layout $layout (plain ngram eagle3 mtp draft tp pp dp ep cp prefill decode router)" >&2; exit 2 ;;
 esac
 : "${MODEL:?set MODEL}"
 exec python -m sglang.launch_server "${args[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # TensorRT-LLM in one of its layouts: MODEL=… [DRAFT=…] [GPUS=2] [PORT=8000] trtllm.sh LAYOUT
-# Settings that are no flags stand in a file that this script writes to $TMPDIR.
+# Settings without a flag stand in a file that this script writes to $TMPDIR.
 set -euo pipefail
 layout=${1:-plain}
 gpus=${GPUS:-2}
@@ -24,9 +24,10 @@ draft) speculate "decoding_type: Draft_Target" "max_draft_len: $tokens" "specula
 tp) args+=(--tp_size "$gpus") ;;
 pp) args+=(--pp_size "$gpus") ;;
 ep) args+=(--tp_size "$gpus" --ep_size "$gpus"); echo "enable_attention_dp: true" >> "$config" ;;
+cp) args+=(--tp_size 1 --cp_size "$gpus") ;;
 prefill | decode) printf 'cache_transceiver_config:\n  backend: DEFAULT\n' >> "$config" ;;
 router) exec trtllm-serve disaggregated -c "${DISAGGREGATED:-$(dirname "$0")/../trtllm/disaggregated.yaml}" ;;
-*) echo "trtllm.sh: no layout $layout (plain ngram eagle3 mtp draft tp pp ep prefill decode router)" >&2; exit 2 ;;
+*) echo "trtllm.sh: no layout $layout (plain ngram eagle3 mtp draft tp pp ep cp prefill decode router)" >&2; exit 2 ;;
 esac
 : "${MODEL:?set MODEL}"
 exec trtllm-serve "${args[@]}"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# vLLM in one of its layouts: MODEL=… [DRAFT=…] [GPUS=2] [PARSER=hermes] [KV=auto] [PORT=8000] vllm.sh LAYOUT
+# vLLM in one of its layouts: MODEL=… [DRAFT=…] [GPUS=2] [CP=2] [PARSER=hermes] [KV=auto] [PORT=8000] vllm.sh LAYOUT
+# `router` (in front of PREFILL=URL and DECODE=URL) needs `pip install vllm-router`.
 set -euo pipefail
 layout=${1:-plain}
 gpus=${GPUS:-2}
 tokens=${DRAFT_TOKENS:-4}
-args=(serve "${MODEL:?set MODEL}" --host "${HOST:-127.0.0.1}" --port "${PORT:-8000}"
+args=(serve "${MODEL:-}" --host "${HOST:-127.0.0.1}" --port "${PORT:-8000}"
     --kv-cache-dtype "${KV:-auto}"
     --enable-prompt-tokens-details --enable-prefix-caching
     --enable-auto-tool-choice --tool-call-parser "${PARSER:-hermes}")
@@ -20,9 +21,17 @@ tp) args+=(--tensor-parallel-size "$gpus") ;;
 pp) args+=(--pipeline-parallel-size "$gpus") ;;
 dp) args+=(--data-parallel-size "$gpus") ;;
 ep) args+=(--data-parallel-size "$gpus" --enable-expert-parallel) ;;
+# The KV cache of a long context is spread over CP of the GPUs; CP divides GPUS.
+cp) args+=(--tensor-parallel-size "$gpus" --decode-context-parallel-size "${CP:-$gpus}") ;;
 prefill) transfer kv_producer ;;
 decode) transfer kv_consumer ;;
-*) echo "vllm.sh: no layout $layout (plain ngram eagle3 mtp draft tp pp dp ep prefill decode)" >&2; exit 2 ;;
+router)
+    exec vllm-router --vllm-pd-disaggregation --kv-connector nixl --policy consistent_hash \
+        --host "${HOST:-127.0.0.1}" --port "${PORT:-8000}" \
+        --prefill "${PREFILL:?set PREFILL}" --decode "${DECODE:?set DECODE}"
+    ;;
+*) echo "vllm.sh: no layout $layout (plain ngram eagle3 mtp draft tp pp dp ep cp prefill decode router)" >&2; exit 2 ;;
 esac
-# Dev mode lets replayer empty the prefix cache between cells; leave it off where others use the server.
+: "${MODEL:?set MODEL}"
+# Dev mode lets replayer empty the prefix cache between sessions; leave it off where others use the server.
 VLLM_SERVER_DEV_MODE=${VLLM_SERVER_DEV_MODE:-1} exec vllm "${args[@]}"

@@ -21,6 +21,7 @@ _EFFECTIVE = {
     "pp": "pp_size",
     "dp": "dp_size",
     "ep": "ep_size",
+    "cp": "attn_cp_size",
     "dp_attention": "enable_dp_attention",
     "disaggregation": "disaggregation_mode",
     "lora": "lora_paths",

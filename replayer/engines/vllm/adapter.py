@@ -37,6 +37,7 @@ _LAYOUT = {
     "pp": "pipeline_parallel_size",
     "dp": "data_parallel_size",
     "ep": "enable_expert_parallel",
+    "cp": "decode_context_parallel_size",
 }
 _SPECULATION = ("method", "model", "num_speculative_tokens", "prompt_lookup_max", "prompt_lookup_min")
 
