@@ -200,6 +200,10 @@ class TokenShape:
     output_tokens: int
     block_size: int
     block_hashes: tuple[int, ...] = ()
+    """Equal ids are equal content. Whether an id also stands for all that is before it depends on the source."""
+    tool_calls: int = 0
+    """Calls that the reply made, where the source counts them."""
+    failed_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,6 +102,9 @@ class Tally:
         for number in produced:
             line.size += sizes[number]
             self.tool_calls += kinds[number] == _CALL
+        if tokens is not None:
+            self.tool_calls += tokens.tool_calls
+            self._failed += tokens.failed_calls
 
     def token_turns(self, turns: TokenTurns) -> None:
         """Turns without items."""

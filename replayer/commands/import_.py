@@ -83,11 +83,17 @@ def _one(path: Path, args: argparse.Namespace) -> list[TraceError]:
             for session in list_sessions(path, args.format):
                 print(f"{session.key or session.name or '-'}  {safe(session.title or '')}".rstrip())
             return []
+        read = []
         for outcome in convert(path, Path(args.out), args.format, args.pick):
             if isinstance(outcome, TraceError):
                 errors.append(outcome)
             else:
+                read.append(outcome)
                 _report(outcome, args.json)
+        if read and not any(summary.turns for summary in read):
+            errors.append(
+                TraceError(f"{path}: nothing to replay: read as {read[0].format}, it holds no LLM call")
+            )
     except TraceError as error:
         errors.append(error)
     return errors

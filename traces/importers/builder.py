@@ -190,14 +190,13 @@ class Builder:
         *,
         is_error: bool = False,
         name: str | None = None,
-        ended: float | None = None,
-        exit_code: int | None = None,
+        **facts: Any,
     ) -> int:
-        """The result of a call that the agent ran; how it ran is noted where the call is known."""
+        """The result of a call that the agent ran; `facts` of how it ran are noted where the call is known."""
         item = self.result(call_id, content, is_error=is_error, name=name)
         call = self.call_item(call_id)
         if call is not None:
-            self.tool_run(call, item, ended=ended, exit_code=exit_code)
+            self.tool_run(call, item, **facts)
         return item
 
     def is_call(self, item: int) -> bool:

@@ -1,8 +1,9 @@
-"""Traces of lengths and block hashes without text: Mooncake, and kv-cache-tester (Weka).
+"""Traces of lengths and block hashes without text: Mooncake, Bailian, and kv-cache-tester (Weka).
 
 A turn has a TokenShape and no items; replayed, its prompt is filler text with the same sharing of blocks. Mooncake
-has no sessions: a request goes on with the thread whose full blocks it begins with. Projection P: lengths, hashes,
-times, stop reasons; kinds of inputs and outputs are kept as parameters.
+has no sessions: a request goes on with the thread whose full blocks it begins with. Bailian names the request before
+each; its blocks have 16 tokens, its times are seconds, and its hashes are of each block's content alone. Projection P:
+lengths, hashes, times, stop reasons; kinds of inputs and outputs are kept as parameters.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from replayer.traces.records import TokenTurns
 from replayer.traces.schema import Fidelity, Thread, Times, TokenShape, Usage
 
 MOONCAKE_BLOCK = 512
+BAILIAN_BLOCK = 16
 _AT_ONCE = 64
 """Requests read before they are written: few enough for the processor's cache."""
 _TIMES = frozenset({int, float, type(None)})
 _FIDELITY = Fidelity(timing="recorded", usage="recorded", boundaries="recorded")
-_FILLER = "the source holds lengths only: replayed, prompts are filler text with the same sharing of blocks"
+FILLER = "the source holds lengths only: replayed, prompts are filler text with the same sharing of blocks"
 
 
 class Mooncake:
@@ -40,6 +42,19 @@ class Mooncake:
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         yield Session(lambda builder: _write_mooncake(builder, probe))
+
+
+class Bailian:
+    format: ClassVar[str] = "bailian"
+    fidelity: ClassVar[Fidelity] = _FIDELITY
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        head = [as_dict(record) for record in probe.head[:8]]
+        return any({"chat_id", "parent_chat_id", "input_length", "output_length"} <= r.keys() for r in head)
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        yield Session(lambda builder: _write_bailian(builder, probe))
 
 
 class KvCacheTester:
@@ -70,7 +85,7 @@ def _hashes(value: Any) -> list[int]:
 
 
 def _write_mooncake(builder: Builder, probe: Probe) -> None:
-    builder.warn(_FILLER)
+    builder.warn(FILLER)
     chains = _Chains()
     bad = 0
     records = map(itemgetter(1), probe.records())
@@ -82,6 +97,39 @@ def _write_mooncake(builder: Builder, probe: Probe) -> None:
             requests = _columns(known)
         if requests is not None:
             builder.token_turns(chains.turns(requests))
+    if bad:
+        builder.warn(f"{bad} lines lack a length and are left out")
+
+
+def _write_bailian(builder: Builder, probe: Probe) -> None:
+    """A conversation is a thread, named after the request that began it; times count from the trace's begin."""
+    builder.warn(FILLER)
+    builder.remember(block_hashes="content of the block alone")
+    roots: dict[Any, str] = {}
+    bad = 0
+    for _, record in probe.records():
+        fields = as_dict(record)
+        length, answer = as_int(fields.get("input_length")), as_int(fields.get("output_length"))
+        if length is None or answer is None:
+            bad += 1
+            continue
+        chat, parent, at = fields.get("chat_id"), fields.get("parent_chat_id"), fields.get("timestamp")
+        thread = roots.setdefault(chat, roots.get(parent) or f"chat-{chat}")
+        kinds = {key: fields[key] for key in ("type", "turn") if fields.get(key) is not None}
+        builder.turn(
+            (),
+            (),
+            thread=thread,
+            params=kinds,
+            usage=Usage(prompt_tokens=length, completion_tokens=answer),
+            times=Times(started=float(at)) if isinstance(at, int | float) else None,
+            tokens=TokenShape(
+                input_tokens=length,
+                output_tokens=answer,
+                block_size=BAILIAN_BLOCK,
+                block_hashes=tuple(_hashes(fields.get("hash_ids"))),
+            ),
+        )
     if bad:
         builder.warn(f"{bad} lines lack a length and are left out")
 
@@ -200,7 +248,7 @@ class _Kv:
         self.block = as_int(document.get("block_size")) or 64
 
     def write(self) -> None:
-        self.builder.warn(_FILLER)
+        self.builder.warn(FILLER)
         self.builder.remember(
             system_tokens=as_int(self.document.get("system_tokens")),
             tool_tokens=as_int(self.document.get("tool_tokens")),

@@ -16,6 +16,8 @@ from typing import Any, BinaryIO
 
 import zstandard
 
+from replayer.traces.importers.parquet import rows
+
 _READ_AT_ONCE = 1 << 18
 _PACKED: dict[bytes, str] = {
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -30,12 +32,18 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _DAMAGE = (zstandard.ZstdError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, OSError, ValueError)
 
 
+PARQUET_MAGIC = b"PAR1"
+
+
 def opened(path: Path) -> tuple[BinaryIO, str | None]:
     """A seekable file, and what is to be said of its packing. `-` is standard input. Raises OSError."""
     file: BinaryIO = sys.stdin.buffer if str(path) == "-" else path.open("rb", buffering=_READ_AT_ONCE)
     if str(path) == "-" or not file.seekable():
         file = _spooled(iter(lambda: file.read(_READ_AT_ONCE), b""))[0]
     damage = None
+    if _begins(file, PARQUET_MAGIC):
+        with file:
+            return _spooled(rows(file, str(path)))[0], None
     packing = next((name for magic, name in _PACKED.items() if _begins(file, magic)), None)
     if packing is not None:
         with file:
@@ -104,6 +112,9 @@ def _spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, bool]:
             spool.write(chunk)
     except _DAMAGE:
         whole = False
+    except BaseException:
+        spool.close()
+        raise
     spool.seek(0)
     return spool, whole
 

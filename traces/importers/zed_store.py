@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import struct
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +19,7 @@ from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.damaged import salvaged
 from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.sqlite import columns, opened
 from replayer.traces.importers.unpack import unpacked_zstd
 from replayer.traces.importers.values import as_dict, as_str, loads, opt_str
 from replayer.traces.importers.zed_legacy import is_legacy, write_legacy
@@ -28,7 +27,6 @@ from replayer.traces.importers.zed_thread import FIDELITY, is_thread, write_thre
 from replayer.traces.schema import Fidelity, Thread
 
 _COLUMNS = ("id", "summary", "updated_at", "parent_id", "folder_paths", "created_at")
-_MOST_MISSING = 1 << 30
 Row = dict[str, Any]
 
 
@@ -38,7 +36,7 @@ class ZedStore:
     experimental: ClassVar[bool] = False
 
     def matches(self, probe: Probe) -> bool:
-        return probe.shape == "sqlite" and "data" in _columns(probe)
+        return probe.shape == "sqlite" and "data" in columns(probe, "threads")
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         """Top-level threads, newest first; a subagent whose parent is gone stands for itself."""
@@ -130,62 +128,10 @@ def _folders(row: Row) -> list[str] | None:
     return paths.split("\n") if paths else None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Read-only; where even the side files of a write-ahead log cannot be made, the database as it lies there."""
-    missing = _missing_bytes(path)
-    if missing > 0:
-        return _filled_up(path, missing)
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
-    try:
-        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    except sqlite3.OperationalError:
-        connection.close()
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
-    return connection
-
-
-def _missing_bytes(path: Path) -> int:
-    """How much of the size that the header states (pages at byte 28, page size at byte 16) a cut file lacks."""
-    with path.open("rb") as file:
-        head = file.read(100)
-    if len(head) < 100:
-        return 0
-    page, pages = struct.unpack(">H", head[16:18])[0], struct.unpack(">I", head[28:32])[0]
-    return int(pages * (65536 if page == 1 else page) - path.stat().st_size)
-
-
-def _filled_up(path: Path, missing: int) -> sqlite3.Connection:
-    """A cut database with empty pages in place of the missing ones, in memory, so that the rest can be read."""
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.deserialize(path.read_bytes() + bytes(min(missing, _MOST_MISSING)))
-    except (sqlite3.Error, OverflowError) as error:
-        connection.close()
-        raise sqlite3.DatabaseError(str(error)) from None
-    return connection
-
-
-@contextmanager
-def _open(probe: Probe) -> Iterator[sqlite3.Connection]:
-    connection = _connect(probe.plain_path)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def _columns(probe: Probe) -> list[str]:
-    try:
-        with _open(probe) as connection:
-            return [row[1] for row in connection.execute("PRAGMA table_info(threads)")]
-    except sqlite3.Error as error:
-        raise TraceError(f"{probe.path}: the database cannot be read ({error})") from None
-
-
 def _key_column(probe: Probe) -> str:
     """What a row is found by: a table WITHOUT ROWID, and a view, have the id only."""
     try:
-        with _open(probe) as connection:
+        with opened(probe) as connection:
             row = connection.execute("SELECT rowid FROM threads LIMIT 1").fetchone()
         return "id" if row == (None,) else "rowid"
     except sqlite3.OperationalError:
@@ -196,7 +142,7 @@ def _key_column(probe: Probe) -> str:
 
 def _rows(probe: Probe) -> list[Row]:
     """Every row without its data. Rows behind damage are named in a warning."""
-    names = [name for name in _COLUMNS if name in _columns(probe)]
+    names = [name for name in _COLUMNS if name in columns(probe, "threads")]
     key = _key_column(probe)
     rows: dict[Any, Row] = {}
     failure: sqlite3.Error | None = None
@@ -224,7 +170,7 @@ def _id_text(value: Any, number: int) -> str:
 def _collect(probe: Probe, query: str, names: list[str], rows: dict[Any, Row]) -> sqlite3.Error | None:
     """Adds the rows of a query by their key; returns the error that ended it early."""
     try:
-        with _open(probe) as connection:
+        with opened(probe) as connection:
             for key, *values in connection.execute(query):
                 rows.setdefault(key, dict(zip(names, values, strict=True)))
     except sqlite3.Error as error:
@@ -236,7 +182,7 @@ def _document(builder: Builder, probe: Probe, row: Row) -> dict[str, Any]:
     """The thread of a row. Raises TraceError that names it."""
     where = f"{probe.path}: thread {row['id']}"
     try:
-        with _open(probe) as connection:
+        with opened(probe) as connection:
             query = f"SELECT data FROM threads WHERE {row['by']} IS ?"
             [data] = connection.execute(query, (row["key"],)).fetchone()
         if not data:

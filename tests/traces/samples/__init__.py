@@ -20,6 +20,15 @@ from tests.traces.samples.claude import (
     claude_user,
 )
 from tests.traces.samples.codex import codex_bare, codex_call, codex_session
+from tests.traces.samples.hub import (
+    BAILIAN,
+    opencode_database,
+    opencode_export,
+    pi,
+    sts,
+    table,
+    tracelab,
+)
 from tests.traces.samples.lengths import MOONCAKE, kv_cache
 from tests.traces.samples.logs import (
     ANSWER,
@@ -49,6 +58,7 @@ from tests.traces.samples.zed import (
 __all__ = [
     "ANSWER",
     "ASK",
+    "BAILIAN",
     "CALLING",
     "DONE",
     "MOONCAKE",
@@ -76,16 +86,21 @@ __all__ = [
     "kv_cache",
     "litellm",
     "mini_swe_agent",
+    "opencode_export",
     "openhands_v0",
     "openhands_v1",
     "otel_flat",
     "otlp",
+    "pi",
     "qwen",
     "request",
     "samples",
     "share_gpt",
     "sse",
+    "sts",
     "swe_agent",
+    "table",
+    "tracelab",
     "zed_compacted",
     "zed_database",
     "zed_legacy",
@@ -178,4 +193,34 @@ def samples(folder: Path) -> list[Sample]:
         Sample("bare-list.json", "messages", one([*ASK, CALLING, ANSWER, DONE]), 2, 1, 0),
         Sample("trace_1.json", "kv-cache-tester", one(kv_cache()), 4, 0, 0, 2, largest=200),
         Sample("mooncake.jsonl", "mooncake", jsonl(MOONCAKE), 3, 0, 0, 2, largest=1700),
+        *_of_the_hub(folder),
+    ]
+
+
+def _of_the_hub(folder: Path) -> list[Sample]:
+    one = orjson.dumps
+    tuning = [{"messages": [*ASK, CALLING, ANSWER, DONE]}, {"messages": one([*ASK, DONE]).decode()}]
+    donated = [
+        {"session_id": "p", "harness": "pi", "trace": jsonl(pi()).decode()},
+        {"session_id": "c", "harness": "codex", "trace": jsonl(codex_session()).decode()},
+    ]
+    return [
+        Sample("pi.jsonl", "pi", jsonl(pi()), 4, 2, 1, largest=330),
+        Sample("sts.jsonl", "sts", jsonl(sts()), 2, 1, 0),
+        Sample("export.json", "opencode", one(opencode_export()), 4, 2, 1, largest=200),
+        Sample("opencode.db", "opencode-db", opencode_database(folder), 5, 2, 1, 2, largest=200),
+        Sample("bailian.jsonl", "bailian", jsonl(BAILIAN), 3, 0, 0, 2, largest=70),
+        Sample("tracelab.jsonl", "tracelab", jsonl(tracelab()), 4, 3, 1, 2, largest=1000),
+        Sample(
+            "tuning.parquet", "messages", table([{"messages": r["messages"]} for r in tuning[:1]]), 2, 1, 0
+        ),
+        Sample(
+            "as-text.parquet",
+            "messages",
+            table([{"messages": one(r["messages"]).decode()} for r in tuning[:1]]),
+            2,
+            1,
+            0,
+        ),
+        Sample("donated.parquet", "pi", table(donated[:1]), 4, 2, 1, largest=330),
     ]

@@ -1,0 +1,66 @@
+"""Tables whose rows each hold a whole session file as text (trace-commons): each is read by its own content."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from replayer.errors import TraceError
+from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.parquet import SESSION_COLUMNS
+from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import as_dict, as_str
+from replayer.traces.schema import Fidelity
+
+
+class Embedded:
+    format: ClassVar[str] = "embedded"
+    fidelity: ClassVar[Fidelity] = Fidelity()
+    experimental: ClassVar[bool] = False
+
+    def matches(self, probe: Probe) -> bool:
+        return any(_text(record) for record in probe.head[:8])
+
+    def sessions(self, probe: Probe) -> Iterator[Session]:
+        for number, (key, record) in enumerate(probe.located(), start=1):
+            if _text(record):
+                name = as_str(as_dict(record).get("session_id")) or f"row-{number}"
+                yield Session(_writer(probe, key, name), name=name, key=name)
+
+
+def _text(record: Any) -> str:
+    """The session file that a row holds: JSON lines, several of them, or one document."""
+    found = (as_str(as_dict(record).get(column)) for column in SESSION_COLUMNS)
+    return next((text for text in found if text.lstrip()[:1] == "{"), "")
+
+
+def _writer(probe: Probe, key: int, name: str) -> Callable[[Builder], None]:
+    def write(builder: Builder) -> None:
+        with tempfile.TemporaryDirectory(prefix="replayer-") as folder:
+            path = Path(folder, f"{probe.path.name}-{name[:40]}.jsonl".replace("/", "-"))
+            path.write_text(_text(probe.record_at(key)), "utf-8", "replace")
+            inner = Probe(path)
+            try:
+                _import(builder, inner)
+            finally:
+                inner.close()
+
+    return write
+
+
+def _import(builder: Builder, inner: Probe) -> None:
+    from replayer.traces.importers import IMPORTERS  # this importer is one of them
+
+    importer = next((i for i in IMPORTERS if i.format != Embedded.format and i.matches(inner)), None)
+    if importer is None:
+        raise TraceError("the row's session is of no format that replayer knows")
+    builder.source(format=importer.format)
+    builder.describe(fidelity=importer.fidelity)
+    for warning in inner.warnings:
+        builder.warn(warning)
+    session = next(importer.sessions(inner))
+    builder.describe(title=session.title)
+    session.write(builder)

@@ -1,0 +1,68 @@
+"""Contents and token counts, in the forms in which most formats write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replayer.traces.importers.values import as_dict, as_int, as_str, as_text
+from replayer.traces.schema import Content, Usage
+
+
+def content_of(value: Any) -> Content:
+    """Text or the parts of a message or a result, in OpenAI's form: from Anthropic's, Gemini's, Codex's or ATIF's."""
+    if isinstance(value, str) or value is None:
+        return value or ""
+    if not isinstance(value, list | dict):
+        return as_text(value)
+    parts = [_part(part) for part in (value if isinstance(value, list) else [value])]
+    if len(parts) == 1 and parts[0]["type"] == "text":
+        return as_str(parts[0]["text"])
+    return tuple(parts)
+
+
+def text_of(content: Content) -> str:
+    """The texts of a content, one a line."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(as_str(part.get("text")) for part in content if part.get("type") == "text")
+
+
+def usage_of(raw: dict[str, Any], *, fresh: str, output: str, read: str, written: str = "") -> Usage | None:
+    """Counts of a source whose input excludes what was read from or written to the cache. None without any input."""
+    counts = [as_int(raw.get(key)) for key in (fresh, read, written) if key]
+    if not raw or all(count is None for count in counts):
+        return Usage(raw=raw) if raw else None
+    total = sum(count or 0 for count in counts)
+    return Usage(
+        prompt_tokens=total, cached_tokens=counts[1], completion_tokens=as_int(raw.get(output)), raw=raw
+    )
+
+
+def _part(part: Any) -> dict[str, Any]:
+    fields = as_dict(part)
+    if url := _image(fields):
+        return {"type": "image_url", "image_url": {"url": url}}
+    text = fields.get("text", part if isinstance(part, str) else None)
+    if isinstance(text, str) or fields.get("type") == "text":
+        return {"type": "text", "text": as_str(text)}
+    return {"type": "text", "text": as_text(part)}
+
+
+def _image(part: dict[str, Any]) -> str:
+    """The URL of an image part; empty for any other."""
+    kind, source, inline = part.get("type"), as_dict(part.get("source")), as_dict(part.get("inlineData"))
+    if inline:
+        return _data_url(inline.get("mimeType"), inline.get("data"))
+    if kind == "input_image":
+        return as_str(part.get("image_url"))
+    if kind != "image":
+        return ""
+    if source.get("type") == "base64":
+        return _data_url(source.get("media_type"), source.get("data"))
+    if "data" in part:
+        return _data_url(part.get("mimeType"), part["data"])
+    return as_str(source.get("url")) or as_str(source.get("path"))
+
+
+def _data_url(media: Any, data: Any) -> str:
+    return f"data:{as_str(media) or 'image/png'};base64,{as_str(data)}"

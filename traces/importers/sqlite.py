@@ -1,0 +1,67 @@
+"""SQLite databases of agents: opened read-only, also while the agent writes, and read as far as damage allows."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from replayer.errors import TraceError
+from replayer.traces.importers.probe import Probe
+
+_MOST_MISSING = 1 << 30
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Read-only; where even the side files of a write-ahead log cannot be made, the database as it lies there."""
+    missing = _missing_bytes(path)
+    if missing > 0:
+        return _filled_up(path, missing)
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    return connection
+
+
+def _missing_bytes(path: Path) -> int:
+    """How much of the size that the header states (pages at byte 28, page size at byte 16) a cut file lacks."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    if len(head) < 100:
+        return 0
+    page, pages = struct.unpack(">H", head[16:18])[0], struct.unpack(">I", head[28:32])[0]
+    return int(pages * (65536 if page == 1 else page) - path.stat().st_size)
+
+
+def _filled_up(path: Path, missing: int) -> sqlite3.Connection:
+    """A cut database with empty pages in place of the missing ones, in memory, so that the rest can be read."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(path.read_bytes() + bytes(min(missing, _MOST_MISSING)))
+    except (sqlite3.Error, OverflowError) as error:
+        connection.close()
+        raise sqlite3.DatabaseError(str(error)) from None
+    return connection
+
+
+@contextmanager
+def opened(probe: Probe) -> Iterator[sqlite3.Connection]:
+    connection = _connect(probe.plain_path)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def columns(probe: Probe, table: str) -> list[str]:
+    """Names of a table's columns; [] where there is no such table. Raises TraceError for what is no database."""
+    try:
+        with opened(probe) as connection:
+            return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+    except sqlite3.Error as error:
+        raise TraceError(f"{probe.path}: the database cannot be read ({error})") from None
