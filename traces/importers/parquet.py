@@ -27,10 +27,9 @@ def rows(file: BinaryIO, where: str) -> Iterator[bytes]:
     try:
         for batch in parquet.ParquetFile(file).iter_batches(batch_size=_ROWS_AT_ONCE):
             for row in batch.to_pylist():
-                yield (
-                    orjson.dumps({key: parsed(_plain(value)) for key, value in row.items()}, default=str)
-                    + b"\n"
-                )
+                fields = {key: _plain(value) for key, value in row.items()}
+                values = {k: v if k in SESSION_COLUMNS else parsed(v) for k, v in fields.items()}
+                yield orjson.dumps(values, default=str) + b"\n"
     except (ArrowException, OSError) as error:
         why = " ".join(str(error).split())
         raise TraceError(f"{where}: the Parquet file is damaged or cut off ({why})") from None
