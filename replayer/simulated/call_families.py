@@ -11,8 +11,10 @@ from typing import Any
 
 import orjson
 
+from replayer.simulated.tokens import JsonObject
 
-def _arguments(arguments: str) -> dict[str, Any]:
+
+def _arguments(arguments: str) -> JsonObject:
     try:
         parsed = orjson.loads(arguments)
     except orjson.JSONDecodeError:

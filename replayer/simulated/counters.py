@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import Any
 
 from replayer.simulated.pool import Pool
 from replayer.simulated.spec import SimulatedSpec
+from replayer.simulated.tokens import JsonObject
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class State:
     finished: Counter[str] = field(default_factory=Counter)
     last_hit_rate: float = 0.0
     last_throughput: float = 0.0
-    injected: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=10_000))
+    injected: deque[JsonObject] = field(default_factory=lambda: deque(maxlen=10_000))
     """Ground truth of the faults committed, for tests (`GET /simulated/injected`)."""
     drained: Counter[str] = field(default_factory=Counter)
     """What TensorRT-LLM's statistics have already reported."""

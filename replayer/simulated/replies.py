@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from replayer.simulated.tokens import WIDTH, call_markup, content_text
+from replayer.simulated.tokens import WIDTH, JsonObject, call_markup, content_text
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
     AssistantItem,
@@ -128,7 +128,7 @@ class Script:
         for path in paths:
             self._load(Trace.open(Path(path)))
 
-    def match(self, messages: Sequence[dict[str, Any]], tools: Any) -> Match:
+    def match(self, messages: Sequence[JsonObject], tools: Any) -> Match:
         opening, last, rounds = _look(messages)
         entries = self._by_last.get((last, rounds)) or self._by_rounds.get(rounds, [])
         entries = [entry for entry in entries if _akin(opening, entry.opening)] or entries
@@ -191,7 +191,7 @@ def _shape(item: Item) -> tuple[str, str]:
     return "none", ""
 
 
-def _look(messages: Sequence[dict[str, Any]]) -> tuple[str, str, int]:
+def _look(messages: Sequence[JsonObject]) -> tuple[str, str, int]:
     """The first user message, the digest of the last user or tool message, and the assistant's rounds."""
     roles = [ROLES.get(str(message.get("role")), "none") for message in messages]
     said = [message for message, role in zip(messages, roles, strict=True) if role == "other"]
@@ -201,7 +201,7 @@ def _look(messages: Sequence[dict[str, Any]]) -> tuple[str, str, int]:
     return first, _digest(last), _rounds(roles)
 
 
-def opening(messages: Sequence[dict[str, Any]]) -> str:
+def opening(messages: Sequence[JsonObject]) -> str:
     """What tells a session's requests from another's: its first user or tool message, marker and all."""
     first = next((message for message in messages if ROLES.get(str(message.get("role"))) == "other"), {})
     return content_text(first.get("content"))
@@ -236,7 +236,7 @@ def unparsed(reply: Reply) -> None:
     reply.calls = []
 
 
-def stand_in(key: str, messages: Sequence[dict[str, Any]], tools: Any) -> Reply:
+def stand_in(key: str, messages: Sequence[JsonObject], tools: Any) -> Reply:
     """Without a recorded turn: a call of the first tool after a user message, else a deterministic text."""
     rng = Random(key)
     last = messages[-1].get("role") if messages else None
@@ -248,7 +248,7 @@ def stand_in(key: str, messages: Sequence[dict[str, Any]], tools: Any) -> Reply:
     return Reply(content=" ".join(words).capitalize() + ".")
 
 
-def shaped(reply: Reply, body: dict[str, Any], rng: Random) -> Reply:
+def shaped(reply: Reply, body: JsonObject, rng: Random) -> Reply:
     """The reply under `response_format`, whose schema a stand-in holds to, and under `ignore_eos`, which makes
     generation go on to `max_tokens` (both are what the engines' documentation says; no capture shows them)."""
     form = body.get("response_format") or {}
@@ -282,11 +282,11 @@ def sample(schema: Any) -> Any:
             name: sample(properties.get(name) or {"type": "string"}) for name in schema.get("required") or ()
         }
     minimum = schema.get("minimum", 1)
-    simple: dict[str, Any] = {"string": "src/main.py", "integer": minimum, "number": minimum, "boolean": True}
+    simple: JsonObject = {"string": "src/main.py", "integer": minimum, "number": minimum, "boolean": True}
     return [sample(schema.get("items"))] if kind == "array" else simple.get(kind)
 
 
-def forced(reply: Reply, body: dict[str, Any]) -> Reply:
+def forced(reply: Reply, body: JsonObject) -> Reply:
     """The reply under the request's `tool_choice`."""
     choice = body.get("tool_choice")
     tools = body.get("tools") or []

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
+
+JsonObject: TypeAlias = dict[str, Any]
+"""A body that came or goes over the wire."""
 
 WIDTH = 4
 """Bytes per token."""
@@ -47,7 +50,7 @@ def content_text(content: Any) -> str:
     return ""
 
 
-def segments(messages: Sequence[dict[str, Any]], tools: Any) -> Iterator[str]:
+def segments(messages: Sequence[JsonObject], tools: Any) -> Iterator[str]:
     """The chat template: what the model is shown, piece by piece."""
     if tools:
         yield "<|im_start|>tools\n"
@@ -60,7 +63,7 @@ def segments(messages: Sequence[dict[str, Any]], tools: Any) -> Iterator[str]:
     yield "<|im_start|>assistant\n"
 
 
-def _body(message: dict[str, Any]) -> Iterator[str]:
+def _body(message: JsonObject) -> Iterator[str]:
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     if isinstance(reasoning, str):
         yield f"<think>{reasoning}</think>"
@@ -70,5 +73,5 @@ def _body(message: dict[str, Any]) -> Iterator[str]:
         yield call_markup(function.get("name"), str(function.get("arguments", "")))
 
 
-def render(messages: Sequence[dict[str, Any]], tools: Any) -> bytes:
+def render(messages: Sequence[JsonObject], tools: Any) -> bytes:
     return b"".join(encode(segment) for segment in segments(messages, tools))

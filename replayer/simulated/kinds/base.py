@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from replayer.simulated.counters import Counts, State
+from replayer.simulated.tokens import JsonObject, encode, ids, render
 
 Answer = tuple[int, str, Any]
 """Status, content type, body (text, or data to be sent as JSON)."""
@@ -59,7 +60,7 @@ class Kind:
 
     # Streamed
 
-    def base(self, request_id: str, model: str) -> dict[str, Any]:
+    def base(self, request_id: str, model: str) -> JsonObject:
         return {
             "id": request_id,
             "object": "chat.completion.chunk",
@@ -67,33 +68,33 @@ class Kind:
             "model": model,
         }
 
-    def chunk(self, base: dict[str, Any], delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
+    def chunk(self, base: JsonObject, delta: JsonObject, finish: str | None) -> JsonObject:
         return base | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
-    def role(self) -> dict[str, Any]:
+    def role(self) -> JsonObject:
         return {"role": "assistant", "content": ""}
 
-    def text(self, channel: str, text: str) -> dict[str, Any]:
+    def text(self, channel: str, text: str) -> JsonObject:
         return {self.reasoning_field if channel == "reasoning" else "content": text}
 
-    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> dict[str, Any]:
+    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> JsonObject:
         function = {"name": name, "arguments": arguments}
         return {"tool_calls": [{"index": index, "id": call_id, "type": "function", "function": function}]}
 
-    def arguments(self, index: int, text: str) -> dict[str, Any]:
+    def arguments(self, index: int, text: str) -> JsonObject:
         return {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
 
     def finish_reason(self, reason: str) -> str:
         return reason
 
-    def last(self, base: dict[str, Any], finish: str, counts: Counts, wants_usage: bool) -> dict[str, Any]:
+    def last(self, base: JsonObject, finish: str, counts: Counts, wants_usage: bool) -> JsonObject:
         return self.chunk(base, {}, finish)
 
-    def usage_chunk(self, base: dict[str, Any], counts: Counts) -> dict[str, Any]:
+    def usage_chunk(self, base: JsonObject, counts: Counts) -> JsonObject:
         return base | {"choices": [], "usage": self.usage(counts)}
 
-    def usage(self, counts: Counts, *, stream: bool = True) -> dict[str, Any]:
-        usage: dict[str, Any] = {
+    def usage(self, counts: Counts, *, stream: bool = True) -> JsonObject:
+        usage: JsonObject = {
             "prompt_tokens": counts.prompt,
             "total_tokens": counts.prompt + counts.completion,
             "completion_tokens": counts.completion,
@@ -101,21 +102,19 @@ class Kind:
         details = self.details(counts, stream)
         return usage if details == "absent" else usage | {"prompt_tokens_details": details}
 
-    def details(self, counts: Counts, stream: bool) -> dict[str, Any] | str | None:
+    def details(self, counts: Counts, stream: bool) -> JsonObject | str | None:
         """`prompt_tokens_details`: None is null, "absent" leaves the key out."""
         return {"cached_tokens": counts.cached} if self.spec.report_cached else None
 
     # Whole
 
-    def message(self, content: str, reasoning: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": content}
+    def message(self, content: str, reasoning: str, calls: list[JsonObject]) -> JsonObject:
+        message: JsonObject = {"role": "assistant", "content": content}
         if reasoning:
             message[self.reasoning_field] = reasoning
         return message | ({"tool_calls": calls} if calls else {})
 
-    def completion(
-        self, base: dict[str, Any], message: dict[str, Any], finish: str, counts: Counts
-    ) -> dict[str, Any]:
+    def completion(self, base: JsonObject, message: JsonObject, finish: str, counts: Counts) -> JsonObject:
         choice = {"index": 0, "message": message, "finish_reason": finish}
         usage = {"usage": self.usage(counts, stream=False)}
         return base | {"object": "chat.completion", "choices": [choice]} | usage
@@ -140,10 +139,15 @@ class Kind:
             return 200, PROMETHEUS, self.metrics()
         return None
 
-    def post(self, path: str, body: dict[str, Any]) -> Answer | None:
+    def post(self, path: str, body: JsonObject) -> Answer | None:
         return None
 
-    def model_entry(self, name: str) -> dict[str, Any]:
+    def tokenized(self, body: JsonObject) -> list[int]:
+        """The tokens of a text, or of a rendered chat."""
+        text = body.get("prompt")
+        return ids(encode(text) if text else render(body.get("messages") or [], body.get("tools")))
+
+    def model_entry(self, name: str) -> JsonObject:
         return {
             "id": name,
             "object": "model",

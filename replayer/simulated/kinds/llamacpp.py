@@ -9,7 +9,7 @@ from uuid import UUID
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, Answer, Kind, Rows, page
-from replayer.simulated.tokens import WIDTH, encode, ids, render, segments
+from replayer.simulated.tokens import WIDTH, JsonObject, encode, ids, render, segments
 
 TYPES = {
     "unauthorized": "authentication_error",
@@ -35,7 +35,7 @@ class LlamaCpp(Kind):
     def call_id(self, ticket: UUID, number: int) -> str:
         return super().call_id(ticket, number)[5:]
 
-    def base(self, request_id: str, model: str) -> dict[str, Any]:
+    def base(self, request_id: str, model: str) -> JsonObject:
         return {
             "created": int(time.time()),
             "id": request_id,
@@ -44,18 +44,18 @@ class LlamaCpp(Kind):
             "object": "chat.completion.chunk",
         }
 
-    def role(self) -> dict[str, Any]:
+    def role(self) -> JsonObject:
         return {"role": "assistant", "content": None}
 
-    def chunk(self, base: dict[str, Any], delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
+    def chunk(self, base: JsonObject, delta: JsonObject, finish: str | None) -> JsonObject:
         return {"choices": [{"finish_reason": finish, "index": 0, "delta": delta}]} | base
 
-    def last(self, base: dict[str, Any], finish: str, counts: Counts, wants_usage: bool) -> dict[str, Any]:
+    def last(self, base: JsonObject, finish: str, counts: Counts, wants_usage: bool) -> JsonObject:
         """Without usage asked for, the timings stand in the last choice (`12_stream_no_usage_opt.response.sse`)."""
         chunk = self.chunk(base, {}, finish)
         return chunk if wants_usage else chunk | {"timings": self.timings(counts)}
 
-    def usage(self, counts: Counts, *, stream: bool = True) -> dict[str, Any]:
+    def usage(self, counts: Counts, *, stream: bool = True) -> JsonObject:
         return {
             "completion_tokens": counts.completion,
             "prompt_tokens": counts.prompt,
@@ -63,10 +63,10 @@ class LlamaCpp(Kind):
             "prompt_tokens_details": {"cached_tokens": counts.cached},
         }
 
-    def usage_chunk(self, base: dict[str, Any], counts: Counts) -> dict[str, Any]:
+    def usage_chunk(self, base: JsonObject, counts: Counts) -> JsonObject:
         return super().usage_chunk(base, counts) | {"timings": self.timings(counts)}
 
-    def timings(self, counts: Counts) -> dict[str, Any]:
+    def timings(self, counts: Counts) -> JsonObject:
         """`prompt_n` excludes cached tokens; draft figures only when something was drafted."""
         new = counts.prompt - counts.cached
         prompt_ms, predicted_ms = max(counts.prefill_s * 1e3, 1e-3), max(counts.decode_s * 1e3, 1e-3)
@@ -84,19 +84,17 @@ class LlamaCpp(Kind):
         draft = {"draft_n": counts.drafted, "draft_n_accepted": counts.accepted} if counts.drafted else {}
         return timings | draft
 
-    def message(self, content: str, reasoning: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    def message(self, content: str, reasoning: str, calls: list[JsonObject]) -> JsonObject:
         bare = [{"type": "function", "function": call["function"], "id": call["id"]} for call in calls]
         return super().message(content, reasoning, bare)
 
-    def completion(
-        self, base: dict[str, Any], message: dict[str, Any], finish: str, counts: Counts
-    ) -> dict[str, Any]:
+    def completion(self, base: JsonObject, message: JsonObject, finish: str, counts: Counts) -> JsonObject:
         return super().completion(base, message, finish, counts) | {"timings": self.timings(counts)}
 
     def error(self, kind: str, message: str, **values: Any) -> Answer:
         if kind == "not_found":
             return 404, JSON, {"error": {"message": "File Not Found", "type": "not_found_error", "code": 404}}
-        extra: dict[str, Any] = {}
+        extra: JsonObject = {}
         if kind == "too_long":
             size, limit = values["size"], values["limit"]
             message = f"request ({size} tokens) exceeds the available context size ({limit} tokens), try increasing it"
@@ -118,7 +116,7 @@ class LlamaCpp(Kind):
             return self._unsupported("metrics endpoint. Start it with `--metrics`")
         return super().get(path)
 
-    def post(self, path: str, body: dict[str, Any]) -> Answer | None:
+    def post(self, path: str, body: JsonObject) -> Answer | None:
         messages, tools = body.get("messages") or [], body.get("tools")
         if path == "/tokenize":
             return 200, JSON, {"tokens": ids(encode(str(body.get("content", ""))))}
@@ -140,11 +138,11 @@ class LlamaCpp(Kind):
         message = f"This server does not support {what}"
         return 501, JSON, {"error": {"code": 501, "message": message, "type": "not_supported_error"}}
 
-    def model_entry(self, name: str) -> dict[str, Any]:
+    def model_entry(self, name: str) -> JsonObject:
         meta = {"n_ctx": self.spec.context_length, "n_ctx_train": self.spec.context_length}
         return {"id": name, "aliases": [name], "object": "model", "owned_by": self.owner, "meta": meta}
 
-    def _props(self) -> dict[str, Any]:
+    def _props(self) -> JsonObject:
         """`00_props.response.body`; `chat_template_caps` says whether tools are rendered at all."""
         tools = self.spec.tool_parser
         return {
@@ -160,7 +158,7 @@ class LlamaCpp(Kind):
             "build_info": "b11434-simulated",
         }
 
-    def _slots(self) -> list[dict[str, Any]]:
+    def _slots(self) -> list[JsonObject]:
         """`40_slots_busy.response.body`."""
         fixed = {"n_ctx": self.spec.context_length, "speculative": self.spec.draft_tokens > 0}
         numbers = range(self.spec.slots or 1)
@@ -193,7 +191,7 @@ class IkLlama(LlamaCpp):
     name = "ik_llama"
     server = "ik_llama.cpp"
 
-    def base(self, request_id: str, model: str) -> dict[str, Any]:
+    def base(self, request_id: str, model: str) -> JsonObject:
         base = super().base(request_id, model)
         del base["system_fingerprint"]
         return base
@@ -202,7 +200,7 @@ class IkLlama(LlamaCpp):
         """`stop` even at max_tokens (`engines.md`)."""
         return "stop" if reason == "length" else reason
 
-    def timings(self, counts: Counts) -> dict[str, Any]:
+    def timings(self, counts: Counts) -> JsonObject:
         """`11_nonstream_again.response.body`: no `cache_n`, but `n_ctx` and `n_past`."""
         timings = super().timings(counts)
         del timings["cache_n"]
@@ -225,12 +223,12 @@ class IkLlama(LlamaCpp):
             return 200, JSON, {"version": 4, "features": {"sql": False, "zstd_compression": False}}
         return super().get(path)
 
-    def model_entry(self, name: str) -> dict[str, Any]:
+    def model_entry(self, name: str) -> JsonObject:
         length = self.spec.context_length
         meta = {"n_ctx_train": length}
         return {"id": name, "object": "model", "owned_by": self.owner, "meta": meta, "max_model_len": length}
 
-    def _slots(self) -> list[dict[str, Any]]:
+    def _slots(self) -> list[JsonObject]:
         """`slots.txt`: `state`, not `is_processing`."""
         fixed = {"id_task": -1, "n_ctx": self.spec.context_length, "state": 0, "prompt": None}
         return [{"id": at, **fixed} for at in range(self.spec.slots or 1)]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
-from replayer.simulated.tokens import encode, ids, render
+from replayer.simulated.tokens import JsonObject
 
 FLUSHED = (
     "Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, "
@@ -26,25 +26,25 @@ class Sglang(Kind):
     def request_id(self, ticket: UUID) -> str:
         return ticket.hex
 
-    def chunk(self, base: dict[str, Any], delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
+    def chunk(self, base: JsonObject, delta: JsonObject, finish: str | None) -> JsonObject:
         delta = {"reasoning_content": None} | delta
         matched = 2 if finish == "stop" else None
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return base | {"choices": [choice | {"matched_stop": matched}]}
 
-    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> dict[str, Any]:
+    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> JsonObject:
         """`tool-auto-forced-parallel2-stream.response.sse`."""
         function = {"name": name, "arguments": arguments}
         call = {"id": call_id, "index": index, "type": "function", "function": function}
         return {"role": None, "content": None, "tool_calls": [call]}
 
-    def arguments(self, index: int, text: str) -> dict[str, Any]:
+    def arguments(self, index: int, text: str) -> JsonObject:
         return self.call(index, None, None, text)
 
-    def usage(self, counts: Counts, *, stream: bool = True) -> dict[str, Any]:
+    def usage(self, counts: Counts, *, stream: bool = True) -> JsonObject:
         return super().usage(counts, stream=stream) | {"reasoning_tokens": counts.reasoning}
 
-    def usage_chunk(self, base: dict[str, Any], counts: Counts) -> dict[str, Any]:
+    def usage_chunk(self, base: JsonObject, counts: Counts) -> JsonObject:
         chunk = super().usage_chunk(base, counts)
         if not (self.spec.host_tokens or self.spec.remote_tokens):
             return chunk
@@ -52,7 +52,7 @@ class Sglang(Kind):
         tiers = {"device": device, "host": counts.host, "storage": counts.remote, "storage_backend": "file"}
         return chunk | {"sglext": {"cached_tokens_details": tiers}}
 
-    def message(self, content: str, reasoning: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    def message(self, content: str, reasoning: str, calls: list[JsonObject]) -> JsonObject:
         message = {"role": "assistant", "content": content, "reasoning_content": reasoning or None}
         numbered = [{"id": call["id"], "index": at} | call for at, call in enumerate(calls)]
         return message | ({"tool_calls": numbered} if calls else {})
@@ -86,18 +86,16 @@ class Sglang(Kind):
             return self.post(path, {})
         return super().get(path)
 
-    def post(self, path: str, body: dict[str, Any]) -> Answer | None:
+    def post(self, path: str, body: JsonObject) -> Answer | None:
         if path == "/flush_cache" and self.spec.reset_endpoint:
             self.state.pool.reset()
             return 200, TEXT, FLUSHED
         if path == "/tokenize":
-            text = body.get("prompt")
-            packed = encode(text) if text else render(body.get("messages") or [], body.get("tools"))
-            tokens = ids(packed)
+            tokens = self.tokenized(body)
             return 200, JSON, {"tokens": tokens, "count": len(tokens)}
         return None
 
-    def _server_info(self) -> dict[str, Any]:
+    def _server_info(self) -> JsonObject:
         """The part of `get-server_info.response.json` that an adapter reads."""
         spec = self.spec
         return {

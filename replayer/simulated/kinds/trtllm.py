@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from replayer.simulated.kinds.base import JSON, PROMETHEUS, STATUS, Answer, Kind, page
+from replayer.simulated.tokens import JsonObject
 
 
 class TrtLlm(Kind):
@@ -38,7 +39,7 @@ class TrtLlm(Kind):
             return 200, PROMETHEUS, self.metrics()
         return super().get(path)
 
-    def model_entry(self, name: str) -> dict[str, Any]:
+    def model_entry(self, name: str) -> JsonObject:
         return {
             "id": name,
             "object": "model",
@@ -46,7 +47,7 @@ class TrtLlm(Kind):
             "owned_by": self.owner,
         }
 
-    def _drain(self) -> list[dict[str, Any]]:
+    def _drain(self) -> list[JsonObject]:
         """The iterations since the last reading: here one, where anything has run since."""
         state = self.state
         if not self.spec.report_metrics or (state.drained["iter"] == state.decodes and not state.running):
@@ -61,7 +62,7 @@ class TrtLlm(Kind):
         state.drained.update(counted)
         return [self._iteration(new)]
 
-    def _iteration(self, new: dict[str, int]) -> dict[str, Any]:
+    def _iteration(self, new: dict[str, int]) -> JsonObject:
         """Speculation counts the iteration's own tokens, the KV cache all since the start."""
         state = self.state
         drafts, accepted = new["numRequestsWithDraftTokens"], new["numAcceptedTokens"]
@@ -78,7 +79,7 @@ class TrtLlm(Kind):
             "specDecodingStats": speculation if self.spec.draft_tokens else None,
         }
 
-    def _kv_cache(self) -> dict[str, Any]:
+    def _kv_cache(self) -> JsonObject:
         """Blocks reused and missed are cumulative."""
         state, block = self.state, self.spec.block
         blocks = max(1, self.spec.pool_tokens // block)

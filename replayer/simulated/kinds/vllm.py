@@ -7,7 +7,7 @@ from uuid import UUID
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
-from replayer.simulated.tokens import encode, ids, render
+from replayer.simulated.tokens import JsonObject
 
 VERSION = "0.32.0"
 FINGERPRINT = f"vllm-{VERSION}-simulated"
@@ -25,7 +25,7 @@ class Vllm(Kind):
     def call_id(self, ticket: UUID, number: int) -> str:
         return "chatcmpl-tool-" + super().call_id(ticket, number)[5:21]
 
-    def chunk(self, base: dict[str, Any], delta: dict[str, Any], finish: str | None) -> dict[str, Any]:
+    def chunk(self, base: JsonObject, delta: JsonObject, finish: str | None) -> JsonObject:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         if "role" in delta:
             return base | {"choices": [choice], "prompt_token_ids": None, "prompt_text": None}
@@ -33,16 +33,16 @@ class Vllm(Kind):
             choice["stop_reason"] = None
         return base | {"choices": [choice | {"token_ids": None}]}
 
-    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> dict[str, Any]:
+    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> JsonObject:
         """`tool-auto-forced-parallel2-stream.response.sse`: the first delta has no arguments key."""
         function = {"name": name} if arguments == "" else {"name": name, "arguments": arguments}
         call = {"id": call_id, "type": "function", "index": index, "function": function}
         return {"content": None, "tool_calls": [call]}
 
-    def arguments(self, index: int, text: str) -> dict[str, Any]:
+    def arguments(self, index: int, text: str) -> JsonObject:
         return {"content": None} | super().arguments(index, text)
 
-    def details(self, counts: Counts, stream: bool) -> dict[str, Any] | str | None:
+    def details(self, counts: Counts, stream: bool) -> JsonObject | str | None:
         """Without `--enable-prompt-tokens-details`: absent when streamed, null in a whole answer (0.21)."""
         if not self.spec.report_cached:
             return "absent" if stream else None
@@ -50,11 +50,11 @@ class Vllm(Kind):
         created = max(0, counts.prompt // block * block - counts.cached)
         return {"cached_tokens": counts.cached, "created_cache_tokens": created}
 
-    def usage_chunk(self, base: dict[str, Any], counts: Counts) -> dict[str, Any]:
+    def usage_chunk(self, base: JsonObject, counts: Counts) -> JsonObject:
         chunk = super().usage_chunk(base, counts) | {"system_fingerprint": FINGERPRINT}
         return chunk | {"metrics": self._request_metrics(counts)} if counts.steps else chunk
 
-    def _request_metrics(self, counts: Counts) -> dict[str, Any]:
+    def _request_metrics(self, counts: Counts) -> JsonObject:
         """`per-request-metrics/multiturn-2.response.sse`; generation time starts with the first token."""
         speculation = {
             "mean_acceptance_length": 1 + counts.accepted / counts.steps,
@@ -71,14 +71,12 @@ class Vllm(Kind):
             "speculative_decoding": speculation,
         }
 
-    def message(self, content: str, reasoning: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else "")}
+    def message(self, content: str, reasoning: str, calls: list[JsonObject]) -> JsonObject:
+        message: JsonObject = {"role": "assistant", "content": content or (None if calls else "")}
         message |= {"refusal": None, "annotations": None, "audio": None, "function_call": None}
         return message | ({"tool_calls": calls} if calls else {}) | {"reasoning": reasoning or None}
 
-    def completion(
-        self, base: dict[str, Any], message: dict[str, Any], finish: str, counts: Counts
-    ) -> dict[str, Any]:
+    def completion(self, base: JsonObject, message: JsonObject, finish: str, counts: Counts) -> JsonObject:
         body = super().completion(base, message, finish, counts)
         body["choices"][0] |= {"logprobs": None, "stop_reason": None, "token_ids": None}
         return body | {"service_tier": None, "system_fingerprint": FINGERPRINT, "prompt_token_ids": None}
@@ -114,7 +112,7 @@ class Vllm(Kind):
             return 200, JSON, {"vllm_config": self._config()}
         return super().get(path)
 
-    def _config(self) -> dict[str, Any]:
+    def _config(self) -> JsonObject:
         """Dev mode only; the part of `get-server_info.response.json` that an adapter reads."""
         spec = self.spec
         draft = {"method": "ngram", "model": "ngram", "num_speculative_tokens": spec.draft_tokens}
@@ -127,13 +125,11 @@ class Vllm(Kind):
             "speculative_config": draft if spec.draft_tokens else None,
         }
 
-    def post(self, path: str, body: dict[str, Any]) -> Answer | None:
+    def post(self, path: str, body: JsonObject) -> Answer | None:
         if path == "/reset_prefix_cache" and self.spec.reset_endpoint:
             return 200, JSON, {"success": self.state.pool.reset()}
         if path == "/tokenize":
-            text = body.get("prompt")
-            packed = encode(text) if text else render(body.get("messages") or [], body.get("tools"))
-            tokens = ids(packed)
+            tokens = self.tokenized(body)
             size = {"count": len(tokens), "max_model_len": self.spec.context_length}
             return 200, JSON, size | {"tokens": tokens}
         return None
