@@ -180,6 +180,7 @@ class ServerWatch:
     def failed(self, key: str, at: int, *, lost: bool) -> None:
         """No reply came. `lost`: the connection broke, or none could be made: the server may be another process now."""
         self._open.pop(key, None)
+        self._reuse.failed(key)
         if lost:
             self._reuse.doubt(at)
 

@@ -1,8 +1,8 @@
 """`report --rejudge`: today's rules over the raw facts of an older run.
 
 Replies are judged again, and searched for repetition again, from what the journal keeps of them and from their requests
-built anew. What a stream that we cut would have gone on to say is not known: it stays collapsed. Prefix reuse and call
-loops are kept as they were found.
+built anew, and so is prefix reuse (`rejudge_reuse`). What a stream that we cut would have gone on to say is not known: it
+stays collapsed. Call loops are kept as they were found.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.model import Plan
 from replayer.repro.rebuild import Rebuilder
+from replayer.repro.rejudge_reuse import ReuseAgain
 from replayer.run.session_signals import recorded_text
 from replayer.signals.base import Expected
 from replayer.signals.repetition import Finding, RepetitionDetector
@@ -73,6 +74,7 @@ class _Judging:
         self._result = result
         self._rebuilders = {lane.name: Rebuilder(folder, plan, lane) for lane in view.lanes if lane.facts}
         self._places = _places(view.lanes)
+        self._reuse = ReuseAgain({lane.name: lane for lane in view.lanes}, self._rebuilders)
         self._lengths = {lane.name: lane.facts.get("context_length") for lane in view.lanes}
         self._started: dict[tuple[str, int], list[dict[str, Any]]] = {}
         self._finished: dict[Key, TurnFinished] = {}
@@ -80,6 +82,13 @@ class _Judging:
         self._call_ids: dict[tuple[str, int], set[str]] = {}
 
     def take(self, event: AnyEvent) -> Iterator[AnyEvent]:
+        """The lines that stand for an event."""
+        if isinstance(event, SignalFinding) and event.signal == "prefix_reuse":
+            return
+        yield from self._verdicts(event)
+        yield from self._reuse.take(event)
+
+    def _verdicts(self, event: AnyEvent) -> Iterator[AnyEvent]:
         match event:
             case TurnStarted():
                 self._started.setdefault((event.session, event.attempt), []).append(event.model_dump())

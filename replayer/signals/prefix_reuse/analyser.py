@@ -15,7 +15,7 @@ from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, d
 from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse
 from replayer.signals.prefix_reuse.index import Node, Position, RadixIndex, path
 from replayer.signals.prefix_reuse.lineage import Lineage
-from replayer.signals.prefix_reuse.messages import Message, as_bytes
+from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields
 from replayer.signals.prefix_reuse.pool import Pool
 from replayer.signals.prefix_reuse.tokens import Prompt, count, ideal_reuse, segments_of
 from replayer.traces.schema import Usage
@@ -80,6 +80,8 @@ class PrefixReuse:
         self._turns: OrderedDict[str, _Turn] = OrderedDict()
         self._asked: OrderedDict[str, int] = OrderedDict()
         """Threads, in the order in which they last asked, with the number of that request."""
+        self._busy: dict[str, int] = {}
+        """Prompts on their way, by key, where times are known: what they hold cannot hold anything else."""
         self._witness = TtftWitness()
         self._diagnosis = Diagnosis(block_size, slots=slots, caching=caching)
         self._doubted = -1
@@ -93,6 +95,7 @@ class PrefixReuse:
         """The cache was emptied while nothing was in flight."""
         self._empty()
         self._turns.clear()
+        self._busy.clear()
 
     def doubt(self, at: int) -> None:
         """From `at` on nothing is surely cached any more: the server was restarted, or reset while it worked."""
@@ -101,6 +104,10 @@ class PrefixReuse:
     def sampled(self, preempted: float | None, cached: float | None) -> None:
         """What the server has counted since the run began: preemptions, retractions, cached tokens."""
         self._diagnosis.counted(preempted, cached)
+
+    def failed(self, key: str) -> None:
+        """No reply came."""
+        self._busy.pop(key, None)
 
     def ended(self, thread: str) -> None:
         """No further request of a thread will come."""
@@ -153,15 +160,18 @@ class PrefixReuse:
             pool_evicts=self._pool is not None and self._pool.evicted > 0,
             others=self._others(thread),
         )
-        head = 0 if self.token_source == "engine" else count(segments[:1])
-        self._enter(_Turn(reuse, end, met, held, sent, head))
+        rendered_here = self.token_source != "engine" and _has_head(messages, tools)
+        if sent is not None:
+            self._busy[key] = total
+        self._enter(_Turn(reuse, end, met, held, sent, count(segments[:1]) if rendered_here else 0))
         return reuse
 
     def _in_pool(self, met: Position) -> tuple[int, int | None]:
-        """What of a known prefix is held, and the tokens taken up since it was last used."""
+        """What of a known prefix is held, and the tokens that have taken room since it was last used."""
         if self._pool is None:
             return met.depth, None
-        return self._pool.resident(met), self._pool.taken - met.resolve().node.stamp
+        since = self._pool.taken - met.resolve().node.stamp
+        return self._pool.resident(met), since + sum(self._busy.values())
 
     def _others(self, thread: str) -> int | None:
         """How many other threads have asked since this one did; it asks now."""
@@ -215,6 +225,7 @@ class PrefixReuse:
         Raises KeyError for a key that was never requested.
         """
         turn = self._turns[key]
+        self._busy.pop(key, None)
         counted = usage.prompt_tokens if usage else None
         expected = self._expected(turn, counted)
         if counted is not None:
@@ -343,6 +354,13 @@ class PrefixReuse:
         if found is None:
             return None, None
         return self._turns.get(found[0]), diverge(found[1], conversation)
+
+
+def _has_head(messages: Sequence[Message] | None, tools: Sequence[Any] | bytes | None) -> bool:
+    """Whether the prompt begins with instructions or tools."""
+    if not messages:
+        return False
+    return bool(tools and tools != b"[]") or fields(messages[0])[0].text in ("system", "developer")
 
 
 class _Scale:

@@ -38,7 +38,8 @@ class TurnReuse:
     divergence: Divergence | None = None
     token_source: str = "engine"
     recency: int | None = None
-    """Tokens that the pool has taken up since the shared prefix was last used. None: the pool is not known."""
+    """Tokens that took room in the pool since the shared prefix was last used, those of requests on their way included.
+    None: the pool is not known."""
     recency_limit: int | None = None
     """What the pool can hold."""
     pool_evicts: bool = False
