@@ -228,7 +228,9 @@ class Diagnosis:
             fact = f"the server counted {server.preempted:.0f} preemptions or retractions"
             return Loss("eviction", gap, "the pool holds too few tokens", (fact,))
         if turn.recency is not None and not self._near(turn) and turn.pool_evicts:
-            fact = f"{turn.recency:,} tokens took room in the pool of {turn.recency_limit:,} since the last use"
+            fact = (
+                f"{turn.recency:,} tokens took room in the pool of {turn.recency_limit:,} since the last use"
+            )
             return Loss("eviction", gap, "the pool holds too few tokens", (fact,))
         return Loss("unknown", gap, "recomputed although nothing known explains it")
 
