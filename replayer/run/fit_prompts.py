@@ -31,17 +31,17 @@ async def _prepare(run: Run, queue: Sequence[Session]) -> None:
     words: dict[int, int] = {}
     """What the last prompt of a length took: a good first guess for the next."""
     for session in queue:
-        lane, tag = run.lanes[session.lane], run.tag(session, run.attempts.tried[session.id] + 1)
-        if lane.facts.features.get("tokenize") != "yes" or run.transform is not None:
+        lane, tag = run.lanes[session.lane], run.tag(session, run.schedule.attempts.tried[session.id] + 1)
+        if lane.facts.features.get("tokenize") != "yes" or run.traces.transform is not None:
             continue
         for wanted in _filler(run, session, tag):
             key = prompt(lane, tag, wanted.recorded_turn)
-            if key in run.lengths:
+            if key in run.traces.lengths:
                 continue
             guess = Length(words.get(wanted.tokens, wanted.tokens))
             found = await _fitted(lane.instances[0].engine, wanted, guess)
             if found is not None:
-                run.lengths[key], words[wanted.tokens] = found, found.words
+                run.traces.lengths[key], words[wanted.tokens] = found, found.words
 
 
 def prompt(lane: Lane, tag: str, recorded_turn: int) -> Prompt:
@@ -51,13 +51,15 @@ def prompt(lane: Lane, tag: str, recorded_turn: int) -> Prompt:
 
 def lengths_of(run: Run, session: Session, tag: str) -> Mapping[int, Length]:
     """The fitted lengths of a session by turn."""
-    lane, turns = run.lanes[session.lane], run.histories[session.trace].turns
-    found = {recorded_turn: run.lengths.get(prompt(lane, tag, recorded_turn)) for recorded_turn in turns}
+    lane, turns = run.lanes[session.lane], run.traces.histories[session.trace].turns
+    found = {
+        recorded_turn: run.traces.lengths.get(prompt(lane, tag, recorded_turn)) for recorded_turn in turns
+    }
     return {recorded_turn: length for recorded_turn, length in found.items() if length is not None}
 
 
 def _filler(run: Run, session: Session, tag: str) -> list[_Wanted]:
-    history = run.histories[session.trace]
+    history = run.traces.histories[session.trace]
     shapes = (
         (recorded_turn, history.trace.turns[recorded_turn].tokens)
         for recorded_turn in history.turns[: run.plan.max_turns]

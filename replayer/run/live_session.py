@@ -10,7 +10,7 @@ from replayer.journal.events import Substituted
 from replayer.plan.model import Plan
 from replayer.requests.transform import Messages
 from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
-from replayer.run.session import SessionContext, after_turn, exchange, rewritten
+from replayer.run.session import SessionContext
 from replayer.tools.execution import Executor
 
 
@@ -29,26 +29,14 @@ async def replay_live(
     while live.finished is None:
         recorded_turn = live.recorded_turn
         messages = live.next_messages()
-        messages = await rewritten(context, partial(list, messages)) or messages
-        requests = [
-            context.history.build(recorded_turn, messages, context.fields(recorded_turn), stream=stream)
-            for stream in _modes(context)
-        ]
-        recorded = context.history.recorded(recorded_turn)
-        done = await exchange(
-            context,
-            turn,
-            recorded_turn,
-            requests[0],
-            recorded=recorded,
-            other=requests[-1] if requests[1:] else None,
-            sent=_news(before, messages),
-        )
+        messages = await context.prompts.rewritten(partial(list, messages)) or messages
+        prepared = context.prompts.live(turn, recorded_turn, messages, _news(before, messages))
+        done = await context.exchange.send(context.key(turn), prepared)
         before = messages
-        runs = await live.accept(done.reply, done.verdict)
-        await after_turn(context, turn, recorded_turn, done, runs)
+        runs = await live.accept(done.reply, context.judge.verdict(done))
+        await context.judge.after_turn(done, runs)
         if live.substituted is not None:
-            context.emit(Substituted(**context.key(turn).where(), reason=live.substituted))
+            context.judge.emit(Substituted(**context.key(turn).where(), reason=live.substituted))
         turn += 1
     return live.finished, await live.check()
 
@@ -58,9 +46,3 @@ def _news(before: Messages, messages: Messages) -> dict[str, Any]:
     pairs = zip(before, messages, strict=False)
     keep = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
     return {"keep": keep, "messages": messages[keep:]}
-
-
-def _modes(context: SessionContext) -> list[bool]:
-    """Whether to stream: the lane's own mode, and the other one where the plan compares both."""
-    stream = context.lane.plan.stream
-    return [stream, not stream] if context.plan.differential else [stream]

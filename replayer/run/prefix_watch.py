@@ -75,13 +75,13 @@ class Server:
         body, sent = list(request.body), time.monotonic_ns()
         self._do(lambda watch: watch.asked(key, thread, b"".join(body), sent, filler=filler))
 
-    async def answered(self, key: str, reply: Reply, usage: Usage | None) -> PrefixFinding | None:
+    def answered(self, key: str, reply: Reply, usage: Usage | None) -> Future[PrefixFinding | None] | None:
+        """To be called before the session's next `asked`; the finding comes when it comes."""
         if reply.fault is not None:
             lost = reply.fault.kind in ("unreachable", "stream_broken")
             self._do(partial(ServerWatch.failed, key=key, at=reply.timing.ended, lost=lost))
             return None
-        found = self._do(ServerWatch.answered, key, answer_of(reply, usage))
-        return await asyncio.wrap_future(found) if found else None
+        return self._do(ServerWatch.answered, key, answer_of(reply, usage))
 
     def ended(self, thread: str) -> None:
         self._do(ServerWatch.ended, thread)
@@ -156,17 +156,19 @@ async def learn_prompts(run: Run, queues: Sequence[Sequence[Session]]) -> None:
 
 def _can_be_known(run: Run, lane: Lane, session: Session) -> bool:
     """The messages are known before they are sent, and the engine gives their tokens."""
-    known = run.plan.mode == "recorded" and run.transform is None and len(lane.instances) == 1
+    known = run.plan.mode == "recorded" and run.traces.transform is None and len(lane.instances) == 1
     return (
-        known and lane.facts.features.get("tokenize") == "yes" and not run.histories[session.trace].is_filler
+        known
+        and lane.facts.features.get("tokenize") == "yes"
+        and not run.traces.histories[session.trace].is_filler
     )
 
 
 async def _learn(run: Run, name: str, sessions: Sequence[tuple[Lane, Session]]) -> None:
     book, prompts = run.servers.book, {}
     for lane, session in sessions:
-        history = run.histories[session.trace]
-        tag = run.tag(session, run.attempts.tried[session.id] + 1)
+        history = run.traces.histories[session.trace]
+        tag = run.tag(session, run.schedule.attempts.tried[session.id] + 1)
         marks = (None,) if lane.instances[0].engine.isolation("x") else (None, marker(tag))
         for recorded_turn in history.turns[: run.plan.max_turns]:
             for mark in marks:
@@ -174,7 +176,7 @@ async def _learn(run: Run, name: str, sessions: Sequence[tuple[Lane, Session]]) 
         if len(prompts) > MOST_PROMPTS:
             return
     for (model, trace, recorded_turn, mark), lane in prompts.items():
-        history = run.histories[trace]
+        history = run.traces.histories[trace]
         messages, tools = history.messages(recorded_turn, marker=mark), history.tools(recorded_turn)
         if book.find(model, messages, tools) is not None:
             continue

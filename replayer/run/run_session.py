@@ -11,10 +11,13 @@ from replayer.journal.events import (
 )
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
+from replayer.run.exchange import Exchange
 from replayer.run.fit_prompts import lengths_of
-from replayer.run.isolation import isolate
+from replayer.run.isolation import Isolation, isolate
+from replayer.run.judging import TurnJudge
 from replayer.run.lanes import Instance
 from replayer.run.live_session import replay_live
+from replayer.run.prompts import Prompts
 from replayer.run.session import SessionContext, replay_recorded
 from replayer.run.session_signals import SessionSignals
 from replayer.run.state import Run
@@ -23,36 +26,18 @@ from replayer.run.state import Run
 async def replay_session(run: Run, session: Session) -> None:
     lane = run.lanes[session.lane]
     instance = lane.pin()
-    attempt = run.attempts.next(session.id)
+    attempt = run.schedule.attempts.next(session.id)
     server = run.servers.of(instance.engine)
     instance.sessions_in_flight += 1
     server.sessions_in_flight += 1
     was_reset = await server.reset(instance.engine)
     tag = run.tag(session, attempt)
     fresh = was_reset == "yes" or (instance.launched is not None and not server.used)
-    isolation = isolate(instance.engine, tag, fresh=fresh, filler=run.histories[session.trace].is_filler)
-    server.used = True
-    context = SessionContext(
-        plan=run.plan,
-        session=session,
-        attempt=attempt,
-        lane=lane,
-        instance=instance,
-        history=run.histories[session.trace],
-        validator=lambda recorded_turn: run.validator(session.trace, recorded_turn),
-        emit=run.journal.append,
-        feed=run.feed,
-        lag=run.lag,
-        signals=SessionSignals(
-            server if _may_reuse(run.plan, session.trace) else None,
-            recorded_mode=run.plan.mode == "recorded",
-        ),
-        results=run.results(session.trace),
-        transform=run.transform,
-        marker=isolation.marker,
-        salt=isolation.fields,
-        lengths=lengths_of(run, session, tag),
+    isolation = isolate(
+        instance.engine, tag, fresh=fresh, filler=run.traces.histories[session.trace].is_filler
     )
+    server.used = True
+    context = _context(run, session, attempt, instance, isolation)
     run.journal.append(
         SessionStarted(
             session=session.id,
@@ -73,7 +58,7 @@ async def replay_session(run: Run, session: Session) -> None:
     finally:
         instance.sessions_in_flight -= 1
         server.sessions_in_flight -= 1
-        context.signals.ended(context.key(0))
+        context.judge.signals.ended(context.key(0))
     _tell_death(run, lane.name, instance)
     run.journal.append(
         SessionFinished(
@@ -81,8 +66,48 @@ async def replay_session(run: Run, session: Session) -> None:
             attempt=attempt,
             outcome=outcome,
             check=check,
-            verdicts=context.signals.verdicts(),
+            verdicts=context.judge.signals.verdicts(),
         )
+    )
+
+
+def _context(
+    run: Run, session: Session, attempt: int, instance: Instance, isolation: Isolation
+) -> SessionContext:
+    lane, history = run.lanes[session.lane], run.traces.histories[session.trace]
+    server = run.servers.of(instance.engine) if _may_reuse(run.plan, session.trace) else None
+    signals = SessionSignals(server, recorded_mode=run.plan.mode == "recorded")
+    return SessionContext(
+        run.plan,
+        session,
+        attempt,
+        Prompts(
+            history,
+            lane,
+            instance,
+            run.plan.max_tokens,
+            run.plan.differential,
+            run.traces.transform,
+            isolation,
+            lengths_of(run, session, run.tag(session, attempt)),
+        ),
+        Exchange(
+            run.plan,
+            history.trace,
+            instance,
+            lane.plan.on_collapse,
+            run.journal.append,
+            run.feed,
+            run.lag,
+            signals,
+        ),
+        TurnJudge(
+            lambda recorded_turn: run.traces.validator(session.trace, recorded_turn),
+            run.traces.results(session.trace),
+            signals,
+            run.journal.append,
+            instance.facts.context_length,
+        ),
     )
 
 

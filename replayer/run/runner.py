@@ -36,7 +36,7 @@ from replayer.run.live_feed import LiveFeed
 from replayer.run.prefix_watch import Servers, learn_prompts
 from replayer.run.run_lanes import close_lanes, lane_ready, lanes_of, open_lanes, release, telemetry
 from replayer.run.session_tools import Tools
-from replayer.run.state import Run
+from replayer.run.state import Run, Schedule, Traces
 from replayer.traces.reader import Trace
 from replayer.wire.loop import run_receiving, steady_memory
 from replayer.wire.remote import Receiver
@@ -121,43 +121,47 @@ async def _run(
     phases = batches(plan, todo)
     ahead = asyncio.create_task(asyncio.to_thread(_import_ahead))
     lag = LagMeter()
-    receiver = Receiver(lag.add)
-    try:
-        first = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver)
-    except BaseException:
-        receiver.close()
-        raise
-    await ahead
-    early_stop = _early_stop(plan, folder)
-    try:
-        journal = JournalWriter(folder, _told(early_stop, on_event))
-    except ReplayerError:
-        await close_lanes(first)
-        receiver.close()
-        raise
-    run = Run(
-        plan, folder, journal, histories, attempts, LiveFeed(folder / "live"), tools, receiver, lag, Servers(live=plan.mode == "live"), transform, lanes=first,
-        early_stop=early_stop, left=len(todo),
-    )  # fmt: skip
-    journal.go_on_after(attempts.last_at)
-    journal.append(_opening(run, resumed=resumed))
-    for message in early:
-        run.warn(message, code="sandbox")
+    servers = Servers(live=plan.mode == "live")
+    with contextlib.closing(servers), contextlib.closing(Receiver(lag.add)) as receiver:
+        lanes = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver)
+        try:
+            await ahead
+            early_stop = _early_stop(plan, folder)
+            with contextlib.closing(JournalWriter(folder, _told(early_stop, on_event))) as journal:
+                run = Run(
+                    plan,
+                    folder,
+                    journal,
+                    Traces(histories, transform),
+                    Schedule(attempts, len(todo), early_stop),
+                    LiveFeed(folder / "live"),
+                    tools,
+                    receiver,
+                    lag,
+                    servers,
+                    lanes,
+                )
+                journal.go_on_after(attempts.last_at)
+                journal.append(_opening(run, resumed=resumed))
+                for message in early:
+                    run.warn(message, code="sandbox")
+                return await _drive(run, phases, traces)
+        finally:
+            await close_lanes(lanes)
+
+
+async def _drive(run: Run, phases: list[list[list[Session]]], traces: dict[str, Path]) -> int:
     try:
         async with _background(run):
             await _run_phases(run, phases, traces)
         from replayer.metrics.limits import broken_limits
 
-        reasons = broken_limits(folder, plan, run.lag.p99())
+        reasons = broken_limits(run.folder, run.plan, run.lag.p99())
         code = 1 if reasons else 0
-        journal.append(RunFinished(exit_code=code, reasons=reasons))
+        run.journal.append(RunFinished(exit_code=code, reasons=reasons))
         return code
     finally:
         run.feed.flush()
-        await close_lanes(run.lanes)
-        run.servers.close()
-        receiver.close()
-        journal.close()
 
 
 def _early_stop(plan: Plan, folder: Path) -> EarlyStop | None:
@@ -183,7 +187,7 @@ def _told(early_stop: EarlyStop | None, on_event: OnEvent | None) -> OnEvent | N
 
 
 def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
-    turns = {name: len(history.turns[: run.plan.max_turns]) for name, history in run.histories.items()}
+    turns = {name: len(history.turns[: run.plan.max_turns]) for name, history in run.traces.histories.items()}
     if resumed:
         return RunResumed(wall=time.time(), version=__version__, turns=turns)
     return RunStarted(
@@ -220,7 +224,7 @@ async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[
         await lane_ready(run, lane)
     run.stop_if_decided()
     for number, phase in enumerate(phases):
-        if run.stopped is not None:
+        if run.schedule.stopped is not None:
             return
         if number and run.plan.cool_down:
             await asyncio.sleep(run.plan.cool_down)
@@ -257,9 +261,9 @@ def _import_ahead() -> None:
 async def _work(run: Run, todo: list[Session]) -> None:
     from replayer.run.run_session import replay_session
 
-    while todo and run.stopped is None:
+    while todo and run.schedule.stopped is None:
         await replay_session(run, todo.pop())
-        run.left -= 1
+        run.schedule.left -= 1
         run.stop_if_decided()
 
 

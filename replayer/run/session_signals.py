@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 from replayer.journal.events import SignalFinding
 from replayer.run.prefix_watch import Server
@@ -22,6 +24,9 @@ from replayer.traces.schema import (
     plain,
 )
 from replayer.wire.types import Reply, Request
+
+if TYPE_CHECKING:
+    from replayer.run.exchange import FinishedTurn
 
 
 class SessionSignals:
@@ -43,8 +48,11 @@ class SessionSignals:
         if self._server is not None:
             self._server.asked(key.name, key.thread, request, filler=filler)
 
-    async def reuse(self, key: TurnKey, reply: Reply, usage: Usage | None) -> PrefixFinding | None:
-        return None if self._server is None else await self._server.answered(key.name, reply, usage)
+    def answered(
+        self, key: TurnKey, reply: Reply, usage: Usage | None
+    ) -> Future[PrefixFinding | None] | None:
+        """A reply is whole; what its prefix reuse was is worked out beside the loop."""
+        return None if self._server is None else self._server.answered(key.name, reply, usage)
 
     def ended(self, key: TurnKey) -> None:
         """The attempt is over."""
@@ -53,17 +61,16 @@ class SessionSignals:
 
     def after_turn(
         self,
-        key: TurnKey,
-        reply: Reply,
+        turn: FinishedTurn,
         runs: Sequence[ToolRun],
-        recorded: tuple[AnyItem, ...],
         results: dict[str, ToolResultItem],
         reuse: PrefixFinding | None = None,
     ) -> Iterator[SignalFinding]:
         """`results` are the recorded results by call id."""
+        reply, recorded = turn.reply, turn.prepared.recorded
         theirs = [called(item, results) for item in recorded if isinstance(item, ToolCallItem)]
-        turn = TurnFacts(
-            key.turn,
+        facts = TurnFacts(
+            turn.key.turn,
             reply,
             recorded_text(recorded),
             _ours(reply, runs, recorded, results),
@@ -71,9 +78,9 @@ class SessionSignals:
             reuse,
         )
         for signal in self._signals:
-            for finding in signal.after_turn(turn):
+            for finding in signal.after_turn(facts):
                 yield SignalFinding(
-                    **key.where(), signal=signal.name, version=signal.version, finding=finding.as_dict()
+                    **turn.key.where(), signal=signal.name, version=signal.version, finding=finding.as_dict()
                 )
 
     def verdicts(self) -> dict[str, str]:

@@ -36,31 +36,58 @@ class Prompt(NamedTuple):
 
 
 @dataclass(slots=True)
+class Traces:
+    """The traces of a run, and what is made of each once for all its sessions."""
+
+    histories: dict[str, RecordedHistory]
+    transform: Transform | None = None
+    lengths: dict[Prompt, Length] = field(default_factory=dict)
+    """Prompts of filler that were fitted to an exact number of tokens."""
+    _validators: dict[str, Validator] = field(default_factory=dict)
+    _results: dict[str, dict[str, ToolResultItem]] = field(default_factory=dict)
+
+    def results(self, trace: str) -> dict[str, ToolResultItem]:
+        """The recorded tool results of a trace by call id."""
+        if trace not in self._results:
+            self._results[trace] = results(self.histories[trace])
+        return self._results[trace]
+
+    def validator(self, trace: str, recorded_turn: int) -> Validator:
+        tool_set = self.histories[trace].tool_set(recorded_turn)
+        key = f"{trace}/{tool_set.id if tool_set else ''}"
+        if key not in self._validators:
+            self._validators[key] = Validator(tool_set.tools if tool_set else ())
+        return self._validators[key]
+
+
+@dataclass(slots=True)
+class Schedule:
+    """How far a run has come, and whether it goes on."""
+
+    attempts: Attempts
+    left: int
+    """Sessions that have not ended."""
+    early_stop: EarlyStop | None = None
+    stopped: str | None = None
+    """Why no further session is started."""
+
+
+@dataclass(slots=True)
 class Run:
     """What is open while a run goes on."""
 
     plan: Plan
     folder: Path
     journal: JournalWriter
-    histories: dict[str, RecordedHistory]
-    attempts: Attempts
+    traces: Traces
+    schedule: Schedule
     feed: LiveFeed
     tools: Tools
     receiver: Receiver
     """The process that reads the sockets."""
     lag: LagMeter
     servers: Servers
-    transform: Transform | None = None
-    lanes: dict[str, Lane] = field(default_factory=dict)
-    validators: dict[str, Validator] = field(default_factory=dict)
-    lengths: dict[Prompt, Length] = field(default_factory=dict)
-    """Prompts of filler that were fitted to an exact number of tokens."""
-    recorded_results: dict[str, dict[str, ToolResultItem]] = field(default_factory=dict)
-    left: int = 0
-    """Sessions that have not ended."""
-    early_stop: EarlyStop | None = None
-    stopped: str | None = None
-    """Why no further session is started."""
+    lanes: dict[str, Lane]
 
     def tag(self, session: Session, attempt: int) -> str:
         """What tells an attempt's prompts apart from all others. Lanes see the same prompts, save those of one server,
@@ -70,26 +97,14 @@ class Run:
         shared = lane is not None and any(len(self.servers.of(i.engine).lanes) > 1 for i in lane.instances)
         return f"{tag}/{session.lane}" if shared else tag
 
-    def results(self, trace: str) -> dict[str, ToolResultItem]:
-        """The recorded tool results of a trace by call id, gathered once."""
-        if trace not in self.recorded_results:
-            self.recorded_results[trace] = results(self.histories[trace])
-        return self.recorded_results[trace]
-
     def warn(self, message: str, *, lane: str | None = None, code: str | None = None) -> None:
         self.journal.append(Warned(message=message, lane=lane, code=code))
 
     def stop_if_decided(self) -> None:
-        if self.early_stop is None or self.stopped is not None:
+        schedule = self.schedule
+        if schedule.early_stop is None or schedule.stopped is not None:
             return
-        self.stopped = self.early_stop.reason()
-        if self.stopped is not None and self.left:
-            metric = self.early_stop.metric
-            self.journal.append(StoppedEarly(metric=metric, reason=self.stopped, sessions_left=self.left))
-
-    def validator(self, trace: str, recorded_turn: int) -> Validator:
-        tool_set = self.histories[trace].tool_set(recorded_turn)
-        key = f"{trace}/{tool_set.id if tool_set else ''}"
-        if key not in self.validators:
-            self.validators[key] = Validator(tool_set.tools if tool_set else ())
-        return self.validators[key]
+        schedule.stopped = reason = schedule.early_stop.reason()
+        if reason is not None and schedule.left:
+            metric = schedule.early_stop.metric
+            self.journal.append(StoppedEarly(metric=metric, reason=reason, sessions_left=schedule.left))

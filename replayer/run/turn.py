@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable
 from typing import Any, Literal
 
-from replayer.engines.base import Engine
 from replayer.journal.events import Alarm, TurnFinished
 from replayer.journal.packing import pack
 from replayer.run.live_feed import LiveFeed
@@ -107,10 +106,12 @@ def observes(seed: int, key: TurnKey, share: float) -> bool:
     return random.Random(f"{seed}/{key.session}/{key.turn}").random() < share
 
 
-def finished(key: TurnKey, reply: Reply, engine: Engine, watch: Watch, *, lag_ns: int) -> TurnFinished:
+def finished(
+    key: TurnKey, reply: Reply, reported: Usage | None, watch: Watch, *, lag_ns: int
+) -> TurnFinished:
     """The raw facts of an exchange, as the journal keeps them."""
     timing = reply.timing
-    usage, source = _usage(engine.usage(reply.usage, reply.extra), watch)
+    usage, source = _usage(reported, watch)
     return TurnFinished(
         **key.where(),
         content=reply.content,

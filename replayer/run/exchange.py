@@ -1,0 +1,123 @@
+"""One turn on the wire: its request goes out, its reply is watched, its raw facts are journalled."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import orjson
+
+from replayer.journal.events import AnyEvent, SignalFinding, TurnStarted
+from replayer.plan.model import Plan
+from replayer.requests.fields import asked_lengths, token_limit
+from replayer.run.lag import LagMeter
+from replayer.run.lanes import Instance
+from replayer.run.live_feed import LiveFeed
+from replayer.run.prompts import PreparedTurn
+from replayer.run.session_signals import SessionSignals, recorded_text
+from replayer.run.turn import TurnKey, Watch, finished, observes
+from replayer.signals.base import Expected
+from replayer.signals.prefix_reuse import PrefixFinding
+from replayer.traces.reader import Trace
+from replayer.traces.schema import Usage
+from replayer.wire.types import Reply, Request
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FinishedTurn:
+    """A turn whose reply is whole: all that verdict, signals and prefix diagnosis need. Nothing of it is timed any more."""
+
+    key: TurnKey
+    prepared: PreparedTurn
+    reply: Reply
+    usage: Usage | None
+    collapse: dict[str, Any] | None
+    reuse: Future[PrefixFinding | None] | None = None
+    """How much of the prompt's prefix was reused; on its way."""
+    pair: Reply | None = None
+    """The answer to the same request in the other mode."""
+
+
+@dataclasses.dataclass(slots=True)
+class Exchange:
+    """Sends the turns of one session. What it does until a request is out delays the next turn, and nothing else."""
+
+    plan: Plan
+    trace: Trace
+    instance: Instance
+    on_collapse: str
+    emit: Callable[[AnyEvent], None]
+    feed: LiveFeed
+    lag: LagMeter
+    signals: SessionSignals
+
+    async def send(self, key: TurnKey, turn: PreparedTurn) -> FinishedTurn:
+        engine = self.instance.engine
+        self.emit(
+            TurnStarted(
+                **key.where(),
+                recorded_turn=turn.recorded_turn,
+                body_bytes=turn.request.content_length,
+                body_sha256=turn.sha256,
+                wall=time.time(),
+                sent=turn.sent,
+                asked=asked_lengths(self.trace.turns[turn.recorded_turn], turn.fields),
+                max_tokens=token_limit(turn.fields),
+            )
+        )
+        self.signals.asked(key, turn.request, filler=turn.filler)
+        reply, watch = await self._watched(key, turn)
+        usage = engine.usage(reply.usage, reply.extra)
+        self.emit(finished(key, reply, usage, watch, lag_ns=self._lateness(reply)))
+        reuse = self.signals.answered(key, reply, usage)
+        pair = None
+        if turn.other and not reply.fault and not reply.stopped_by_us:
+            pair = await self._other_answer(key, turn.other)
+        return FinishedTurn(key, turn, reply, usage, watch.collapse, reuse, pair)
+
+    async def _watched(self, key: TurnKey, turn: PreparedTurn) -> tuple[Reply, Watch]:
+        observe = self.on_collapse == "observe" or observes(self.plan.seed, key, self.plan.observe_share)
+        expected = Expected(searcher(turn.request), recorded_text(turn.recorded) if turn.recorded else None)
+        signals = [] if turn.filler else self.signals.begin(expected)
+        watch = Watch(key, signals, self.feed, self.emit, observe=observe)
+        reply = await self.instance.client.chat(turn.request, watch.on_delta)
+        watch.finish(reply)
+        return reply, watch
+
+    async def _other_answer(self, key: TurnKey, request: Request) -> Reply:
+        """The answer in the other mode, kept in the journal beside the turn."""
+        reply = await self.instance.client.chat(request)
+        finding = {
+            "streamed": reply.streamed,
+            "content": reply.content,
+            "reasoning": reply.reasoning,
+            "tool_calls": [dataclasses.asdict(call) for call in reply.tool_calls],
+            "finish_reason": reply.finish_reason,
+            "usage": reply.usage,
+            "fault": dataclasses.asdict(reply.fault) if reply.fault else None,
+        }
+        self.emit(SignalFinding(**key.where(), signal="other_mode", version=1, finding=finding))
+        return reply
+
+    def _lateness(self, reply: Reply) -> int:
+        """How late this turn's own bytes were read; without kernel stamps, what the receiver was late meanwhile."""
+        late = reply.timing.late_ns
+        return late if late is not None else self.lag.worst_since(reply.timing.sent)
+
+
+def searcher(request: Request) -> Callable[[str], bool]:
+    """Whether a text stands in the prompt, looked up in the request's own bytes."""
+
+    def contains(text: str) -> bool:
+        try:
+            needle = orjson.dumps(text)[1:-1]
+        except TypeError:
+            return False
+        pattern = re.compile(re.escape(needle))  # looks into a memoryview without a copy
+        return any(pattern.search(piece) for piece in request.body)
+
+    return contains

@@ -1,0 +1,81 @@
+"""What is concluded from a turn once it is over: its verdict, its executed calls, the signals over the turns so far."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from replayer.journal.events import AnyEvent, VerdictGiven
+from replayer.requests.fields import only_lengths
+from replayer.run.exchange import FinishedTurn, searcher
+from replayer.run.session_signals import SessionSignals
+from replayer.run.session_tools import tool_events
+from replayer.run.tool_runs import ToolRun
+from replayer.tools.verdicts.case import Case
+from replayer.tools.verdicts.differential import token_text_of
+from replayer.tools.verdicts.request_facts import request_facts
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import judge
+from replayer.tools.verdicts.verdict import Verdict
+from replayer.traces.schema import ToolResultItem
+
+
+@dataclasses.dataclass(slots=True)
+class TurnJudge:
+    """Judges the turns of one session in order. Nothing waits for it but the conclusions themselves."""
+
+    validator: Callable[[int], Validator]
+    """The validator of a turn's tool set, compiled once per run."""
+    results: dict[str, ToolResultItem]
+    """The recorded tool results by call id."""
+    signals: SessionSignals
+    emit: Callable[[AnyEvent], None]
+    context_length: int | None
+    call_ids: set[str] = dataclasses.field(default_factory=set)
+    """Ids that the engine gave to earlier calls of this session."""
+
+    def verdict(self, turn: FinishedTurn) -> Verdict:
+        prepared, reply = turn.prepared, turn.reply
+        case = Case(
+            reply,
+            self.validator(prepared.recorded_turn),
+            request_facts(
+                prepared.fields,
+                seen_call_ids=self.call_ids,
+                prompt_contains=searcher(prepared.request),
+            ),
+            usage=turn.usage,
+            context_length=self.context_length,
+            collapsed=_unit(turn.collapse),
+            recorded=prepared.recorded,
+            pair=turn.pair,
+            token_text=token_text_of(reply),
+        )
+        verdict = judge(case)
+        if prepared.filler:
+            verdict = only_lengths(verdict)
+        self.call_ids.update(call.id for call in reply.tool_calls if call.id)
+        self.emit(
+            VerdictGiven(
+                **turn.key.where(),
+                usable=verdict.usable,
+                faults=[dataclasses.asdict(fault) for fault in verdict.faults],
+                against_recording=[dataclasses.asdict(finding) for finding in verdict.against_recording],
+                schema_valid=verdict.schema_valid,
+            )
+        )
+        return verdict
+
+    async def after_turn(self, turn: FinishedTurn, runs: Sequence[ToolRun]) -> None:
+        """Journal what was executed, and what the signals find over the turns so far."""
+        for event in tool_events(turn.key, runs):
+            self.emit(event)
+        reuse = await asyncio.wrap_future(turn.reuse) if turn.reuse is not None else None
+        for finding in self.signals.after_turn(turn, runs, self.results, reuse):
+            self.emit(finding)
+
+
+def _unit(collapse: dict[str, Any] | None) -> str | None:
+    return None if collapse is None else f"{collapse.get('kind')}: {collapse.get('unit', '')!r}"
