@@ -24,6 +24,7 @@ from typing import Any
 from zlib import crc32
 
 from replayer.journal.view import load
+from replayer.metrics.documents import Pair, RunFigures
 from replayer.metrics.figures import run_figures
 from replayer.plan.load import make_plan
 from replayer.report.summary import conclude
@@ -47,6 +48,7 @@ class Scenario:
     tell: tuple[str, ...]
 
 
+TIMES = ("ttft_ms.p50", "ttft_ms.p95")
 FOLLOWS = frozenset({"prefix_hit_rate"})
 """Of every other answer than the recorded one: its tokens are not those that the next prompt holds. After a collapse the
 next first token is late too: the engine is still busy with what nobody reads any more."""
@@ -63,14 +65,14 @@ SCENARIOS = (
         "collapse",
         {},
         {"fault": [NOISE, "collapse@0.1:at=20"]},
-        frozenset({"usable_turn_rate", "collapsed_rate", "invalid_call_rate", "ttft_ms"}) | FOLLOWS,
-        ("fell into repetition", "b is worse than a in "),
+        frozenset({"usable_turn_rate", "collapsed_rate", "invalid_call_rate", *TIMES}) | FOLLOWS,
+        ("repeated themselves", "b is worse than a in "),
     ),
     Scenario(
         "prefix broken",
         {"prefill_tok_s": 300_000},
         {"pool_tokens": 0},
-        frozenset({"prefix_hit_rate", "ttft_ms"}),
+        frozenset({"prefix_hit_rate", *TIMES}),
         ("chief cause", "b is worse than a in reported prefix-cache hits"),
     ),
     Scenario(
@@ -100,7 +102,7 @@ def engines(scenario: Scenario, traces: list[Path]) -> Iterator[dict[str, str]]:
         loop.close()
 
 
-def replay(urls: dict[str, str], traces: list[Path], folder: Path) -> dict[str, Any]:
+def replay(urls: dict[str, str], traces: list[Path], folder: Path) -> RunFigures:
     """The folder's name seeds what the engines draw."""
     lanes = [
         {"name": lane, "url": url, "sampling": {"seed": crc32(f"{folder.name}/{lane}".encode()) >> 1}}
@@ -112,27 +114,27 @@ def replay(urls: dict[str, str], traces: list[Path], folder: Path) -> dict[str, 
     return run_figures(load(folder))
 
 
-def judge(scenario: Scenario, document: dict[str, Any]) -> tuple[bool, list[str]]:
+def judge(scenario: Scenario, document: RunFigures) -> tuple[bool, list[str]]:
     """(the planted thing is named, what else the summary states)."""
     said = conclude(document)
     words = " ".join([*said.lanes, *(sentence for _, sentence in said.found)])
     false = [
-        pair["conclusion"]
-        for pair in document["comparisons"]
-        if pair["decided"] and not (pair["metric"] in scenario.allowed and _planted_way(pair))
+        pair.conclusion
+        for pair in document.comparisons
+        if pair.decided and not (pair.metric in scenario.allowed and _planted_way(pair))
     ]
-    for lane, sentence in zip(document["lanes"], said.lanes, strict=True):
-        false += _false_of_lane(scenario, lane["lane"], sentence)
+    for lane, sentence in zip(document.lanes, said.lanes, strict=True):
+        false += _false_of_lane(scenario, lane.lane, sentence)
     return all(tell in words for tell in scenario.tell), false
 
 
-def _planted_way(pair: dict[str, Any]) -> bool:
-    return (pair["difference"] > 0) != (pair["better"] == "higher")
+def _planted_way(pair: Pair) -> bool:
+    return pair.winner == pair.a
 
 
 def _false_of_lane(scenario: Scenario, lane: str, sentence: str) -> list[str]:
     found = []
-    for words in ("fell into repetition", "chief cause", "falls into separate bands", "Engine errors"):
+    for words in ("repeated themselves", "chief cause", "falls into separate bands", "Engine errors"):
         if words in sentence and not (lane == "b" and words in scenario.tell):
             found.append(f"{lane}: {words}")
     return found

@@ -1,13 +1,13 @@
 """Comparison of lanes: what may be said of a difference, and what not."""
 
-from typing import Any
-
 import pytest
 
 from replayer.errors import PlanError
 from replayer.journal.turns import TurnFacts
-from replayer.metrics.compare import METRICS, compare_turns
+from replayer.metrics.catalogue import METRICS
+from replayer.metrics.compare import compare_turns
 from replayer.metrics.conclusions import decide
+from replayer.metrics.documents import Pair
 from replayer.metrics.gate import parse
 
 Turns = dict[tuple[str, int, int], TurnFacts]
@@ -30,7 +30,7 @@ def turns(usable: list[list[bool]], calls: int = 1) -> Turns:
     }
 
 
-def compared(a: Turns, b: Turns, metric: str = "usable_turn_rate", *, paired: bool = True) -> dict[str, Any]:
+def compared(a: Turns, b: Turns, metric: str = "usable_turn_rate", *, paired: bool = True) -> Pair:
     found = compare_turns("a", a, "b", b, METRICS[metric], paired=paired)
     assert found is not None
     return decide([found])[0]
@@ -41,29 +41,29 @@ def test_one_session_each_is_no_evidence() -> None:
     a = turns([[False] * 21 + [True] * 119])
     b = turns([[False] * 38 + [True] * 183])
     found = compared(a, b, "invalid_call_rate")
-    assert found["p_value"] is None
-    assert found["conclusion"] == (
-        "invalid tool calls: no evidence of a difference; you would need about 4,400 tool calls per engine "
-        "(+2.2 points for b, 95 % interval −5.9 to +9.6, these sessions only)"
+    assert found.p_value is None and not found.decided
+    assert found.conclusion == (
+        "invalid tool calls: not tested, 1 session of at least 6; about 4,400 tool calls per engine would show this "
+        "difference (+2.2 points for b, 95 % interval −5.9 to +9.6 within these sessions)"
     )
-    assert 4_300 < found["needed"] < 4_700
-    assert "1 of at least 6 needed" in found["method"]
+    assert (found.needed, found.needed_unit) == (5, "more sessions")
+    assert "1 of at least 6 sessions" in found.method
 
 
 def test_the_background_counted_in_turns() -> None:
     a = turns([[False] * 21 + [True] * 119])
     b = turns([[False] * 38 + [True] * 183])
-    words = "no evidence of a difference; you would need about 4,400 turns per engine"
-    assert words in compared(a, b, paired=False)["conclusion"]
+    words = "about 4,400 turns per engine would show this difference"
+    assert words in compared(a, b, paired=False).conclusion
 
 
 def test_a_planted_difference_over_sessions_is_found() -> None:
     a = turns([[True] * 20 for _ in range(12)])
     b = turns([[True] * 16 + [False] * 4 for _ in range(12)])
     found = compared(a, b)
-    assert found["difference"] == pytest.approx(-0.2)
-    assert found["p_value"] == 2 / 2**12
-    assert found["conclusion"].startswith(
+    assert found.difference == pytest.approx(-0.2)
+    assert found.p_value == 2 / 2**12
+    assert found.conclusion.startswith(
         "b is worse than a in usable turns: −20.0 points for b, 95 % interval "
     )
 
@@ -71,19 +71,19 @@ def test_a_planted_difference_over_sessions_is_found() -> None:
 def test_the_same_replies_differ_by_nothing() -> None:
     a = turns([[True, False, True]] * 8)
     found = compared(a, a)
-    assert (found["difference"], found["p_value"]) == (0.0, 1.0)
+    assert (found.difference, found.p_value) == (0.0, 1.0)
 
 
 def test_only_turns_of_both_lanes_are_paired() -> None:
     a = turns([[True] * 5] * 6)
     b = turns([[True] * 3] * 6)
-    assert compared(a, b)["n_turns"] == 18
-    assert compared(a, b, paired=False)["n_sessions"] == 6
+    assert compared(a, b).n_turns == 18
+    assert compared(a, b, paired=False).n_sessions == 6
 
 
 def test_a_lane_that_says_nothing_is_not_compared() -> None:
     silent = {("s", 0, 0): TurnFacts(turn=0, recorded_turn=0, wall=0)}
-    assert compare_turns("a", silent, "b", silent, METRICS["ttft_ms"], paired=True) is None
+    assert compare_turns("a", silent, "b", silent, METRICS["ttft_ms.p50"], paired=True) is None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_lane_that_says_nothing_is_not_compared() -> None:
     [
         ("usable_turn_rate", "is not FIGURE < NUMBER"),
         ("usabel_turn_rate < 0.9", "did you mean 'usable_turn_rate'?"),
-        ("nonsense drops by > 0.1", "known are usable_turn_rate"),
+        ("nonsense drops by > 0.1", "known are: acceptance_rate"),
     ],
 )
 def test_a_wrong_condition_is_named(text: str, words: str) -> None:
@@ -103,13 +103,10 @@ def test_a_wrong_condition_is_named(text: str, words: str) -> None:
 def test_three_pairs_are_one_family() -> None:
     """A p of 0.031 decides one pair of lanes; among three pairs it does not."""
     a, b = turns([[True] * 8] * 6), turns([[True] * 5 + [False] * 3] * 6)
-    alone = decide([compare_turns("a", a, "b", b, METRICS["usable_turn_rate"], paired=True) or {}])
-    assert [pair["decided"] for pair in alone] == [True]
+    assert compared(a, b).decided
     lanes = [(x, y) for x, y in (("a", "b"), ("a", "c"), ("b", "c"))]
     of = {"a": a, "b": b, "c": a}
-    family = [
-        compare_turns(x, of[x], y, of[y], METRICS["usable_turn_rate"], paired=True) or {} for x, y in lanes
-    ]
-    told = decide(family)
-    assert [pair["decided"] for pair in told] == [False, False, False]
-    assert "no evidence of a difference, once everything compared here is counted" in told[0]["conclusion"]
+    every = [compare_turns(x, of[x], y, of[y], METRICS["usable_turn_rate"], paired=True) for x, y in lanes]
+    family = decide([pair for pair in every if pair is not None])
+    assert [pair.decided for pair in family] == [False, False, False]
+    assert "no evidence of a difference, once everything compared here is counted" in family[0].conclusion

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.crossover import crossover, find
+from replayer.metrics.documents import Level, Quantiles, Tail
 from replayer.metrics.load_figures import busy_seconds, load
 from replayer.metrics.saturation import saturation
 from replayer.metrics.variance import over_repeats
@@ -28,14 +29,14 @@ def test_throughput_is_over_the_time_in_which_a_request_was_in_flight() -> None:
         turn(10.0, 100, 500, 20),
     ]  # 1.5 s, a rest, 0.5 s
     figures = load(turns, 2, None)
-    assert figures["busy_s"] == pytest.approx(2.0)
-    assert figures["output_tok_s"] == pytest.approx(60.0)
-    assert figures["requests_per_s"] == pytest.approx(1.5)
+    assert figures.busy_s == pytest.approx(2.0)
+    assert figures.output_tok_s == pytest.approx(60.0)
+    assert figures.requests_per_s == pytest.approx(1.5)
 
 
 def test_time_per_output_token_leaves_the_first_out() -> None:
     figures = load([turn(0, 100, 1000, 10), turn(2, 50, 50, 1)], 1, None)
-    assert figures["tpot_ms"] == {"p50": 100.0, "p90": 100.0, "p95": 100.0, "p99": 100.0, "n": 1}
+    assert figures.tpot_ms == Quantiles(100.0, 100.0, 100.0, 100.0, 1)
 
 
 def test_goodput_counts_requests_that_keep_every_limit() -> None:
@@ -46,26 +47,28 @@ def test_goodput_counts_requests_that_keep_every_limit() -> None:
         turn(5, 0, 500, 0, error="disconnect"),
         turn(6, 200, 200, 1),  # just in time, and of one token
     ]
-    goodput = load(turns, 1, {"ttft_ms": 200.0, "tpot_ms": 150.0, "e2e_ms": None})["goodput"]
-    assert goodput["met"]["value"] == pytest.approx(2 / 5)
-    assert goodput["limits"] == {"ttft_ms": 200.0, "tpot_ms": 150.0}
-    assert goodput["requests_per_s"] == pytest.approx(2 / 4.8)
-    assert load(turns, 1, None)["goodput"] is None
-    assert load(turns, 1, None)["error_rate"]["value"] == pytest.approx(1 / 5)
+    goodput = load(turns, 1, {"ttft_ms": 200.0, "tpot_ms": 150.0, "e2e_ms": None}).goodput
+    assert goodput is not None
+    assert goodput.met.value == pytest.approx(2 / 5)
+    assert goodput.limits == {"ttft_ms": 200.0, "tpot_ms": 150.0}
+    assert goodput.requests_per_s == pytest.approx(2 / 4.8)
+    assert load(turns, 1, None).goodput is None
+    errors = load(turns, 1, None).error_rate
+    assert errors is not None and errors.value == pytest.approx(1 / 5)
 
 
 @pytest.mark.parametrize(("slowest", "flagged"), [(150.0, False), (2000.0, True)])
 def test_a_tail_is_flagged(slowest: float, flagged: bool) -> None:
     turns = [turn(n, 100, 200, 10) for n in range(98)] + [turn(100 + n, slowest, 3000, 10) for n in range(3)]
-    assert load(turns, 1, None)["tail"]["flagged"] is flagged
-    assert load(turns[-5:], 1, None)["tail"] == {"ratio": None, "flagged": None}, "too few to tell"
+    assert load(turns, 1, None).tail.flagged is flagged
+    assert load(turns[-5:], 1, None).tail == Tail(None, None), "too few to tell"
 
 
 def test_nothing_known_is_none_and_never_zero() -> None:
     figures = load([turn(0, 1, 2, 1, error="unreachable")], 1, None)
-    assert figures["output_tok_s"] is None
-    assert figures["ttft_ms"]["p50"] is None
-    assert load([], 1, {"ttft_ms": 1.0})["error_rate"] is None
+    assert figures.output_tok_s is None
+    assert figures.ttft_ms.p50 is None
+    assert load([], 1, {"ttft_ms": 1.0}).error_rate is None
 
 
 @settings(max_examples=50)
@@ -100,12 +103,12 @@ def test_a_ramp_that_still_grows_is_not_saturated() -> None:
 def test_the_spread_over_repeats() -> None:
     """By hand: mean 10, standard deviation 1, t(0.975, 4) = 2.7764."""
     found = over_repeats([9.0, 9.0, 10.0, 11.0, 11.0])
-    assert found["mean"] == 10.0 and found["cv"] == pytest.approx(0.1)
-    assert found["high"] - found["mean"] == pytest.approx(2.7764 / math.sqrt(5), rel=1e-4)
+    assert found.mean == 10.0 and found.cv == pytest.approx(0.1)
+    assert found.high - found.mean == pytest.approx(2.7764 / math.sqrt(5), rel=1e-4)
 
 
-def level(length: float, difference: float, faster: str | None) -> dict[str, object]:
-    return {"length": length, "difference": difference, "faster": faster}
+def level(length: float, difference: float, faster: str | None) -> Level:
+    return Level(length, 0, difference, difference, None, None, 9, faster)
 
 
 def test_a_crossover_lies_between_two_decided_lengths() -> None:
@@ -137,20 +140,20 @@ def test_the_lane_that_starts_sooner_wins_the_short_answers() -> None:
     """50 ms sooner against 0.25 ms a token: level at 201 tokens."""
     found = crossover("soon", curve("soon", 50, 10.25), "fast", curve("fast", 100, 10))
     assert found is not None
-    (crossing,) = found["crossovers"]
+    (crossing,) = found.crossovers
     assert (crossing["from"], crossing["to"], crossing["after"], crossing["by"]) == ("soon", "fast", 64, 256)
     assert crossing["estimate"] == pytest.approx(201, abs=2)
-    assert found["conclusion"] == "fast is faster than soon from about 201 tokens on (between 64 and 256)"
+    assert found.conclusion == "fast is faster than soon from about 201 tokens on (between 64 and 256)"
 
 
 def test_without_a_crossover_the_sentence_says_who_is_faster_where() -> None:
     found = crossover("a", curve("a", 50, 10), "b", curve("b", 50, 12))
-    assert found is not None and found["crossovers"] == []
-    assert found["conclusion"].startswith("no crossover: a is faster at 64, 256, 1,024 tokens")
+    assert found is not None and found.crossovers == []
+    assert found.conclusion.startswith("no crossover: a is faster at 64, 256, 1,024 tokens")
     same = crossover("a", curve("a", 50, 10), "b", curve("b", 50, 10))
-    assert same is not None and same["conclusion"] == "no length at which a and b differ beyond noise"
+    assert same is not None and same.conclusion == "no length at which a and b differ beyond noise"
     few = crossover("a", curve("a", 50, 10, 3), "b", curve("b", 50, 12, 3))
-    assert few is not None and few["conclusion"] == "no length at which a and b differ beyond noise"
+    assert few is not None and few.conclusion == "no length at which a and b differ beyond noise"
 
 
 def test_noise_is_no_crossover() -> None:

@@ -7,14 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.engines.engine_spec import parse
+from replayer.metrics.documents import Pair
 from replayer.metrics.ranking import beats, decided, dominates
 from replayer.plan.lane_text import lane_spec, lane_toml
 from replayer.plan.load import make_plan
 from replayer.plan.model import LanePlan
 
 
-def pair(a: str, b: str, metric: str, difference: float, *, sure: bool) -> dict[str, Any]:
-    return {"a": a, "b": b, "metric": metric, "difference": difference, "decided": sure}
+def pair(a: str, b: str, metric: str, difference: float, *, sure: bool) -> Pair:
+    return Pair(
+        a=a, b=b, metric=metric, better="higher", aa=False, sequential=False, n_turns=9, n_sessions=9, value_a=0,
+        value_b=difference, difference=difference, low=None, high=None, p_value=None, method="", decided=sure,
+    )  # fmt: skip
 
 
 def test_usable_turns_come_first_and_speed_breaks_ties() -> None:

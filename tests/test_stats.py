@@ -8,17 +8,15 @@ from scipy import stats as oracle
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
+from replayer.metrics.resampling import quantile_differences, ratio_difference, sign_flip, swap
 from replayer.metrics.stats import (
-    clustered_difference,
     difference,
     e_value,
     holm,
     quantile,
-    quantile_difference,
     sample_size,
     score_test,
     sequential,
-    sign_flip,
     student_cdf,
     student_t,
     weighted_quantile,
@@ -69,9 +67,19 @@ def test_sign_flip_is_bounded_by_the_number_of_sessions() -> None:
     assert sign_flip([0.0] * 9) == 1.0
 
 
-def test_clustered_difference_is_a_t_interval_when_clusters_are_single_turns() -> None:
+def test_swapping_sessions_is_the_sign_flip_test_where_they_are_of_one_length() -> None:
+    draw = random.Random(3)
+    for count in (6, 9, 20):
+        a, b = ([(draw.gauss(4, 1), 5.0) for _ in range(count)] for _ in range(2))
+        moved = [y[0] - x[0] for x, y in zip(a, b, strict=True)]
+        assert swap(a, b) == pytest.approx(sign_flip(moved), abs=0.02 if count > 14 else 1e-9)
+
+
+def test_an_interval_of_ratios_is_a_t_interval_when_clusters_are_single_turns() -> None:
     values = [0.0, 1.0, -1.0, 1.0, 1.0, 0.0, 1.0]
-    interval = clustered_difference(values, [1] * len(values))
+    interval = ratio_difference([(0.0, 1.0)] * len(values), [(value, 1.0) for value in values])
+    assert interval is not None
+    assert ratio_difference([(0.0, 1.0)] * 6, [(1.0, 1.0)] * 6) is None, "nothing varied: no interval"
     expected = oracle.ttest_1samp(values, 0).confidence_interval()
     assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
 
@@ -104,10 +112,12 @@ def test_weighted_holm_equals_plain_holm_with_equal_weights_and_favours_the_heav
 
 def test_quantile_differences_are_drawn_by_whole_sessions() -> None:
     a, b = [{1.0: 50}, {3.0: 50}] * 4, [{2.0: 50}, {4.0: 50}] * 4
-    assert weighted_quantile([(1.0, 2), (2.0, 1), (3.0, 1)], 0.5) == 1.0
-    interval = quantile_difference(a, b, 0.5)
+    assert (
+        weighted_quantile([(1.0, 2), (2.0, 1), (3.0, 1)], 0.5) == quantile([1.0, 1.0, 2.0, 3.0], 0.5) == 1.5
+    )
+    (interval,) = quantile_differences(a, b, [0.5])
     assert (interval.value, interval.low, interval.high) == (1.0, 1.0, 1.0)
-    apart = quantile_difference(a, b, 0.5, paired=False)
+    (apart,) = quantile_differences(a, b, [0.5], paired=False)
     assert apart.low < 1 < apart.high
 
 
@@ -124,3 +134,14 @@ def test_eight_sessions_that_agree_are_enough_to_stop() -> None:
     assert sequential([-1.0] * 7)[0] > 0.05
     assert sequential([-1.0] * 8)[0] < 0.05
     assert sequential([])[0] == 1.0
+
+
+def test_counted_values_have_the_quantiles_of_the_list() -> None:
+    draw = random.Random(4)
+    for _ in range(50):
+        counts = {float(draw.randrange(9)): draw.randrange(1, 6) for _ in range(draw.randrange(1, 7))}
+        ordered = sorted(value for value, count in counts.items() for _ in range(count))
+        for share in (0.0, 0.5, 0.9, 0.95, 1.0):
+            assert weighted_quantile(sorted(counts.items()), share) == pytest.approx(quantile(ordered, share))
+            (gap,) = quantile_differences([{0.0: 1}, {0.0: 1}], [counts, counts], [share])
+            assert gap.value == pytest.approx(quantile(sorted([*ordered, *ordered]), share))

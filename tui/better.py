@@ -10,28 +10,22 @@ from replayer.metrics.compare import compare
 
 @dataclass(frozen=True, slots=True)
 class Better:
-    """`sure`: tested over sessions. Else it holds for the sessions of this run only. `words` are compare's own."""
+    """`words` are compare's own conclusions."""
 
     lane: str
-    sure: bool
     words: str
 
 
 def better_lanes(view: RunView) -> dict[str, Better]:
-    """Per metric the one lane that is better than every other beyond noise."""
-    wins: dict[str, dict[str, list[Better]]] = {}
+    """Per metric the one lane that is decided to be better than every other."""
+    wins: dict[str, dict[str, list[str]]] = {}
     for pair in compare(view):
-        p = pair.get("p_value_adjusted")
-        if not (p < 0.05 if p is not None else pair["low"] > 0 or pair["high"] < 0):
-            continue
-        b_better = (pair["difference"] > 0) == (pair["better"] == "higher")
-        winner = pair["b"] if b_better else pair["a"]
-        found = Better(winner, p is not None, str(pair["conclusion"]))
-        wins.setdefault(pair["metric"], {}).setdefault(winner, []).append(found)
+        if pair.winner is not None:
+            wins.setdefault(pair.metric, {}).setdefault(pair.winner, []).append(pair.conclusion)
     others = len(view.lanes) - 1
     return {
-        metric: Better(lane, all(win.sure for win in won), "\n".join(win.words for win in won))
+        metric: Better(lane, "\n".join(words))
         for metric, lanes in wins.items()
-        for lane, won in lanes.items()
-        if len(won) == others
+        for lane, words in lanes.items()
+        if len(words) == others
     }

@@ -186,7 +186,7 @@ class LaneColumn(Vertical, can_focus=True):
         self.reasons, self._rows.hints = [], []
         for row, height in arranged.rows:
             cell = cells[row]
-            better = best.get(row.metric) if row.metric is not None else None
+            better = best.get(row.compared) if row.compared is not None else None
             won = better if better is not None and better.lane == self.lane else None
             if row.title and arranged.titled:
                 lines.append(_rule(row.title, width))
@@ -202,7 +202,7 @@ class LaneColumn(Vertical, can_focus=True):
         label_width = self._label_width(width)
         room = width - label_width
         label = fit(row.label if width >= _WIDE else row.short, label_width)
-        mark = " ▲" if won and won.sure else " △" if won else ""
+        mark = " ▲" if won else ""
         lines = _lines(cell, height, room - _MARK)
         first = len(lines) - 1 if cell.values else 0
         shown: list[list[Span]] = []
@@ -237,8 +237,7 @@ def _rule(title: str, width: int) -> list[Span]:
 
 def mark_words(won: Collection[Better]) -> str:
     """What the marks behind this lane's values mean."""
-    words = {True: "▲ better, beyond noise", False: "△ better, in these sessions"}
-    return " · ".join(words[sure] for sure in sorted({better.sure for better in won}, reverse=True))
+    return "▲ better, beyond noise" if won else ""
 
 
 def _stream_words(talk: Talk | None) -> str:

@@ -112,7 +112,6 @@ def _signs() -> list[Content]:
     lines += [Content(""), content(("other signs", "bold $primary"))]
     marks = (
         ("▲", "bold $success", "better than every other lane by more than noise"),
-        ("△", "bold $success", "the same, of the sessions of this run only"),
         ("–", "bold", "unknown, never zero; u tells why"),
         ("≠", "bold $warning", "the lanes differ; unlike the recording"),
         ("✔", "$success", "a call is valid; a command ran"),

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
-from replayer.metrics.figures import wasted_tokens
+from replayer.metrics.turn_values import wasted_tokens
 from replayer.tui import glyphs
 from replayer.tui.lane_replies import newest_attempt
 from replayer.tui.pace import duration_words, seconds_left

@@ -12,6 +12,7 @@ from typing import Any
 from replayer.errors import RunFolderError
 from replayer.journal.log import JOURNAL, writer_pid
 from replayer.journal.view import MISFITS, Fold, RunView, fold_from, misfit, named_apart, side_by_side
+from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import lane_figures
 from replayer.tui.better import Better, better_lanes
 from replayer.tui.curves import LaneCurves, lane_curves
@@ -29,7 +30,7 @@ class Frame:
     """All that the screen shows at one moment."""
 
     views: tuple[RunView, ...]
-    figures: dict[str, dict[str, Any]]
+    figures: dict[str, LaneFigures]
     """Figures by lane, as in `report --json`."""
     curves: dict[str, LaneCurves]
     """By lane what its telemetry and its speed were over the run's time."""
@@ -54,7 +55,7 @@ class RunSource:
         self.pins = {} if pins is None else pins
         """Lane -> the session whose stream its column keeps to; the screen writes it."""
         self._begin()
-        self._figures: dict[str, dict[str, Any]] = {}
+        self._figures: dict[str, LaneFigures] = {}
         self._curves: dict[str, LaneCurves] = {}
         self._best: dict[str, Better] = {}
         self._stale = True
@@ -145,7 +146,7 @@ class Sources:
         self, folders: Sequence[Path], pins: dict[str, str] | None = None, rest: Rest | None = None
     ) -> None:
         self._sources = [RunSource(folder, pins, rest) for folder in folders]
-        self._compared: list[dict[str, Any]] = []
+        self._compared: list[dict[str, LaneFigures]] = []
         self._best: dict[str, Better] = {}
 
     def poll(self) -> Frame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -12,10 +12,11 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from replayer.metrics.documents import LaneFigures
+from replayer.metrics.shown import number
 from replayer.tui.curves import OF_TELEMETRY, LaneCurves, Series, over_time
 from replayer.tui.keys import Keys
 from replayer.tui.pace import duration_words
-from replayer.tui.rows import number
 from replayer.tui.source import Frame
 from replayer.tui.text import DASH, Span, content, fit, plot, safe
 
@@ -90,7 +91,7 @@ class TelemetryScreen(Screen[None]):
         height = self._height(frame)
         spans: list[Span | str] = []
         for view, lane in lanes:
-            figures, curves = frame.figures.get(lane.name, {}), frame.curves.get(lane.name, _NONE)
+            figures, curves = frame.figures.get(lane.name), frame.curves.get(lane.name, _NONE)
             spans += _block(lane.name, curves, figures, view.last_at / 1e9, width, height)
         self._curves.update(content(*spans) if spans else Content("no lane yet"))
         seconds = max((view.last_at for view in frame.views), default=0) / 1e9
@@ -105,7 +106,7 @@ class TelemetryScreen(Screen[None]):
             for lane in view.lanes:
                 shown, unknown = _count(frame.curves.get(lane.name, _NONE))
                 drawn += shown
-                fixed += 2 + unknown + len(bands_text(frame.figures.get(lane.name, {})))
+                fixed += 2 + unknown + len(bands_text(frame.figures.get(lane.name)))
         return max(1, min(_MOST_HEIGHT, (self.size.height - 2 - fixed) // max(1, drawn)))
 
 
@@ -130,7 +131,7 @@ def _axis(seconds: float, width: int) -> str:
 
 
 def _block(
-    name: str, curves: LaneCurves, figures: dict[str, Any], seconds: float, width: int, height: int
+    name: str, curves: LaneCurves, figures: LaneFigures | None, seconds: float, width: int, height: int
 ) -> list[Span | str]:
     rule = "─" * max(0, width - cell_len(safe(name)) - 4)
     spans: list[Span | str] = [("── ", _LINE), (name, "bold"), (f" {rule}\n", _LINE)]
@@ -161,19 +162,19 @@ def _curve(
     return spans
 
 
-def _missing(figures: dict[str, Any]) -> str:
+def _missing(figures: LaneFigures | None) -> str:
     """That some readings failed, and why."""
-    server = figures.get("server") or {}
+    server = (figures and figures.server) or {}
     missing, readings = server.get("missing") or 0, server.get("readings") or 0
     why = ", ".join(map(str, server.get("why") or ()))
     return f"△ {missing} of {missing + readings} readings failed ({why})" if missing else ""
 
 
-def bands_text(figures: dict[str, Any]) -> list[Span | str]:
+def bands_text(figures: LaneFigures | None) -> list[Span | str]:
     """Separate bands of decode speed, with the acceptance in each, and how much acceptance explains."""
-    bands, fit_ = figures.get("bands") or [], figures.get("band_fit") or {}
-    if not bands:
+    if figures is None or not figures.bands:
         return []
+    bands, fit_ = figures.bands, figures.band_fit or {}
     over = "turns" if fit_.get("over") == "turns" else "readings"
     spans: list[Span | str] = [(f"≡ {len(bands)} separate bands of speed\n", "bold $secondary")]
     for band in bands:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from replayer.journal.turns import TurnFacts
-from replayer.metrics.figures import wasted_tokens
+from replayer.metrics.shown import number
+from replayer.metrics.turn_values import wasted_tokens
 from replayer.tui import glyphs
-from replayer.tui.rows import number
 from replayer.tui.text import DASH, Span, fit, safe
 
 _FAULTY = (glyphs.UNUSABLE, glyphs.COLLAPSED, glyphs.FAILED, glyphs.CUT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import Any
 
 import orjson
 from rich.console import Console
@@ -15,9 +14,10 @@ from replayer.errors import PlanError, RunFolderError
 from replayer.journal.log import find_run
 from replayer.journal.several_runs import against, check_same_traces, load_several, prompt_differences
 from replayer.journal.view import LaneView, RunView, load
-from replayer.metrics.compare import ALL, METRICS, PRIMARY, compare, lane_pairs
-from replayer.metrics.conclusions import plain, signed
-from replayer.metrics.pair import is_aa
+from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, resolve
+from replayer.metrics.compare import compare, is_aa, lane_pairs
+from replayer.metrics.documents import Pair
+from replayer.metrics.shown import chance, figure, interval, signed
 from replayer.report.summary import and_list
 from replayer.text import nearest, safe
 
@@ -41,7 +41,10 @@ class Command:
             "--baseline", metavar="LANE|RUN", help="compare every lane with this one, or with this run's"
         )
         parser.add_argument(
-            "--metric", action="append", metavar="M", help=f"one of {', '.join(ALL)} (default: all)"
+            "--metric",
+            action="append",
+            metavar="M",
+            help=f"one of {', '.join(COMPARED)} (default: {', '.join(DEFAULT)})",
         )
         parser.add_argument(
             "--aa",
@@ -52,10 +55,7 @@ class Command:
 
     def run(self, args: argparse.Namespace) -> int:
         view = load_several([find_run(name) for name in args.runs])
-        metrics = args.metric or list(ALL)
-        for metric in metrics:
-            if metric not in ALL:
-                raise PlanError(f"--metric {metric!r} is no metric{nearest(metric, ALL)}")
+        metrics = [_metric(key) for key in args.metric or DEFAULT]
         view, lanes, differing = _lanes(view, args)
         pairs = compare(view, pairs=lanes, metrics=metrics)
         if args.json:
@@ -63,6 +63,13 @@ class Command:
         else:
             _print(view, pairs, differing)
         return 0
+
+
+def _metric(key: str) -> str:
+    try:
+        return resolve(key, among=COMPARED).key
+    except PlanError as error:
+        raise PlanError(f"--metric {key!r}: {error}") from None
 
 
 def _lanes(view: RunView, args: argparse.Namespace) -> tuple[RunView, Lanes, list[str]]:
@@ -88,7 +95,7 @@ def _lanes(view: RunView, args: argparse.Namespace) -> tuple[RunView, Lanes, lis
     return *against(view, base), differing
 
 
-def _print(view: RunView, pairs: list[dict[str, Any]], differing: list[str]) -> None:
+def _print(view: RunView, pairs: list[Pair], differing: list[str]) -> None:
     console = Console()
     if not pairs:
         console.print("nothing to compare: fewer than two lanes with turns of the same traces")
@@ -99,56 +106,58 @@ def _print(view: RunView, pairs: list[dict[str, Any]], differing: list[str]) -> 
     console.print(
         Text(f"{safe(view.run)} · {view.mode} history · {identical} · primary metric: {PRIMARY}", "bold")
     )
-    for a, b in dict.fromkeys((pair["a"], pair["b"]) for pair in pairs):
+    for a, b in dict.fromkeys((pair.a, pair.b) for pair in pairs):
         console.print()
-        _print_pair(console, [pair for pair in pairs if (pair["a"], pair["b"]) == (a, b)])
+        _print_pair(console, [pair for pair in pairs if (pair.a, pair.b) == (a, b)])
     console.print()
-    for method in sorted({pair["method"] for pair in pairs}):
+    for method in sorted({pair.method for pair in pairs}):
         console.print(Text(f"method: {method}", "dim"))
-    if len(pairs) > 1:
-        words = f"p: adjusted, so that of twenty such comparisons one errs anywhere in its {len(pairs)} rows (weighted Holm)"
+    tested = sum(pair.p_value is not None for pair in pairs)
+    if tested > 1:
+        words = f"p (adjusted): Holm over {tested} tests, family-wise error 5 %"
         console.print(Text(words, "dim"))
 
 
-def _print_pair(console: Console, pairs: list[dict[str, Any]]) -> None:
-    a, b, sessions = safe(pairs[0]["a"]), safe(pairs[0]["b"]), max(pair["n_sessions"] for pair in pairs)
-    turns = max((pair["n_turns"] for pair in pairs if pair["metric"] in METRICS), default=pairs[0]["n_turns"])
+def _print_pair(console: Console, pairs: list[Pair]) -> None:
+    a, b, sessions = safe(pairs[0].a), safe(pairs[0].b), max(pair.n_sessions for pair in pairs)
+    in_turns = [pair.n_turns for pair in pairs if COMPARED[pair.metric].counted == "turns"]
+    turns = max(in_turns, default=pairs[0].n_turns)
     title = f"{a} → {b} · {sessions} {'session' if sessions == 1 else 'sessions'} · {turns:,} turns"
     table = Table(title=Text(title, "bold"), title_justify="left", pad_edge=False)
     table.add_column("metric", no_wrap=True)
-    for column in (a, b, "difference", "95 % interval", "p"):
+    for column in (a, b, "difference", "95 % interval", "p (adjusted)"):
         table.add_column(Text(column), justify="right")
     for pair in pairs:
         table.add_row(*map(Text, _row(pair)))
     console.print(table)
-    for sentence in told(pairs):
+    for sentence in sentences(pairs):
         console.print(Text(safe(sentence)))
 
 
-def told(pairs: list[dict[str, Any]]) -> list[str]:
-    """What the figures of two lanes say: each difference, the primary metric, and the rest in one sentence."""
-    own = [pair for pair in pairs if pair["decided"] or pair["metric"] == PRIMARY or len(pairs) < 4]
-    sentences = [said(pair) + "." for pair in own]
-    rest = len(pairs) - len(own)
-    return sentences + ([f"No evidence of a difference in the other {rest} figures."] if rest else [])
+def sentences(pairs: list[Pair]) -> list[str]:
+    """What the figures of two lanes say: each difference, the primary metric, and the rest in one sentence each."""
+    own = [pair for pair in pairs if pair.decided or pair.metric == PRIMARY or len(pairs) < 4]
+    rest = [pair for pair in pairs if pair not in own]
+    tested = sum(pair.p_value is not None for pair in rest)
+    more = [f"No evidence of a difference in the other {tested} figures that were tested."] if tested else []
+    if len(rest) > tested:
+        more.append(
+            f"Not tested: {and_list([COMPARED[pair.metric].words for pair in rest if pair.p_value is None])}."
+        )
+    return [_sentence(pair) + "." for pair in own] + more
 
 
-def said(pair: dict[str, Any]) -> str:
+def _sentence(pair: Pair) -> str:
     """The conclusion with its lanes, and for the primary metric how often the two lanes' verdicts differed."""
-    words = str(pair["conclusion"])
-    if pair["aa"] or not pair["decided"]:
-        words = f"{pair['a']} and {pair['b']}, {words}"
-    flips = pair.get("flips")
-    return f"{words}. {flips:.1%} of the turns were usable on one of the two only" if flips else words
+    words = pair.conclusion
+    if pair.aa or not pair.decided:
+        words = f"{pair.a} and {pair.b}, {words}"
+    return (
+        f"{words}. {pair.flips:.1%} of the turns were usable on one of the two only" if pair.flips else words
+    )
 
 
-def _row(pair: dict[str, Any]) -> list[str]:
-    p = pair.get("p_value_adjusted", pair["p_value"])
-    return [
-        pair["metric"],
-        plain(pair, "value_a"),
-        plain(pair, "value_b"),
-        signed(pair, "difference"),
-        f"{signed(pair, 'low')} to {signed(pair, 'high')}",
-        "–" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001",
-    ]
+def _row(pair: Pair) -> list[str]:
+    metric = COMPARED[pair.metric]
+    values = [figure(metric, pair.value_a), figure(metric, pair.value_b), signed(metric, pair.difference)]
+    return [pair.metric, *values, interval(metric, pair), chance(pair.p_value_adjusted)]

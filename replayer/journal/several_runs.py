@@ -58,5 +58,6 @@ def against(view: RunView, base: RunView) -> tuple[RunView, list[tuple[LaneView,
             f"no lane of {view.run} ({', '.join(lane.name for lane in view.lanes)}) is named as one of the "
             f"baseline {base.run} ({', '.join(lanes)})"
         )
-    named = [(replace(first, name=f"{base.run}:{first.name}"), lane) for first, lane in pairs]
+    where = base.run if base.run != view.run else f"{base.run} (baseline)"
+    named = [(replace(first, name=f"{base.run}:{first.name}", run=where), lane) for first, lane in pairs]
     return replace(view, plan=plan), named

@@ -45,6 +45,10 @@ def bin_ms(index: int) -> float:
     return math.exp(index * _BIN) / 1000
 
 
+CHANNELS = ("content", "reasoning", "tool_arguments")
+"""As the repetition signal names them."""
+
+
 @dataclass(slots=True)
 class TurnFacts:
     """One turn. Unknown is None. `offset` is where its `turn_finished` line starts in the journal."""
@@ -93,6 +97,8 @@ class TurnFacts:
     drafted: int | None = None
     accepted: int | None = None
     deltas: int = 0
+    chars: tuple[int, int, int] = (0, 0, 0)
+    """Characters of the reply by channel, in the order of CHANNELS."""
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -213,12 +219,18 @@ def finish(attempt: Attempt, event: TurnFinished, offset: int | None) -> None:
     turn.stopped = event.stopped_by_us is not None
     turn.calls = len(event.tool_calls)
     turn.deltas = event.deltas
+    turn.chars = _chars(event)
     turn.drafted, turn.accepted = draft_tokens(event.extra)
     turn.server_tok_s = server_decode_speed(event.extra, turn.completion_tokens)
     gaps = gaps_us(event.arrivals)[1:]
     if event.ttft_ns is not None and gaps:
         turn.decode_ns = event.total_ns - event.ttft_ns
     attempt.gaps.update(map(_BIN_OF.__getitem__, gaps))
+
+
+def _chars(event: TurnFinished) -> tuple[int, int, int]:
+    arguments = sum(len(call.get("arguments") or "") for call in event.tool_calls)
+    return len(event.content), len(event.reasoning), arguments
 
 
 def judge(attempt: Attempt, event: VerdictGiven) -> None:

@@ -58,6 +58,7 @@ class LaneView:
     """The lane as the plan has it, and of the plan what holds for it: sessions `in_flight`, `slo`."""
     resumed_wall: float = 0.0
     """When the process that goes on with an interrupted run began; 0 where none had to."""
+    run: str = ""
 
     @property
     def turns_done(self) -> int:
@@ -168,9 +169,12 @@ class Fold:
     def view(self, *, run: str, running: bool = False, partial: bool = False) -> RunView:
         """`partial` counts the newest attempt of a session that has no complete one (for live screens)."""
         plan = self.opening.plan if self.opening else {}
-        lanes = tuple(self._lane(name, plan, partial) for name in _lane_names(plan, self.lanes))
+        name = run.encode("utf-8", "replace").decode()  # a folder's name may be no text at all
+        lanes = tuple(
+            replace(self._lane(lane, plan, partial), run=name) for lane in _lane_names(plan, self.lanes)
+        )
         return RunView(
-            run=run.encode("utf-8", "replace").decode(),  # a folder's name may be no text at all
+            run=name,
             state="running" if running else "finished" if self.finished else "interrupted",
             mode=plan.get("mode", "recorded"),
             tools=plan.get("tools", "recorded"),
@@ -214,7 +218,7 @@ def _lane_plan(name: str, plan: dict[str, Any]) -> dict[str, Any]:
     lanes: list[dict[str, Any]] = plan.get("lane", [])
     lane = next((lane for lane in lanes if lane["name"] == name), {})
     in_flight = lane.get("concurrency") or plan.get("concurrency", 1)
-    return {**lane, "in_flight": in_flight, "slo": plan.get("slo")}
+    return {**lane, "in_flight": in_flight, "slo": plan.get("slo"), "max_turns": plan.get("max_turns")}
 
 
 def _lane_names(plan: dict[str, Any], ready: Iterable[str]) -> list[str]:
@@ -272,8 +276,12 @@ def named_apart(views: Sequence[RunView]) -> list[RunView]:
     for view in views:
         seen[view.run] += 1
         number = seen[view.run]
-        named.append(replace(view, run=f"{view.run} ({number})") if number > 1 else view)
+        named.append(_named(view, f"{view.run} ({number})") if number > 1 else view)
     return named
+
+
+def _named(view: RunView, name: str) -> RunView:
+    return replace(view, run=name, lanes=tuple(replace(lane, run=name) for lane in view.lanes))
 
 
 def side_by_side(views: Sequence[RunView]) -> RunView:

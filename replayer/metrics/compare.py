@@ -1,47 +1,80 @@
-"""Is a difference between two lanes real? Paired by turn where prompts were the same, else by session.
+"""Is a difference between two lanes real? Over the turns of both where prompts were the same, else over whole sessions.
 
-A session is one recorded trace: its turns, and its repeats, are one cluster.
+A session is one recorded trace: its turns, and its repeats, are one cluster. Between two runs, figures that move with the
+machine have the run as their cluster: they are held against what a lane differs from itself within these runs (`--aa`), and
+not tested where no run shows that.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import NormalDist
 
-from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView
-from replayer.metrics.catalogue import ALL, METRICS, PRIMARY, QUANTILES, Count, Metric, Quantile
-from replayer.metrics.compare_times import compare_quantiles
-from replayer.metrics.conclusions import decide
-from replayer.metrics.pair import AGAIN, SEQUENTIAL, Pair, ended, figures, head, is_aa
+from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, Metric
+from replayer.metrics.conclusions import ALPHA, PRIMARY_SHARE, decide, rounded
+from replayer.metrics.documents import Pair
+from replayer.metrics.resampling import quantile_differences, ratio_difference, sign_flip, swap
+from replayer.metrics.samples import (
+    Key,
+    Sample,
+    Turns,
+    by_key,
+    by_session,
+    by_turn,
+    pooled,
+    repeats,
+    sample,
+)
 from replayer.metrics.stats import (
     MIN_SESSIONS,
     Interval,
-    clustered_difference,
     difference,
     sample_size,
-    score_test,
     sequential,
-    sign_flip,
     student_t,
+    weighted_quantile,
 )
 from replayer.metrics.sweep import comparable
 
-__all__ = ["ALL", "METRICS", "PRIMARY", "QUANTILES", "compare"]
+AGAIN = ".again"
+"""Ends the name of the second lane of an A/A pair."""
+SEQUENTIAL = "the run may stop early: signs of session differences, e value, valid at any stop"
+TARGET_POINTS, TARGET_SHARE = 0.05, 0.1
+"""The difference that a recommended number of sessions is to show: 5 points, or a tenth of a time or a speed."""
+POWER = 0.8
+LEAST_EXTRA = 3
+"""A permutation test of few sessions is coarser than the normal distribution that the size is taken from."""
 
-Turns = dict[tuple[str, int, int], TurnFacts]
-"""Turns by (trace, repeat, turn)."""
-Counts = dict[tuple[str, int, int], Count]
-_POWER = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
+
+def is_aa(a: str, b: str) -> bool:
+    return b == a + AGAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One lane of a comparison."""
+
+    lane: LaneView
+    turns: Turns
+
+    @classmethod
+    def of(cls, lane: LaneView) -> Side:
+        return cls(lane, by_key(lane))
+
+
+def family(*more: str) -> tuple[str, ...]:
+    """What is compared together: the default, and what was asked for besides."""
+    return tuple(dict.fromkeys((*DEFAULT, *more)))
 
 
 def compare(
     view: RunView,
     *,
-    metrics: Sequence[str] = tuple(METRICS),
+    metrics: Sequence[str] = DEFAULT,
     pairs: Iterable[tuple[LaneView, LaneView]] | None = None,
 ) -> list[Pair]:
     """Every pair of lanes (or the given ones) on every metric, ordered by metric.
@@ -49,23 +82,24 @@ def compare(
     All of them are one family (`conclusions.decide`).
     """
     lanes = list(lane_pairs(view.lanes) if pairs is None else pairs)
+    sides = {id(lane): Side.of(lane) for pair in lanes for lane in pair}
     compared = [
         result
         for name in metrics
         for a, b in lanes
-        if (result := _compare(view, a, b, ALL[name])) is not None
+        if (result := _compare(view, sides[id(a)], sides[id(b)], COMPARED[name])) is not None
     ]
-    return decide(compared, view.plan.get("stop_when_decided") or PRIMARY)
+    return decide(_held_against_floors(compared, lanes), view.plan.get("stop_when_decided") or PRIMARY)
 
 
-def _compare(view: RunView, a: LaneView, b: LaneView, metric: Metric | Quantile) -> Pair | None:
-    stops = view.plan.get("stop_when_decided")
-    if isinstance(metric, Quantile):
-        return compare_quantiles(a, b, metric, ended(a, b) if stops else None)
+def _compare(view: RunView, a: Side, b: Side, metric: Metric) -> Pair | None:
     paired = view.mode == "recorded"
-    if stops:
+    if view.plan.get("stop_when_decided"):
         return compare_sequentially(a, b, metric, paired=paired)
-    return compare_turns(a.name, by_key(a), b.name, by_key(b), metric, paired=paired)
+    left = sample(metric, a.turns, a.lane.attempts)
+    right = sample(metric, b.turns, b.lane.attempts)
+    found = _compare_samples(a.lane.name, left, b.lane.name, right, metric, paired=paired)
+    return found and replace(found, between_runs=a.lane.run != b.lane.run)
 
 
 def lane_pairs(lanes: Sequence[LaneView], baseline: str | None = None) -> Iterator[tuple[LaneView, LaneView]]:
@@ -82,147 +116,237 @@ def lane_pairs(lanes: Sequence[LaneView], baseline: str | None = None) -> Iterat
             yield a, b
 
 
-def by_key(lane: LaneView) -> Turns:
-    return {
-        (attempt.trace, attempt.repeat, number): turn
-        for attempt in lane.attempts
-        for number, turn in attempt.turns.items()
-    }
-
-
 def compare_turns(a: str, left: Turns, b: str, right: Turns, metric: Metric, *, paired: bool) -> Pair | None:
-    """b minus a on one metric; None where one of them says nothing about it."""
-    counts_a, counts_b = _common(left, right, metric, paired=paired)
-    sessions = sorted({key[0] for key in counts_a} & {key[0] for key in counts_b})
+    """b minus a on one metric; None where one of them says nothing about it. Not yet decided."""
+    return _compare_samples(a, sample(metric, left), b, sample(metric, right), metric, paired=paired)
+
+
+def _compare_samples(
+    a: str, left: Sample, b: str, right: Sample, metric: Metric, *, paired: bool
+) -> Pair | None:
+    sessions = sorted(left.names() & right.names(), key=str)
     if not sessions:
         return None
-    values = _mean(counts_a.values()), _mean(counts_b.values())
-    result = head(a, b, metric, values, len(sessions), min(len(counts_a), len(counts_b)))
-    if metric.name == PRIMARY and paired:
-        result["flips"] = sum(counts_a[key] != counts_b[key] for key in counts_a) / len(counts_a)
+    left, right = left.of(sessions), right.of(sessions)
+    values = pooled(metric, left), pooled(metric, right)
+    if paired and metric.counted != "tool calls" and left.sessions is None:
+        left, right = _common(left, right)
+        sessions = sorted(left.names(), key=str)
+    if not sessions or values[0] is None or values[1] is None:
+        return None
+    turns = min(len(left.values), len(right.values)) or _events(left, right)
+    pair = _head(a, b, metric, (values[0], values[1]), len(sessions), turns)
+    if metric.key == PRIMARY and paired:
+        flips = sum(left.values[key] != right.values[key] for key in left.values) / len(left.values)
+        pair = replace(pair, flips=flips)
     if len(sessions) < MIN_SESSIONS:
-        return result | _these_sessions_only(metric, counts_a, counts_b, len(sessions))
-    return result | _over_sessions(metric, counts_a, counts_b, sessions, paired=paired)
+        return _within(pair, metric, left, right, paired=paired)
+    if metric.share is None:
+        return _ratio_tested(pair, metric, left, right)
+    return _quantile_tested(pair, metric, left, right)
 
 
-def _common(left: Turns, right: Turns, metric: Metric, *, paired: bool) -> tuple[Counts, Counts]:
-    a, b = _counts(left, metric), _counts(right, metric)
-    if not (paired and metric.per_turn):
-        return a, b
-    return {key: a[key] for key in a if key in b}, {key: b[key] for key in b if key in a}
+def _common(left: Sample, right: Sample) -> tuple[Sample, Sample]:
+    def both(key: Key) -> bool:
+        return key in left.values and key in right.values
+
+    return left.only(both), right.only(both)
 
 
-def _counts(turns: Turns, metric: Metric) -> Counts:
-    found = ((key, metric.of(turn)) for key, turn in turns.items())
-    return {key: count for key, count in found if count is not None}
+def _events(left: Sample, right: Sample) -> int:
+    return int(min(sum(c.total() for c in lane.times(by_session).values()) for lane in (left, right)))
 
 
-def _mean(counts: Iterable[Count]) -> float:
-    pairs = list(counts)
-    return math.fsum(top for top, _ in pairs) / math.fsum(bottom for _, bottom in pairs)
+def _head(a: str, b: str, metric: Metric, values: tuple[float, float], sessions: int, turns: int) -> Pair:
+    assert metric.better is not None
+    return Pair(
+        a=a, b=b, metric=metric.key, better=metric.better, aa=is_aa(a, b), sequential=False, n_turns=turns,
+        n_sessions=sessions, value_a=values[0], value_b=values[1], difference=values[1] - values[0], low=None,
+        high=None, p_value=None, method="",
+    )  # fmt: skip
 
 
-def _over_sessions(
-    metric: Metric, counts_a: Counts, counts_b: Counts, sessions: Sequence[str], *, paired: bool
-) -> Pair:
-    if paired and metric.per_turn:
-        sums: dict[str, float] = defaultdict(float)
-        sizes: dict[str, int] = defaultdict(int)
-        for key in counts_a:
-            sums[key[0]] += counts_b[key][0] - counts_a[key][0]
-            sizes[key[0]] += 1
-        moved, weights = [sums[name] for name in sessions], [sizes[name] for name in sessions]
-        method = "paired turns, sign-flip by session, cluster-robust interval"
-    else:
-        moved = session_differences(counts_a, counts_b, sessions)
-        weights = [1] * len(moved)
-        method = "session means, sign-flip, t interval"
-    interval = clustered_difference(moved, weights)
-    if (
-        metric.rate and interval.low == interval.high
-    ):  # the same on every session: not known to the last digit
-        interval, method = _newcombe(counts_a, counts_b), f"{method} (no variation: unpaired interval)"
-    p = sign_flip(moved)
-    return figures(interval, p, p, method) | _sessions_needed(interval, len(sessions))
+def _filled(pair: Pair, value: float, interval: Interval | None, p: float | None, method: str) -> Pair:
+    """An interval of no width is refused: it says that nothing varied, not that nothing can."""
+    known = interval if interval is not None and interval.low < interval.high else None
+    low, high = (known.low, known.high) if known else (None, None)
+    return replace(pair, difference=value, low=low, high=high, p_value=p, method=method)
 
 
-def session_differences(counts_a: Counts, counts_b: Counts, sessions: Iterable[str]) -> list[float]:
-    """Mean of b minus mean of a in each session."""
-    groups: list[dict[str, list[Count]]] = []
-    for counts in (counts_a, counts_b):
-        found: dict[str, list[Count]] = defaultdict(list)
-        for key, count in counts.items():
-            found[key[0]].append(count)
-        groups.append(found)
-    return [_mean(groups[1][name]) - _mean(groups[0][name]) for name in sessions]
+def _ratio_tested(pair: Pair, metric: Metric, left: Sample, right: Sample) -> Pair:
+    a, b = left.ratios(by_session), right.ratios(by_session)
+    names = sorted(a.keys() & b.keys(), key=str)
+    parts_a, parts_b = [a[name] for name in names], [b[name] for name in names]
+    interval = ratio_difference(parts_a, parts_b)
+    method = "pooled over sessions: permutation by session, cluster-jackknife t interval"
+    if interval is None and metric.is_rate:
+        interval, method = _newcombe(metric, left, right), f"{method} (no variation: unpaired interval)"
+    value = _difference(metric, left, right)
+    return _with_needed(_filled(pair, value, interval, swap(parts_a, parts_b), method), metric)
 
 
-def _sessions_needed(interval: Interval, sessions: int) -> Pair:
-    """For 80 % power at the difference and the spread between sessions that were seen."""
-    if not interval.value:
-        return {}
-    error = (interval.high - interval.low) / 2 / student_t(0.975, sessions - 1)
-    needed = math.ceil(sessions * (_POWER * error / interval.value) ** 2)
-    return {"needed": needed, "needed_unit": "such sessions"} if needed > sessions else {}
+def _quantile_tested(pair: Pair, metric: Metric, left: Sample, right: Sample) -> Pair:
+    assert metric.share is not None
+    a, b = left.times(by_session), right.times(by_session)
+    names = sorted(a.keys() & b.keys(), key=str)
+    (interval,) = quantile_differences(
+        [a[name] for name in names], [b[name] for name in names], [metric.share]
+    )
+    moved = [_quantile(b[name], metric.share) - _quantile(a[name], metric.share) for name in names]
+    method = "pooled quantiles: bootstrap by session; permutation of session quantiles"
+    return _with_needed(
+        _filled(pair, _difference(metric, left, right), interval, sign_flip(moved), method), metric
+    )
 
 
-def _these_sessions_only(metric: Metric, counts_a: Counts, counts_b: Counts, sessions: int) -> Pair:
-    """Too few sessions to speak of others: an unpaired interval and no p value. Times are never decided so: those of one
-    session go up and down together."""
-    method = f"unpaired, these sessions only: {sessions} of at least {MIN_SESSIONS} needed for a test"
-    if not metric.rate:
-        means = [[top for top, _ in counts.values()] for counts in (counts_a, counts_b)]
-        return figures(_welch(*means), None, None, method)
-    ka, na, kb, nb = _totals(counts_a, counts_b)
-    needed = sample_size(ka / na, kb / nb)
-    more = {"needed": needed, "needed_unit": f"{metric.counted} per engine"}
-    return figures(difference(ka, na, kb, nb), None, score_test(ka, na, kb, nb), method) | more
+def _quantile(counts: dict[float, int], share: float) -> float:
+    return weighted_quantile(sorted(counts.items()), share) or 0.0
 
 
-def _totals(counts_a: Counts, counts_b: Counts) -> tuple[int, int, int, int]:
-    ka, na = (round(math.fsum(column)) for column in zip(*counts_a.values(), strict=True))
-    kb, nb = (round(math.fsum(column)) for column in zip(*counts_b.values(), strict=True))
-    return ka, na, kb, nb
+def _difference(metric: Metric, left: Sample, right: Sample) -> float:
+    return (pooled(metric, right) or 0.0) - (pooled(metric, left) or 0.0)
 
 
-def _newcombe(counts_a: Counts, counts_b: Counts) -> Interval:
-    return difference(*_totals(counts_a, counts_b))
+def _within(pair: Pair, metric: Metric, left: Sample, right: Sample, *, paired: bool) -> Pair:
+    """Too few sessions to speak of others: an interval within these sessions, over turns, and no test."""
+    method = f"not tested: {pair.n_sessions} of at least {MIN_SESSIONS} sessions; interval within these sessions, over turns"
+    value = _difference(metric, left, right)
+    pair = replace(
+        pair, scope="these sessions", needed=MIN_SESSIONS - pair.n_sessions, needed_unit="more sessions"
+    )
+    if metric.is_rate:
+        return _more_events(
+            _filled(pair, value, _newcombe(metric, left, right), None, method), metric, left, right
+        )
+    if metric.share is None:
+        a, b = left.ratios(by_turn), right.ratios(by_turn)
+        names = sorted(a.keys() & b.keys(), key=str) if paired else []
+        parts = (
+            ([a[n] for n in names], [b[n] for n in names]) if paired else (list(a.values()), list(b.values()))
+        )
+        return _filled(pair, value, ratio_difference(*parts, paired=paired), None, method)
+    if left.sessions is not None:
+        return _filled(
+            pair, value, None, None, f"not tested: {pair.n_sessions} of at least {MIN_SESSIONS} sessions"
+        )
+    of_a, of_b = left.times(by_turn), right.times(by_turn)
+    (interval,) = quantile_differences(list(of_a.values()), list(of_b.values()), [metric.share], paired=False)
+    return _filled(pair, value, interval, None, method)
 
 
-def _welch(a: Sequence[float], b: Sequence[float]) -> Interval:
-    """Difference of means with Welch's interval (1947)."""
-    gap = math.fsum(b) / len(b) - math.fsum(a) / len(a)
-    va, vb = _variance_of_mean(a), _variance_of_mean(b)
-    if va + vb == 0:
-        return Interval(gap, gap, gap)
-    freedom = (va + vb) ** 2 / (va**2 / max(len(a) - 1, 1) + vb**2 / max(len(b) - 1, 1))
-    reach = student_t(0.975, freedom) * math.sqrt(va + vb)
-    return Interval(gap, gap - reach, gap + reach)
+def _more_events(pair: Pair, metric: Metric, left: Sample, right: Sample) -> Pair:
+    (ka, na), (kb, nb) = _totals(left), _totals(right)
+    events = sample_size(ka / na, kb / nb)
+    return (
+        replace(pair, needed_for=f"about {rounded(events):,} {metric.counted} per engine") if events else pair
+    )
 
 
-def _variance_of_mean(values: Sequence[float]) -> float:
-    n = len(values)
-    if n < 2:
-        return 0.0
-    mean = math.fsum(values) / n
-    return math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n
+def _totals(lane: Sample) -> tuple[int, int]:
+    """Events counted once: repeats of a turn are averaged."""
+    times = repeats(lane)
+    top, bottom = lane.ratios(lambda _: None)[None]
+    n = max(1, round(bottom / times))
+    return min(n, round(top / times)), n
 
 
-def compare_sequentially(a: LaneView, b: LaneView, metric: Metric, *, paired: bool) -> Pair | None:
+def _newcombe(metric: Metric, left: Sample, right: Sample) -> Interval:
+    return difference(*_totals(left), *_totals(right))
+
+
+def _with_needed(pair: Pair, metric: Metric) -> Pair:
+    """How many sessions of this spread decide a difference worth having, four times of five."""
+    points, sessions = metric.unit == "points", pair.n_sessions
+    target = TARGET_POINTS if points else abs(pair.value_a) * TARGET_SHARE
+    if pair.low is None or pair.high is None or not target:
+        return pair
+    alpha = ALPHA * (PRIMARY_SHARE if metric.key == PRIMARY else (1 - PRIMARY_SHARE) / (len(DEFAULT) - 1))
+    error = (pair.high - pair.low) / 2 / student_t(0.975, sessions - 1)
+    reach = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(POWER)
+    needed = math.ceil(sessions * (reach * error / target) ** 2) + LEAST_EXTRA
+    words = "5 points" if points else f"{TARGET_SHARE:.0%}"
+    return replace(pair, needed=needed, needed_unit="such sessions", needed_for=words)
+
+
+def ended(a: LaneView, b: LaneView) -> dict[str, int]:
+    """When the first repeat of each session had ended on both lanes."""
+    ends = [
+        {attempt.trace: attempt.ended for attempt in lane.attempts if not attempt.repeat and attempt.ended}
+        for lane in (a, b)
+    ]
+    return {name: max(ends[0][name], ends[1][name]) for name in ends[0].keys() & ends[1].keys()}
+
+
+def compare_sequentially(a: Side, b: Side, metric: Metric, *, paired: bool) -> Pair | None:
     """Valid wherever the run stopped: signs of session differences in the order in which sessions ended.
 
     Only the first repeat of a session counts: what came later may depend on it.
     """
-    left, right = ({key: turn for key, turn in by_key(lane).items() if key[1] == 0} for lane in (a, b))
-    counts_a, counts_b = _common(left, right, metric, paired=paired)
-    ends = ended(a, b)
-    known = {key[0] for key in counts_a} & {key[0] for key in counts_b} & ends.keys()
-    sessions = sorted(known, key=lambda name: (ends[name], name))
+    left, right = (
+        sample(
+            metric,
+            {key: turn for key, turn in side.turns.items() if not key[1]},
+            [attempt for attempt in side.lane.attempts if not attempt.repeat],
+        )
+        for side in (a, b)
+    )
+    if paired and metric.counted != "tool calls" and left.sessions is None:
+        left, right = _common(left, right)
+    ends = ended(a.lane, b.lane)
+    sessions = sorted((left.names() & right.names()) & ends.keys(), key=lambda name: (ends[str(name)], name))
     if not sessions:
         return None
-    p, interval = sequential(session_differences(counts_a, counts_b, sessions))
-    if metric.rate:
+    moved = [_difference(metric, left.of([name]), right.of([name])) for name in sessions]
+    p, interval = sequential(moved)
+    if metric.unit == "points":
         interval = Interval(interval.value, max(interval.low, -1.0), min(interval.high, 1.0))
-    values = _mean(counts_a.values()), _mean(counts_b.values())
-    result = head(a.name, b.name, metric, values, len(sessions), min(len(counts_a), len(counts_b)))
-    return result | {"sequential": True} | figures(interval, p, p, SEQUENTIAL)
+    left, right = left.of(sessions), right.of(sessions)
+    values = pooled(metric, left) or 0.0, pooled(metric, right) or 0.0
+    turns = min(len(left.values), len(right.values)) or _events(left, right)
+    pair = _head(a.lane.name, b.lane.name, metric, values, len(sessions), turns)
+    pair = replace(pair, sequential=True, between_runs=a.lane.run != b.lane.run)
+    return replace(_filled(pair, interval.value, None, p, SEQUENTIAL), low=interval.low, high=interval.high)
+
+
+def _held_against_floors(pairs: list[Pair], lanes: Sequence[tuple[LaneView, LaneView]]) -> list[Pair]:
+    """Pairs of different runs, in figures that drift: tested only beyond what lanes differ from themselves within both."""
+    floors: dict[tuple[str, str], float | None] = {}
+    runs = {lane.name: lane.run for pair in lanes for lane in pair}
+    every = {id(lane): lane for pair in lanes for lane in pair}.values()
+    found = []
+    for pair in pairs:
+        metric = COMPARED[pair.metric]
+        if not (pair.between_runs and metric.drifts):
+            found.append(pair)
+            continue
+        both = {runs[pair.a], runs[pair.b]}
+        for run in both:
+            if (run, metric.key) not in floors:
+                floors[run, metric.key] = _floor([lane for lane in every if lane.run == run], metric)
+        known = [floors[run, metric.key] for run in both]
+        found.append(_against_floor(pair, None if None in known else max(floor or 0.0 for floor in known)))
+    return found
+
+
+def _floor(lanes: Sequence[LaneView], metric: Metric) -> float | None:
+    """How far a lane of a run may lie from itself, at the far end of its interval; None without an A/A pair."""
+    reaches = []
+    for a, b in ((a, b) for a in lanes for b in lanes if is_aa(a.name, b.name)):
+        left, right = (sample(metric, by_key(lane), lane.attempts) for lane in (a, b))
+        pair = _compare_samples(a.name, left, b.name, right, metric, paired=True)
+        if pair is not None and pair.low is not None and pair.high is not None:
+            reaches.append(max(abs(pair.low), abs(pair.high)))
+    return max(reaches, default=None)
+
+
+def _against_floor(pair: Pair, floor: float | None) -> Pair:
+    if floor is None:
+        return replace(
+            pair,
+            p_value=None,
+            method="not tested: between two runs the run itself varies (run both with --aa)",
+        )
+    method = (
+        f"{pair.method}; only beyond {floor:.3g}, which a lane differs from itself within these runs (A/A)"
+    )
+    return replace(pair, p_value=pair.p_value if abs(pair.difference) > floor else None, method=method)

@@ -7,102 +7,84 @@ the long ones. A length counts for a lane only where the difference is beyond no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
-from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
-from replayer.metrics.catalogue import Metric
-from replayer.metrics.compare import by_key, compare_turns
+from replayer.metrics.catalogue import METRICS
+from replayer.metrics.compare import compare_turns
+from replayer.metrics.conclusions import ALPHA
+from replayer.metrics.documents import Crossing, Crossover, Level, Pair
+from replayer.metrics.samples import by_key
 from replayer.metrics.stats import holm
 
-ALPHA = 0.05
-
-
-def _e2e(turn: TurnFacts) -> tuple[float, float] | None:
-    if turn.error is not None or turn.stopped or turn.total_ns is None:
-        return None
-    return turn.total_ns / 1e6, 1
-
-
-E2E = Metric("e2e_ms", "time of a whole answer", "lower", _e2e, unit="ms", rate=False)
+E2E = METRICS["e2e_ms.p50"]
 Curve = Sequence[tuple[float, LaneView]]
 
 
-def crossover(a: str, left: Curve, b: str, right: Curve) -> dict[str, Any] | None:
+def crossover(a: str, left: Curve, b: str, right: Curve) -> Crossover | None:
     """Two lanes over the lengths that both were asked for; None where they share fewer than two."""
     other = dict(right)
     compared = [
-        {"length": length, **found}
+        (length, found)
         for length, lane in left
         if length in other
         and (found := compare_turns(a, by_key(lane), b, by_key(other[length]), E2E, paired=True)) is not None
     ]
     if len(compared) < 2:
         return None
-    winners = _winners(compared)
+    winners = _winners([pair for _, pair in compared])
     levels = [
-        {
-            key: level[key]
-            for key in ("length", "value_a", "value_b", "difference", "low", "high", "n_sessions")
-        }
-        | {"faster": winner}
-        for level, winner in zip(compared, winners, strict=True)
+        Level(
+            length, pair.value_a, pair.value_b, pair.difference, pair.low, pair.high, pair.n_sessions, winner
+        )
+        for (length, pair), winner in zip(compared, winners, strict=True)
     ]
     crossings = find(levels)
-    return {
-        "a": a,
-        "b": b,
-        "levels": levels,
-        "crossovers": crossings,
-        "conclusion": _sentence(a, b, levels, crossings),
-    }
+    return Crossover(a, b, levels, crossings, _sentence(a, b, levels, crossings))
 
 
-def _winners(compared: Sequence[dict[str, Any]]) -> list[str | None]:
+def _winners(compared: Sequence[Pair]) -> list[str | None]:
     """The faster lane of each length, by p values adjusted over the lengths (Holm); too few sessions decide nothing."""
-    tested = {str(n): level["chance"] for n, level in enumerate(compared) if level["chance"] is not None}
-    adjusted = holm(tested)
-    return [
-        (level["b"] if level["difference"] < 0 else level["a"]) if adjusted.get(str(n), 1.0) < ALPHA else None
-        for n, level in enumerate(compared)
-    ]
+    adjusted = holm({str(n): pair.p_value for n, pair in enumerate(compared) if pair.p_value is not None})
+    decided = [replace(pair, decided=adjusted.get(str(n), 1.0) < ALPHA) for n, pair in enumerate(compared)]
+    return [pair.winner for pair in decided]
 
 
-def find(levels: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def find(levels: Sequence[Level]) -> list[Crossing]:
     """Where the faster lane changes between two lengths that are decided; undecided ones lie in between.
 
     `estimate` is where the straight line through both differences is zero: the difference is linear in the length.
     """
-    decided = [level for level in levels if level["faster"] is not None]
+    decided = [level for level in levels if level.faster is not None]
     return [
         {
-            "from": before["faster"],
-            "to": after["faster"],
-            "after": before["length"],
-            "by": after["length"],
+            "from": str(before.faster),
+            "to": str(after.faster),
+            "after": before.length,
+            "by": after.length,
             "estimate": _zero(before, after),
         }
         for before, after in pairwise(decided)
-        if before["faster"] != after["faster"]
+        if before.faster != after.faster
     ]
 
 
-def _zero(before: dict[str, Any], after: dict[str, Any]) -> float:
-    start, end = abs(before["difference"]), abs(after["difference"])
-    return float(before["length"] + (after["length"] - before["length"]) * start / (start + end))
+def _zero(before: Level, after: Level) -> float:
+    start, end = abs(before.difference), abs(after.difference)
+    return before.length + (after.length - before.length) * start / (start + end)
 
 
-def _sentence(a: str, b: str, levels: Sequence[dict[str, Any]], crossings: Sequence[dict[str, Any]]) -> str:
+def _sentence(a: str, b: str, levels: Sequence[Level], crossings: Sequence[Crossing]) -> str:
     if crossings:
-        told = (
+        found = (
             f"{c['to']} is faster than {c['from']} from about {c['estimate']:,.0f} tokens on "
             f"(between {c['after']:,.0f} and {c['by']:,.0f})"
             for c in crossings
         )
-        return "; ".join(told)
-    winners = {level["faster"] for level in levels} - {None}
+        return "; ".join(found)
+    winners = {level.faster for level in levels} - {None}
     if not winners:
         return f"no length at which {a} and {b} differ beyond noise"
-    where = [f"{level['length']:,.0f}" for level in levels if level["faster"]]
+    where = [f"{level.length:,.0f}" for level in levels if level.faster]
     return f"no crossover: {winners.pop()} is faster at {', '.join(where)} tokens, and nowhere slower beyond noise"

@@ -1,8 +1,9 @@
 """`--fail-if`: conditions on the figures of a run that turn a CI job red.
 
-usable_turn_rate < 0.95              a figure of any lane
+usable_turn_rate < 0.95              a figure of the catalogue, of any lane
 collapsed_turns > 0
-ttft_ms.p95 > 500                    a figure within a figure
+ttft_ms.p95 > 500                    a time names its quantile
+server.preempted > 0                 any other number of a lane in `report --json`, by its path
 usable_turn_rate drops by > 0.02     against the baseline run, else the first lane; only where it is more than noise
 """
 
@@ -11,15 +12,19 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
+
+import orjson
 
 from replayer.errors import PlanError
 from replayer.journal.several_runs import against
 from replayer.journal.view import RunView
-from replayer.metrics.compare import ALL, METRICS, compare, lane_pairs
+from replayer.metrics.catalogue import COMPARED, METRICS, Metric, resolve
+from replayer.metrics.compare import compare, family
+from replayer.metrics.documents import LaneFigures
+from replayer.metrics.shown import number, with_unit
 from replayer.plan.model import Plan
-from replayer.text import nearest
 
 _PATTERN = re.compile(r"\s*([\w.]+)\s*(drops by|rises by)?\s*(<=|>=|<|>|==)\s*(-?\d+(?:\.\d+)?)\s*\Z")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -29,28 +34,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "==": operator.eq,
 }
-_PATHS = {
-    "usable_turn_rate": "usable_turn_rate.value",
-    "invalid_calls": "tool_calls.invalid",
-    "failed_executions": "tool_calls.failed_execution",
-    "collapsed_turns": "repetition.collapsed_turns",
-    "collapsed_rate": "repetition.rate.value",
-    "prefix_hit_rate": "prefix_cache.reported",
-    "decode_tok_s": "decode_tok_s.value",
-    "prefill_tok_s": "prefill_tok_s.value",
-    "ttft_ms": "ttft_ms.p95",
-    "itl_ms": "itl_ms.p95",
-    "tpot_ms": "load.tpot_ms.p95",
-    "output_tok_s": "load.output_tok_s",
-    "goodput": "load.goodput.requests_per_s",
-    "goodput_share": "load.goodput.met.value",
-    "error_rate": "load.error_rate.value",
-    "schema_valid_rate": "load.schema_valid.value",
-    "acceptance_rate": "acceptance.rate",
-    "finished_sessions": "finished_sessions.value",
-    "errors": "errors",
-}
-"""Short names of figures; a dotted path into `report --json` works too."""
+_PATHS = {field.name for field in fields(LaneFigures)}
 
 
 def check_plan(plan: Plan, origin: str) -> None:
@@ -63,23 +47,41 @@ def check_plan(plan: Plan, origin: str) -> None:
             parse(condition)
         except PlanError as error:
             raise PlanError(f"{origin}: fail_if: {error}") from None
-    stop = plan.stop_when_decided
-    if stop is not None and stop not in METRICS:
-        raise PlanError(f"{origin}: stop_when_decided {stop!r} is not a metric{nearest(stop, METRICS)}")
-    if stop is not None and len(plan.lane) < 2:
-        raise PlanError(f"{origin}: stop_when_decided compares lanes, and there is only one")
+    if plan.stop_when_decided is not None:
+        try:
+            resolve(plan.stop_when_decided, among=COMPARED)
+        except PlanError as error:
+            words = f"stop_when_decided {plan.stop_when_decided!r} is not a metric"
+            raise PlanError(f"{origin}: {words}: {error}") from None
+        if len(plan.lane) < 2:
+            raise PlanError(f"{origin}: stop_when_decided compares lanes, and there is only one")
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
+    """`metric` is None for a path into `report --json`."""
+
     text: str
     figure: str
+    metric: Metric | None
     change: str | None
     sign: str
     bound: float
 
     def holds(self, value: float) -> bool:
         return _COMPARE[self.sign](value, self.bound)
+
+    def read(self, lane: LaneFigures) -> float | None:
+        if self.metric is not None:
+            return lane.figures.get(self.metric.key)
+        return _look_up(orjson.loads(orjson.dumps(lane)), self.figure)
+
+    def words(self, value: float) -> str:
+        """`TTFT p95 22.6 ms (limit 20 ms)`."""
+        if self.metric is None:
+            return f"{self.figure} {number(value)} (limit {self.sign} {self.bound:g})"
+        shown, limit = (with_unit(self.metric, one) for one in (value, self.bound))
+        return f"{self.metric.label} {shown} (limit {limit})"
 
 
 def parse(text: str) -> Condition:
@@ -91,14 +93,27 @@ def parse(text: str) -> Condition:
             'or "usable_turn_rate drops by > 0.02"'
         )
     figure, change, sign, bound = match.groups()
-    known = list(ALL) if change else list(_PATHS)
-    if figure.partition(".")[0] not in known and "." not in figure:
-        raise PlanError(f"--fail-if {text!r}: no figure {figure!r}{nearest(figure, known, cutoff=0.4)}")
-    return Condition(text, figure, change, sign, float(bound))
+    try:
+        metric = _metric(figure, compared=bool(change))
+    except PlanError as error:
+        raise PlanError(f"--fail-if {text!r}: {error}") from None
+    return Condition(text, figure, metric, change, sign, float(bound))
+
+
+def _metric(figure: str, *, compared: bool) -> Metric | None:
+    """None for a path; a figure of the catalogue may also be named by its path."""
+    by_path = {metric.path: metric for metric in METRICS.values()}
+    if not compared and figure not in METRICS:
+        if figure in by_path:
+            return by_path[figure]
+        head, dot, _ = figure.partition(".")
+        if dot and head in _PATHS and not any(path.startswith(f"{head}.p") for path in by_path):
+            return None
+    return resolve(figure, among=COMPARED if compared else METRICS)
 
 
 def broken(
-    conditions: tuple[str, ...], document: dict[str, Any], view: RunView, base: RunView | None = None
+    conditions: tuple[str, ...], lanes: list[LaneFigures], view: RunView, base: RunView | None = None
 ) -> list[str]:
     """One sentence per condition and lane that holds. `base`: the run that changes are measured against."""
     reasons = []
@@ -106,17 +121,16 @@ def broken(
         if condition.change:
             reasons += _changes(condition, view, base)
         else:
-            reasons += _figures(condition, document)
+            reasons += _figures(condition, lanes)
     return reasons
 
 
-def _figures(condition: Condition, document: dict[str, Any]) -> list[str]:
-    reasons = []
-    for lane in document["lanes"]:
-        value = _look_up(lane, _PATHS.get(condition.figure, condition.figure))
-        if value is not None and condition.holds(value):
-            reasons.append(f"{lane['lane']}: {condition.figure} is {value:g} (--fail-if {condition.text!r})")
-    return reasons
+def _figures(condition: Condition, lanes: list[LaneFigures]) -> list[str]:
+    return [
+        f"{lane.lane}: {condition.words(value)}, --fail-if {condition.text!r}"
+        for lane in lanes
+        if (value := condition.read(lane)) is not None and condition.holds(value)
+    ]
 
 
 def _look_up(lane: dict[str, Any], path: str) -> float | None:
@@ -129,14 +143,14 @@ def _look_up(lane: dict[str, Any], path: str) -> float | None:
 
 
 def _changes(condition: Condition, view: RunView, base: RunView | None) -> list[str]:
-    """A change that could be noise breaks nothing."""
+    """A change that could be noise breaks nothing: the same comparison, in the same family, as `compare` prints."""
+    first, pairs = view.lanes[0].name, None
     if base is not None:
         view, pairs = against(view, base)
-    else:
-        pairs = list(lane_pairs(view.lanes, view.lanes[0].name))
     direction = -1 if condition.change == "drops by" else 1
     return [
-        f"{pair['conclusion']} (--fail-if {condition.text!r})"
-        for pair in compare(view, pairs=pairs, metrics=[condition.figure])
-        if pair["decided"] and condition.holds(direction * pair["difference"])
+        f"{pair.conclusion}, --fail-if {condition.text!r}"
+        for pair in compare(view, pairs=pairs, metrics=family(condition.figure))
+        if pair.metric == condition.figure and (base is not None or pair.a == first)
+        if pair.decided and condition.holds(direction * pair.difference)
     ]

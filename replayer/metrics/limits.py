@@ -8,7 +8,7 @@ from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.journal.several_runs import check_same_traces
 from replayer.journal.view import LaneView, load
-from replayer.metrics.figures import all_turns, run_figures
+from replayer.metrics.figures import finished_turns, lane_figures
 from replayer.metrics.gate import broken
 from replayer.plan.model import Plan
 
@@ -23,7 +23,7 @@ def broken_limits(folder: Path, plan: Plan, lag_p99_ns: int) -> list[str]:
             f"(limit {plan.limits.lag_ms:.0f} ms): this machine is too busy for the times to be trusted"
         )
     base = load(find_run(plan.baseline)) if plan.baseline else None
-    return reasons + broken(plan.fail_if, run_figures(view), view, base)
+    return reasons + broken(plan.fail_if, [lane_figures(lane) for lane in view.lanes], view, base)
 
 
 def check_baseline(plan: Plan, folder: Path) -> None:
@@ -45,7 +45,7 @@ def check_baseline(plan: Plan, folder: Path) -> None:
 
 
 def _lane_reasons(lane: LaneView, plan: Plan) -> list[str]:
-    turns = [turn for turn in all_turns(lane.attempts) if turn.total_ns is not None]
+    turns = finished_turns(lane)
     errors = sum(turn.error is not None for turn in turns)
     reasons = []
     if turns and errors / len(turns) > plan.limits.errors:

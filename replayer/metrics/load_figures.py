@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from replayer.journal.turns import TurnFacts
+from replayer.metrics import turn_values as of
+from replayer.metrics.catalogue import SHARES
+from replayer.metrics.documents import Goodput, Load, Quantiles, Rate, Tail
 from replayer.metrics.stats import quantile, wilson
 
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 TAIL_RATIO = 5.0
 """A TTFT p99 over so many times the median is flagged. Our own choice: sound lanes of the background's harness stayed
 under 5 (189 ms against 42), and its stalled ones began at 14 (1,859 against 131)."""
@@ -16,7 +17,7 @@ TAIL_REQUESTS = 20
 """Fewer requests say nothing of a tail: their p99 is the slowest one."""
 
 
-def load(turns: Sequence[TurnFacts], concurrency: int, slo: dict[str, float | None] | None) -> dict[str, Any]:
+def load(turns: Sequence[TurnFacts], concurrency: int, slo: dict[str, float | None] | None) -> Load:
     """Figures over all requests of a lane; what is not known is None.
 
     Rates are per second of `busy_s`, the time in which at least one request was in flight: rests, cache resets and
@@ -27,31 +28,32 @@ def load(turns: Sequence[TurnFacts], concurrency: int, slo: dict[str, float | No
     busy = busy_seconds(turns)
     tokens = [turn.completion_tokens for turn in answered]
     known = sum(count for count in tokens if count is not None)
-    return {
-        "concurrency": concurrency,
-        "requests": len(turns),
-        "in_flight": sum(turn.total_ns or 0 for turn in turns) / 1e9 / busy if busy else None,
-        "busy_s": busy,
-        "requests_per_s": len(answered) / busy if busy else None,
-        "output_tok_s": known / busy if busy and tokens and None not in tokens else None,
-        "ttft_ms": spread(turn.ttft_ns for turn in answered),
-        "tpot_ms": spread(turn.tpot_ns for turn in answered),
-        "e2e_ms": spread(turn.total_ns for turn in answered if not turn.stopped),
-        "error_rate": share(turn.error is not None for turn in turns),
-        "goodput": goodput(turns, slo, busy),
-        "tail": tail(answered),
-        "exact_prompts": share(
+    ttft = times(turns, of.ttft_ms)
+    return Load(
+        concurrency=concurrency,
+        requests=len(turns),
+        in_flight=sum(turn.total_ns or 0 for turn in turns) / 1e9 / busy if busy else None,
+        busy_s=busy,
+        requests_per_s=len(answered) / busy if busy else None,
+        output_tok_s=known / busy if busy and tokens and None not in tokens else None,
+        ttft_ms=ttft,
+        tpot_ms=times(turns, of.tpot_ms),
+        e2e_ms=times(turns, of.e2e_ms),
+        error_rate=share(turn.error is not None for turn in turns),
+        goodput=goodput(turns, slo, busy),
+        tail=tail(ttft),
+        exact_prompts=share(
             turn.prompt_tokens == turn.asked_input
             for turn in answered
             if _both(turn.asked_input, turn.prompt_tokens)
         ),
-        "exact_answers": share(
+        exact_answers=share(
             turn.completion_tokens == turn.asked_output
             for turn in answered
             if _both(turn.asked_output, turn.completion_tokens)
         ),
-        "schema_valid": share(turn.schema_valid for turn in turns if turn.schema_valid is not None),
-    }
+        schema_valid=share(turn.schema_valid for turn in turns if turn.schema_valid is not None),
+    )
 
 
 def _both(asked: int | None, found: int | None) -> bool:
@@ -70,25 +72,29 @@ def busy_seconds(turns: Iterable[TurnFacts]) -> float:
     return busy
 
 
-def spread(durations: Iterable[float | None]) -> dict[str, float | None]:
-    """Quantiles in milliseconds of durations in nanoseconds."""
-    ordered = sorted(duration / 1e6 for duration in durations if duration is not None)
-    return {name: quantile(ordered, at) for name, at in QUANTILES.items()} | {"n": len(ordered)}
+def times(turns: Iterable[TurnFacts], time: Callable[[TurnFacts], float | None]) -> Quantiles:
+    return quantiles(value for turn in turns if (value := time(turn)) is not None)
 
 
-def share(outcomes: Iterable[bool | None]) -> dict[str, Any] | None:
-    """How many hold, with the Wilson interval; None where there is none to hold."""
+def quantiles(values: Iterable[float]) -> Quantiles:
+    ordered = sorted(values)
+    return Quantiles(**{name: quantile(ordered, at) for name, at in SHARES.items()}, n=len(ordered))
+
+
+def rate(successes: int, n: int) -> Rate:
+    """A share with its Wilson interval; value None when nothing was counted."""
+    low, high = wilson(successes, n)
+    return Rate(successes / n if n else None, low, high, n)
+
+
+def share(outcomes: Iterable[bool | None]) -> Rate | None:
+    """How many hold; None where there is none to hold."""
     seen = [bool(outcome) for outcome in outcomes]
-    if not seen:
-        return None
-    low, high = wilson(sum(seen), len(seen))
-    return {"value": sum(seen) / len(seen), "low": low, "high": high, "n": len(seen)}
+    return rate(sum(seen), len(seen)) if seen else None
 
 
-def goodput(
-    turns: Sequence[TurnFacts], slo: dict[str, float | None] | None, busy: float
-) -> dict[str, Any] | None:
-    """Requests per second that keep every limit (Zhong et al., DistServe, OSDI 2024); None without limits.
+def goodput(turns: Sequence[TurnFacts], slo: dict[str, float | None] | None, busy: float) -> Goodput | None:
+    """Requests per second that keep every limit; None without limits.
 
     A request that failed keeps none. One of a single token has no time per token, which then holds.
     """
@@ -96,7 +102,7 @@ def goodput(
     if not limits:
         return None
     kept = [_keeps(turn, limits) for turn in turns]
-    return {"limits": limits, "met": share(kept), "requests_per_s": sum(kept) / busy if busy else None}
+    return Goodput(limits, rate(sum(kept), len(kept)), sum(kept) / busy if busy else None)
 
 
 def _keeps(turn: TurnFacts, limits: dict[str, float]) -> bool:
@@ -106,10 +112,9 @@ def _keeps(turn: TurnFacts, limits: dict[str, float]) -> bool:
     return all((value := found[name]) is None or value / 1e6 <= limit for name, limit in limits.items())
 
 
-def tail(turns: Sequence[TurnFacts]) -> dict[str, Any]:
+def tail(ttft: Quantiles) -> Tail:
     """TTFT p99 against p50, flagged where it is far above it; None where too few requests were made to tell."""
-    times = spread(turn.ttft_ns for turn in turns)
-    if len(turns) < TAIL_REQUESTS or not times["p50"] or times["p99"] is None:
-        return {"ratio": None, "flagged": None}
-    ratio = times["p99"] / times["p50"]
-    return {"ratio": ratio, "flagged": ratio > TAIL_RATIO}
+    if ttft.n < TAIL_REQUESTS or not ttft.p50 or ttft.p99 is None:
+        return Tail(None, None)
+    ratio = ttft.p99 / ttft.p50
+    return Tail(ratio, ratio > TAIL_RATIO)

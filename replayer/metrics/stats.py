@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,8 +11,6 @@ from statistics import NormalDist
 Z95 = NormalDist().inv_cdf(0.975)
 MIN_SESSIONS = 6
 """A two-sided sign-flip test of n sessions cannot go below 2 / 2**n: under 0.05 only from six on."""
-_EXACT_SESSIONS = 14
-_FLIPS = 9_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,57 +61,6 @@ def sample_size(p1: float, p2: float, power: float = 0.8, alpha: float = 0.05) -
     mean = (p1 + p2) / 2
     top = za * math.sqrt(2 * mean * (1 - mean)) + zb * math.sqrt(p1 * (1 - p1) + p2 * (1 - p2))
     return math.ceil(top * top / (p1 - p2) ** 2)
-
-
-def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
-    """Two-sided p of session differences that are symmetric about 0 (Fisher 1935).
-
-    All sign patterns up to 14 sessions, beyond that 9,999 drawn ones (with the seen one counted, Phipson and
-    Smyth 2010).
-    """
-    moved = [value for value in differences if value != 0]
-    if not moved:
-        return 1.0
-    seen = abs(math.fsum(moved)) * (1 - 1e-9)
-    eights = [_signed_sums(moved[low : low + 8]) for low in range(0, len(moved), 8)]
-    if len(moved) <= _EXACT_SESSIONS:
-        every = range(1 << len(moved))
-        return sum(abs(_flipped(eights, signs)) >= seen for signs in every) / len(every)
-    draw = random.Random(seed)
-    drawn = (draw.getrandbits(len(moved)) for _ in range(_FLIPS))
-    return (sum(abs(_flipped(eights, signs)) >= seen for signs in drawn) + 1) / (_FLIPS + 1)
-
-
-def _signed_sums(values: Sequence[float]) -> list[float]:
-    """The sum for every pattern of signs, a set bit being a minus: looked up instead of added anew per pattern."""
-    sums = [0.0]
-    for value in values:
-        sums = [total + value for total in sums] + [total - value for total in sums]
-    return sums
-
-
-def _flipped(eights: Sequence[Sequence[float]], signs: int) -> float:
-    total = 0.0
-    for sums in eights:
-        total += sums[signs & 255 if len(sums) == 256 else signs]
-        signs >>= 8
-    return total
-
-
-def clustered_difference(sums: Sequence[float], sizes: Sequence[int]) -> Interval:
-    """Mean paired difference per turn with a cluster-robust t interval on G - 1 degrees of freedom.
-
-    `sums` and `sizes` are per session: the sum of its turns' differences and their number. The variance is that of the
-    cluster jackknife (CV3; MacKinnon, Nielsen and Webb 2023): the plain sandwich errs 6 to 7 % over six sessions of
-    unequal length. Of sessions of one length both are the same.
-    """
-    groups = len(sums)
-    total = sum(sizes)
-    mean = math.fsum(sums) / total
-    left_out = [(value - mean * size) / (total - size) for value, size in zip(sums, sizes, strict=True)]
-    variance = (groups - 1) / groups * math.fsum(shift * shift for shift in left_out)
-    reach = student_t(0.975, groups - 1) * math.sqrt(variance)
-    return Interval(mean, mean - reach, mean + reach)
 
 
 def holm(p_values: Mapping[str, float], weights: Mapping[str, float] | None = None) -> dict[str, float]:
@@ -176,67 +122,24 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
     return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
-Counts = Mapping[float, float]
-"""How often each value was seen."""
-
-
-def weighted_quantile(ordered: Sequence[tuple[float, float]], share: float) -> float:
-    """The least value that `share` of the weight does not exceed (type 1 of Hyndman and Fan 1996).
-
-    `ordered`: (value, weight), not empty.
-    """
-    wanted = share * math.fsum(weight for _, weight in ordered) * (1 - 1e-12)
-    reached = 0.0
+def weighted_quantile(ordered: Sequence[tuple[float, int]], share: float) -> float | None:
+    """The same of values that were seen so many times: `ordered` is (value, how often)."""
+    total = sum(weight for _, weight in ordered)
+    if not total:
+        return None
+    position = (total - 1) * share
+    below = math.floor(position)
+    low = high = None
+    reached = 0
     for value, weight in ordered:
         reached += weight
-        if reached >= wanted and weight:
-            return value
-    return ordered[-1][0]
-
-
-def quantile_difference(
-    a: Sequence[Counts],
-    b: Sequence[Counts],
-    share: float,
-    *,
-    paired: bool = True,
-    draws: int = 1_000,
-    seed: int = 0,
-) -> Interval:
-    """Quantile of b minus quantile of a over all their sessions, with a bootstrap interval over whole sessions.
-
-    `paired`: a session is drawn for both. The percentiles are widened as for few sessions Student's t widens the normal
-    (the expanded percentile interval, Hesterberg 2015); without that it errs 10 % over 8 sessions.
-    """
-    pools = [_pool(sessions) for sessions in (a, b)]
-    seen = [weighted_quantile([(value, n) for value, n, _ in pool], share) for pool in pools]
-    draw = random.Random(seed)
-    gaps = []
-    for _ in range(draws):
-        first = _times_drawn(draw, len(a))
-        times = (first, first if paired else _times_drawn(draw, len(b)))
-        low, high = (
-            weighted_quantile([(value, n * chosen[at]) for value, n, at in pool], share)
-            for pool, chosen in zip(pools, times, strict=True)
-        )
-        gaps.append(high - low)
-    gaps.sort()
-    tail = expanded_tail(min(len(a), len(b)))
-    return Interval(
-        seen[1] - seen[0], gaps[math.floor(tail * (draws - 1))], gaps[math.ceil((1 - tail) * (draws - 1))]
-    )
-
-
-def _pool(sessions: Sequence[Counts]) -> list[tuple[float, float, int]]:
-    """(value, how often, session), by value."""
-    return sorted((value, n, at) for at, counts in enumerate(sessions) for value, n in counts.items())
-
-
-def _times_drawn(draw: random.Random, sessions: int) -> list[int]:
-    times = [0] * sessions
-    for at in draw.choices(range(sessions), k=sessions):
-        times[at] += 1
-    return times
+        if low is None and reached > below:
+            low = value
+        if reached > min(below + 1, total - 1):
+            high = value
+            break
+    assert low is not None and high is not None
+    return low + (high - low) * (position - below)
 
 
 def expanded_tail(n: int) -> float:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from replayer.journal.view import LaneView
+from replayer.metrics.documents import Spread, Variance
 from replayer.metrics.load_figures import load
 from replayer.metrics.stats import student_t
 
-METRICS = ("output_tok_s", "ttft_ms", "tpot_ms", "e2e_ms")
-"""Throughput, and the median of each time."""
+METRICS = ("output_tok_s", "ttft_ms.p50", "tpot_ms.p50", "e2e_ms.p50")
+"""Of the catalogue."""
 
 
-def variance(lane: LaneView) -> dict[str, Any] | None:
-    """`metrics` by name; None with fewer than two repeats."""
+def variance(lane: LaneView) -> Variance | None:
+    """None with fewer than two repeats."""
     repeats = [_figures(lane, repeat) for repeat in sorted({attempt.repeat for attempt in lane.attempts})]
     if len(repeats) < 2:
         return None
     columns = {
         name: [value for figures in repeats if (value := figures[name]) is not None] for name in METRICS
     }
-    metrics = {name: over_repeats(values) for name, values in columns.items() if len(values) > 1}
-    return {"lane": lane.name, "repeats": len(repeats), "metrics": metrics}
+    spreads = {
+        name.partition(".")[0]: over_repeats(values) for name, values in columns.items() if len(values) > 1
+    }
+    return Variance(lane.name, len(repeats), spreads)
 
 
 def _figures(lane: LaneView, repeat: int) -> dict[str, float | None]:
@@ -34,17 +36,16 @@ def _figures(lane: LaneView, repeat: int) -> dict[str, float | None]:
         for turn in attempt.turns.values()
         if turn.total_ns is not None
     ]
-    figures = load(turns, 1, None)
-    medians = {name: figures[name]["p50"] for name in METRICS if name != "output_tok_s"}
-    return {"output_tok_s": figures["output_tok_s"], **medians}
+    found = load(turns, 1, None)
+    values = (found.output_tok_s, found.ttft_ms.p50, found.tpot_ms.p50, found.e2e_ms.p50)
+    return dict(zip(METRICS, values, strict=True))
 
 
-def over_repeats(values: Sequence[float]) -> dict[str, float | None]:
+def over_repeats(values: Sequence[float]) -> Spread:
     """Mean with Student's 95 % t interval on n - 1 degrees of freedom, and the coefficient of variation (standard
     deviation over mean). Needs two values at least."""
     n = len(values)
     mean = math.fsum(values) / n
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
     reach = student_t(0.975, n - 1) * deviation / math.sqrt(n)
-    cv = deviation / mean if mean else None
-    return {"n": n, "mean": mean, "sd": deviation, "cv": cv, "low": mean - reach, "high": mean + reach}
+    return Spread(n, mean, deviation, deviation / mean if mean else None, mean - reach, mean + reach)

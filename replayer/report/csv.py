@@ -9,6 +9,7 @@ from typing import Any
 
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
+from replayer.metrics.catalogue import METRICS
 from replayer.report.evidence import Evidence
 from replayer.text import safe
 
@@ -16,9 +17,17 @@ COLUMNS = (
     "run", "lane", "kind", "model", "trace", "repeat", "attempt", "turn", "recorded_turn", "wall", "usable", "faults",
     "fatal_faults", "collapse_kind", "finish_reason", "error", "retries", "stopped", "substituted", "calls",
     "invalid_calls", "tool_outcomes", "prompt_tokens", "cached_tokens", "ideal_cached_tokens", "prefix_cause",
-    "completion_tokens", "usage_source", "drafted", "accepted", "ttft_ms", "total_ms", "decode_tok_s", "deltas",
+    "completion_tokens", "usage_source", "drafted", "accepted", "ttft_ms", "tpot_ms", "e2e_ms", "total_ms",
+    "decode_tok_s", "prefill_tok_s", "deltas",
     "body_bytes", "lag_ms", "stamped_by",
 )  # fmt: skip
+
+
+FIGURES = {
+    "ttft_ms": "ttft_ms.p50", "tpot_ms": "tpot_ms.p50", "e2e_ms": "e2e_ms.p50", "decode_tok_s": "decode_tok_s",
+    "prefill_tok_s": "prefill_tok_s",
+}  # fmt: skip
+"""Columns that a turn gives the catalogue's figures."""
 
 
 def csv_report(evidence: Evidence) -> str:
@@ -71,14 +80,22 @@ def _row(lane: LaneView, attempt: Attempt, turn: TurnFacts) -> dict[str, Any]:
         "usage_source": turn.usage_source,
         "drafted": turn.drafted,
         "accepted": turn.accepted,
-        "ttft_ms": _ms(turn.ttft_ns),
         "total_ms": _ms(turn.total_ns),
-        "decode_tok_s": turn.decode_tok_s,
+        **{name: _value(key, turn) for name, key in FIGURES.items()},
         "deltas": turn.deltas,
         "body_bytes": turn.body_bytes,
         "lag_ms": _ms(turn.lag_ns),
         "stamped_by": turn.stamped_by,
     }
+
+
+def _value(key: str, turn: TurnFacts) -> float | None:
+    """What the turn says of a figure of the catalogue."""
+    metric = METRICS[key]
+    if metric.time is not None:
+        return metric.time(turn)
+    count = metric.ratio(turn) if metric.ratio is not None else None
+    return count[0] / count[1] if count and count[1] else None
 
 
 def _ms(ns: int | None) -> float | None:

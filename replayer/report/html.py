@@ -8,9 +8,11 @@ from importlib.resources import files
 from typing import Any
 
 from replayer.journal.view import LaneView
-from replayer.metrics.catalogue import ALL
-from replayer.metrics.conclusions import plain, signed
+from replayer.metrics.catalogue import COMPARED, METRICS
+from replayer.metrics.documents import Pair, RunFigures
 from replayer.metrics.figures import run_figures
+from replayer.metrics.rows import ROWS
+from replayer.metrics.shown import chance, figure, interval, signed
 from replayer.report import plots
 from replayer.report.answers import collapse_examples, turn_browser
 from replayer.report.evidence import Evidence
@@ -22,29 +24,31 @@ from replayer.report.table import notes, table_rows
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-MEASURED = [
-    ("usable turns", "a turn is usable when every call is valid, or there is none and the answer is not empty, and it neither collapsed nor was cut; interval: Wilson 95 %"),
-    ("tool calls", "checked here against the JSON Schema sent with the request; executed only in a sandbox"),
-    ("collapsed turns", "our own detector on the streamed text; wasted tokens are characters after the onset over four"),
-    ("prefix cache", "reported: cached tokens of the engine's usage; possible: longest prefix shared with what the lane had seen, in whole blocks"),
-    ("TTFT", "our clock, from sending the request to the first delta with text"),
-    ("between deltas", "our clock, between deltas with text; with speculation one delta holds several tokens"),
-    ("decode speed", "tokens after the first delta over the time from it to the end of the stream, each reply apart"),
-    ("TPOT", "time per output token after the first: (whole time - TTFT) / (tokens - 1), each reply apart"),
-    ("output tok/s of a lane, requests/s", "over the time in which at least one of its requests was in flight"),
-    ("goodput", "requests per second that kept every limit of the plan's slo (DistServe, OSDI 2024)"),
-    ("saturation", "lowest level within 5 % of the ramp's best throughput; knee: X_max / X_1 (asymptotic bounds)"),
-    ("prefill speed", "prompt tokens not taken from the cache over TTFT"),
-    ("draft acceptance", "the engine's counts per request where it gives them, else its metrics over the run"),
-    ("speed bands", "one-dimensional clustering of speeds, kept where neighbours stand well apart (Ashman's D of 4)"),
+_MEASURED = (
+    (
+        "saturation",
+        "lowest level within 5 % of the ramp's best throughput; knee: X_max / X_1 (asymptotic bounds)",
+    ),
+    (
+        "speed bands",
+        "one-dimensional clustering of speeds, kept where neighbours stand well apart (Ashman's D of 4)",
+    ),
     ("server figures", "differences of the engine's own counters, read while the run went on"),
-]  # fmt: skip
+)
+_FURTHER = ("tpot_ms.p50", "e2e_ms.p50", "output_tok_s", "requests_per_s", "goodput")
+
+
+def _measured() -> list[tuple[str, str]]:
+    """How each figure was measured, in the catalogue's words."""
+    rows = [(row.label.strip(), row.legend) for row in ROWS]
+    more = [(METRICS[key].words.partition(" (")[0], METRICS[key].explained) for key in _FURTHER]
+    return [*rows, *more, *_MEASURED]
 
 
 def html_report(evidence: Evidence) -> str:
     """The whole document."""
     document = run_figures(evidence.view)
-    title = f"replayer: {document['run']}"
+    title = f"replayer: {document.run}"
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -57,27 +61,27 @@ def html_report(evidence: Evidence) -> str:
     return "<!doctype html>\n" + el("html", head, el("body", *_body(evidence, document)), lang="en")
 
 
-def _body(evidence: Evidence, document: dict[str, Any]) -> list[Child]:
+def _body(evidence: Evidence, document: RunFigures) -> list[Child]:
     collapses = collapse_examples(evidence)
     return [
-        el("h1", document["run"]),
+        el("h1", document.run),
         el("p", _subtitle(evidence, document), class_="soft"),
         _summary(document),
         el("h2", "Side by side"),
         table(
-            ["", *(lane["lane"] for lane in document["lanes"])],
-            [[label, *cells] for label, cells in table_rows(document["lanes"])],
+            ["", *(lane.lane for lane in document.lanes)],
+            [[label, *cells] for label, cells in table_rows(document.lanes)],
         ),
         *(el("p", note, class_="soft") for note in notes(document)),
-        *_comparisons(document["comparisons"]),
+        *_comparisons(document.comparisons),
         *(_section(section) for section in sections(document)),
         *_plots("Curves", load_curves(document)),
         el("h2", "Turns and faults"),
-        plots.grid([plots.usable_turns(document["lanes"]), plots.faults(document["lanes"])]),
+        plots.grid([plots.usable_turns(document.lanes), plots.faults(document.lanes)]),
         *_plots("Prefix cache", plots.prefix_curves(evidence.view)),
         *_plots(
             "Speed",
-            plots.decode_speeds(evidence.view, document["lanes"]) + plots.distributions(evidence.view),
+            plots.decode_speeds(evidence.view, document.lanes) + plots.distributions(evidence.view),
         ),
         *([el("h2", "Collapses"), collapses] if collapses else []),
         el("h2", "Turns"),
@@ -85,7 +89,10 @@ def _body(evidence: Evidence, document: dict[str, Any]) -> list[Child]:
         el("h2", "Environment"),
         _environment(evidence),
         el("h2", "How each figure was measured"),
-        el("dl", *(el(tag, words) for row in MEASURED for tag, words in zip(("dt", "dd"), row, strict=True))),
+        el(
+            "dl",
+            *(el(tag, words) for row in _measured() for tag, words in zip(("dt", "dd"), row, strict=True)),
+        ),
     ]
 
 
@@ -102,12 +109,12 @@ def _plots(heading: str, found: list[Html]) -> list[Html]:
     return [el("h2", heading), plots.grid(found)] if found else []
 
 
-def _subtitle(evidence: Evidence, document: dict[str, Any]) -> str:
+def _subtitle(evidence: Evidence, document: RunFigures) -> str:
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(evidence.view.started_wall))
-    return f"{document['mode']} history · tools {document['tools']} · {document['state']} · started {when}"
+    return f"{document.mode} history · tools {document.tools} · {document.state} · started {when}"
 
 
-def _summary(document: dict[str, Any]) -> Html:
+def _summary(document: RunFigures) -> Html:
     said = conclude(document)
     found = [el("li", el("span", sentence, class_=tone), ".") for tone, sentence in said.found]
     few = (
@@ -118,19 +125,27 @@ def _summary(document: dict[str, Any]) -> Html:
     return el(
         "div",
         el("ul", *(el("li", sentence) for sentence in said.lanes)),
-        el("h3", "Differences") if document["comparisons"] else None,
+        el("h3", "Differences") if document.comparisons else None,
         el("ul", *found, *(el("li", sentence) for sentence in said.open)),
         el("p", few, class_="soft") if few else None,
         class_="summary",
     )
 
 
-def _comparisons(pairs: list[dict[str, Any]]) -> list[Html]:
+def _comparisons(pairs: list[Pair]) -> list[Html]:
     if not pairs:
         return []
     rows: list[list[Child]] = [_pair(pair) for pair in pairs]
-    head = ["lanes", "metric", "first", "second", "difference (95 % interval)", "p, Holm", "turns · sessions"]
-    methods = sorted({pair["method"] for pair in pairs})
+    head = [
+        "lanes",
+        "metric",
+        "first",
+        "second",
+        "difference (95 % interval)",
+        "p (adjusted)",
+        "turns · sessions",
+    ]
+    methods = sorted({pair.method for pair in pairs})
     return [
         el("h3", "Comparisons"),
         table(head, rows),
@@ -138,17 +153,16 @@ def _comparisons(pairs: list[dict[str, Any]]) -> list[Html]:
     ]
 
 
-def _pair(pair: dict[str, Any]) -> list[Child]:
-    p = pair.get("p_value_adjusted", pair["p_value"])
-    unit = ALL[pair["metric"]].unit
+def _pair(pair: Pair) -> list[Child]:
+    metric = COMPARED[pair.metric]
     return [
-        f"{pair['a']} → {pair['b']}",
-        ALL[pair["metric"]].words,
-        plain(pair, "value_a"),
-        plain(pair, "value_b"),
-        f"{signed(pair, 'difference')} {unit} ({signed(pair, 'low')} to {signed(pair, 'high')})",
-        "–" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001",
-        f"{pair['n_turns']} · {pair['n_sessions']}",
+        f"{pair.a} → {pair.b}",
+        metric.words,
+        figure(metric, pair.value_a),
+        figure(metric, pair.value_b),
+        f"{signed(metric, pair.difference)} {metric.unit} ({interval(metric, pair)})",
+        chance(pair.p_value_adjusted),
+        f"{pair.n_turns} · {pair.n_sessions}",
     ]
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from replayer.metrics.catalogue import ALL
-from replayer.metrics.conclusions import plain, signed
+from replayer.metrics.catalogue import COMPARED
+from replayer.metrics.documents import Pair
 from replayer.metrics.figures import run_figures
+from replayer.metrics.shown import figure, interval, signed
 from replayer.report.evidence import Evidence
 from replayer.report.sections import Section, sections
 from replayer.report.summary import conclude, few_sessions
@@ -28,11 +28,11 @@ def markdown_report(evidence: Evidence) -> str:
     lines += [f"- {words(sentence)}" for sentence in [*said.open, *said.lanes]]
     if few_sessions(document):
         lines.append("- Fewer than six sessions: differences hold for these sessions only.")
-    lines += ["", *_table(["", *(lane["lane"] for lane in document["lanes"])], table_rows(document["lanes"]))]
+    lines += ["", *_table(["", *(lane.lane for lane in document.lanes)], table_rows(document.lanes))]
     for section in sections(document):
         lines += _section(section)
     lines += ["", *(f"> {words(note)}" for note in notes(document))]
-    lines += _comparisons(document["comparisons"])
+    lines += _comparisons(document.comparisons)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -60,19 +60,14 @@ def _table(head: list[str], rows: list[tuple[str, list[str]]]) -> list[str]:
     ]
 
 
-def _comparisons(pairs: list[dict[str, Any]]) -> list[str]:
+def _comparisons(pairs: list[Pair]) -> list[str]:
     if not pairs:
         return []
-    rows = [
-        (
-            f"{pair['a']} → {pair['b']}: {ALL[pair['metric']].words}",
-            [
-                plain(pair, "value_a"),
-                plain(pair, "value_b"),
-                f"{signed(pair, 'difference')} {ALL[pair['metric']].unit}, {signed(pair, 'low')} to {signed(pair, 'high')}",
-            ],
-        )
-        for pair in pairs
-    ]
+    rows = []
+    for pair in pairs:
+        metric = COMPARED[pair.metric]
+        change = f"{signed(metric, pair.difference)} {metric.unit}, {interval(metric, pair)}"
+        cells = [figure(metric, pair.value_a), figure(metric, pair.value_b), change]
+        rows.append((f"{pair.a} → {pair.b}: {metric.words}", cells))
     table = _table(["", "first", "second", "difference, 95 %"], rows)
     return ["", "<details><summary>Comparisons</summary>", "", *table, "", "</details>"]

@@ -36,7 +36,7 @@ def show(folder: Path, *, as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(document).decode())
     else:
-        print_report({**document, "folder": str(folder)}, Console())
+        print_report(document, Console(), str(folder))
 
 
 def write(path: Path, content: str | bytes) -> None:

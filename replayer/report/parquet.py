@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from replayer.errors import MissingPartError
-from replayer.report.csv import COLUMNS, rows
+from replayer.report.csv import COLUMNS, FIGURES, rows
 from replayer.report.evidence import Evidence
 from replayer.text import safe
 
 _LISTS = {"faults", "fatal_faults", "tool_outcomes"}
 _FLAGS = {"usable", "stopped"}
-_REALS = {"wall", "ttft_ms", "total_ms", "decode_tok_s", "lag_ms"}
+_REALS = {"wall", "total_ms", "lag_ms", *FIGURES}
 _WHOLE = {
     "repeat", "attempt", "turn", "recorded_turn", "retries", "calls", "invalid_calls", "prompt_tokens", "cached_tokens",
     "ideal_cached_tokens", "completion_tokens", "drafted", "accepted", "deltas", "body_bytes",

@@ -8,6 +8,7 @@ from typing import Any
 
 from replayer.journal.turns import Attempt, TurnFacts, bin_ms
 from replayer.journal.view import LaneView, RunView
+from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import all_turns
 from replayer.report.markup import Html, el, join
 from replayer.report.svg import Plot, Point, colour, log_ticks, short, ticks
@@ -28,32 +29,32 @@ def lane_legend(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(colour(number), name) for number, name in enumerate(names)]
 
 
-def usable_turns(lanes: list[dict[str, Any]]) -> Html:
+def usable_turns(lanes: list[LaneFigures]) -> Html:
     """One row per lane: the rate and its 95 % interval."""
-    rates = [(lane["lane"], lane["usable_turn_rate"]) for lane in lanes]
-    lowest = min((rate["low"] for _, rate in rates if rate["n"]), default=0.0)
+    rates = [(lane.lane, lane.usable_turn_rate) for lane in lanes]
+    lowest = min((rate.low for _, rate in rates if rate.n), default=0.0)
     plot = Plot(min(0.9, int(lowest * 10) / 10), 1.0, 0, len(rates), height=60 + 34 * len(rates), left=96)
     marks = ticks(plot.low_x, 1.0)
     plot.axes("usable turns", [(mark, f"{mark:.0%}") for mark in marks], [])
     for number, (name, rate) in enumerate(rates):
         middle = len(rates) - number - 0.5
         plot.label(plot.left - 8, plot.y(middle) + 4, _clip(name, 14), anchor="end")
-        if rate["n"]:
-            plot.span(rate["low"], rate["high"], middle, colour(number))
-            plot.dots([(rate["value"], middle)], colour(number), radius=5)
+        if rate.value is not None:
+            plot.span(rate.low, rate.high, middle, colour(number))
+            plot.dots([(rate.value, middle)], colour(number), radius=5)
     return figure(plot.draw("Usable-turn rate by lane"), "Usable turns, with 95 % intervals (Wilson)")
 
 
-def faults(lanes: list[dict[str, Any]]) -> Html | None:
+def faults(lanes: list[LaneFigures]) -> Html | None:
     """Turns with a fault of each class, one bar per lane; None without any."""
     classes = Counter[str]()
     for lane in lanes:
-        classes.update(lane["faults"])
+        classes.update(lane.faults)
     if not classes:
         return None
     thick, gap = 9, 8
     block = thick * len(lanes) + gap
-    most = max(count for lane in lanes for count in lane["faults"].values())
+    most = max(count for lane in lanes for count in lane.faults.values())
     plot = Plot(0, most, 0, 1, height=46 + block * len(classes) + gap, left=142)
     whole = sorted({round(mark) for mark in ticks(0, most)})
     plot.axes("turns", [(mark, str(mark)) for mark in whole], [])
@@ -61,8 +62,8 @@ def faults(lanes: list[dict[str, Any]]) -> Html | None:
         top = 12 + gap + row * block
         plot.label(plot.left - 8, top + thick * len(lanes) / 2 + 4, name, anchor="end")
         for number, lane in enumerate(lanes):
-            plot.bar(lane["faults"].get(name, 0), top + thick * number, thick - 1, colour(number))
-    names = [lane["lane"] for lane in lanes]
+            plot.bar(lane.faults.get(name, 0), top + thick * number, thick - 1, colour(number))
+    names = [lane.lane for lane in lanes]
     return figure(plot.draw("Faults by class"), "Faults by class", lane_legend(names))
 
 
@@ -115,7 +116,7 @@ def _ideal(turn: TurnFacts) -> float | None:
     return float(turn.prefix["ideal_tokens"] / turn.prefix["prompt_tokens"])
 
 
-def decode_speeds(view: RunView, lanes: list[dict[str, Any]]) -> list[Html]:
+def decode_speeds(view: RunView, lanes: list[LaneFigures]) -> list[Html]:
     """Per lane: the speed of each reply in the order sent, speed bands shaded, draft acceptance as a line."""
     drawn = []
     for number, (lane, figures) in enumerate(zip(view.lanes, lanes, strict=True)):
@@ -124,7 +125,7 @@ def decode_speeds(view: RunView, lanes: list[dict[str, Any]]) -> list[Html]:
             (at + 1.0, turn.decode_tok_s) for at, turn in enumerate(turns) if turn.decode_tok_s is not None
         ]
         if speeds:
-            drawn.append(_decode(lane.name, number, turns, speeds, figures["bands"]))
+            drawn.append(_decode(lane.name, number, turns, speeds, figures.bands))
     return drawn
 
 
@@ -159,7 +160,7 @@ def distributions(view: RunView) -> list[Html]:
     names = [lane.name for lane in view.lanes]
     plots = (
         _cumulative(ttft, "Time to first token", names),
-        _cumulative(gaps, "Time between deltas", names),
+        _cumulative(gaps, "Time between tokens (ITL)", names),
     )
     return [plot for plot in plots if plot is not None]
 
@@ -185,7 +186,7 @@ def _cumulative(lanes: list[Counter[float]], what: str, names: list[str]) -> Htm
         plot.line(_thin(_shares(lane)), colour(number))
     return figure(
         plot.draw(f"{what}, cumulative"),
-        f"{what}: share of all that took at most so long",
+        f"{what}: cumulative share",
         lane_legend(names),
     )
 

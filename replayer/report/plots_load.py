@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from replayer.metrics.documents import RunFigures
 from replayer.report.markup import Html
 from replayer.report.plots import figure, lane_legend
 from replayer.report.svg import Plot, Point, colour, short, ticks
 
 
-def load_curves(document: dict[str, Any]) -> list[Html]:
+def load_curves(document: RunFigures) -> list[Html]:
     """The plots of a document of `run_figures`; none where nothing was swept."""
-    ramps = [(ramp["ramp"], [(at, y) for at, y in ramp["points"]]) for ramp in document["saturation"]]
+    ramps = [(ramp.ramp, ramp.points) for ramp in document.saturation]
     found = [_curves("Throughput, output tok/s", "requests at once", ramps)] if ramps else []
-    for pair in document["crossovers"]:
+    for pair in document.crossovers:
         lanes = [
-            (pair[side], [(level["length"], level[f"value_{side}"] / 1000) for level in pair["levels"]])
-            for side in "ab"
+            (pair.a, [(level.length, level.value_a / 1000) for level in pair.levels]),
+            (pair.b, [(level.length, level.value_b / 1000) for level in pair.levels]),
         ]
         found.append(_curves("Time of a whole answer, s", "answer length in tokens", lanes))
     return found

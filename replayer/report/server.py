@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from replayer.metrics.documents import LaneFigures
+from replayer.metrics.shown import DASH
 from replayer.text import safe
 
-Figures = dict[str, Any]
 Rows = list[tuple[str, list[str]]]
-DASH = "–"
 
 WIDEST = 28
 """Characters of a fact in a session."""
 
 
-def server_rows(lanes: list[Figures]) -> Rows:
+def server_rows(lanes: list[LaneFigures]) -> Rows:
     """Rows that say something for at least one lane."""
-    made: list[tuple[str, Callable[[Figures], str]]] = [
+    made: list[tuple[str, Callable[[LaneFigures], str]]] = [
         ("speed bands", _bands),
         ("  explained by acceptance", _explained),
-        ("KV pool tokens (peak)", _kv),
         ("GPU", _gpu_names),
         ("GPU peak (use, mem, power)", _gpu_peaks),
         ("energy per token", _energy),
@@ -30,29 +29,29 @@ def server_rows(lanes: list[Figures]) -> Rows:
     return [row for row in rows if any(text != DASH for text in row[1])] + differing_facts(lanes)
 
 
-def differing_facts(lanes: list[Figures]) -> Rows:
+def differing_facts(lanes: list[LaneFigures]) -> Rows:
     """Facts in which lanes differ; the KV pool has a row of its own. Kinds tell different things, so a fact that only
     one lane tells is a difference between lanes of one kind only."""
-    names = dict.fromkeys(name for lane in lanes for name in lane["facts"] if name != "kv_pool_tokens")
+    names = dict.fromkeys(name for lane in lanes for name in lane.facts if name != "kv_pool_tokens")
     return [
-        (f"  {name.replace('_', ' ')}", [_fact(lane["facts"].get(name)) for lane in lanes])
+        (f"  {name.replace('_', ' ')}", [_fact(lane.facts.get(name)) for lane in lanes])
         for name in names
         if _differs(lanes, name)
     ]
 
 
-def _differs(lanes: list[Figures], name: str) -> bool:
-    told = [lane["facts"][name] for lane in lanes if name in lane["facts"]]
-    kinds = {lane["kind"] for lane in lanes if name in lane["facts"]}
-    silent = any(lane["kind"] in kinds for lane in lanes if name not in lane["facts"])
-    return silent or any(value != told[0] for value in told)
+def _differs(lanes: list[LaneFigures], name: str) -> bool:
+    found = [lane.facts[name] for lane in lanes if name in lane.facts]
+    kinds = {lane.kind for lane in lanes if name in lane.facts}
+    silent = any(lane.kind in kinds for lane in lanes if name not in lane.facts)
+    return silent or any(value != found[0] for value in found)
 
 
-def server_notes(lanes: list[Figures]) -> list[str]:
+def server_notes(lanes: list[LaneFigures]) -> list[str]:
     """What makes a lane's server figures less than complete."""
     notes = []
     for lane in lanes:
-        server, name = lane["server"], safe(lane["lane"])
+        server, name = lane.server, safe(lane.lane)
         if server is None:
             continue
         if server["resets"]:
@@ -71,70 +70,56 @@ def server_notes(lanes: list[Figures]) -> list[str]:
     return notes
 
 
-def _bands(lane: Figures) -> str:
-    if not lane["bands"]:
+def _bands(lane: LaneFigures) -> str:
+    if not lane.bands:
         return DASH
-    few = " (few)" if lane["band_fit"]["few"] else ""
+    few = " (few)" if (lane.band_fit or {}).get("few") else ""
     return (
-        " | ".join(f"{band['low']:.0f}–{band['high']:.0f} {band['share']:.0%}" for band in lane["bands"])
-        + few
+        " | ".join(f"{band['low']:.0f}–{band['high']:.0f} {band['share']:.0%}" for band in lane.bands) + few
     )
 
 
-def _explained(lane: Figures) -> str:
-    share = lane["band_fit"]["explained_by_acceptance"] if lane["bands"] else None
+def _explained(lane: LaneFigures) -> str:
+    share = lane.band_fit["explained_by_acceptance"] if lane.band_fit and lane.bands else None
     return DASH if share is None else f"{share:.0%}"
 
 
-def _kv(lane: Figures) -> str:
-    kv = lane["kv"]
-    if kv is None:
-        return DASH
-    pool = DASH if kv["pool_tokens"] is None else f"{kv['pool_tokens']:,}"
-    swa = lane["facts"].get("swa_pool_tokens")
-    return (
-        pool
-        + (f" + SWA {swa:,}" if swa else "")
-        + ("" if kv["peak_used"] is None else f" ({kv['peak_used']:.1%})")
-    )
-
-
-def _gpu_names(lane: Figures) -> str:
+def _gpu_names(lane: LaneFigures) -> str:
     gpu = _gpu(lane)
     return safe(", ".join(gpu["names"])) if gpu and gpu["names"] else DASH
 
 
-def _gpu_peaks(lane: Figures) -> str:
+def _gpu_peaks(lane: LaneFigures) -> str:
     gpu = _gpu(lane)
     if gpu is None:
         return DASH
     use, memory, power = gpu["peak_utilisation"], gpu["peak_memory_bytes"], gpu["peak_power_w"]
-    told = (
+    shown = (
         DASH if use is None else f"{use:.0%}",
         DASH if memory is None else f"{memory / 2**30:.1f} GiB",
         DASH if power is None else f"{power:.0f} W",
     )
-    return " · ".join(told)
+    return " · ".join(shown)
 
 
-def _gpu(lane: Figures) -> Figures | None:
-    found: Figures | None = (lane["server"] or {}).get("gpu")
+def _gpu(lane: LaneFigures) -> dict[str, Any] | None:
+    found: dict[str, Any] | None = (lane.server or {}).get("gpu")
     return found
 
 
-def _energy(lane: Figures) -> str:
+def _energy(lane: LaneFigures) -> str:
     gpu = _gpu(lane)
     if gpu is None:
         return DASH
     if gpu.get("shared_with"):
-        others = [name for name in gpu["shared_with"] if name != lane["lane"]]
+        others = [name for name in gpu["shared_with"] if name != lane.lane]
         return f"shared with {', '.join(others)}"
     joules = gpu["energy_per_token_j"]
     return DASH if joules is None else f"{joules:.3g} J"
 
 
-def _external(lane: Figures) -> str:
-    tokens = (lane["server"] or {"tokens": {}})["tokens"].get("external_cached")
+def _external(lane: LaneFigures) -> str:
+    tokens = (lane.server or {"tokens": {}})["tokens"].get("external_cached")
     return f"{tokens:,.0f}" if tokens else DASH
 
 

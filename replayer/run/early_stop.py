@@ -9,7 +9,7 @@ from __future__ import annotations
 from replayer.journal.events import AnyEvent
 from replayer.journal.view import Fold
 from replayer.metrics.catalogue import METRICS
-from replayer.metrics.compare import compare, lane_pairs
+from replayer.metrics.compare import compare, family, lane_pairs
 
 
 class EarlyStop:
@@ -25,10 +25,10 @@ class EarlyStop:
     def reason(self) -> str | None:
         """Why no further session is needed; None while a pair of lanes is undecided."""
         view = self._fold.view(run="")
-        pairs = [pair for pair in compare(view) if pair["metric"] == self.metric]
+        pairs = [pair for pair in compare(view, metrics=family(self.metric)) if pair.metric == self.metric]
         expected = sum(1 for _ in lane_pairs(view.lanes))
-        if len(pairs) < expected or not all(pair["decided"] for pair in pairs):
+        if len(pairs) < expected or not all(pair.decided for pair in pairs):
             return None
-        sessions = min(pair["n_sessions"] for pair in pairs)
-        said = "; ".join(pair["conclusion"] for pair in pairs)
-        return f"{METRICS[self.metric].words} decided after {sessions} sessions: {said}"
+        sessions = min(pair.n_sessions for pair in pairs)
+        words = "; ".join(pair.conclusion for pair in pairs)
+        return f"{METRICS[self.metric].words} decided after {sessions} sessions: {words}"

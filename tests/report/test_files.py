@@ -46,7 +46,8 @@ def test_junit_fails_the_sessions_with_unusable_turns_and_the_broken_conditions(
 
 def test_markdown_holds_no_markup_of_a_model(evidence: Evidence) -> None:
     page = markdown_report(evidence)
-    assert "**worse**: bad is worse than good in usable turns: −100.0 points" in page
+    assert "good and bad, usable turns: not tested, 1 session of at least 6; " in page
+    assert "−100.0 points for bad" in page and "worse" not in page
     assert not re.search(r"<(?!/?(details|summary)>)|://|\x1b", page)
     widths = {line.count("|") for line in page.splitlines() if line.startswith("|")}
     assert widths == {4, 5}  # two lanes; the comparisons have a column more

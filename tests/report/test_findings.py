@@ -12,8 +12,8 @@ from tests.generate import long_session
 from tests.test_runs import replayer
 
 pytestmark = pytest.mark.slow
-TIMED = {"ttft_ms", "decode_tok_s"}
-NAMED = ("fell into repetition", "chief cause", "separate bands", "Engine errors")
+TIMED = {"ttft_ms.p50", "ttft_ms.p95", "itl_ms.p50", "decode_tok_s"}
+NAMED = ("repeated themselves", "chief cause", "separate bands", "Engine errors")
 
 
 @pytest.fixture(scope="module")

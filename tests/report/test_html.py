@@ -90,9 +90,10 @@ def test_the_page_holds_no_markup_of_a_model_and_no_control_character(tmp_path: 
 def test_a_summary_names_what_was_planted(tmp_path: Path) -> None:
     page = html_report(gather([hostile_run(tmp_path / "run", "")]))
     assert "bad answered 6 turns; 0 of 6 turns were usable: 0.0%" in page
-    assert "1 fell into repetition" in page
+    assert "1 repeated itself" in page
     assert "unknown_tool in 6" in page
-    assert "bad is worse than good in usable turns: −100.0 points" in page
+    assert "good and bad, usable turns: not tested, 1 session of at least 6; " in page
+    assert "−100.0 points for bad" in page and "is worse than" not in page
 
 
 def test_a_collapse_is_marked_copy_by_copy() -> None:

@@ -56,9 +56,9 @@ def test_an_unknown_cause_is_shown_as_it_is(tmp_path: Path) -> None:
     run = one_lane(
         tmp_path / "run", [100.0] * 3, {"cause": "gremlins", "lost_tokens": 80, "moon_phase": "full"}
     )
-    prefix = run_figures(load(run))["lanes"][0]["prefix_cache"]
-    assert prefix["cause"] == "gremlins"
-    assert prefix["verdict"] == (
+    prefix = run_figures(load(run)).lanes[0].prefix_cache
+    assert prefix.cause == "gremlins"
+    assert prefix.verdict == (
         "every request since turn 1 falls short: gremlins; 80 of 100 prompt tokens are recomputed each turn."
     )
     assert "chief cause: gremlins" in html_report(gather([run]))

@@ -1,19 +1,9 @@
 """What the servers say, beside each other: the KV pools of the background articles can be read off two lanes."""
 
+from replayer.metrics.documents import KvPool
 from replayer.report.server import server_notes, server_rows
-
-
-def lane(name, kind="sglang", **more):
-    empty = {
-        "lane": name,
-        "kind": kind,
-        "facts": {},
-        "bands": [],
-        "band_fit": None,
-        "kv": None,
-        "server": None,
-    }
-    return empty | more
+from replayer.report.table import table_rows
+from tests.figures import empty_lane as lane
 
 
 def server(**more):
@@ -32,15 +22,15 @@ def test_the_kv_pools_of_two_dtypes_and_what_differs():
     bf16 = lane(
         "bf16",
         facts={"kv_cache_dtype": "auto", "tp": 1, "swa_pool_tokens": 55805},
-        kv={"pool_tokens": 69757, "peak_used": 0.5},
+        kv=KvPool(69757, 0.5),
     )
     fp8 = lane(
         "fp8",
         facts={"kv_cache_dtype": "fp8_e4m3", "tp": 1, "swa_pool_tokens": 111612},
-        kv={"pool_tokens": 139515, "peak_used": 0.25},
+        kv=KvPool(139515, 0.25),
     )
-    rows = dict(server_rows([bf16, fp8]))
-    assert rows["KV pool tokens (peak)"] == ["69,757 + SWA 55,805 (50.0%)", "139,515 + SWA 111,612 (25.0%)"]
+    rows = dict(table_rows([bf16, fp8]))
+    assert rows["KV tokens (peak)"] == ["69,757 + SWA 55,805 (50.0%)", "139,515 + SWA 111,612 (25.0%)"]
     assert rows["  kv cache dtype"] == ["auto", "fp8_e4m3"]
     assert "  tp" not in rows and "speed bands" not in rows
 

@@ -12,6 +12,7 @@ import pytest
 
 from replayer.journal.turn_detail import turn_detail
 from replayer.journal.view import load
+from replayer.metrics.rows import BY_SHORT
 from replayer.signals.prefix_reuse.causes import PHRASES
 from replayer.tui.lane_turn_view import lane_text
 from replayer.tui.rows import ROWS
@@ -42,24 +43,17 @@ options = { kind = "llamacpp", tok_s = 4000, report_cached = false, report_metri
 """
 IN_A_SANDBOX = TWO_FAULTY_LANES.replace("\n", '\ntools = "sandbox"\n', 1)
 
-NUMBERS: dict[str, list[tuple[str, float]]] = {
-    "usable turns": [
-        ("usable_turn_rate.value", 1), ("usable_turn_rate.low", 100), ("usable_turn_rate.high", 100),
-        ("usable_turn_rate.n", 1),
-    ],
-    "invalid calls": [("tool_calls.invalid", 1), ("tool_calls.total", 1)],
-    "failed executions": [("tool_calls.failed_execution", 1), ("tool_calls.executed", 1)],
-    "prefix reuse": [("prefix_cache.reported", 1), ("prefix_cache.ideal", 1), ("prefix_cache.evicted", 1)],
-    "TTFT ms": [("ttft_ms.p50", 1), ("ttft_ms.p95", 1), ("ttft_ms.p99", 1)],
-    "between deltas ms": [("itl_ms.p50", 1), ("itl_ms.p95", 1), ("itl_ms.p99", 1)],
-    "decode tok/s": [("decode_tok_s.value", 1)],
-    "draft acceptance": [("acceptance.rate", 1), ("acceptance.length", 1)],
-    "KV cache": [("kv.peak_used", 1), ("kv.pool_tokens", 1)],
-}  # fmt: skip
-"""Rows with numbers: where each stands in the report, in the order shown, and by how much it is scaled."""
+NUMBERS = {
+    row.label: row.metrics
+    for row in BY_SHORT.values()
+    if row.metrics
+    and row.label in {shown.label for shown in ROWS}
+    and row.short not in ("errors", "collapse")
+}
+"""Rows with numbers: the keys of the catalogue in the order shown."""
 COUNTS = {"faults in turns": "faults", "engine errors": "errors"}
-CURVES = {"reported": "reported", "possible": "ideal"}
-WORDS = {"collapsed turns", "lost because", "by turn"}
+CURVES = {"reused by turn": "reported", "best possible": "ideal"}
+WORDS = {"collapsed turns", "why not reused", "by turn"}
 """Rows with a check of their own below."""
 
 
@@ -115,8 +109,8 @@ def check_lane(title: str, column: list[str], figures: Figures, turns: list[dict
     shown = {line[1:19].strip(): line[19:].rstrip() for line in column}
     labels = {row.label.strip() for row in ROWS}
     assert labels == NUMBERS.keys() | COUNTS.keys() | CURVES.keys() | WORDS, "a row without a check"
-    for label, paths in NUMBERS.items():
-        check_numbers(label, shown[label], figures, paths)
+    for label, keys in NUMBERS.items():
+        check_numbers(label, shown[label], figures, keys)
     for label, key in COUNTS.items():
         found = {name: int(count) for name, count in re.findall(r"(\w+) (\d+)", shown[label])}
         assert found == figures[key], label
@@ -130,30 +124,26 @@ def check_lane(title: str, column: list[str], figures: Figures, turns: list[dict
     )
     check_head(title, column, figures)
     check_collapses(shown["collapsed turns"], column, figures["repetition"])
-    check_cause(shown["lost because"], figures["prefix_cache"])
+    check_cause(shown["why not reused"], figures["prefix_cache"])
 
 
-def check_numbers(label: str, text: str, figures: Figures, paths: list[tuple[str, float]]) -> None:
-    values = [value_at(figures, path) for path, _ in paths]
+def check_numbers(label: str, text: str, figures: Figures, keys: tuple[str, ...]) -> None:
+    values = [figures["figures"][key] for key in keys]
     if text == DASH or text.startswith(f"{DASH}  "):
         assert values[0] is None, label
         return
     expected = [
-        (value, scale)
-        for value, (path, scale) in zip(values, paths, strict=True)
-        if value is not None and (value or path != "prefix_cache.evicted")
+        value
+        for value, key in zip(values, keys, strict=True)
+        if value is not None and (value or key != "prefix_evicted")
     ]
-    numbers = re.findall(r"\d[\d,]*(?:\.\d+)?%?", re.sub(r"\bp\d\d\b|△|▲", "", text))
+    if label == "usable turns":
+        rate = figures["usable_turn_rate"]
+        expected += [rate["low"] * 100, rate["high"] * 100, rate["n"]]
+    numbers = re.findall(r"\d[\d,]*(?:\.\d+)?%?", re.sub(r"\bp\d\d\b|▲", "", text))
     assert len(numbers) == len(expected), f"{label}: {text!r} against {expected}"
-    for number, (value, scale) in zip(numbers, expected, strict=True):
-        assert agrees(number, value * scale), f"{label}: {number} is shown for {value}"
-
-
-def value_at(figures: Figures, path: str) -> Any:
-    found: Any = figures
-    for part in path.split("."):
-        found = None if found is None else found[part]
-    return found
+    for number, value in zip(numbers, expected, strict=True):
+        assert agrees(number, value), f"{label}: {number} is shown for {value}"
 
 
 def agrees(shown: str, value: float) -> bool:
@@ -191,7 +181,7 @@ def check_collapses(text: str, column: list[str], figures: Figures) -> None:
     if not figures["collapsed_turns"]:
         assert text == "none" and not banners
         return
-    assert re.findall(r"\d+", text) == [str(figures["collapsed_turns"]), str(figures["wasted_tokens"])]
+    assert re.findall(r"\d+", text)[:2] == [str(figures["collapsed_turns"]), str(figures["wasted_tokens"])]
     assert len(banners) == 1 and banners[0] <= figures["wasted_tokens"]
     if figures["collapsed_turns"] == 1:
         assert banners[0] == figures["wasted_tokens"]

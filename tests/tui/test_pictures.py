@@ -216,8 +216,8 @@ def test_an_interrupted_run_counts_as_partial_until_it_is_resumed(tmp_path: Path
 
     folder = Folder(tmp_path / "run", LANES)
     folder.turn("vllm", 0)
-    assert run_figures(load(folder.path))["lanes"][0]["turns"] == 0
-    assert run_figures(load(folder.path, partial=True))["lanes"][0]["turns"] == 1
+    assert run_figures(load(folder.path)).lanes[0].turns == 0
+    assert run_figures(load(folder.path, partial=True)).lanes[0].turns == 1
     folder.add(SessionFinished(session="vllm/session/0", attempt=1, outcome="done"))
-    assert run_figures(load(folder.path))["lanes"][0]["turns"] == 1
+    assert run_figures(load(folder.path)).lanes[0].turns == 1
     folder.journal.close()

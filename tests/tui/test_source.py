@@ -35,7 +35,7 @@ def test_a_flood_is_read_in_parts_and_nothing_is_lost(
         states.append(frame.view.state)
         done.append(sum(attempt.finished for lane in frame.view.lanes for attempt in lane.attempts))
     assert 0 < done[0] < 40 and done == sorted(done)
-    assert done[-1] == 40 and frame.figures["a"]["turns"] == 20
+    assert done[-1] == 40 and frame.figures["a"].turns == 20
     assert states[0] == "running" and states[-1] == "finished" and "interrupted" not in states
 
 

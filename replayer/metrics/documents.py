@@ -1,0 +1,371 @@
+"""The documents of a report as types. Field names are the keys of `report --json`; None is unknown, never 0.
+
+They become dictionaries only where JSON is written (`orjson` writes dataclasses as they are).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict
+
+Better = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A share of `n` events with its Wilson interval; `value` is None where `n` is 0."""
+
+    value: float | None
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Of `n` values, in the unit of the key."""
+
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    p99: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """`value`: all tokens over all their time. The quantiles are over turns."""
+
+    value: float | None
+    p50: float | None
+    p90: float | None
+    p95: float | None
+    p99: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalls:
+    total: int
+    invalid: int
+    executed: int
+    failed_execution: int | None
+    """None where no call was executed."""
+    outcomes: dict[str, int]
+    divergent_results: int | None
+    loops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """`precision` comes from the turns whose alarm was left running, and from those alone."""
+
+    collapsed_turns: int
+    rate: Rate
+    stopped_turns: int
+    wasted_tokens: int
+    """Generated after the onset; of a turn that was left running, to the end of its reply."""
+    saved_tokens_at_most: int | None
+    """What the limits of the stopped turns still allowed; None where one had no limit."""
+    precision: Rate
+    observed_turns: int = 0
+    """Collapsed turns whose alarm was left running."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Shares of the prompts of one turn number, pooled over sessions."""
+
+    turn: int
+    ideal: float | None
+    reported: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixCache:
+    """Shares of prompt tokens: what could have been reused, and what the engine reports. `evicted` is what could have
+    been on top, had the KV pool no limit."""
+
+    ideal: float | None
+    evicted: float | None
+    reported: float | None
+    source: str | None
+    cause: str | None
+    causes: dict[str, int]
+    curve: list[CurvePoint]
+    verdict: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Goodput:
+    """Requests that keep every limit (Zhong et al., DistServe, OSDI 2024)."""
+
+    limits: dict[str, float]
+    met: Rate
+    requests_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """TTFT p99 over p50; None where too few requests were made."""
+
+    ratio: float | None
+    flagged: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a lane delivers under load. Rates are per second of `busy_s`, the time with a request in flight."""
+
+    concurrency: int
+    requests: int
+    in_flight: float | None
+    busy_s: float
+    requests_per_s: float | None
+    output_tok_s: float | None
+    ttft_ms: Quantiles
+    tpot_ms: Quantiles
+    e2e_ms: Quantiles
+    error_rate: Rate | None
+    goodput: Goodput | None
+    tail: Tail
+    exact_prompts: Rate | None
+    exact_answers: Rate | None
+    schema_valid: Rate | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    prompt: int | None
+    cached: int | None
+    completion: int | None
+    computed_turns: int
+    unknown_turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """Share of drafted tokens that were accepted. `length`: tokens per verification step, the sure one included."""
+
+    rate: float | None
+    length: float | None
+    per_position: list[float] | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class KvPool:
+    pool_tokens: int | None
+    peak_used: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LaneFigures:
+    """One lane of `report --json`. `figures` holds every figure of the catalogue by its key."""
+
+    lane: str
+    kind: str
+    model: str | None
+    sessions: int
+    turns: int
+    usable_turn_rate: Rate
+    tool_calls: ToolCalls
+    faults: dict[str, int]
+    fatal_faults: dict[str, int]
+    blames: dict[str, int]
+    faults_by_blame: dict[str, dict[str, int]]
+    repetition: Repetition
+    prefix_cache: PrefixCache
+    stamped_by: dict[str, int]
+    ttft_ms: Quantiles
+    itl_ms: Quantiles
+    tpot_ms: Quantiles
+    e2e_ms: Quantiles
+    decode_tok_s: Speed
+    server_decode_tok_s: Quantiles | None
+    prefill_tok_s: Speed
+    load: Load
+    tokens: Tokens
+    acceptance: Acceptance | None
+    bands: list[dict[str, Any]]
+    band_fit: dict[str, Any] | None
+    server: dict[str, Any] | None
+    kv: KvPool | None
+    facts: dict[str, Any]
+    errors: dict[str, int]
+    retries: int
+    substituted_turns: int
+    finished_sessions: Rate | None
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+    partial_sessions: int = 0
+    """Sessions of which only some turns have finished; those turns are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One comparison: b minus a. `low` and `high` are None where the sessions allow no interval."""
+
+    a: str
+    b: str
+    metric: str
+    better: Better
+    aa: bool
+    sequential: bool
+    n_turns: int
+    n_sessions: int
+    value_a: float
+    value_b: float
+    difference: float
+    low: float | None
+    high: float | None
+    p_value: float | None
+    method: str
+    p_value_adjusted: float | None = None
+    decided: bool = False
+    conclusion: str = ""
+    scope: Literal["sessions", "these sessions"] = "sessions"
+    """What the interval is about: sessions like these, or, below six, these sessions and no others."""
+    needed: int | None = None
+    needed_unit: str = ""
+    needed_for: str = ""
+    """The difference that so many would show in four of five such runs."""
+    flips: float | None = None
+    """Share of the turns that were usable on one of the two only."""
+    between_runs: bool = False
+
+    @property
+    def winner(self) -> str | None:
+        """The better lane; None where nothing is decided."""
+        if not self.decided or self.aa:
+            return None
+        return self.b if (self.difference > 0) == (self.better == "higher") else self.a
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """Throughput by requests at once, and where it saturates."""
+
+    ramp: str
+    points: list[tuple[float, float]]
+    levels: int
+    peak: float
+    peak_at: float
+    level: float
+    saturated: bool
+    knee: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Two lanes at one answer length."""
+
+    length: float
+    value_a: float
+    value_b: float
+    difference: float
+    low: float | None
+    high: float | None
+    n_sessions: int
+    faster: str | None = None
+
+
+Crossing = TypedDict("Crossing", {"from": str, "to": str, "after": float, "by": float, "estimate": float})
+"""Where the faster lane changes between two lengths; at `estimate` the line through both differences is zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossover:
+    a: str
+    b: str
+    levels: list[Level]
+    crossovers: list[Crossing]
+    conclusion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Of one figure over repeats: mean with Student's 95 % interval, standard deviation, coefficient of variation."""
+
+    n: int
+    mean: float
+    sd: float
+    cv: float | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    lane: str
+    repeats: int
+    metrics: dict[str, Spread]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One lane of a ranking; `toml` and `spec` are its settings to copy."""
+
+    lane: str
+    rank: int
+    front: bool
+    setting: dict[str, Any]
+    usable: Rate
+    decode_tok_s: float | None
+    collapsed_turns: int
+    invalid_calls: int
+    tool_calls: int
+    toml: str
+    spec: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    axes: list[str]
+    lanes: list[Ranked]
+    conclusion: str
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """A model with its setting. `sessions`: by engine its lane and its figures by key."""
+
+    model: str
+    setting: str
+    sessions: dict[str, dict[str, Any]]
+    ahead: dict[str, str | None]
+    """By metric, the engine that is better than every other of the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGrid:
+    engines: list[str]
+    rows: list[GridRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    lane: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigures:
+    """The document of `report --json`."""
+
+    run: str
+    state: str
+    mode: str
+    tools: str
+    incomplete_sessions: int
+    stopped_early: str | None
+    exit_code: int | None
+    reasons: list[str]
+    lanes: list[LaneFigures]
+    warnings: list[Note]
+    comparisons: list[Pair]
+    saturation: list[Ramp]
+    crossovers: list[Crossover]
+    variance: list[Variance]
+    ranking: Ranking | None
+    models: ModelGrid | None

@@ -1,0 +1,82 @@
+"""How figures are written: one form for every screen and document."""
+
+from __future__ import annotations
+
+import math
+
+from replayer.metrics.catalogue import Metric
+from replayer.metrics.documents import Pair, Rate
+
+DASH = "–"
+
+
+def number(value: float | None) -> str:
+    """Three digits or so, for a table."""
+    if value is None:
+        return DASH
+    if value < 0:
+        return f"−{number(-value)}"
+    return f"{value:,.0f}" if value >= 100 or not value else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
+def percent(value: float | None) -> str:
+    return DASH if value is None else f"{value:.1%}"
+
+
+def count(value: float | None) -> str:
+    return DASH if value is None else f"{value:,.0f}"
+
+
+def rate(found: Rate | None) -> str:
+    """`95.0% [90–98 %] of 40`."""
+    if found is None or found.value is None:
+        return DASH
+    return f"{found.value:.1%} [{found.low * 100:.0f}–{found.high * 100:.0f} %] of {found.n}"
+
+
+def figure(metric: Metric, value: float | None) -> str:
+    """A figure of one lane, without its unit."""
+    if metric.unit == "points":
+        return percent(value)
+    return (
+        number(value)
+        if metric.unit in ("ms", "tok/s", "requests/s", "J") or _fraction(value)
+        else count(value)
+    )
+
+
+def with_unit(metric: Metric, value: float | None) -> str:
+    unit = "" if metric.unit in ("points", "") or value is None else f" {metric.unit}"
+    return figure(metric, value) + unit
+
+
+def _fraction(value: float | None) -> bool:
+    return value is not None and value != int(value)
+
+
+def signed(metric: Metric, value: float | None) -> str:
+    """A difference, with its sign; the minus is as wide as the plus."""
+    if value is None:
+        return "unknown"
+    if math.isinf(value):
+        return "+∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    points = metric.unit == "points"
+    return (f"{value * 100:+.1f}" if points else _digits(value)).replace("-", "−")
+
+
+def _digits(value: float) -> str:
+    """Three digits, and no exponent."""
+    return f"{value:+,.{min(max(0, 2 - math.floor(math.log10(abs(value)))), 4)}f}"
+
+
+def interval(metric: Metric, pair: Pair) -> str:
+    """`−5.9 to +9.6`; a dash where the sessions allow no interval."""
+    if pair.low is None or pair.high is None:
+        return DASH
+    return f"{signed(metric, pair.low)} to {signed(metric, pair.high)}"
+
+
+def chance(p: float | None) -> str:
+    return DASH if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"

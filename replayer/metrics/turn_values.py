@@ -1,0 +1,120 @@
+"""What one turn says of each figure. None: nothing."""
+
+from __future__ import annotations
+
+from replayer.journal.turns import CHANNELS, TurnFacts
+from replayer.signals.repetition import AT_THE_LIMIT
+
+Count = tuple[float, float]
+"""What a turn adds to a figure: numerator and denominator."""
+
+NOT_RUN = ("recorded", "not_executable_here")
+"""Outcomes of tool calls that were not executed."""
+_CHARS_PER_TOKEN = 4
+
+
+def usable(turn: TurnFacts) -> Count | None:
+    return None if turn.usable is None else (float(turn.usable), 1)
+
+
+def invalid_calls(turn: TurnFacts) -> Count | None:
+    return None if turn.usable is None or not turn.calls else (turn.invalid_calls, turn.calls)
+
+
+def failed_calls(turn: TurnFacts) -> Count | None:
+    ran = [outcome for outcome in turn.tool_outcomes if outcome not in NOT_RUN]
+    return (sum(outcome != "ok" for outcome in ran), len(ran)) if ran else None
+
+
+def has_collapsed(turn: TurnFacts) -> bool:
+    return turn.collapse is not None or "collapsed" in turn.faults
+
+
+def collapsed(turn: TurnFacts) -> Count | None:
+    return None if turn.total_ns is None else (float(has_collapsed(turn)), 1)
+
+
+def failed(turn: TurnFacts) -> Count | None:
+    return None if turn.total_ns is None else (float(turn.error is not None), 1)
+
+
+def schema_valid(turn: TurnFacts) -> Count | None:
+    return None if turn.schema_valid is None else (float(turn.schema_valid), 1)
+
+
+def cached(turn: TurnFacts) -> Count | None:
+    """Tokens, so that a long prompt weighs as much as it costs. From usage, else from the finding's counters."""
+    if turn.cached_tokens is not None and turn.prompt_tokens:
+        return turn.cached_tokens, turn.prompt_tokens
+    finding = turn.prefix or {}
+    if turn.cached_tokens is None and finding.get("reported_tokens") is not None and finding["prompt_tokens"]:
+        return finding["reported_tokens"], finding["prompt_tokens"]
+    return None
+
+
+def decoded(turn: TurnFacts) -> Count | None:
+    """Tokens after the first delta, and the seconds that they took."""
+    if not turn.decoded_tokens or not turn.decode_ns:
+        return None
+    return turn.decoded_tokens, turn.decode_ns / 1e9
+
+
+def prefilled(turn: TurnFacts) -> Count | None:
+    """Prompt tokens not taken from the cache, and the seconds to the first token."""
+    if turn.cached_tokens is None or turn.prefilled_tokens is None or not turn.ttft_ns:
+        return None
+    return turn.prefilled_tokens, turn.ttft_ns / 1e9
+
+
+def accepted(turn: TurnFacts) -> Count | None:
+    """Drafted tokens that were accepted, where the engine counts them per request."""
+    return (turn.accepted or 0, turn.drafted) if turn.drafted else None
+
+
+def ttft_ms(turn: TurnFacts) -> float | None:
+    """Of every turn whose first token came; one that brought none is a fault, never a sample."""
+    return None if turn.ttft_ns is None else turn.ttft_ns / 1e6
+
+
+def tpot_ms(turn: TurnFacts) -> float | None:
+    return None if turn.tpot_ns is None or turn.error is not None else turn.tpot_ns / 1e6
+
+
+def e2e_ms(turn: TurnFacts) -> float | None:
+    """Of whole replies only."""
+    if turn.total_ns is None or turn.error is not None or turn.stopped:
+        return None
+    return turn.total_ns / 1e6
+
+
+def at_the_limit(turn: TurnFacts) -> bool:
+    """Seen only once the token limit had ended the reply: whether it would have gone on is not known."""
+    return turn.collapse is not None and turn.collapse.get("note") == AT_THE_LIMIT
+
+
+def wasted_tokens(turn: TurnFacts) -> int:
+    """Tokens generated after the onset.
+
+    A stopped stream: the characters up to the alarm, four to a token. A reply that was left running went on to its end:
+    the share of its characters after the onset, of the tokens that it was billed.
+    """
+    if turn.collapse is None:
+        return 0
+    until_alarm = int(turn.collapse.get("wasted_chars", 0))
+    whole = dict(zip(CHANNELS, turn.chars, strict=True)).get(str(turn.collapse.get("channel")), 0)
+    after = max(until_alarm, whole - int(turn.collapse.get("onset", whole)))
+    if turn.stopped or turn.completion_tokens is None or not whole or false_alarm(turn):
+        return until_alarm // _CHARS_PER_TOKEN
+    return round(turn.completion_tokens * min(1.0, after / max(sum(turn.chars), after)))
+
+
+def false_alarm(turn: TurnFacts) -> bool:
+    """Left running, the reply came to a sound end by itself."""
+    ended = turn.finish_reason in ("stop", "tool_calls") and turn.error is None
+    return not turn.stopped and ended and set(turn.fatal) <= {"collapsed"}
+
+
+def is_judged(turn: TurnFacts) -> bool:
+    """Whether the prefix signal has worked out what the turn could have reused."""
+    finding = turn.prefix or {}
+    return finding.get("ideal_tokens") is not None and finding.get("prompt_tokens") is not None
