@@ -91,7 +91,7 @@ def test_a_lane_that_says_nothing_is_not_compared() -> None:
     [
         ("usable_turn_rate", "is not FIGURE < NUMBER"),
         ("usabel_turn_rate < 0.9", "did you mean 'usable_turn_rate'?"),
-        ("nonsense drops by > 0.1", "known are: acceptance_rate"),
+        ("nonsense drops by > 0.1", "known are usable_turn_rate"),
     ],
 )
 def test_a_wrong_condition_is_named(text: str, words: str) -> None:
