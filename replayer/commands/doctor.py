@@ -12,6 +12,7 @@ import orjson
 from replayer.doctor.diagnosis import Diagnosis, describe, examine
 from replayer.engines.detect import connect
 from replayer.errors import PlanError
+from replayer.text import safe
 from replayer.traces.library import find
 from replayer.wire.client import WireClient
 
@@ -39,7 +40,7 @@ class Command:
         if args.json:
             sys.stdout.buffer.write(orjson.dumps(found.as_data(), option=orjson.OPT_INDENT_2) + b"\n")
         else:
-            print(describe(found))
+            print(safe(describe(found)))
         return 0
 
 
@@ -47,7 +48,7 @@ async def _examine(args: argparse.Namespace) -> Diagnosis:
     key = _key(args.api_key_env)
     longest = longest_prompt(args.trace) if args.trace else None
     engine = await connect(args.url, kind=args.kind, api_key=key)
-    client = WireClient(engine.base_url, api_key=key, classify=engine.fault)
+    client = WireClient(engine.dial_url, api_key=key, classify=engine.fault)
     try:
         return await examine(engine, client, probe=args.probe, longest_prompt=longest)
     finally:

@@ -73,6 +73,9 @@ class Engine(Protocol):
 
     kind: str
     base_url: str
+    """Without a login: what may be shown and written down."""
+    dial_url: str
+    """Where requests go: with the user name and password that the URL was given with."""
     sampling_fields: Sampling | None
     """Accepted in a request; None where the kind does not say (then fields are sent with one warning)."""
     model: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 import httpx
@@ -13,15 +14,27 @@ from replayer.engines.kind import EngineKind
 from replayer.engines.openai.adapter import PROBE_SECONDS
 from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import EngineUnavailable, PlanError
+from replayer.text import safe
+from replayer.wire.dial import read_url
 
 
 def base_url_of(url: str) -> str:
     """The URL that ends where `/chat/completions` follows; a bare host gets `/v1`. Raises PlanError."""
     parts = urlsplit(url)
+    shown = without_login(url.partition("?")[0])
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise PlanError(f"{url!r} is not the URL of a server, for example http://127.0.0.1:8000/v1")
+        raise PlanError(f"{shown!r} is not the URL of a server, for example http://127.0.0.1:8000/v1")
+    if parts.query or parts.fragment:
+        raise PlanError(
+            f"the URL {shown!r} must end with its path, without ? or #; give a key with api_key_env=VARIABLE"
+        )
     trimmed = url.rstrip("/").removesuffix("/chat/completions")
     return trimmed if urlsplit(trimmed).path.strip("/") else trimmed + "/v1"
+
+
+def without_login(url: str) -> str:
+    """The URL without a user name and password: what may be shown and written down."""
+    return re.sub(r"//[^/]*@", "//", url, count=1)
 
 
 async def connect(
@@ -36,14 +49,18 @@ async def connect(
     Raises EngineUnavailable when nothing answers or the key is refused, PlanError for an unknown kind.
     """
     named = kind_named(kind) if kind is not None else None
-    url = base_url_of(base_url)
+    dialled = base_url_of(base_url)
+    url = without_login(dialled)
     client = http or http_client(url, follow_redirects=True)
-    if api_key is not None:
-        client.headers["Authorization"] = f"Bearer {api_key}"
+    origin, _ = read_url(dialled)
+    if api_key is not None or origin.credentials:
+        client.headers["Authorization"] = f"Bearer {api_key}" if api_key else str(origin.credentials)
     try:
         found = await _first_answer(client, url, has_key=api_key is not None)
         chosen = named or await _detect(client, url, found)
-        return chosen.open(url, client)
+        engine = chosen.open(url, client)
+        engine.dial_url = dialled
+        return engine
     except BaseException:
         await client.aclose()
         raise
@@ -57,7 +74,7 @@ async def _first_answer(client: httpx.AsyncClient, url: str, *, has_key: bool) -
             f"{url} did not answer within {PROBE_SECONDS:g} s; is the server up, or still loading its model?"
         ) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        reason = str(error) or type(error).__name__
+        reason = safe(str(error)) or type(error).__name__
         raise EngineUnavailable(f"{url} cannot be reached ({reason}); is the server running there?") from None
     if reply.status_code in (401, 403):
         advice = (

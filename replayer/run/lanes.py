@@ -148,7 +148,7 @@ async def _open_instance(
         api_key = _api_key(plan)
         engine = await connect(url, kind=plan.kind, api_key=api_key)
         facts = await engine.facts()
-        client = WireClient(engine.base_url, api_key=api_key, classify=engine.fault, receiver=receiver)
+        client = WireClient(engine.dial_url, api_key=api_key, classify=engine.fault, receiver=receiver)
     except BaseException:
         if engine is not None:
             await engine.aclose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from replayer.engines.answers import known, section, text, tristate, whole
@@ -25,7 +26,7 @@ class LlamaCppEngine(OpenAIEngine):
     metrics_path = "/metrics"
 
     async def facts(self) -> EngineFacts:
-        facts, props, slots = await super().facts(), await self._props(), await self._slots()
+        facts, props, slots = await asyncio.gather(super().facts(), self._props(), self._slots())
         total = whole(props, "total_slots")
         context = whole(section(props, "default_generation_settings"), "n_ctx") or facts.context_length
         caps = section(props, "chat_template_caps")

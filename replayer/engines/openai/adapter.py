@@ -11,6 +11,7 @@ import orjson
 from replayer.engines.answers import section, text
 from replayer.engines.base import EngineFacts, JsonObject, Sampling, TelemetrySample, Tristate
 from replayer.engines.error_words import engine_fault
+from replayer.engines.http_client import PAGE_BYTES, at_most
 from replayer.engines.kind import EngineKind
 from replayer.engines.openai import OPENAI
 from replayer.engines.prometheus import Page, parse
@@ -42,7 +43,7 @@ class OpenAIEngine:
     """What a missing count of cached tokens means on a server that does report: unknown, unless the kind is known."""
 
     def __init__(self, base_url: str, http: httpx.AsyncClient) -> None:
-        self.base_url = base_url
+        self.base_url = self.dial_url = base_url
         self.root = base_url.removesuffix("/v1")
         self.http = http
         self.kind = self.entry.name
@@ -96,15 +97,16 @@ class OpenAIEngine:
             # orjson: a long prompt's body and its token ids would hold up the timed streams for many milliseconds.
             data, kind = orjson.dumps(body), {"content-type": "application/json"}
             url = self.root + path
-            reply = await self.http.post(url, content=data, headers=kind, timeout=PROBE_SECONDS * 6)
+            timeout, most = PROBE_SECONDS * 6, at_most(PAGE_BYTES)
+            reply = await self.http.post(url, content=data, headers=kind, timeout=timeout, extensions=most)
             return orjson.loads(reply.content) if reply.status_code == 200 else None
         except (httpx.HTTPError, ValueError):
             return None
 
-    async def offers(self, path: str) -> Tristate:
-        """Whether a FastAPI server lists an endpoint, asked without calling it."""
-        paths = section(await self.get_json(f"{self.root}/openapi.json"), "paths")
-        return ("yes" if path in paths else "no") if paths else "unknown"
+    async def offered(self, *paths: str) -> dict[str, Tristate]:
+        """Whether a FastAPI server lists each endpoint, asked without calling it."""
+        listed = section(await self.get_json(f"{self.root}/openapi.json"), "paths")
+        return {path: ("yes" if path in listed else "no") if listed else "unknown" for path in paths}
 
     # What it answers
 
@@ -145,7 +147,8 @@ class OpenAIEngine:
     async def page(self) -> Page | None:
         if self.metrics_path is None:
             return None
-        reply = await self.http.get(self.root + self.metrics_path, timeout=METRICS_SECONDS)
+        url, most = self.root + self.metrics_path, at_most(PAGE_BYTES)
+        reply = await self.http.get(url, timeout=METRICS_SECONDS, extensions=most)
         if reply.status_code in _NO_SUCH_PAGE:
             return None
         if reply.status_code != 200:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from replayer.engines.answers import known, section, text, tristate, whole
@@ -61,7 +62,9 @@ class SglangEngine(OpenAIEngine):
     silent_cached = 0
 
     async def facts(self) -> EngineFacts:
-        facts, info = await super().facts(), await self._info()
+        facts, info, offered = await asyncio.gather(
+            super().facts(), self._info(), self.offered("/flush_cache", "/tokenize")
+        )
         reports, disabled = info.get("enable_cache_report"), info.get("disable_radix_cache")
         if isinstance(reports, bool):
             self.reports_cached = reports
@@ -79,8 +82,8 @@ class SglangEngine(OpenAIEngine):
                 "tools": tristate(bool(info.get("tool_call_parser")) if info else None),
                 "prefix_caching": tristate(None if disabled is None else not disabled),
                 "speculation": tristate(bool(info.get("speculative_algorithm")) if info else None),
-                "cache_reset": await self.offers("/flush_cache"),
-                "tokenize": await self.offers("/tokenize"),
+                "cache_reset": offered["/flush_cache"],
+                "tokenize": offered["/tokenize"],
             },
         )
 

@@ -13,6 +13,7 @@ import httpx
 
 from replayer.engines.answers import section, whole
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
+from replayer.engines.http_client import PAGE_BYTES, at_most
 from replayer.engines.openai.adapter import METRICS_SECONDS, OpenAIEngine
 from replayer.engines.trtllm import TRTLLM
 
@@ -76,7 +77,8 @@ class TrtLlmEngine(OpenAIEngine):
         )
 
     async def _drain(self) -> None:
-        reply = await self.http.get(f"{self.root}/metrics", timeout=METRICS_SECONDS)
+        url, most = f"{self.root}/metrics", at_most(PAGE_BYTES)
+        reply = await self.http.get(url, timeout=METRICS_SECONDS, extensions=most)
         try:
             entries = reply.json() if reply.status_code == 200 else []
         except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
 
@@ -53,8 +54,14 @@ class VllmEngine(OpenAIEngine):
     silent_cached = 0
 
     async def facts(self) -> EngineFacts:
-        facts, version, page = await super().facts(), await self._version(), await self._page_or_none()
-        config = section(await self.get_json(f"{self.root}/server_info?config_format=json"), "vllm_config")
+        facts, version, page, info, offered = await asyncio.gather(
+            super().facts(),
+            self._version(),
+            self._page_or_none(),
+            self.get_json(f"{self.root}/server_info?config_format=json"),
+            self.offered("/reset_prefix_cache", "/tokenize"),
+        )
+        config = section(info, "vllm_config")
         cache = page.labels("vllm:cache_config_info") if page else {}
         speculative = _speculative(page, config)
         self._restrict_sampling(version, speculative == "yes")
@@ -66,8 +73,8 @@ class VllmEngine(OpenAIEngine):
             effective=self._effective(cache, config),
             features={
                 "metrics": "yes" if page else "no",
-                "cache_reset": await self.offers("/reset_prefix_cache"),
-                "tokenize": await self.offers("/tokenize"),
+                "cache_reset": offered["/reset_prefix_cache"],
+                "tokenize": offered["/tokenize"],
                 "prefix_caching": tristate(cache.get("enable_prefix_caching")),
                 "speculation": speculative,
                 "min_p": "yes" if self.sampling_fields and "min_p" in self.sampling_fields else "no",

@@ -1,0 +1,156 @@
+"""Servers that never end, flood, or lie: detection, facts and metrics end in time, with little memory and one sentence."""
+
+import asyncio
+import contextlib
+import gzip
+import tracemalloc
+
+import pytest
+
+from replayer.commands.doctor import Command as Doctor
+from replayer.engines.detect import connect
+from replayer.errors import EngineUnavailable, PlanError
+from replayer.telemetry.sampler import read
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+BOMB = gzip.compress(gzip.compress(b" " * 64_000_000, 1))
+MODELS = b'{"object":"list","data":[{"id":"m","owned_by":"vllm"}]}'
+
+
+def whole(body, head=HEAD):
+    return head + b"content-length: %d\r\n\r\n" % len(body) + body
+
+
+async def endless(writer, piece, pause=0.0):
+    while True:
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(pause)
+
+
+async def interim(writer):
+    await endless(writer, b"HTTP/1.1 103 Early Hints\r\n\r\n", 0.001)
+
+
+async def headers(writer):
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    await endless(writer, b"x-more: " + b"y" * 1000 + b"\r\n")
+
+
+async def drip(writer):
+    writer.write(HEAD + b"content-length: 1000000\r\n\r\n{")
+    await endless(writer, b" ", 0.02)
+
+
+async def flood(writer):
+    writer.write(HEAD + b"transfer-encoding: chunked\r\n\r\n")
+    await endless(writer, b"10000\r\n" + b"[" * 65536 + b"\r\n")
+
+
+async def bomb(writer):
+    writer.write(whole(BOMB, HEAD + b"content-encoding: gzip, gzip\r\n"))
+    await writer.drain()
+
+
+async def silent(writer):
+    await asyncio.sleep(60)
+
+
+@contextlib.asynccontextmanager
+async def serving(answer, models=None):
+    """Answers every request in one hostile way; `models` is what /models gets instead."""
+
+    tasks = set()
+
+    async def handle(reader, writer):
+        tasks.add(asyncio.current_task())
+        with contextlib.suppress(ConnectionError, asyncio.CancelledError), contextlib.closing(writer):
+            while line := await reader.readline():
+                while await reader.readline() not in (b"\r\n", b""):
+                    pass
+                if models is not None and b"/models " in line:
+                    writer.write(whole(models))
+                else:
+                    await answer(writer)
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+MODES = [interim, headers, drip, flood, bomb, silent]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr("replayer.engines.detect.PROBE_SECONDS", 0.4)
+    monkeypatch.setattr("replayer.engines.openai.adapter.PROBE_SECONDS", 0.4)
+    monkeypatch.setattr("replayer.engines.openai.adapter.METRICS_SECONDS", 0.4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_server_that_never_says_what_it_is_is_unavailable(mode):
+    tracemalloc.start()
+    async with serving(mode) as url, asyncio.timeout(5):
+        with pytest.raises(EngineUnavailable) as caught:
+            await connect(url)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "\n" not in str(caught.value) and peak < 32 << 20
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_server_that_only_lists_its_models_still_has_facts(mode):
+    async with serving(mode, MODELS) as url, asyncio.timeout(10):
+        engine = await connect(url)
+        facts, sample = await engine.facts(), await read(engine)
+        await engine.aclose()
+    assert (facts.kind, facts.model, facts.version) == ("vllm", "m", None)
+    assert sample["missing"] not in ("", "off")
+
+
+async def test_a_flood_of_models_is_refused():
+    models = b'{"data":[' + b"{}," * 1_000_000 + b"{}]}"
+    async with serving(silent, models) as url:
+        with pytest.raises(EngineUnavailable, match="larger than 2 MiB"):
+            await connect(url)
+
+
+@pytest.mark.parametrize("url", ["http://h/v1?key=SECRET", "http://u:SECRET@h/v1?x=1", "ftp://u:SECRET@h"])
+async def test_a_url_that_cannot_be_used_is_not_repeated_with_its_secret(url):
+    with pytest.raises(PlanError) as caught:
+        await connect(url)
+    assert "SECRET" not in str(caught.value)
+
+
+async def test_a_login_in_the_url_is_sent_and_never_shown(serve):
+    url = await serve()
+    dialled = url.replace("//", "//user:SECRET@")
+    engine = await connect(dialled)
+    facts = await engine.facts()
+    await engine.aclose()
+    assert engine.http.headers["authorization"].startswith("Basic ")
+    assert engine.dial_url == dialled and facts.base_url == engine.base_url == url
+    with pytest.raises(EngineUnavailable) as caught:
+        await connect("http://user:SECRET@127.0.0.1:9/v1")
+    assert "SECRET" not in str(caught.value)
+
+
+async def test_escape_sequences_of_a_server_do_not_reach_the_terminal(capsys):
+    import argparse
+
+    models = b'{"data":[{"id":"\\u001b[31mred\\u001b]0;title\\u0007","owned_by":"vllm"}]}'
+
+    async def absent(writer):
+        writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+
+    async with serving(absent, models) as url:
+        args = argparse.Namespace(url=url, kind=None, api_key_env=None, trace=None, probe=False, json=False)
+        await asyncio.to_thread(Doctor().run, args)
+    shown = capsys.readouterr().out
+    assert "red" in shown and "\x1b" not in shown and "\x07" not in shown
