@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "compare": "paired statistics between lanes or runs",
     "repro": "write a folder that reproduces one turn",
     "import": "turn recordings of any known agent into native traces",
+    "get": "list or fetch public workloads, pinned and licensed",
     "trace": "validate, print or export a native trace",
     "record": "a recording proxy in front of an engine",
     "judge": "the verdict on one captured exchange",

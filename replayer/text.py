@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Set
 
 _UNSAFE = re.compile(
@@ -27,3 +28,18 @@ def similar(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     from difflib import get_close_matches  # late: it costs the start of every command 3 ms
 
     return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=cutoff)), None)
+
+
+def show_progress(label: str, done: int, total: int | None) -> None:
+    """One line on stderr: redrawn on a terminal, printed at the end only elsewhere."""
+    finished = total is not None and done >= total
+    if not (sys.stderr.isatty() or finished):
+        return
+    share = f"{min(done / total, 1):4.0%} of {total / 1e6:.0f} MB" if total else f"{done / 1e6:.0f} MB"
+    end = "\n" if finished else ""
+    print(
+        f"\rfetching {label}: {share}" if sys.stderr.isatty() else f"fetched {label}: {share}",
+        end=end,
+        file=sys.stderr,
+        flush=True,
+    )

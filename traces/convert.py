@@ -19,6 +19,7 @@ from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.claude_code import comes_with_session
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import TOO_DEEP
+from replayer.traces.public.workloads import provenance
 from replayer.traces.reader import Trace, records
 from replayer.traces.schema import Header, Source
 from replayer.traces.summary import Summary, summarise, summary_of
@@ -151,8 +152,10 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
         except _ODD_FORM as error:
             raise _broken(importer, probe, error) from error
         warnings = _warnings(importer, probe, builder)
-        if warnings and importer.format != "replayer":
-            writer.header = replace(writer.header, meta={**writer.header.meta, "warnings": warnings})
+        if importer.format != "replayer":
+            known = {"warnings": warnings, "workload": provenance(probe.path)}
+            meta = {**writer.header.meta, **{key: value for key, value in known.items() if value}}
+            writer.header = replace(writer.header, meta=meta)
     if importer.format == "replayer":
         with Trace.open(target) as trace:
             return summarise(trace, str(probe.path), tuple(warnings))

@@ -18,6 +18,7 @@ from typing import IO
 import httpx
 
 from replayer.errors import MissingPartError, PlanError
+from replayer.text import show_progress
 
 Progress = Callable[[str, int, int | None], None]
 """Called with a label, bytes done and bytes in all (None: not told)."""
@@ -55,21 +56,6 @@ def resolve(model: str | None, progress: Progress | None = None) -> Path:
 def cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "replayer" / "models"
-
-
-def show_progress(label: str, done: int, total: int | None) -> None:
-    """One line on stderr: redrawn on a terminal, printed at the end only elsewhere."""
-    finished = total is not None and done >= total
-    if not (sys.stderr.isatty() or finished):
-        return
-    share = f"{min(done / total, 1):4.0%} of {total / 1e6:.0f} MB" if total else f"{done / 1e6:.0f} MB"
-    end = "\n" if finished else ""
-    print(
-        f"\rfetching {label}: {share}" if sys.stderr.isatty() else f"fetched {label}: {share}",
-        end=end,
-        file=sys.stderr,
-        flush=True,
-    )
 
 
 def _default(report: Progress) -> Path:
