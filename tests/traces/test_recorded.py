@@ -92,10 +92,16 @@ def test_only_the_flaky_service_has_a_loop_of_calls(trace: Trace) -> None:
     assert found == expected
 
 
-def test_fix_failing_test_is_short_enough_for_a_demo() -> None:
+def test_fix_failing_test_is_short_enough_for_examples() -> None:
     trace = Trace.open(shipped()["fix-failing-test"])
     assert 8 <= len(trace.turns) <= 10
     assert largest_prompt(trace) <= 3500
+
+
+def test_first_look_is_short_enough_for_a_demo_of_half_a_minute() -> None:
+    trace = Trace.open(shipped()["first-look"])
+    assert 4 <= len(trace.turns) <= 6
+    assert largest_prompt(trace) <= 800
 
 
 def test_django_reservations_is_long_and_full_of_failures() -> None:
