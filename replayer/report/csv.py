@@ -18,7 +18,7 @@ COLUMNS = (
     "fatal_faults", "collapse_kind", "finish_reason", "error", "retries", "stopped", "substituted", "calls",
     "invalid_calls", "tool_outcomes", "prompt_tokens", "cached_tokens", "ideal_cached_tokens", "prefix_cause",
     "completion_tokens", "usage_source", "drafted", "accepted", "ttft_ms", "tpot_ms", "e2e_ms", "total_ms",
-    "decode_tok_s", "prefill_tok_s", "deltas",
+    "decode_ms", "decode_tok_s", "prefill_tok_s", "deltas",
     "body_bytes", "lag_ms", "stamped_by",
 )  # fmt: skip
 
@@ -81,6 +81,7 @@ def _row(lane: LaneView, attempt: Attempt, turn: TurnFacts) -> dict[str, Any]:
         "drafted": turn.drafted,
         "accepted": turn.accepted,
         "total_ms": _ms(turn.total_ns),
+        "decode_ms": _ms(turn.decode_ns),
         **{name: _value(key, turn) for name, key in FIGURES.items()},
         "deltas": turn.deltas,
         "body_bytes": turn.body_bytes,
