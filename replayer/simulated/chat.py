@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import orjson
@@ -13,11 +12,14 @@ import orjson
 from replayer.simulated.events import Events
 from replayer.simulated.generation import Piece
 from replayer.simulated.http_server import Exchange
-from replayer.simulated.job import Job, argument_form, call_id
+from replayer.simulated.job import Job, argument_form, call_id, delivered
+from replayer.simulated.messages_events import MessagesEvents, messages_body
 from replayer.simulated.pace import Pace
+from replayer.simulated.responses_events import ResponsesEvents, responses_body
 from replayer.simulated.tokens import WIDTH, ids
+from replayer.simulated.wire_requests import error_on
+from replayer.wire.types import Wire
 
-DONE = b"data: [DONE]\n\n"
 FLUSH_BYTES = 32_768
 
 
@@ -108,18 +110,24 @@ async def _whole(job: Job, exchange: Exchange) -> None:
     async for at, pieces in _decode(job):
         if await _breaks(job, exchange, at, len(pieces)):
             return
-    body = whole_body(job)
+    body = BODIES[job.api](job)
+    if body is None:
+        failure = error_on(
+            job.api, job.kind.error("server_error", "Unterminated string starting at: line 1 column 1")
+        )
+        exchange.send(failure[0], orjson.dumps(failure[2]), "application/json")
+        return
     exchange.send(200, orjson.dumps(body), "application/json")
 
 
 def whole_body(job: Job) -> dict[str, Any]:
-    kind, delivered = job.kind, _delivered(job.generation.pieces)
+    kind, sent = job.kind, delivered(job.generation.pieces)
     calls = []
-    for number, arguments in delivered.calls.items():
+    for number, arguments in sent.calls.items():
         name, own_id = job.reply.calls[number].name, call_id(job, number)
         function = {"name": name, "arguments": argument_form(job, arguments)}
         calls.append({"id": own_id, "type": "function", "function": function})
-    message = kind.message(delivered.content, delivered.reasoning, calls)
+    message = kind.message(sent.content, sent.reasoning, calls)
     base = kind.base(kind.request_id(job.ticket), job.model)
     body = kind.completion(base, message, kind.finish_reason(job.generation.finish), job.counts)
     if job.prompt_ids is not None:
@@ -132,31 +140,12 @@ def whole_body(job: Job) -> dict[str, Any]:
     return body
 
 
-@dataclass(slots=True)
-class _Delivered:
-    content: str = ""
-    reasoning: str = ""
-    calls: dict[int, str] = field(default_factory=dict)
-
-
-def _delivered(pieces: list[Piece]) -> _Delivered:
-    sent = _Delivered()
-    for piece in pieces:
-        if piece.channel == "content":
-            sent.content += piece.text
-        elif piece.channel == "reasoning":
-            sent.reasoning += piece.text
-        elif piece.channel == "arguments":
-            sent.calls[piece.call] = sent.calls.get(piece.call, "") + piece.text
-    return sent
-
-
 async def _stream(job: Job, exchange: Exchange) -> None:
-    events = Events(job)
+    events = EVENTS[job.api](job)
     buffer = bytearray(events.first())
     async for at, pieces in _decode(job):
         buffer += events.of(pieces)
-        if await _breaks(job, exchange, at, len(pieces), buffer):
+        if await _breaks(job, exchange, at, len(pieces), buffer, events):
             return
         if job.kind.spec.paced or len(buffer) > FLUSH_BYTES:
             exchange.write(bytes(buffer))
@@ -164,13 +153,20 @@ async def _stream(job: Job, exchange: Exchange) -> None:
             await exchange.drain()
     buffer += events.end()
     if "no_done" not in job.wire:
-        buffer += DONE
+        buffer += events.done()
     exchange.write(bytes(buffer))
     exchange.finish_stream()
     await exchange.drain()
 
 
-async def _breaks(job: Job, exchange: Exchange, at: int, size: int, buffer: bytearray | None = None) -> bool:
+async def _breaks(
+    job: Job,
+    exchange: Exchange,
+    at: int,
+    size: int,
+    buffer: bytearray | None = None,
+    events: Events | None = None,
+) -> bool:
     """Faults of the connection that fall within these tokens; True when the answer ends here."""
     for klass in ("stall", "malformed_sse", "stream_error", "disconnect"):
         fault = job.wire.get(klass)
@@ -187,9 +183,16 @@ async def _breaks(job: Job, exchange: Exchange, at: int, size: int, buffer: byte
             return True
         elif buffer is not None and klass == "malformed_sse":
             buffer += b'data: {"choices":[{"delta":{"content":"tr\n\n'
-        elif buffer is not None:
-            error = {"message": "Internal server error", "type": "InternalServerError", "code": 500}
-            exchange.write(b"data: " + orjson.dumps({"error": error}) + b"\n\n" + DONE)
+        elif events is not None:
+            exchange.write(events.error("Internal server error"))
             exchange.finish_stream()
             return True
     return False
+
+
+EVENTS: dict[Wire, type[Events]] = {"chat": Events, "messages": MessagesEvents, "responses": ResponsesEvents}
+BODIES: dict[Wire, Callable[[Job], dict[str, Any] | None]] = {
+    "chat": whole_body,
+    "messages": messages_body,
+    "responses": responses_body,
+}

@@ -179,6 +179,20 @@ def _bad_index(reply: Reply, scene: Scene) -> bool:
     return True
 
 
+def _merged(reply: Reply, scene: Scene) -> bool:
+    """As SGLang's streamed Messages did (#39782): the arguments of all calls in the first one."""
+    if not reply.calls or not scene.stream:
+        return False
+    if len(reply.calls) == 1:
+        reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments))
+    return True
+
+
+def _dropped_first(reply: Reply, scene: Scene) -> bool:
+    """As vLLM's streamed Messages did (PR #34053): the first delta of a call's arguments is lost."""
+    return bool(reply.calls) and scene.stream
+
+
 def _repair(reply: Reply, scene: Scene) -> bool:
     """As SGLang did (`tool-auto-forced-badjson-*`): streamed, it was repaired; whole, it stayed in the content."""
     if not reply.calls:
@@ -311,4 +325,6 @@ FAULTS: dict[str, Callable[[Reply, Scene], bool]] = {
     "stream_differs": _differs,
     "breaks_schema": _unconstrained,
     "protocol": _flagged,
+    "merged_calls": _merged,
+    "first_delta_dropped": _dropped_first,
 }

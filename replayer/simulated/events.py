@@ -21,6 +21,8 @@ class Events:
         self._base = job.kind.base(job.kind.request_id(job.ticket), job.model)
         self._ids = bytearray()
         self._late_role = commits(job, "call_before_role")
+        self._begun: set[int] = set()
+        """Calls whose first delta was lost."""
 
     def first(self) -> bytes:
         if self._late_role:
@@ -32,7 +34,7 @@ class Events:
 
     def of(self, pieces: list[Piece]) -> bytes:
         self._ids += b"".join(piece.token for piece in pieces)
-        out = b"".join(self._delta(delta) for delta in self._merge(pieces))
+        out = b"".join(self._delta(delta) for delta in self._merge(self._lost(pieces)))
         if out and self._late_role:
             self._late_role = False
             out += event(self._kind.chunk(self._base, self._kind.role(), None))
@@ -51,6 +53,15 @@ class Events:
             out += event(usage)
         return out
 
+    def done(self) -> bytes:
+        """What ends a whole stream."""
+        return b"data: [DONE]\n\n"
+
+    def error(self, message: str) -> bytes:
+        """An error in the middle of the stream."""
+        error = {"message": message, "type": "InternalServerError", "code": 500}
+        return event({"error": error}) + self.done()
+
     def _delta(self, delta: dict[str, Any]) -> bytes:
         return event(self._with_ids(self._kind.chunk(self._base, delta, None)))
 
@@ -59,6 +70,21 @@ class Events:
             chunk["choices"][0]["token_ids"] = ids(bytes(self._ids))
             self._ids.clear()
         return chunk
+
+    def _lost(self, pieces: list[Piece]) -> list[Piece]:
+        """What an adapter that streams loses: the first delta of a call, or which call its arguments belong to."""
+        faults = self._job.wire
+        if "merged_calls" in faults:
+            pieces = [piece._replace(call=0, opens=False) if piece.call > 0 else piece for piece in pieces]
+        if "first_delta_dropped" in faults:
+            pieces = [self._without_first(piece) for piece in pieces]
+        return pieces
+
+    def _without_first(self, piece: Piece) -> Piece:
+        if piece.channel != "arguments" or not piece.text or piece.call in self._begun:
+            return piece
+        self._begun.add(piece.call)
+        return piece._replace(text="")
 
     def _merge(self, pieces: list[Piece]) -> Iterator[dict[str, Any]]:
         """Tokens of one turn that belong to the same text travel in one event."""
@@ -96,3 +122,8 @@ class Events:
 
 def event(chunk: dict[str, Any]) -> bytes:
     return b"data: " + orjson.dumps(chunk) + b"\n\n"
+
+
+def named_event(payload: dict[str, Any]) -> bytes:
+    """An event as Messages and Responses write it, its type in a line of its own."""
+    return b"event: %b\ndata: %b\n\n" % (payload["type"].encode(), orjson.dumps(payload))

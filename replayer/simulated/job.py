@@ -11,12 +11,13 @@ import orjson
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.distort import Scene, distort
-from replayer.simulated.generation import Generation, generate
+from replayer.simulated.generation import Generation, Piece, generate
 from replayer.simulated.kinds.base import Kind
 from replayer.simulated.planted import STATUS_FAULTS, WIRE_FAULTS, FaultSpec
 from replayer.simulated.pool import Seat
 from replayer.simulated.replies import Match, Reply
 from replayer.simulated.tokens import WIDTH, ids
+from replayer.wire.types import Wire
 
 
 @dataclass(slots=True)
@@ -38,16 +39,48 @@ class Job:
     prompt_ids: list[int] | None = None
     """Token ids of the prompt, when `return_token_ids` asks for ids."""
     wire: dict[str, FaultSpec] = field(default_factory=dict)
+    """The faults that befall it, by class."""
+    api: Wire = "chat"
+    """The wire that it came over."""
+    custom: frozenset[str] = frozenset()
+    """Tools whose calls hold text instead of JSON."""
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What pieces deliver to the client, put together."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: dict[int, str] = field(default_factory=dict)
+
+
+def delivered(pieces: list[Piece]) -> Delivered:
+    sent = Delivered()
+    for piece in pieces:
+        if piece.channel == "content":
+            sent.content += piece.text
+        elif piece.channel == "reasoning":
+            sent.reasoning += piece.text
+        elif piece.channel == "arguments":
+            sent.calls[piece.call] = sent.calls.get(piece.call, "") + piece.text
+    return sent
 
 
 def decide_faults(
-    specs: list[FaultSpec], match: Match, reply: Reply, body: dict[str, Any], rng: Random, in_flight: int
+    specs: list[FaultSpec],
+    match: Match,
+    reply: Reply,
+    body: dict[str, Any],
+    rng: Random,
+    in_flight: int,
+    wire: Wire = "chat",
 ) -> list[FaultSpec]:
     """Draw every fault; at most one changes the reply, those of the wire may add up."""
     struck: list[FaultSpec] = []
     changed = False
     for spec in specs:
-        if not spec.strikes(rng, match.turn, in_flight):
+        if not spec.strikes(rng, match.turn, in_flight) or spec.keys.get("wire", wire) != wire:
             continue
         if spec.klass in WIRE_FAULTS or spec.klass in STATUS_FAULTS:
             struck.append(spec)

@@ -50,10 +50,18 @@ REPLY_FAULTS = frozenset(
         "stream_differs",
         "breaks_schema",
         "collapse",
+        "merged_calls",
+        "first_delta_dropped",
     ]
 )
 CLASSES = REPLY_FAULTS | WIRE_FAULTS | STATUS_FAULTS.keys()
-ALIASES = {"collapsed": "collapse", "overloaded": "429", "engine_error": "500"}
+ALIASES = {
+    "collapsed": "collapse",
+    "overloaded": "429",
+    "engine_error": "500",
+    "stream_aborted": "disconnect",
+}
+ALIASES["text_leaked"] = "leaked_markup"
 KEYS: dict[str, str] = {
     "arguments_not_json": "form",
     "arguments_not_object": "form",
@@ -73,8 +81,8 @@ KEYS: dict[str, str] = {
     "503": "retry_after",
 }
 """Settings of each class beside those that all know."""
-COMMON = "turn above per"
-"""`turn`: only that turn of a session, from 0. `above` and `per`: how the rate grows with load."""
+COMMON = "turn above per wire"
+"""`turn`: only that turn of a session, from 0. `above` and `per`: how the rate grows with load. `wire`: only there."""
 NUMBERS = frozenset(["at", "s", "ms", "retry_after", "turn", "tokens", "above", "per"])
 
 

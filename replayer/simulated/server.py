@@ -20,8 +20,9 @@ from replayer.simulated.pool import Pool
 from replayer.simulated.replies import Script, forced, opening, shaped, unparsed
 from replayer.simulated.spec import SimulatedSpec
 from replayer.simulated.tokens import WIDTH, render
+from replayer.simulated.wire_requests import COUNTS, PATHS, as_chat, custom_tools, error_on
+from replayer.wire.types import Wire
 
-CHAT = "/v1/chat/completions"
 BAD_HISTORY = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
 """`vllm-0.21.0-h200/spec-ngram/err-toolcall-args-invalid-in-history.response.json`; other kinds use their own words."""
 
@@ -59,7 +60,8 @@ class Simulator:
 
     def _authorized(self, exchange: Exchange) -> bool:
         key = self.spec.api_key
-        return key is None or exchange.headers.get("authorization") == f"Bearer {key}"
+        given = exchange.headers.get("authorization"), exchange.headers.get("x-api-key")
+        return key is None or given[0] == f"Bearer {key}" or given[1] == key
 
     def _get(self, path: str) -> Answer | None:
         if path == "/simulated/injected":
@@ -76,18 +78,32 @@ class Simulator:
             self._send(exchange, self.kind.error("bad_json", str(error)))
             return
         exchange.body = bytearray()
-        if exchange.path != CHAT:
-            answer = self.kind.post(exchange.path, body) or self.kind.error("not_found", "Not Found")
-            self._send(exchange, answer)
+        path = exchange.path.partition("?")[0]
+        wire = PATHS.get(path)
+        if wire is None:
+            self._send(exchange, self._counted(path, body) or self._other(path, body))
             return
-        job = self._accept(body)
-        del body
+        job = self._accept(as_chat(body, wire), wire)
         if not isinstance(job, Job):
-            self._send(exchange, job)
+            self._send(exchange, error_on(wire, job))
             return
+        job.api, job.custom = wire, custom_tools(body)
+        del body
         await run_job(job, exchange)
 
-    def _accept(self, body: dict[str, Any]) -> Job | Answer:
+    def _counted(self, path: str, body: Any) -> Answer | None:
+        """How many tokens a request has: llama.cpp counts on both wires, the others on Messages."""
+        wire = COUNTS.get(path)
+        if wire is None or (wire == "responses" and self.kind.name not in ("llamacpp", "ik_llama")):
+            return None
+        chat = as_chat(body, wire)
+        size = len(render(chat.get("messages") or [], chat.get("tools"))) // WIDTH
+        return 200, JSON, {"input_tokens": size}
+
+    def _other(self, path: str, body: Any) -> Answer:
+        return self.kind.post(path, body) or self.kind.error("not_found", "Not Found")
+
+    def _accept(self, body: dict[str, Any], wire: Wire = "chat") -> Job | Answer:
         problem = self._problem(body)
         if problem is not None:
             return problem
@@ -102,7 +118,8 @@ class Simulator:
         # a stand-in is named by its text, in which the run's marker may stand
         key = match.key if "/" in match.key else f"/{match.turn}"
         rng = self._arrivals.draw(key, str(body.get("cache_salt") or opening(messages)))
-        struck = decide_faults(self._faults, match, reply, body, rng, self.state.running + self.state.waiting)
+        in_flight = self.state.running + self.state.waiting
+        struck = decide_faults(self._faults, match, reply, body, rng, in_flight, wire)
         for fault in struck:
             self.state.injected.append({"class": fault.klass, "key": match.key, "turn": match.turn})
         refusal = next((fault for fault in struck if fault.klass in STATUS_FAULTS), None)

@@ -1,0 +1,61 @@
+"""Requests of Messages and Responses as the chat requests that the simulated engine answers, as real adapters do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from replayer.simulated.kinds.base import JSON, Answer
+from replayer.tools.verdicts.request_facts import tool_choice_of
+from replayer.traces.wire_forms import LIST_OF
+from replayer.traces.wire_view import chat_messages, chat_tools
+from replayer.wire.types import Wire
+
+PATHS: dict[str, Wire] = {
+    "/v1/chat/completions": "chat",
+    "/v1/messages": "messages",
+    "/v1/responses": "responses",
+}
+COUNTS: dict[str, Wire] = {"/v1/messages/count_tokens": "messages", "/v1/responses/input_tokens": "responses"}
+"""Endpoints that count the tokens of a request."""
+_SHARED = ("model", "stream", "temperature", "top_p", "seed", "cache_salt", "cache_prompt", "max_tokens")
+
+
+def as_chat(body: Any, wire: Wire) -> Any:
+    """The chat body; anything that is no request of the wire stays what it is, and is refused as chat's would be."""
+    if wire == "chat" or not isinstance(body, dict):
+        return body
+    found = {key: body[key] for key in _SHARED if key in body}
+    if "max_output_tokens" in body:
+        found["max_tokens"] = body["max_output_tokens"]
+    if body.get(LIST_OF[wire]):
+        found["messages"] = chat_messages(body, wire)
+    if body.get("tools"):
+        found["tools"] = chat_tools(body, wire)
+    if "tool_choice" in body:
+        found["tool_choice"] = tool_choice_of(body["tool_choice"])
+    found["stream_options"] = {"include_usage": True}
+    return found
+
+
+def custom_tools(body: Any) -> frozenset[str]:
+    """The tools of a request whose calls hold text instead of JSON."""
+    tools = body.get("tools") if isinstance(body, Mapping) else None
+    return frozenset(
+        str(tool.get("name"))
+        for tool in (tools if isinstance(tools, list) else ())
+        if isinstance(tool, dict) and tool.get("type") == "custom"
+    )
+
+
+def error_on(wire: Wire, answer: Answer) -> Answer:
+    """An error in the form of its wire: Messages has an envelope of its own, the others OpenAI's."""
+    status, _, body = answer
+    if wire != "messages" or not isinstance(body, dict):
+        return answer
+    error = body.get("error")
+    message = error.get("message") if isinstance(error, dict) else body.get("message") or error
+    kinds = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error"}
+    kinds |= {429: "rate_limit_error", 503: "overloaded_error"}
+    stated = {"type": kinds.get(status, "api_error"), "message": message or ""}
+    return status, JSON, {"type": "error", "error": stated}
