@@ -109,7 +109,7 @@ def lane_values(spec: Any) -> dict[str, Any]:
     """A parsed engine SPEC as the lane of a plan."""
     lane = {
         "name": spec.name, "url": spec.url, "launch": spec.launch, "kind": spec.kind, "model": spec.model,
-        "api_key_env": spec.api_key_env, "sampling": spec.sampling, "extra": spec.extra, "options": spec.options,
+        "api_key_env": spec.api_key_env, "wire": spec.wire, "sampling": spec.sampling, "extra": spec.extra, "options": spec.options,
     }  # fmt: skip
     return {key: value for key, value in lane.items() if value is not None}
 

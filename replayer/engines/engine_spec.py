@@ -27,6 +27,7 @@ class EngineSpec:
     kind: str | None = None
     model: str | None = None
     api_key_env: str | None = None
+    wire: str | None = None
     sampling: JsonObject = field(default_factory=dict)
     extra: JsonObject = field(default_factory=dict)
     options: JsonObject = field(default_factory=dict)
@@ -68,7 +69,7 @@ def _target(text: str, target: str) -> tuple[LaunchKind | None, str | None]:
 
 
 def _place(values: JsonObject, parts: JsonObject, launch: LaunchKind | None, key: str, raw: str) -> None:
-    if key in ("kind", "model", "api_key_env"):
+    if key in ("kind", "model", "api_key_env", "wire"):
         values[key] = _unquote(raw)
     elif key.startswith("extra."):
         parts["extra"][key.removeprefix("extra.")] = value(raw)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from replayer.errors import PlanError
 from replayer.plan.matrix import expand, twice
 from replayer.plan.model import LanePlan, Plan
 from replayer.plan.problems import first_problem
+from replayer.wire.types import WIRES
 
 
 def load_plan(path: Path) -> dict[str, Any]:
@@ -37,9 +38,23 @@ def make_plan(values: dict[str, Any], origin: str = "the plan") -> Plan:
     except ValidationError as error:
         raise PlanError(f"{origin}: {first_problem(error)}") from None
     lanes = tuple(itertools.chain.from_iterable(expand(lane, plan.matrix, origin) for lane in plan.lane))
+    lanes = tuple(itertools.chain.from_iterable(_over(lane, plan.wire, origin) for lane in lanes))
     if plan.aa:
         lanes = tuple(itertools.chain.from_iterable(twice(lane) for lane in lanes))
     return make_plan_unexpanded(plan, lanes, origin)
+
+
+def _over(lane: LanePlan, wire: str | None, origin: str) -> Iterator[LanePlan]:
+    """The lane over the plan's wire, or once over each, unless it names its own."""
+    if lane.wire is not None or wire is None:
+        yield lane
+    elif wire == "all":
+        for other in WIRES:
+            setting = {**lane.setting, "wire": other}
+            named = {"name": f"{lane.name}+wire={other}", "base": lane.base or lane.name}
+            yield lane.model_copy(update={**named, "wire": other, "setting": setting})
+    else:
+        yield lane.model_copy(update={"wire": wire})
 
 
 def make_plan_unexpanded(plan: Plan, lanes: Sequence[LanePlan], origin: str) -> Plan:
@@ -50,6 +65,6 @@ def make_plan_unexpanded(plan: Plan, lanes: Sequence[LanePlan], origin: str) -> 
         "traces": tuple(dict.fromkeys([*plan.traces, *generated])),
     }
     try:
-        return Plan.model_validate(values | {"matrix": {}, "aa": False})
+        return Plan.model_validate(values | {"matrix": {}, "aa": False, "wire": None})
     except ValidationError as error:
         raise PlanError(f"{origin}: {first_problem(error)}") from None

@@ -13,6 +13,7 @@ from replayer.requests.workload import Workload
 
 Mode = Literal["recorded", "live"]
 SandboxName = Literal["auto", "bubblewrap", "landlock", "container"]
+WireChoice = Literal["chat", "messages", "responses", "recorded"]
 ToolMode = Literal["recorded", "sandbox", "matched"]
 Order = Literal["parallel", "sequential", "interleaved"]
 
@@ -48,6 +49,8 @@ class LanePlan(_Strict):
     kind: str | None = None
     model: str | None = None
     api_key_env: str | None = None
+    wire: WireChoice | None = None
+    """The API that requests go over; None is the plan's."""
     sampling: dict[str, Any] = Field(default_factory=dict)
     extra: dict[str, Any] = Field(default_factory=dict)
     """Request fields passed through unchecked."""
@@ -144,6 +147,11 @@ class Requests(_Strict):
     """How a recorded turn becomes a request."""
 
     mode: Annotated[Mode, Flag("recorded history (default), or the engine's own replies")] = "recorded"
+    wire: Annotated[
+        Literal["chat", "messages", "responses", "recorded", "all"] | None,
+        Flag("which API: chat, messages, responses, as recorded, or a lane for each", "W"),
+    ] = None
+    """None: as recorded where the recording holds the requests, else the dialect's own, else chat."""
     dialect: Annotated[
         str, Flag("how messages are written: openai-verbatim, zed, claude-code, codex", "D")
     ] = "openai-verbatim"

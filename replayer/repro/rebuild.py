@@ -96,7 +96,7 @@ class Rebuilder:
         started: list[dict[str, Any]],
     ) -> Request:
         history, recorded_turn, stream = (
-            self.history(attempt.trace),
+            self.history(attempt.trace).over(self._lane_plan.wire),
             attempt.turns[turn].recorded_turn,
             self._lane_plan.stream,
         )

@@ -11,7 +11,7 @@ import orjson
 
 from replayer.errors import TraceError
 from replayer.requests.byte_store import Span, Spool
-from replayer.requests.dialects import Dialect, DialectName, dialect
+from replayer.requests.dialects import HOME, Dialect, DialectName, dialect
 from replayer.requests.dialects.given import asked_by
 from replayer.requests.dialects.messages_api import as_messages_body
 from replayer.requests.dialects.responses_api import as_responses_body
@@ -25,7 +25,7 @@ from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem
 from replayer.traces.sent_messages import Sent, SentMessages
 from replayer.traces.wire_forms import ASIDE, LIST_OF
 from replayer.traces.wire_view import chat_messages, chat_tools
-from replayer.wire.types import Request, Wire
+from replayer.wire.types import WIRES, Request, Wire
 
 _MARK = "@@replayer-marker@@"
 """Stands for a session's marker while a message is written, to find the place of the marker in its bytes."""
@@ -85,8 +85,16 @@ class RecordedHistory:
         self._tools: dict[str, bytes] = {}
         self._sent = SentMessages(trace)
 
-    def on(self, wire: Wire) -> RecordedHistory:
-        """The same thread over another wire; made once."""
+    def over(self, choice: str | None) -> RecordedHistory:
+        """The same thread over a wire, made once. `recorded` is the one that it was recorded on, or that its agent
+        speaks; None is the one of its recorded requests, or the dialect's own."""
+        made: list[Wire] = [turn.body.wire for turn in self.trace.turns if turn.body is not None]
+        own = made[0] if made else HOME.get(str(self._made_of[0]).partition(":")[0])
+        if choice == "recorded":
+            return self._on(own or HOME.get(self.trace.header.agent or "", "chat"))
+        return self._on(next((wire for wire in WIRES if wire == choice), own or "chat"))
+
+    def _on(self, wire: Wire) -> RecordedHistory:
         if wire not in self._siblings:
             dialect_name, thread, profile_name = self._made_of
             made = RecordedHistory(self.trace, dialect_name, thread, profile_name, wire)

@@ -19,13 +19,13 @@ class Isolation:
     marker: str | None = None
 
 
-def isolate(engine: Engine, tag: str, *, fresh: bool, filler: bool) -> Isolation:
+def isolate(engine: Engine, tag: str, *, fresh: bool, filler: bool, salts: bool = True) -> Isolation:
     """The engine's own salt, else a marker; that is the same on every lane, so that lanes still see the same prompts.
 
     A `fresh` cache needs neither. Prompts of filler always have a block of their own: they are fitted to the token
-    before it is known whether the cache is fresh.
+    before it is known whether the cache is fresh. `salts`: the wire has a field for them.
     """
-    salted = bool(engine.isolation(tag)) and not fresh
+    salted = salts and bool(engine.isolation(tag)) and not fresh
     if filler:
         return again(engine, tag, "salt+block" if salted else "block")
     return Isolation() if fresh else again(engine, tag, "salt" if salted else "marker")

@@ -33,9 +33,9 @@ async def replay_session(run: Run, session: Session) -> None:
     was_reset = await server.reset(instance.engine)
     tag = run.tag(session, attempt)
     fresh = was_reset == "yes" or (instance.launched is not None and not server.used)
-    isolation = isolate(
-        instance.engine, tag, fresh=fresh, filler=run.traces.histories[session.trace].is_filler
-    )
+    history = run.traces.histories[session.trace].over(lane.plan.wire)
+    salts = history.wire == "chat"
+    isolation = isolate(instance.engine, tag, fresh=fresh, filler=history.is_filler, salts=salts)
     server.used = True
     context = _context(run, session, attempt, instance, isolation)
     run.journal.append(
@@ -74,7 +74,8 @@ async def replay_session(run: Run, session: Session) -> None:
 def _context(
     run: Run, session: Session, attempt: int, instance: Instance, isolation: Isolation
 ) -> SessionContext:
-    lane, history = run.lanes[session.lane], run.traces.histories[session.trace]
+    lane = run.lanes[session.lane]
+    history = run.traces.histories[session.trace].over(lane.plan.wire)
     server = run.servers.of(instance.engine) if _may_reuse(run.plan, session.trace) else None
     signals = SessionSignals(server, recorded_mode=run.plan.mode == "recorded")
     return SessionContext(

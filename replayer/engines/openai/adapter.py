@@ -114,9 +114,10 @@ class OpenAIEngine:
         if not isinstance(usage, dict):
             return None
         cached = cached_tokens(usage)
+        own = extra.get("usage")  # of Messages or Responses, where a count that is left out is unknown
         if cached is not None:
             self.reports_cached = True
-        elif self.reports_cached:
+        elif self.reports_cached and own is None:
             cached = self.silent_cached
         reasoning = count(usage.get("reasoning_tokens"))
         if reasoning is None:
@@ -126,7 +127,8 @@ class OpenAIEngine:
             cached_tokens=cached,
             completion_tokens=count(usage.get("completion_tokens")),
             reasoning_tokens=reasoning,
-            raw=usage,
+            cache_write_tokens=count(section(usage, "prompt_tokens_details").get("cache_write_tokens")),
+            raw=usage if own is None else own,
         )
 
     def fault(self, status: int, body: str) -> WireFault:

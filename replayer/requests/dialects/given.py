@@ -16,13 +16,15 @@ _NOT_ON_MESSAGES = frozenset(
     {"stream_options", "n", "reasoning_effort", "response_format", "parallel_tool_calls"}
 )
 _NOT_ON_RESPONSES = frozenset({"stream_options", "n", "stop"})
+_OF_ENGINES_CHAT = frozenset({"return_cached_tokens_details", "return_token_ids", "timings_per_token"})
+"""What adapters ask of chat for better truth."""
 
 
 def for_messages(given: Mapping[str, Any]) -> dict[str, Any]:
     """Fields by the names of Messages."""
     found: dict[str, Any] = {}
     for key, value in given.items():
-        if key in _NOT_ON_MESSAGES:
+        if key in _NOT_ON_MESSAGES or key in _OF_ENGINES_CHAT:
             continue
         if key == "max_completion_tokens":
             found["max_tokens"] = value
@@ -39,7 +41,7 @@ def for_responses(given: Mapping[str, Any]) -> dict[str, Any]:
     """Fields by the names of Responses."""
     found: dict[str, Any] = {}
     for key, value in given.items():
-        if key in _NOT_ON_RESPONSES:
+        if key in _NOT_ON_RESPONSES or key in _OF_ENGINES_CHAT:
             continue
         if key in ("max_tokens", "max_completion_tokens"):
             found["max_output_tokens"] = value

@@ -1,0 +1,81 @@
+"""Runs over the three wires against simulated engines: one server, three lanes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TRACE = "fix-failing-test"
+
+
+def run(tmp_path: Path, *args: str) -> tuple[Path, dict[str, Any]]:
+    out = tmp_path / "run"
+    command = [sys.executable, "-m", "replayer", "run", "--plain", "--json", "--out", str(out), *args]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return out, json.loads(done.stdout)
+
+
+def events(folder: Path, kind: str) -> list[dict[str, Any]]:
+    lines = map(json.loads, (folder / "journal.jsonl").read_text().splitlines())
+    return [event for event in lines if event["type"] == kind]
+
+
+def wire_of(event: dict[str, Any]) -> str:
+    found = re.search(r"wire=(\w+)", event["session"])
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("kind", ["vllm", "sglang", "llamacpp"])
+def test_three_wires_render_the_same_prompt_and_get_the_same_calls(kind: str, tmp_path: Path) -> None:
+    engine = f"a=simulated,kind={kind}"
+    folder, _ = run(tmp_path, "--trace", TRACE, "--engine", engine, "--wire", "all", "--max-turns", "5")
+    turns: dict[str, list[Any]] = {}
+    for event in events(folder, "turn_finished"):
+        calls = [(call["name"], call["arguments"]) for call in event["tool_calls"]]
+        turns.setdefault(wire_of(event), []).append(
+            (event["usage"]["prompt_tokens"], event["content"], calls)
+        )
+    assert set(turns) == {"chat", "messages", "responses"}
+    assert len(turns["chat"]) == 5
+    assert turns["chat"] == turns["messages"] == turns["responses"]
+    assert all(event["usable"] for event in events(folder, "verdict"))
+    cached = {wire_of(e) for e in events(folder, "turn_finished") if e["usage"]["cached_tokens"] is not None}
+    counts_on_messages = {"messages"} if kind == "llamacpp" else set()  # as captured
+    assert cached == {"chat", "responses"} | counts_on_messages
+
+
+FAULTS = [
+    ("merged_calls", {"messages", "responses"}, "arguments_not_json", "parser"),
+    ("first_delta_dropped", {"messages", "responses"}, "arguments_not_json", "parser"),
+    ("leaked_markup", {"chat", "messages", "responses"}, "leaked_markup", "parser"),
+    ("stream_aborted", {"chat", "messages", "responses"}, "engine_error", "engine"),
+]
+
+
+@pytest.mark.parametrize(("fault", "wires", "klass", "blame"), FAULTS)
+def test_a_fault_of_a_wire_is_found_on_it(
+    fault: str, wires: set[str], klass: str, blame: str, tmp_path: Path
+) -> None:
+    engine = f"a=simulated,kind=vllm,fault={fault}"
+    folder, _ = run(tmp_path, "--trace", TRACE, "--engine", engine, "--wire", "all", "--max-turns", "3")
+    found = {
+        wire_of(event)
+        for event in events(folder, "verdict")
+        for f in event["faults"]
+        if (f["klass"], f["blame"]) == (klass, blame) and f["fatal"]
+    }
+    assert found == wires
+
+
+def test_a_fault_may_be_of_one_wire_only(tmp_path: Path) -> None:
+    engine = "a=simulated,kind=vllm,fault=leaked_markup:wire=messages"
+    folder, _ = run(tmp_path, "--trace", TRACE, "--engine", engine, "--wire", "all", "--max-turns", "2")
+    assert {wire_of(e) for e in events(folder, "verdict") if not e["usable"]} == {"messages"}
