@@ -10,7 +10,7 @@ import sys
 import orjson
 
 from replayer.doctor.diagnosis import Diagnosis, describe, examine
-from replayer.engines.detect import connect
+from replayer.engines.detect import connect, without_login
 from replayer.errors import PlanError
 from replayer.text import safe
 from replayer.traces.library import find
@@ -47,13 +47,18 @@ class Command:
 async def _examine(args: argparse.Namespace) -> Diagnosis:
     key = _key(args.api_key_env)
     longest = longest_prompt(args.trace) if args.trace else None
+    _say(f"connecting to {without_login(args.url)}")
     engine = await connect(args.url, kind=args.kind, api_key=key)
     client = WireClient(engine.dial_url, api_key=key, classify=engine.fault)
     try:
-        return await examine(engine, client, probe=args.probe, longest_prompt=longest)
+        return await examine(engine, client, probe=args.probe, longest_prompt=longest, say=_say)
     finally:
         await client.aclose()
         await engine.aclose()
+
+
+def _say(what: str) -> None:
+    print(f"doctor: {safe(what)} …", file=sys.stderr, flush=True)
 
 
 def _key(variable: str | None) -> str | None:

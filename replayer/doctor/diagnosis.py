@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
 import orjson
@@ -55,17 +56,28 @@ class Diagnosis:
         }
 
 
+Say = Callable[[str], None]
+"""What is being waited for."""
+
+
 async def examine(
-    engine: Engine, client: WireClient, *, probe: bool = True, longest_prompt: int | None = None
+    engine: Engine,
+    client: WireClient,
+    *,
+    probe: bool = True,
+    longest_prompt: int | None = None,
+    say: Say = lambda what: None,
 ) -> Diagnosis:
     """Ask the server what it is; with `probe`, also send some tiny requests and seven for the prefix cache.
 
     `longest_prompt` is what a trace needs, in tokens.
     """
+    say(f"asking the {engine.kind} server for its settings")
     facts = await engine.facts()
     found = Diagnosis(facts, {**KINDS[facts.kind].features, **facts.features})
     if probe and facts.model is not None:
-        await _ask(found, engine, client, facts.model)
+        await _ask(found, engine, client, facts.model, say)
+    say("reading its metrics")
     said = found.features.get("metrics", "unknown")
     found.features["metrics"] = await _metrics(engine, "no" if probe and said == "unknown" else said)
     found.advice += advice_for(facts, found.features)
@@ -99,7 +111,8 @@ async def _metrics(engine: Engine, said: Tristate) -> Tristate:
     return "no" if sample["missing"] == "off" and said != "unknown" else said
 
 
-async def _ask(found: Diagnosis, engine: Engine, client: WireClient, model: str) -> None:
+async def _ask(found: Diagnosis, engine: Engine, client: WireClient, model: str, say: Say) -> None:
+    say("sending a request of two words (the first one after a start can take a minute)")
     first = await client.chat(_request(model, [{"role": "user", "content": "Say hi."}], max_tokens=4))
     if first.fault is not None:
         found.advice.append(f"a request of two words fails: {first.fault.message}")
@@ -107,8 +120,10 @@ async def _ask(found: Diagnosis, engine: Engine, client: WireClient, model: str)
     found.features["usage"] = "yes" if first.usage else "no"
     found.features["done"] = "yes" if first.done else "no"
     found.features["per_request_metrics"] = "yes" if {"metrics", "timings"} & first.extra.keys() else "no"
+    say("trying a tool call")
     tools = await client.chat(_request(model, ASK_FOR_CALL, max_tokens=64, tools=[TOOL], tool_choice="auto"))
     found.features["tools"] = tools_of(tools, found.features.get("tools", "unknown"))
+    say("trying its prefix cache: up to seven requests of about 1,100 words")
     result = await probe_prefix_cache(_probe_chat(engine, client, model))
     found.prefix_probe = result
     if found.features.get("cached_tokens", "unknown") == "unknown" or result.counter == "not_reported":

@@ -24,6 +24,7 @@ def server_rows(lanes: list[LaneFigures]) -> Rows:
         ("GPU peak (use, mem, power)", _gpu_peaks),
         ("energy per token", _energy),
         ("external cache tokens", _external),
+        ("cached on device, host, remote", _tiers),
     ]
     rows = [(label, [session(lane) for lane in lanes]) for label, session in made]
     return [row for row in rows if any(text != DASH for text in row[1])] + differing_facts(lanes)
@@ -113,9 +114,18 @@ def _energy(lane: LaneFigures) -> str:
         return DASH
     if gpu.get("shared_with"):
         others = [name for name in gpu["shared_with"] if name != lane.lane]
-        return f"shared with {', '.join(others)}"
+        return safe(f"shared with {', '.join(others)}")
     joules = gpu["energy_per_token_j"]
     return DASH if joules is None else f"{joules:.3g} J"
+
+
+def _tiers(lane: LaneFigures) -> str:
+    """Where cached tokens came from; only where the engine has more than one tier."""
+    tokens = (lane.server or {"tokens": {}})["tokens"]
+    tiers = [tokens.get(f"cached_{tier}") for tier in ("device", "host", "remote")]
+    if tiers[1] is None and tiers[2] is None:
+        return DASH
+    return " / ".join(DASH if count is None else f"{count:,.0f}" for count in tiers)
 
 
 def _external(lane: LaneFigures) -> str:

@@ -73,8 +73,9 @@ async def test_the_command(start, capsys):
 
     server = await start(kind="vllm", report_cached=False)
     code = await asyncio.to_thread(main, ["doctor", server.base_url, "--json", "--trace", "fix-failing-test"])
-    told = json.loads(capsys.readouterr().out)
-    assert code == 0
+    shown = capsys.readouterr()
+    told = json.loads(shown.out)
+    assert code == 0 and "connecting to" in shown.err and "its prefix cache" in shown.err
     assert told.keys() >= {"kind", "version", "model", "context_length", "features", "advice", "prefix_probe"}
     assert (told["kind"], told["features"]["cached_tokens"]) == ("vllm", "no")
 

@@ -59,6 +59,23 @@ def test_bands_and_energy():
     assert rows["energy per token"] == ["5 J"]
 
 
+def test_shared_energy_and_tiers():
+    gpu = {
+        "names": [],
+        "peak_utilisation": None,
+        "peak_memory_bytes": None,
+        "peak_power_w": None,
+        "energy_per_token_j": None,
+        "shared_with": ["a", "b"],
+    }
+    tokens = {"cached_device": 1200.0, "cached_host": 300.0, "cached_remote": None}
+    rows = dict(
+        server_rows([lane("a", server=server(gpu=gpu, tokens=tokens)), lane("b", server=server(gpu=gpu))])
+    )
+    assert rows["energy per token"] == ["shared with b", "shared with a"]
+    assert rows["cached on device, host, remote"] == ["1,200 / 300 / –", "–"]
+
+
 def test_figures_that_suffer_are_marked():
     notes = server_notes(
         [
