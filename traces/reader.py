@@ -236,6 +236,9 @@ class _Index:
 
 R = TypeVar("R", Turn, ToolRun)
 
+_RECENT = 64
+"""Records kept parsed: one turn is asked for a dozen times while it is replayed."""
+
 
 class _Lazy(Sequence[R]):
     """Records of one kind, parsed when they are asked for."""
@@ -243,6 +246,7 @@ class _Lazy(Sequence[R]):
     def __init__(self, trace: Trace, index: _Index, klass: type[R]) -> None:
         self._trace, self._index = trace, index
         self._klass: type[R] = klass
+        self._recent: OrderedDict[int, R] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._index)
@@ -257,11 +261,17 @@ class _Lazy(Sequence[R]):
         number = position + len(self) if position < 0 else position
         if not 0 <= number < len(self):
             raise IndexError(f"{self._trace.path}: there is no {self._klass.__name__} {position}")
+        known = self._recent.get(number)
+        if known is not None:
+            return known
         record = self._trace._record(self._index, number)
         if not isinstance(record, self._klass):
             raise self._trace._damage(self._index.offset(number), f"no {self._klass.__name__}")
         if isinstance(record, Turn) and record.id != number:
             raise self._trace._damage(self._index.offset(number), f"turn {number} expected, not {record.id}")
+        self._recent[number] = record
+        if len(self._recent) > _RECENT:
+            self._recent.popitem(last=False)
         return record
 
 

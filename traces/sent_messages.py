@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from operator import itemgetter
 
 from replayer.traces.reader import Trace
 from replayer.traces.schema import Context, Turn
@@ -12,6 +13,8 @@ _KEPT = 512
 
 Sent = tuple[tuple[int, ...], str]
 """Ids of a message's items, and its form."""
+
+_ids = itemgetter(0)
 
 
 class SentMessages:
@@ -38,14 +41,11 @@ class SentMessages:
 def _cut(context: Context, before: Mapping[int, list[Sent] | None]) -> list[Sent] | None:
     if context.append and not context.forms:
         return None
-    kept: list[Sent] = []
-    size = 0
     wanted = context.keep if context.base is not None else 0
-    for ids, form in (before[context.base] or ()) if context.base is not None else ():
-        if size + len(ids) > wanted:
-            break
-        kept.append((ids, form))
-        size += len(ids)
+    kept = list(before[context.base] or ()) if context.base is not None else []
+    size = sum(map(len, map(_ids, kept)))
+    while kept and size > wanted:
+        size -= len(kept.pop()[0])
     if size != wanted:
         return None
     position = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -15,6 +15,7 @@ from replayer.requests.dialects import HOME, Dialect, DialectName, dialect
 from replayer.requests.dialects.given import asked_by
 from replayer.requests.dialects.messages_api import as_messages_body
 from replayer.requests.dialects.responses_api import as_responses_body
+from replayer.requests.layout import PROFILE_ITEM, Key, Layouts, Piece, join
 from replayer.requests.lengths import PAD, Length
 from replayer.requests.profiles import Profile, profile
 from replayer.traces.chat import STYLES, fill
@@ -22,7 +23,6 @@ from replayer.traces.filler import blocks, filler
 from replayer.traces.reader import Trace
 from replayer.traces.requests import is_replayable, sent_over
 from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem, ToolSet, Turn, UserItem
-from replayer.traces.sent_messages import Sent, SentMessages
 from replayer.traces.wire_forms import ASIDE, LIST_OF
 from replayer.traces.wire_view import chat_messages, chat_tools
 from replayer.wire.types import WIRES, Request, Wire
@@ -31,17 +31,6 @@ _MARK = "@@replayer-marker@@"
 """Stands for a session's marker while a message is written, to find the place of the marker in its bytes."""
 
 _LAYOUTS_KEPT = 512
-_PROFILE_ITEM = -1
-
-
-class Key(NamedTuple):
-    """One message: the ids of its items and, where recorded, its form; `style` is the spacing of its JSON. `ends`: it
-    is the last of its request, which some clients write otherwise."""
-
-    ids: tuple[int, ...]
-    form: str = ""
-    style: str = "compact"
-    ends: bool = False
 
 
 Layout = dict[str, list[memoryview | None]]
@@ -76,14 +65,15 @@ class RecordedHistory:
         self._profile = profile(profile_name, _called(trace)) if profile_name else None
         self.filled = _filled(trace, self._profile)
         self._spool = Spool()
-        self._pieces: dict[Key, Span | None] = {}
-        self._marked: dict[Key, int] = {}
+        self._pieces: dict[Key, Piece | None] = {}
+        self._recorded: OrderedDict[int, tuple[AnyItem, ...]] = OrderedDict()
         self._blocks: dict[tuple[int, int], Span] = {}
         self._layouts: OrderedDict[tuple[int, Length | None], Layout] = OrderedDict()
-        self._aside: dict[Key, str] = {}
-        """The field of its own that a message fills."""
         self._tools: dict[str, bytes] = {}
-        self._sent = SentMessages(trace)
+        with_profile = self._profile is not None and self._lacks("system")
+        self._messages = Layouts(
+            trace, self.dialect, wire, self._outputs, self._piece, with_profile=with_profile
+        )
 
     def over(self, choice: str | None) -> RecordedHistory:
         """The same thread over a wire, made once. `recorded` is the one that it was recorded on, or that its agent
@@ -109,7 +99,13 @@ class RecordedHistory:
 
     def recorded(self, turn: int) -> tuple[AnyItem, ...]:
         """What the recording produced at this turn."""
-        return tuple(self.trace.item(number) for number in self.trace.turns[turn].produced)
+        found = self._recorded.get(turn)
+        if found is None:
+            found = tuple(self.trace.item(number) for number in self.trace.turns[turn].produced)
+            self._recorded[turn] = found
+            if len(self._recorded) > _LAYOUTS_KEPT:
+                self._recorded.popitem(last=False)
+        return found
 
     def messages(
         self, turn: int, *, marker: str | None = None, length: Length | None = None
@@ -245,55 +241,20 @@ class RecordedHistory:
 
     def _layout(self, turn: int, length: Length | None) -> Layout:
         """Views of the messages, neighbours joined into one. A field that holds no list begins with `=`."""
-        shape = self.trace.turns[turn].tokens
-        found: dict[str, list[Span | None]] = {}
-        if shape is not None:
-            for span in self._token_spans(shape, length or Length(shape.input_tokens)):
-                _join(found.setdefault(self._list, []), span)
+        record = self.trace.turns[turn]
+        if record.tokens is not None:
+            spans: list[Span | None] = []
+            for span in self._token_spans(record.tokens, length or Length(record.tokens.input_tokens)):
+                spans.append(None) if span is None else join(spans, span)
+            found = {self._list: spans}
         else:
-            for field, span in self._message_spans(turn):
-                _join(found.setdefault(field, []), span)
+            found = self._messages.of(record)
             if f"={self._list}" not in found:
                 found.setdefault(self._list, [])
         return {
             field: [None if span is None else self._spool.view(span) for span in spans]
             for field, spans in found.items()
         }
-
-    def _message_spans(self, turn: int) -> Iterator[tuple[str, Span | None]]:
-        marked = False
-        begun: set[str] = set()
-        for key, span in self._messages(turn):
-            field = self._aside.get(key, self._list)
-            begin = span.begin + (0 if field in begun else (2 if key.style.startswith("spaced") else 1))
-            begun.add(field)
-            if key in self._marked and not marked:
-                marked = True
-                yield field, span._replace(begin=begin, end=self._marked[key])
-                yield field, None
-                begin = self._marked[key]
-            yield field, span._replace(begin=begin)
-
-    def _messages(self, turn: int) -> Iterator[tuple[Key, Span]]:
-        for key in self._keys(turn):
-            span = self._piece(key)
-            if span is not None:
-                yield key, span
-
-    def _keys(self, turn: int) -> Iterator[Key]:
-        """The messages of a turn: as recorded where that is known, else grouped as the dialect does."""
-        style = _style(self.trace.turns[turn])
-        if self._profile is not None and self._lacks("system"):
-            yield Key((_PROFILE_ITEM,), style=style)
-        as_sent = self.dialect.exact and sent_over(self.trace.turns[turn]) == self.wire
-        known: list[Sent] | None = self._sent.of(turn) if as_sent else None
-        if known is not None:
-            yield from (Key(ids, form, style) for ids, form in known)
-            return
-        items = self.dialect.arrange([self.trace.item(number) for number in self.trace.context(turn)])
-        groups = [tuple(item.id for item in group) for group in self.dialect.groups(items, self._outputs)]
-        last = len(groups) - 1 if self.dialect.marks_end else None
-        yield from (Key(ids, style=style, ends=number == last) for number, ids in enumerate(groups))
 
     def _token_spans(self, shape: TokenShape, length: Length) -> Iterator[Span | None]:
         """One user message of filler, equal where block hashes are equal. The first block stands at the marker's place:
@@ -310,13 +271,12 @@ class RecordedHistory:
             self._blocks[key] = self._spool.put((filler(*key) if text is None else text).encode())
         return self._blocks[key]
 
-    def _piece(self, key: Key) -> Span | None:
-        """The bytes of a message after a comma."""
+    def _piece(self, key: Key) -> Piece | None:
         if key not in self._pieces:
             self._pieces[key] = self._write(key)
         return self._pieces[key]
 
-    def _write(self, key: Key) -> Span | None:
+    def _write(self, key: Key) -> Piece | None:
         items = [self._item(number) for number in key.ids]
         last = items[-1]
         markable = isinstance(last, UserItem)
@@ -325,20 +285,19 @@ class RecordedHistory:
         message = fill(key.form, items) if key.form else self.dialect.message(items)
         if message is None:
             return None
-        if (field := next(iter(message), "")) in ASIDE and len(message) == 1:
-            self._aside[key], message = f"={field}", message[field]
+        field = self._list
+        if (name := next(iter(message), "")) in ASIDE and len(message) == 1:
+            field, message = f"={name}", message[name]
         elif key.ends:
             message = self.dialect.last(message)
         comma = b", " if key.style.startswith("spaced") else b","
         text = comma + STYLES[key.style](message)
         before, mark, after = text.rpartition(_MARK.encode()) if markable else (text, b"", b"")
         span = self._spool.put(before + after)
-        if mark:
-            self._marked[key] = span.begin + len(before)
-        return span
+        return Piece(span, span.begin + len(before) if mark else None, field)
 
     def _item(self, number: int) -> AnyItem:
-        if number == _PROFILE_ITEM and self._profile is not None:
+        if number == PROFILE_ITEM and self._profile is not None:
             return SystemItem(id=number, text=self._profile.system)
         return self.trace.item(number)
 
@@ -385,15 +344,6 @@ def _first_thread(trace: Trace) -> str:
 
 def _style(turn: Turn) -> str:
     return turn.body.style if turn.body is not None else "compact"
-
-
-def _join(spans: list[Span | None], span: Span | None) -> None:
-    """Appends a span, as part of the last one where it follows that in the spool."""
-    last = spans[-1] if spans else None
-    if last is not None and span is not None and (last.segment, last.end) == (span.segment, span.begin):
-        spans[-1] = last._replace(end=span.end)
-    else:
-        spans.append(span)
 
 
 def _with_mark(item: UserItem) -> UserItem:

@@ -24,6 +24,8 @@ class Dialect(Protocol):
     """What the client sends in the request's head."""
     marks_end: ClassVar[bool]
     """The message that ends a request is written otherwise than the same message within one (`last`)."""
+    drops_thinking: ClassVar[bool]
+    """A new message of the user's removes earlier reasoning."""
     changes: ClassVar[tuple[str, ...]]
     """What this dialect changes against the recorded items, one sentence each."""
 
@@ -72,6 +74,7 @@ class ChatForm:
     wire: ClassVar[Wire] = "chat"
     headers: ClassVar[Mapping[str, str]] = {}
     marks_end: ClassVar[bool] = False
+    drops_thinking: ClassVar[bool] = False
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         self._options = options or {}

@@ -30,6 +30,7 @@ _ORDER = ("model", "messages", "tools", "max_tokens", "temperature", "stream", "
 class ClaudeCode(ChatForm):
     name: ClassVar[str] = "claude-code"
     exact: ClassVar[bool] = False
+    drops_thinking: ClassVar[bool] = True
     changes: ClassVar[tuple[str, ...]] = (
         "arguments are parsed and written again as compact JSON, `{}` where they do not parse",
         "thinking of replies before the last user message is left out, later thinking is `reasoning_content`",

@@ -39,6 +39,7 @@ class MessagesVerbatim:
     name: ClassVar[str] = "openai-verbatim"
     wire: ClassVar[Wire] = "messages"
     exact: ClassVar[bool] = True
+    drops_thinking: ClassVar[bool] = False
     marks_end: ClassVar[bool] = False
     headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
     changes: ClassVar[tuple[str, ...]] = (

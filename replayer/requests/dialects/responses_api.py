@@ -34,6 +34,7 @@ class ResponsesVerbatim:
     name: ClassVar[str] = "openai-verbatim"
     wire: ClassVar[Wire] = "responses"
     exact: ClassVar[bool] = True
+    drops_thinking: ClassVar[bool] = False
     marks_end: ClassVar[bool] = False
     headers: ClassVar[Mapping[str, str]] = {}
     changes: ClassVar[tuple[str, ...]] = (
