@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
+from urllib.parse import urlsplit
 
 from replayer.traces.schema import Usage
 from replayer.wire.types import WireFault
@@ -14,6 +15,13 @@ JsonObject: TypeAlias = dict[str, Any]
 Sampling: TypeAlias = Mapping[str, tuple[str, ...]]
 """Names of sampling fields, with the JSON types that a kind of engine takes for each."""
 Tristate = Literal["yes", "no", "unknown"]
+
+
+def origin(url: str) -> str:
+    """What tells servers apart: scheme, host and port."""
+    parts = urlsplit(url)
+    host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname
+    return f"{parts.scheme}://{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from replayer.engines.base import origin
 from replayer.errors import PlanError, RunFolderError
 from replayer.journal import turns as facts
 from replayer.journal.events import (
@@ -38,6 +39,20 @@ _MAX_SAMPLES = 4096
 """Telemetry readings kept per lane; older ones are thinned out."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run asked of a lane's server: all lanes on it, all attempts, interrupted ones included.
+
+    Tokens are None where some request's are not known: its stream broke or was stopped, or is still on its way.
+    """
+
+    lanes: tuple[str, ...] = ()
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    in_flight: int = 1
+    """Sessions at a time, by the plan."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneView:
     """One column. `attempts` are the counted ones: per session the last complete, else (on screens) the newest."""
@@ -59,6 +74,7 @@ class LaneView:
     resumed_wall: float = 0.0
     """When the process that goes on with an interrupted run began; 0 where none had to."""
     run: str = ""
+    asked_of_server: Asked = field(default_factory=lambda: Asked())
 
     @property
     def turns_done(self) -> int:
@@ -108,6 +124,8 @@ class Fold:
     attempts: dict[str, dict[int, Attempt]] = field(default_factory=dict)
     telemetry: dict[str, list[TelemetryRead]] = field(default_factory=dict)
     warnings: list[Warned] = field(default_factory=list)
+    asked: dict[str, Counter[str]] = field(default_factory=dict)
+    """Tokens asked for by lane, and requests of which they are not known."""
     last_at: int = 0
 
     def apply(self, event: AnyEvent, offset: int | None = None) -> None:
@@ -116,8 +134,10 @@ class Fold:
         match event:
             case TurnStarted():
                 facts.start(self._attempt(event.session, event.attempt), event)
+                self._count(event, unknown=1)
             case TurnFinished():
                 facts.finish(self._attempt(event.session, event.attempt), event, offset)
+                self._count_usage(event)
             case VerdictGiven():
                 facts.judge(self._attempt(event.session, event.attempt), event)
             case Alarm():
@@ -159,6 +179,32 @@ class Fold:
 
     def _attempt(self, session: str, number: int) -> Attempt:
         return self.attempts[session][number]
+
+    def _count(self, event: TurnStarted | TurnFinished, **counts: int) -> None:
+        lane = self._attempt(event.session, event.attempt).lane
+        self.asked.setdefault(lane, Counter()).update(counts)
+
+    def _count_usage(self, event: TurnFinished) -> None:
+        usage = event.usage or {}
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        if event.usage_source == "usage" and prompt is not None and completion is not None:
+            self._count(event, unknown=-1, prompt=prompt, completion=completion)
+
+    def _asked(self, name: str, plan: dict[str, Any]) -> Asked:
+        """Over all lanes on the server of a lane."""
+        ready = self.lanes.get(name)
+        server = origin(ready.base_url) if ready else None
+        lanes = [one for one, other in self.lanes.items() if origin(other.base_url) == server] or [name]
+        total: Counter[str] = Counter()
+        for lane in lanes:
+            total.update(self.asked.get(lane, {}))
+        whole = not total["unknown"]
+        return Asked(
+            lanes=tuple(lanes),
+            prompt_tokens=total["prompt"] if whole else None,
+            completion_tokens=total["completion"] if whole else None,
+            in_flight=sum(_in_flight(lane, plan) for lane in lanes),
+        )
 
     def _sample(self, event: TelemetryRead) -> None:
         samples = self.telemetry.setdefault(event.lane, [])
@@ -211,7 +257,13 @@ class Fold:
             sessions_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
             plan=_lane_plan(name, plan),
             resumed_wall=self.resumed_wall,
+            asked_of_server=self._asked(name, plan),
         )
+
+
+def _in_flight(name: str, plan: dict[str, Any]) -> int:
+    sessions = len(plan.get("traces", ())) * plan.get("repeat", 1)
+    return min(int(_lane_plan(name, plan)["in_flight"]), sessions or 1)
 
 
 def _lane_plan(name: str, plan: dict[str, Any]) -> dict[str, Any]:

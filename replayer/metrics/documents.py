@@ -83,6 +83,14 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, slots=True)
+class LostTokens:
+    """What was computed again, and at least how long that took."""
+
+    tokens: int
+    ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class PrefixCache:
     """Shares of prompt tokens: what could have been reused, and what the engine reports. `evicted` is what could have
     been on top, had the KV pool no limit."""
@@ -95,6 +103,16 @@ class PrefixCache:
     causes: dict[str, int]
     curve: list[CurvePoint]
     verdict: str | None
+    range: tuple[float, float] | None = None
+    """Between which the best possible lies: overlapping requests, and tokens that are estimated."""
+    evidence: list[str] = field(default_factory=list)
+    cost: LostTokens | None = None
+    """Of the chief cause."""
+    fix: str | None = None
+    above: float | None = None
+    """Share reused beyond the range: the cache was warm before the run, or the estimate is low."""
+    pressure: dict[str, Any] | None = None
+    """The pool is too small for the sessions in flight: the facts, and `sentence`."""
 
 
 @dataclass(frozen=True, slots=True)

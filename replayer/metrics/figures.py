@@ -76,11 +76,8 @@ def run_figures(view: RunView) -> RunFigures:
 def lane_figures(lane: LaneView) -> LaneFigures:
     """Shapes as in the command-line reference."""
     turns = finished_turns(lane)
-    counted = tokens(turns)
-    whole = not counted.computed_turns and not counted.unknown_turns
-    server = server_figures(
-        lane.telemetry, counted.completion if whole else None, counted.prompt if whole else None
-    )
+    counted, asked = tokens(turns), lane.asked_of_server
+    server = server_figures(lane.telemetry, asked.completion_tokens, asked.prompt_tokens)
     fit = speed_bands(turns, lane.telemetry)
     loaded = load(turns, lane.plan.get("in_flight", 1), lane.plan.get("slo"))
     judged = worked_out(turns)
@@ -94,7 +91,7 @@ def lane_figures(lane: LaneView) -> LaneFigures:
         tool_calls=tool_calls(turns),
         **fold(turn.marks for turn in turns).figures(),
         repetition=repetition(turns),
-        prefix_cache=prefix_cache(judged, _ratio(judged, "prefix_hit_rate")),
+        prefix_cache=prefix_cache(lane, judged, _ratio(judged, "prefix_hit_rate")),
         stamped_by=dict(sorted(Counter(turn.stamped_by for turn in turns if turn.deltas).items())),
         ttft_ms=loaded.ttft_ms,
         itl_ms=gap_quantiles(lane.attempts),

@@ -1,15 +1,24 @@
-"""Prefix reuse of a lane in figures: shares, the curve over by_position, the cause and a verdict."""
+"""Prefix reuse of a lane in figures: the conclusion of the signal, and the curve over the turns of a session."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from statistics import median
 from typing import Any
 
-from replayer.journal.turns import TurnFacts
-from replayer.metrics.documents import CurvePoint, PrefixCache
+from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.view import LaneView
+from replayer.metrics.documents import CurvePoint, LostTokens, PrefixCache
+from replayer.metrics.stats import quantile
 from replayer.metrics.turn_values import is_judged
-from replayer.signals.prefix_reuse import PrefixFinding, session_verdict
+from replayer.signals.prefix_reuse.conclusion import ServerFacts, conclude
+from replayer.signals.prefix_reuse.finding import PrefixFinding
+from replayer.telemetry.deltas import deltas, merge
+
+_LEAST_TIMES, _LEAST_COMPUTED = 6, 256
+"""Turns from which the price of a computed token is worked out, and the tokens that each computed."""
 
 
 def worked_out(turns: Sequence[TurnFacts]) -> Sequence[TurnFacts]:
@@ -19,39 +28,73 @@ def worked_out(turns: Sequence[TurnFacts]) -> Sequence[TurnFacts]:
     return found or turns
 
 
-def prefix_cache(turns: Sequence[TurnFacts], reported: float | None) -> PrefixCache:
-    """`reported` is the catalogue's figure over the same turns.
+def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | None) -> PrefixCache:
+    """`reported` is the catalogue's figure over the same turns; without one the server's own counters stand in.
 
     `curve` has both shares for each turn number: an average hides that reuse grows with a session. The best possible is
-    over the turns whose reuse was reported, where any was: a stream that was stopped has no usage. `verdict` is of the
-    session that lost most.
+    over the turns whose reuse was reported, where any was: a stream that was stopped has no usage.
     """
-    findings = _findings(turns)
-    causes = Counter(str(finding["cause"]) for finding in findings if finding.get("cause"))
-    source = None if reported is None else "usage" if any(map(_in_usage, turns)) else "metrics"
-    comparable = _comparable(findings)
+    found = conclude(_findings(turns), server_facts(lane, turns))
+    known = reported is not None and found.reported is None
+    pressure = found.pressure
     return PrefixCache(
-        ideal=_share((finding["ideal_tokens"], finding["prompt_tokens"]) for finding in comparable),
-        evicted=_share(
-            (f["evicted_tokens"], f["prompt_tokens"])
-            for f in comparable
-            if f.get("evicted_tokens") is not None
-        ),
-        reported=reported,
-        source=source,
-        cause=causes.most_common(1)[0][0] if causes else None if source else "not_reported",
-        causes=dict(causes.most_common()),
+        ideal=found.ideal,
+        evicted=found.evicted,
+        reported=found.reported if reported is None else reported,
+        source="usage" if known else found.source,
+        cause=None if known and found.cause == "not_reported" else found.cause,
+        causes=found.causes,
         curve=_curve(turns),
-        verdict=_verdict(findings),
+        verdict=found.verdict,
+        range=None if found.low is None or found.high is None else (found.low, found.high),
+        evidence=list(found.evidence),
+        cost=LostTokens(found.lost_tokens, found.lost_ms) if found.lost_tokens else None,
+        fix=found.fix,
+        above=found.above,
+        pressure=asdict(pressure) | {"sentence": pressure.sentence} if pressure else None,
     )
 
 
-def _in_usage(turn: TurnFacts) -> bool:
-    return turn.cached_tokens is not None and bool(turn.prompt_tokens)
+def server_facts(lane: LaneView, turns: Sequence[TurnFacts]) -> ServerFacts:
+    """What telemetry and the run itself say of the server."""
+    by_instance: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for reading in lane.telemetry:
+        by_instance[reading.instance].append(reading.sample)
+    total = merge([deltas(samples) for samples in by_instance.values()])
+    whole = total.resets == 0 and total.readings >= 2
+    busy = [r.sample["kv_used"] for r in lane.telemetry if r.sample.get("running") and "kv_used" in r.sample]
+    held = [_largest(attempt) for attempt in lane.attempts if attempt.turns]
+    asked = lane.asked_of_server
+    alone = len(asked.lanes) <= 1 and asked.prompt_tokens is not None and whole
+    counted = total.counters.get("prompt_tokens")
+    return ServerFacts(
+        sessions=asked.in_flight,
+        session_tokens=round(median(held)) if any(held) else None,
+        pool_tokens=lane.facts.get("kv_pool_tokens"),
+        preempted=total.counters.get("preempted"),
+        kv_peak=max(busy, default=None),
+        cached=total.counters.get("cached_tokens") if whole else None,
+        prompt=counted if whole else None,
+        alone=alone and counted is not None and counted <= 1.02 * (asked.prompt_tokens or 0) + 100,
+        ms_per_token=_ms_per_token(turns),
+    )
 
 
-def _comparable(findings: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    return [finding for finding in findings if finding.get("reported_tokens") is not None] or findings
+def _largest(attempt: Attempt) -> int:
+    """What a session held at most."""
+    return max((turn.prompt_tokens or 0) + (turn.completion_tokens or 0) for turn in attempt.turns.values())
+
+
+def _ms_per_token(turns: Sequence[TurnFacts]) -> float | None:
+    """Time to the first token per computed prompt token, of the turns that waited least; None where it says nothing."""
+    rates = sorted(
+        turn.ttft_ns / 1e6 / tokens
+        for turn in turns
+        if turn.ttft_ns
+        and turn.cached_tokens is not None
+        and (tokens := turn.prefilled_tokens or 0) >= _LEAST_COMPUTED
+    )
+    return quantile(rates, 0.1) if len(rates) >= _LEAST_TIMES else None
 
 
 def _curve(turns: Sequence[TurnFacts]) -> list[CurvePoint]:
@@ -61,7 +104,7 @@ def _curve(turns: Sequence[TurnFacts]) -> list[CurvePoint]:
     return [
         CurvePoint(
             turn=number,
-            ideal=_share((f["ideal_tokens"], f["prompt_tokens"]) for f in _comparable(_findings(of_turn))),
+            ideal=_share((f.ideal_tokens, f.prompt_tokens) for f in _comparable(_findings(of_turn))),
             reported=_share(
                 (s.cached_tokens, s.prompt_tokens) for s in of_turn if s.cached_tokens is not None
             ),
@@ -70,16 +113,12 @@ def _curve(turns: Sequence[TurnFacts]) -> list[CurvePoint]:
     ]
 
 
-def _findings(turns: Sequence[TurnFacts]) -> list[dict[str, Any]]:
-    return [turn.prefix for turn in turns if turn.prefix and is_judged(turn)]
+def _findings(turns: Sequence[TurnFacts]) -> list[PrefixFinding]:
+    return [PrefixFinding.from_dict(turn.prefix) for turn in turns if turn.prefix and is_judged(turn)]
 
 
-def _verdict(findings: Sequence[dict[str, Any]]) -> str | None:
-    sessions: dict[str, list[PrefixFinding]] = defaultdict(list)
-    for finding in findings:
-        sessions[str(finding.get("key", "")).rpartition("/")[0]].append(PrefixFinding.from_dict(finding))
-    worst = max(sessions.values(), key=lambda session: sum(f.lost_tokens for f in session), default=None)
-    return session_verdict(worst) if worst else None
+def _comparable(findings: Sequence[PrefixFinding]) -> Sequence[PrefixFinding]:
+    return [found for found in findings if found.reported_tokens is not None] or findings
 
 
 def _share(parts: Iterable[tuple[int | None, int | None]]) -> float | None:

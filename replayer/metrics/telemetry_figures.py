@@ -45,8 +45,8 @@ class Turn(Protocol):
 def server_figures(
     readings: Sequence[Reading], completion_tokens: int | None = None, prompt_tokens: int | None = None
 ) -> dict[str, Any] | None:
-    """The server's own account; None without a reading. `completion_tokens` and `prompt_tokens` are what our
-    requests were billed, to tell foreign traffic. `complete` is false where readings failed or counters fell."""
+    """The server's own account; None without a reading. `completion_tokens` and `prompt_tokens` are what this
+    run asked of it in all, on every lane and in every attempt, to tell foreign traffic. `complete` is false where readings failed or counters fell."""
     if not readings:
         return None
     by_instance = _by_instance(readings)

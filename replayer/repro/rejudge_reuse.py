@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pkgutil import resolve_name
 from typing import Any
 
-from replayer.engines.base import EngineFacts
+from replayer.engines.base import EngineFacts, origin
 from replayer.engines.registry import KINDS
 from replayer.errors import ReplayerError
 from replayer.journal import turns as facts
@@ -25,7 +25,6 @@ from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
 from replayer.prefix.server_watch import Answer, ServerWatch, assistant_message
 from replayer.repro.rebuild import Rebuilder
-from replayer.run.prefix_watch import origin
 from replayer.signals.prefix_reuse import PrefixReuse
 from replayer.telemetry.deltas import deltas
 from replayer.traces.schema import Usage

@@ -13,9 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from replayer.engines.base import Engine, Tristate
+from replayer.engines.base import Engine, Tristate, origin
 from replayer.errors import EngineUnavailable, ReplayerError
 from replayer.prefix.server_watch import Answer, PromptBook, ServerWatch, assistant_message
 from replayer.run.isolation import marker
@@ -30,13 +29,6 @@ if TYPE_CHECKING:
 
 MOST_PROMPTS = 512
 """Prompts that are asked of an engine before the sessions of a block begin; with more than these, all are estimated."""
-
-
-def origin(url: str) -> str:
-    """What tells servers apart: scheme, host and port."""
-    parts = urlsplit(url)
-    host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname
-    return f"{parts.scheme}://{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
 @dataclass(slots=True)

@@ -10,6 +10,9 @@ from statistics import median
 from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 
+_MUCH_ABOVE = 0.005
+"""Share of the prompt tokens reused beyond the expectation from which on it is said."""
+
 
 def settled(findings: Sequence[PrefixFinding]) -> list[PrefixFinding]:
     """One server's findings in the light of all of them: a cache that proves to be off was off before, too."""
@@ -63,6 +66,12 @@ def _where(index: int | None, path: str) -> str:
     return f"message {index} ({path})" if index is not None else path or "the tokens"
 
 
+def cost(tokens: int, ms_per_token: float | None) -> str:
+    """What was recomputed, in tokens and where it is known in time."""
+    took = f", at least {tokens * ms_per_token:,.0f} ms" if ms_per_token else ""
+    return f"{tokens:,} prompt tokens recomputed{took}"
+
+
 def _owner(cause: str, path: str) -> str:
     return (
         " in the system prompt"
@@ -93,4 +102,10 @@ def _healthy(findings: Sequence[PrefixFinding]) -> str:
     if not told:
         return f"healthy as far as the requests go: {ideal:.1%} of the prompt tokens can be reused; nothing was reported."
     real = sum(found.reported_tokens or 0 for found in told) / prompt
+    if sum(found.above for found in told) > _MUCH_ABOVE * prompt:
+        most = sum(found.ideal_tokens if found.most is None else found.most for found in told) / prompt
+        return (
+            f"{real:.1%} of the prompt tokens were reused (expected at most {most:.1%}: the cache was warm before the "
+            "run, or our estimate is low)."
+        )
     return f"healthy: {real:.1%} of the prompt tokens were reused, the ideal is {ideal:.1%}."

@@ -1,0 +1,245 @@
+"""What is concluded of a lane's prefix reuse, once: every report and screen prints the same words from it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from replayer.signals.prefix_reuse.causes import FIXES
+from replayer.signals.prefix_reuse.finding import PrefixFinding
+from replayer.signals.prefix_reuse.verdict import cost, session_verdict, settled
+
+_LEAST_SHARE = 0.005
+"""Share of all prompt tokens below which a loss is not worth a cause: it lies within what counters round."""
+_OFF_TURNS, _OFF_TOKENS = 3, 2000
+_FULL, _IDLE = 0.9, 0.3
+"""Peak use of the KV pool from which on it counts as full, and below which nothing was evicted."""
+_FELL = 0.1
+"""Least fall of the reused share that is called pressure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFacts:
+    """What is known of a lane's server beside its turns. None is unknown, never 0."""
+
+    sessions: int = 1
+    """In flight at most, of all lanes on it."""
+    session_tokens: int | None = None
+    """What one session holds at its end."""
+    pool_tokens: int | None = None
+    preempted: float | None = None
+    """Preemptions and retractions, counted since the run began."""
+    kv_peak: float | None = None
+    """Peak use of the pool, 0..1, among readings that found requests running."""
+    cached: float | None = None
+    prompt: float | None = None
+    """Tokens that the server counted, cached ones and all."""
+    alone: bool = True
+    """Nothing but this lane used the server: its counters are this lane's."""
+    ms_per_token: float | None = None
+    """Time to the first token per prompt token that is computed, without waiting."""
+
+    @property
+    def is_full(self) -> bool:
+        return bool(self.preempted) or (self.kv_peak or 0.0) >= _FULL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pressure:
+    """The pool is too small for the sessions in flight."""
+
+    sessions: int
+    preempted: int
+    kv_peak: float | None
+    expected: float
+    reported: float
+    would_fit: int | None
+
+    @property
+    def sentence(self) -> str:
+        facts = [f"{self.preempted} preemption{'s' * (self.preempted != 1)}"] if self.preempted else []
+        facts += [f"KV at {self.kv_peak:.0%}"] if self.kv_peak is not None and self.kv_peak >= _FULL else []
+        facts.append(f"reuse fell from {self.expected:.0%} to {self.reported:.0%}")
+        fit = f"; about {self.would_fit} would fit" if self.would_fit else ""
+        return f"pool too small for {self.sessions} sessions: {', '.join(facts)}{fit}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReuseConclusion:
+    """Shares are of prompt tokens; `low` and `high` are the range of the expectation. Costs are of the chief cause."""
+
+    ideal: float | None
+    low: float | None
+    high: float | None
+    evicted: float | None
+    reported: float | None
+    source: str | None
+    cause: str | None
+    causes: dict[str, int]
+    """Turns by cause."""
+    evidence: tuple[str, ...]
+    lost_tokens: int
+    lost_ms: float | None
+    fix: str | None
+    above: float | None
+    """Share reused beyond the range; None where nothing was."""
+    pressure: Pressure | None
+    verdict: str | None
+
+
+def conclude(findings: Sequence[PrefixFinding], server: ServerFacts) -> ReuseConclusion:
+    """Findings of one lane in order. A cause outweighs the error of the figures and contradicts none of them."""
+    found = [_in_the_light_of(f, server) for f in settled(_counted_as_none(findings, server))]
+    told = [f for f in found if f.reported_tokens is not None]
+    judged = told or found
+    prompt = sum(f.prompt_tokens for f in judged)
+    reported, source = _reported(told, prompt, server)
+    chief, lost = _chief(judged, prompt)
+    if chief is None and not told and (found or reported is None):
+        chief = "not_reported"
+    pressure = _pressure(chief, judged, prompt, reported, server)
+    above = sum(f.above for f in judged)
+    return ReuseConclusion(
+        ideal=_share(sum(f.ideal_tokens for f in judged), prompt),
+        low=_share(sum(_low(f) for f in judged), prompt),
+        high=_share(sum(_high(f) for f in judged), prompt),
+        evicted=_evicted(judged),
+        reported=reported,
+        source=source,
+        cause=chief,
+        causes=dict(Counter(f.cause for f in found if f.cause).most_common()),
+        evidence=_evidence(chief, judged, server),
+        lost_tokens=lost,
+        lost_ms=lost * server.ms_per_token if lost and server.ms_per_token else None,
+        fix=FIXES.get(chief or ""),
+        above=_share(above, prompt) if above > _LEAST_SHARE * prompt else None,
+        pressure=pressure,
+        verdict=_verdict(found, chief, pressure, cost(lost, server.ms_per_token)),
+    )
+
+
+def _counted_as_none(findings: Sequence[PrefixFinding], server: ServerFacts) -> Sequence[PrefixFinding]:
+    """Where no reply says anything and the server's own counter says that there was no hit at all, each had none."""
+    silent = all(f.reported_tokens is None for f in findings)
+    if not silent or server.cached != 0 or not server.prompt:
+        return findings
+    zeros = [
+        replace(
+            f,
+            reported_tokens=0,
+            source="metrics",
+            gap=f.ideal_tokens,
+            lost_tokens=_low(f),
+            cause="unknown" if _low(f) else None,
+        )
+        for f in findings
+    ]
+    missed = [f for f in zeros if f.lost_tokens]
+    tokens = sum(f.lost_tokens for f in missed)
+    if server.is_full or any(f.evicted_tokens for f in findings):
+        return zeros
+    if len(missed) < _OFF_TURNS or tokens < _OFF_TOKENS:
+        return zeros
+    fact = f"the server counted no hit in {len(missed)} turns that could have reused {tokens:,} tokens"
+    return [replace(f, cause="cache_off", evidence=(fact,)) if f.cause else f for f in zeros]
+
+
+def _in_the_light_of(found: PrefixFinding, server: ServerFacts) -> PrefixFinding:
+    """What the server counted over the whole run holds for each turn."""
+    if found.cause == "cache_off" and server.preempted:
+        return replace(found, cause="unknown", evidence=(), detail="")
+    if found.cause == "unknown" and server.preempted:
+        return replace(found, cause="eviction", detail="the pool holds too few tokens", evidence=())
+    idle = server.kv_peak is not None and server.kv_peak < _IDLE and not server.preempted
+    if found.cause == "eviction" and idle and not found.detail.startswith("the server has"):
+        return replace(
+            found, cause="unknown", evidence=(f"KV use peaked at {server.kv_peak:.0%}",), detail=""
+        )
+    return found
+
+
+def _reported(
+    told: Sequence[PrefixFinding], prompt: int, server: ServerFacts
+) -> tuple[float | None, str | None]:
+    if told:
+        return _share(sum(f.reported_tokens or 0 for f in told), prompt), told[0].source
+    if server.alone and server.cached is not None and server.prompt:
+        return server.cached / server.prompt, "metrics"
+    return None, None
+
+
+def _chief(findings: Sequence[PrefixFinding], prompt: int) -> tuple[str | None, int]:
+    weights: Counter[str] = Counter()
+    for found in findings:
+        if found.cause and found.cause != "not_reported":
+            weights[found.cause] += found.lost_tokens
+    if not weights:
+        return None, 0
+    cause, lost = weights.most_common(1)[0]
+    return (cause, lost) if lost > _LEAST_SHARE * prompt else (None, 0)
+
+
+def _pressure(
+    chief: str | None,
+    findings: Sequence[PrefixFinding],
+    prompt: int,
+    reported: float | None,
+    server: ServerFacts,
+) -> Pressure | None:
+    if chief != "eviction" or reported is None or server.sessions < 2 or not server.is_full:
+        return None
+    kept = sum(max(f.ideal_tokens + (f.evicted_tokens or 0), f.ideal_tokens) for f in findings)
+    expected = _share(kept, prompt) or 0.0
+    if expected - reported < _FELL:
+        return None
+    pool, each = server.pool_tokens, server.session_tokens
+    fit = max(1, pool // each) if pool and each else None
+    return Pressure(
+        sessions=server.sessions,
+        preempted=round(server.preempted or 0),
+        kv_peak=server.kv_peak,
+        expected=expected,
+        reported=reported,
+        would_fit=fit if fit is not None and fit < server.sessions else None,
+    )
+
+
+def _evidence(chief: str | None, findings: Sequence[PrefixFinding], server: ServerFacts) -> tuple[str, ...]:
+    mine = [f for f in findings if f.cause == chief and f.evidence]
+    facts = list(max(mine, key=lambda f: f.lost_tokens).evidence) if mine else []
+    if chief == "eviction" and server.preempted:
+        facts.append(f"{server.preempted:,.0f} preemptions or retractions over the run")
+    if chief == "eviction" and server.kv_peak is not None and server.kv_peak >= _FULL:
+        facts.append(f"KV use peaked at {server.kv_peak:.0%}")
+    return tuple(dict.fromkeys(facts))
+
+
+def _evicted(findings: Sequence[PrefixFinding]) -> float | None:
+    known = [f for f in findings if f.evicted_tokens is not None]
+    return _share(sum(f.evicted_tokens or 0 for f in known), sum(f.prompt_tokens for f in known))
+
+
+def _verdict(
+    findings: Sequence[PrefixFinding], chief: str | None, pressure: Pressure | None, price: str
+) -> str | None:
+    """Of the session that lost most."""
+    if pressure is not None:
+        return f"{pressure.sentence}; {price}; fix: {FIXES['eviction']}."
+    sessions: dict[str, list[PrefixFinding]] = defaultdict(list)
+    for found in findings:
+        sessions[found.key.rpartition("/")[0]].append(found if chief else replace(found, cause=None))
+    worst = max(sessions.values(), key=lambda session: sum(f.lost_tokens for f in session), default=None)
+    return session_verdict(worst) if worst else None
+
+
+def _low(found: PrefixFinding) -> int:
+    return found.ideal_tokens if found.least is None else found.least
+
+
+def _high(found: PrefixFinding) -> int:
+    return found.ideal_tokens if found.most is None else found.most
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
