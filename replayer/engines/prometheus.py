@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
@@ -116,8 +116,3 @@ def _every(text: str) -> list[str]:
 @lru_cache(maxsize=16)
 def _pattern(wanted: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"^(?:{'|'.join(map(re.escape, sorted(wanted)))})[ {{].*$", re.MULTILINE)
-
-
-def present(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:
-    """Only what the page really has."""
-    return {name: value for name, value in values if value is not None}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import orjson
 
@@ -16,7 +15,7 @@ from replayer.simulated.job import Job, argument_form, call_id, delivered
 from replayer.simulated.messages_events import MessagesEvents, messages_body
 from replayer.simulated.pace import Pace
 from replayer.simulated.responses_events import ResponsesEvents, responses_body
-from replayer.simulated.tokens import WIDTH, ids
+from replayer.simulated.tokens import WIDTH, JsonObject, ids
 from replayer.simulated.wire_requests import error_on
 from replayer.wire.types import Wire
 
@@ -120,7 +119,7 @@ async def _whole(job: Job, exchange: Exchange) -> None:
     exchange.send(200, orjson.dumps(body), "application/json")
 
 
-def whole_body(job: Job) -> dict[str, Any]:
+def whole_body(job: Job) -> JsonObject:
     kind, sent = job.kind, delivered(job.generation.pieces)
     calls = []
     for number, arguments in sent.calls.items():
@@ -191,7 +190,7 @@ async def _breaks(
 
 
 EVENTS: dict[Wire, type[Events]] = {"chat": Events, "messages": MessagesEvents, "responses": ResponsesEvents}
-BODIES: dict[Wire, Callable[[Job], dict[str, Any] | None]] = {
+BODIES: dict[Wire, Callable[[Job], JsonObject | None]] = {
     "chat": whole_body,
     "messages": messages_body,
     "responses": responses_body,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 import orjson
 
 from replayer.simulated.call_families import FAMILIES
 from replayer.simulated.planted import FaultSpec
 from replayer.simulated.replies import Call, Reply, sample
+from replayer.simulated.tokens import JsonObject
 
 COLLAPSE_UNIT = "(Sigh) (Laughter) "
 
@@ -20,7 +20,7 @@ COLLAPSE_UNIT = "(Sigh) (Laughter) "
 class Scene:
     """What a fault may look at: the request, how it is answered, and the request's own seeded dice."""
 
-    body: dict[str, Any]
+    body: JsonObject
     rng: Random
     fault: FaultSpec
 
@@ -31,7 +31,7 @@ class Scene:
     def form(self, *choices: str) -> str:
         return self.fault.keys.get("form") or self.rng.choice(choices)
 
-    def schema(self, call: Call) -> dict[str, Any]:
+    def schema(self, call: Call) -> JsonObject:
         for tool in self.body.get("tools") or ():
             function = tool.get("function") or {}
             if function.get("name") == call.name:
@@ -74,7 +74,7 @@ def _not_object(call: Call, scene: Scene) -> bool:
     return True
 
 
-def _edit(change: Callable[[dict[str, Any], dict[str, Any], Scene], bool]) -> Callable[[Reply, Scene], bool]:
+def _edit(change: Callable[[JsonObject, JsonObject, Scene], bool]) -> Callable[[Reply, Scene], bool]:
     """A fault inside the arguments of one call whose arguments are an object."""
 
     def apply(call: Call, scene: Scene) -> bool:
@@ -90,7 +90,7 @@ def _edit(change: Callable[[dict[str, Any], dict[str, Any], Scene], bool]) -> Ca
     return _on_call(apply)
 
 
-def _missing(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> bool:
+def _missing(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
     present = [name for name in schema.get("required") or values if name in values]
     if not present:
         return False
@@ -98,7 +98,7 @@ def _missing(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> bo
     return True
 
 
-def _wrong_type(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> bool:
+def _wrong_type(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
     typed = [name for name in values if "type" in (schema.get("properties") or {}).get(name, {})]
     if not typed:
         return False
@@ -107,7 +107,7 @@ def _wrong_type(values: dict[str, Any], schema: dict[str, Any], scene: Scene) ->
     return True
 
 
-def _bad_value(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> bool:
+def _bad_value(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
     for name, rule in (schema.get("properties") or {}).items():
         if "enum" in rule:
             values[name] = "no-such-choice"
@@ -123,7 +123,7 @@ def _bad_value(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> 
     return False
 
 
-def _unexpected(values: dict[str, Any], schema: dict[str, Any], scene: Scene) -> bool:
+def _unexpected(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
     values["verbose_mode"] = True
     return True
 

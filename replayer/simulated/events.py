@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 
 from replayer.simulated.generation import Piece
 from replayer.simulated.job import Job, argument_form, call_id, commits
-from replayer.simulated.tokens import ids
+from replayer.simulated.tokens import JsonObject, ids
 
 
 class Events:
@@ -62,10 +61,10 @@ class Events:
         error = {"message": message, "type": "InternalServerError", "code": 500}
         return event({"error": error}) + self.done()
 
-    def _delta(self, delta: dict[str, Any]) -> bytes:
+    def _delta(self, delta: JsonObject) -> bytes:
         return event(self._with_ids(self._kind.chunk(self._base, delta, None)))
 
-    def _with_ids(self, chunk: dict[str, Any]) -> dict[str, Any]:
+    def _with_ids(self, chunk: JsonObject) -> JsonObject:
         if self._job.prompt_ids is not None:
             chunk["choices"][0]["token_ids"] = ids(bytes(self._ids))
             self._ids.clear()
@@ -86,7 +85,7 @@ class Events:
         self._begun.add(piece.call)
         return piece._replace(text="")
 
-    def _merge(self, pieces: list[Piece]) -> Iterator[dict[str, Any]]:
+    def _merge(self, pieces: list[Piece]) -> Iterator[JsonObject]:
         """Tokens of one turn that belong to the same text travel in one event."""
         run: list[str] = []
         last: Piece | None = None
@@ -101,7 +100,7 @@ class Events:
         if last is not None:
             yield from self._text(last, "".join(run))
 
-    def _text(self, piece: Piece, text: str) -> Iterator[dict[str, Any]]:
+    def _text(self, piece: Piece, text: str) -> Iterator[JsonObject]:
         if not text or not piece.channel:
             return
         if piece.channel != "arguments":
@@ -109,7 +108,7 @@ class Events:
         elif not commits(self._job, "arguments_object"):
             yield self._kind.arguments(self._index(piece.call), text)
 
-    def _open(self, number: int) -> dict[str, Any]:
+    def _open(self, number: int) -> JsonObject:
         call = self._job.reply.calls[number]
         whole = argument_form(self._job, call.arguments)
         arguments = "" if isinstance(whole, str) else whole
@@ -120,10 +119,10 @@ class Events:
         return number if index is None else index
 
 
-def event(chunk: dict[str, Any]) -> bytes:
+def event(chunk: JsonObject) -> bytes:
     return b"data: " + orjson.dumps(chunk) + b"\n\n"
 
 
-def named_event(payload: dict[str, Any]) -> bytes:
+def named_event(payload: JsonObject) -> bytes:
     """An event as Messages and Responses write it, its type in a line of its own."""
     return b"event: %b\ndata: %b\n\n" % (payload["type"].encode(), orjson.dumps(payload))

@@ -16,7 +16,7 @@ from replayer.simulated.kinds.base import Kind
 from replayer.simulated.planted import STATUS_FAULTS, WIRE_FAULTS, FaultSpec
 from replayer.simulated.pool import Seat
 from replayer.simulated.replies import Match, Reply
-from replayer.simulated.tokens import WIDTH, ids
+from replayer.simulated.tokens import WIDTH, JsonObject, ids
 from replayer.wire.types import Wire
 
 
@@ -71,7 +71,7 @@ def decide_faults(
     specs: list[FaultSpec],
     match: Match,
     reply: Reply,
-    body: dict[str, Any],
+    body: JsonObject,
     rng: Random,
     in_flight: int,
     wire: Wire = "chat",
@@ -90,7 +90,7 @@ def decide_faults(
     return struck
 
 
-def make_job(kind: Kind, match: Match, reply: Reply, body: dict[str, Any], prompt: bytes, rng: Random) -> Job:
+def make_job(kind: Kind, match: Match, reply: Reply, body: JsonObject, prompt: bytes, rng: Random) -> Job:
     adapter = str(body.get("model")) if body.get("model") in kind.spec.lora else ""
     salt = f"{adapter}/{body.get('cache_salt') or ''}"
     limit = body.get("max_completion_tokens") or body.get("max_tokens")

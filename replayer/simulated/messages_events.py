@@ -7,13 +7,13 @@ vLLM and SGLang include them and do not report them, SGLang's message_start coun
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 
 from replayer.simulated.events import Events, named_event
 from replayer.simulated.generation import Piece
 from replayer.simulated.job import Job, call_id, delivered
+from replayer.simulated.tokens import JsonObject
 
 STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 _LLAMA = ("llamacpp", "ik_llama")
@@ -36,7 +36,7 @@ class MessagesEvents(Events):
         job = self._job
         out = b"".join(map(named_event, self._stops()))
         reason = STOPS.get(job.generation.finish, job.generation.finish)
-        last: dict[str, Any] = {
+        last: JsonObject = {
             "type": "message_delta",
             "delta": {"stop_reason": reason, "stop_sequence": None},
         }
@@ -60,10 +60,10 @@ class MessagesEvents(Events):
             return {"cache_read_input_tokens": counts.cached, "input_tokens": fresh, "output_tokens": 0}
         return {"input_tokens": counts.prompt, "output_tokens": 0}
 
-    def _delta(self, delta: dict[str, Any]) -> bytes:
+    def _delta(self, delta: JsonObject) -> bytes:
         return b"".join(map(named_event, delta.get("events") or [delta]))
 
-    def _text(self, piece: Piece, text: str) -> Iterator[dict[str, Any]]:
+    def _text(self, piece: Piece, text: str) -> Iterator[JsonObject]:
         if (
             not text
             or not piece.channel
@@ -80,24 +80,24 @@ class MessagesEvents(Events):
             yield from self._begin(kind, {"type": kind, kind: ""})
         yield _delta(len(self._blocks) - 1, {"type": f"{kind}_delta", kind: text})
 
-    def _open(self, number: int) -> dict[str, Any]:
+    def _open(self, number: int) -> JsonObject:
         call = self._job.reply.calls[number]
-        block: dict[str, Any] = {"type": "tool_use", "id": call_id(self._job, number), "name": call.name}
+        block: JsonObject = {"type": "tool_use", "id": call_id(self._job, number), "name": call.name}
         if self._job.kind.name not in _LLAMA:
             block["input"] = {}
         events = list(self._begin("tool_use", block))
         self._calls[number] = len(self._blocks) - 1
         return {"events": events}
 
-    def _begin(self, kind: str, block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _begin(self, kind: str, block: JsonObject) -> Iterator[JsonObject]:
         if self._job.kind.name not in _LLAMA:
             yield from self._stops()
         self._blocks.append(kind)
         self._open_blocks.append(len(self._blocks) - 1)
         yield {"type": "content_block_start", "index": len(self._blocks) - 1, "content_block": block}
 
-    def _stops(self) -> list[dict[str, Any]]:
-        events: list[dict[str, Any]] = []
+    def _stops(self) -> list[JsonObject]:
+        events: list[JsonObject] = []
         for index in self._open_blocks:
             if self._blocks[index] == "thinking" and self._job.kind.name == "vllm":
                 signature = {"type": "signature_delta", "signature": f"{self._job.ticket.hex}"}
@@ -107,10 +107,10 @@ class MessagesEvents(Events):
         return events
 
 
-def messages_body(job: Job) -> dict[str, Any] | None:
+def messages_body(job: Job) -> JsonObject | None:
     """The whole reply; None where the server fails on arguments that are no object, as vLLM and SGLang do."""
     sent = delivered(job.generation.pieces)
-    content: list[dict[str, Any]] = []
+    content: list[JsonObject] = []
     if sent.reasoning and job.kind.name != "sglang":
         content.append({"type": "thinking", "thinking": sent.reasoning, "signature": job.ticket.hex})
     if sent.content:
@@ -130,17 +130,17 @@ def messages_body(job: Job) -> dict[str, Any] | None:
     return {**_head(job), "content": content, **ended} | ({} if "no_usage" in job.wire else {"usage": usage})
 
 
-def _head(job: Job) -> dict[str, Any]:
+def _head(job: Job) -> JsonObject:
     own = job.kind.request_id(job.ticket)
     ident = f"msg_{job.ticket.hex[:24]}" if job.kind.name == "sglang" else own
     return {"id": ident, "type": "message", "role": "assistant", "model": job.model}
 
 
-def _delta(index: int, delta: dict[str, Any]) -> dict[str, Any]:
+def _delta(index: int, delta: JsonObject) -> JsonObject:
     return {"type": "content_block_delta", "index": index, "delta": delta}
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _object(text: str) -> JsonObject | None:
     try:
         value = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:

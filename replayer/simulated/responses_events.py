@@ -13,9 +13,10 @@ from typing import Any
 from replayer.simulated.events import Events, named_event
 from replayer.simulated.generation import Piece
 from replayer.simulated.job import Job, call_id, delivered
+from replayer.simulated.tokens import JsonObject
 
 _LLAMA = ("llamacpp", "ik_llama")
-Item = dict[str, Any]
+Item = JsonObject
 
 
 class ResponsesEvents(Events):
@@ -49,19 +50,19 @@ class ResponsesEvents(Events):
     def _event(self, name: str, **fields: Any) -> bytes:
         return self._named({"type": f"response.{name}", **fields})
 
-    def _named(self, event: dict[str, Any]) -> bytes:
+    def _named(self, event: JsonObject) -> bytes:
         if self._job.kind.name not in _LLAMA:
             event = {**event, "sequence_number": self._sequence}
             self._sequence += 1
         return named_event(event)
 
-    def _delta(self, delta: dict[str, Any]) -> bytes:
+    def _delta(self, delta: JsonObject) -> bytes:
         return b"".join(self._named(event) for event in delta["events"])
 
-    def _text(self, piece: Piece, text: str) -> Iterator[dict[str, Any]]:
+    def _text(self, piece: Piece, text: str) -> Iterator[JsonObject]:
         if not text or not piece.channel:
             return
-        events: list[dict[str, Any]] = []
+        events: list[JsonObject] = []
         if piece.channel == "arguments":
             item = self._calls.get(piece.call)
             if item is None:
@@ -81,31 +82,31 @@ class ResponsesEvents(Events):
         events.append({"type": f"response.{kind}.delta", **self._where(item, kind), "delta": text})
         yield {"events": events}
 
-    def _open(self, number: int) -> dict[str, Any]:
+    def _open(self, number: int) -> JsonObject:
         item = _call_item(self._job, number, "")
         self._calls[number] = item
         return {"events": self._add(item)}
 
-    def _add(self, item: Item) -> list[dict[str, Any]]:
+    def _add(self, item: Item) -> list[JsonObject]:
         events = self._close()
         self._items.append(item)
         self._current = item
         begun = {**item, "status": "in_progress"}
         if "content" in item:
             begun["content"] = []
-        added: dict[str, Any] = {"type": "response.output_item.added", **self._place(item), "item": begun}
+        added: JsonObject = {"type": "response.output_item.added", **self._place(item), "item": begun}
         events.append(added)
         if item["type"] == "message":
             part = {"part": dict(item["content"][0]), "content_index": 0}
             events.append({"type": "response.content_part.added", **self._where(item, "output_text"), **part})
         return events
 
-    def _close(self) -> list[dict[str, Any]]:
+    def _close(self) -> list[JsonObject]:
         """The events that end the current item."""
         item, self._current = self._current, None
         if item is None:
             return []
-        events: list[dict[str, Any]] = []
+        events: list[JsonObject] = []
         if item["type"] in ("message", "reasoning"):
             kind = "output_text" if item["type"] == "message" else "reasoning_text"
             text = item["content"][0]["text"]
@@ -116,7 +117,7 @@ class ResponsesEvents(Events):
             events.append({"type": f"response.{kind}.done", **self._where(item, kind), key: item[key]})
         return [*events, {"type": "response.output_item.done", **self._place(item), "item": dict(item)}]
 
-    def _where(self, item: Item, kind: str) -> dict[str, Any]:
+    def _where(self, item: Item, kind: str) -> JsonObject:
         where = {"item_id": item["id"], **self._place(item)}
         texts = kind in ("output_text", "reasoning_text") and self._job.kind.name not in _LLAMA
         return where | ({"content_index": 0} if texts else {})
@@ -127,7 +128,7 @@ class ResponsesEvents(Events):
         return {"output_index": next(place for place, known in enumerate(self._items) if known is item)}
 
 
-def responses_body(job: Job) -> dict[str, Any]:
+def responses_body(job: Job) -> JsonObject:
     """The whole reply."""
     sent = delivered(job.generation.pieces)
     items: list[Item] = []
@@ -143,7 +144,7 @@ def responses_body(job: Job) -> dict[str, Any]:
 
 def response_object(
     job: Job, output: list[Item], status: str, reason: str | None = None, *, usage: bool
-) -> dict[str, Any]:
+) -> JsonObject:
     counts = job.counts
     counted = {
         "input_tokens": counts.prompt,

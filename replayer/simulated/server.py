@@ -19,7 +19,7 @@ from replayer.simulated.playback import Playback
 from replayer.simulated.pool import Pool
 from replayer.simulated.replies import Script, forced, opening, shaped, unparsed
 from replayer.simulated.spec import SimulatedSpec
-from replayer.simulated.tokens import WIDTH, render
+from replayer.simulated.tokens import WIDTH, JsonObject, render
 from replayer.simulated.wire_requests import COUNTS, PATHS, as_chat, custom_tools, error_on
 from replayer.wire.types import Wire
 
@@ -81,7 +81,8 @@ class Simulator:
         path = exchange.path.partition("?")[0]
         wire = PATHS.get(path)
         if wire is None:
-            self._send(exchange, self._counted(path, body) or self._other(path, body))
+            # llama.cpp erases a slot by a query: `/slots/0?action=erase`
+            self._send(exchange, self._counted(path, body) or self._other(exchange.path, body))
             return
         job = self._accept(as_chat(body, wire), wire)
         if not isinstance(job, Job):
@@ -103,7 +104,7 @@ class Simulator:
     def _other(self, path: str, body: Any) -> Answer:
         return self.kind.post(path, body) or self.kind.error("not_found", "Not Found")
 
-    def _accept(self, body: dict[str, Any], wire: Wire = "chat") -> Job | Answer:
+    def _accept(self, body: JsonObject, wire: Wire = "chat") -> Job | Answer:
         problem = self._problem(body)
         if problem is not None:
             return problem
@@ -174,7 +175,7 @@ def refused(kind: Kind, fault: FaultSpec) -> Answer:
     return kind.error(kinds[fault.klass], "Simulated fault: " + fault.klass)
 
 
-def _has_bad_history(messages: list[dict[str, Any]]) -> bool:
+def _has_bad_history(messages: list[JsonObject]) -> bool:
     for message in messages:
         for call in message.get("tool_calls") or ():
             try:

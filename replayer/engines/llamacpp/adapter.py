@@ -9,7 +9,7 @@ from replayer.engines.answers import known, section, text, tristate, whole
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample, Tristate
 from replayer.engines.llamacpp import LLAMACPP
 from replayer.engines.openai.adapter import OpenAIEngine
-from replayer.engines.prometheus import Page, present
+from replayer.engines.prometheus import Page
 from replayer.traces.schema import Usage
 from replayer.wire.counts import count
 
@@ -127,5 +127,5 @@ class LlamaCppEngine(OpenAIEngine):
             drafted=total("spec_decode_num_draft_tokens_total"),
             accepted=total("spec_decode_num_accepted_tokens_total"),
             accepted_per_position=page.by_position("spec_decode_num_accepted_tokens_per_pos_total"),
-            gauges=present([("prompt_tokens_computed", new)] + [(name, total(name)) for name in _GAUGES]),
+            gauges=known({"prompt_tokens_computed": new, **{name: total(name) for name in _GAUGES}}),
         )

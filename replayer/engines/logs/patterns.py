@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
 from replayer.engines.base import JsonObject
 
@@ -48,6 +49,9 @@ class LogSample:
         )
 
 
+_WHOLE = frozenset(item.name for item in fields(LogSample) if str(item.type).startswith("int"))
+
+
 @dataclass(slots=True)
 class LogSettings:
     """What was asked of a server and what it made of it. `effective` has common words where there are such;
@@ -83,14 +87,25 @@ def number(pattern: str, line: str) -> float | None:
     return None if found is None else float(found[1].replace(",", "").rstrip("."))
 
 
-def share(pattern: str, line: str) -> float | None:
-    percent = number(pattern, line)
-    return None if percent is None else percent / 100
-
-
 def integer(pattern: str, line: str) -> int | None:
     found = number(pattern, line)
     return None if found is None else int(found)
+
+
+def figures(**labels: str) -> Callable[[str], LogSample]:
+    """Reads the figures of a sample by the words before them; a label that begins with % stands before a percentage."""
+
+    def read(line: str) -> LogSample:
+        return LogSample(**{name: _figure(name, label, line) for name, label in labels.items()})
+
+    return read
+
+
+def _figure(name: str, label: str, line: str) -> Any:
+    found = number(label.removeprefix("%"), line)
+    if found is None:
+        return None
+    return int(found) if name in _WHOLE else found / 100 if label.startswith("%") else found
 
 
 def pairs(text: str) -> JsonObject:

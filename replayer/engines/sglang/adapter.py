@@ -8,7 +8,7 @@ from dataclasses import replace
 from replayer.engines.answers import known, section, text, tristate, whole
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
 from replayer.engines.openai.adapter import OpenAIEngine
-from replayer.engines.prometheus import Page, present
+from replayer.engines.prometheus import Page
 from replayer.engines.sglang import SGLANG
 
 _PREFIX = "sglang:"
@@ -120,7 +120,7 @@ class SglangEngine(OpenAIEngine):
             cached_device_tokens=tiers.get("device"),
             cached_host_tokens=tiers.get("host"),
             cached_remote_tokens=tiers.get("storage"),
-            gauges=present((name, page.mean(name)) for name in _GAUGES),
+            gauges=known({name: page.mean(name) for name in _GAUGES}),
         )
 
 

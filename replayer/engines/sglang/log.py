@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from replayer.engines.logs.patterns import LogPatterns, LogSample, LogSettings, integer, number, pairs
+from replayer.engines.logs.patterns import LogPatterns, LogSettings, figures, integer, number, pairs
 
 _ARGS = {
     "kv_cache_dtype": "kv_cache_dtype",
@@ -24,32 +24,6 @@ _ARGS = {
 _SPECULATIVE = {"algorithm": "method"} | {
     name: name for name in ("num_steps", "eagle_topk", "num_draft_tokens", "draft_model_path")
 }
-
-
-def _decode(line: str) -> LogSample:
-    return LogSample(
-        decode_tok_s=number(r"gen throughput \(token/s\):", line),
-        running=integer(r"#running-req:", line),
-        waiting=integer(r"#queue-req:", line),
-        kv_used=number(r"(?:full )?token usage:", line),
-        acceptance_length=number(r"accept len:", line),
-        acceptance_rate=number(r"accept rate:", line),
-    )
-
-
-def _prefill(line: str) -> LogSample:
-    return LogSample(
-        prefill_tok_s=number(r"input throughput \(token/s\):", line),
-        new_tokens=integer(r"#new-token:", line),
-        cached_tokens=integer(r"#cached-token:", line),
-        waiting=integer(r"#queue-req:", line),
-        kv_used=number(r"(?:full )?token usage:", line),
-    )
-
-
-def _retracted(line: str) -> LogSample:
-    """The pool was full: requests lost their place in it and are computed anew."""
-    return LogSample(preempted=integer(r"#retracted_reqs:", line))
 
 
 def _server_args(settings: LogSettings, line: str) -> None:
@@ -97,11 +71,28 @@ def _bytes(settings: LogSettings, line: str) -> None:
                 effective[key] = round(effective.get(key, 0.0) + size, 2)
 
 
+_USAGE = r"(?:full )?token usage:"
+_DECODE = figures(
+    decode_tok_s=r"gen throughput \(token/s\):",
+    running=r"#running-req:",
+    waiting=r"#queue-req:",
+    kv_used=_USAGE,
+    acceptance_length=r"accept len:",
+    acceptance_rate=r"accept rate:",
+)
+_PREFILL = figures(
+    prefill_tok_s=r"input throughput \(token/s\):",
+    new_tokens=r"#new-token:",
+    cached_tokens=r"#cached-token:",
+    waiting=r"#queue-req:",
+    kv_used=_USAGE,
+)
 LOG = LogPatterns(
     samples=(
-        ("Decode batch", _decode),
-        ("Prefill batch", _prefill),
-        ("#retracted_reqs:", _retracted),
+        ("Decode batch", _DECODE),
+        ("Prefill batch", _PREFILL),
+        # the pool was full: requests lost their place in it and are computed anew
+        ("#retracted_reqs:", figures(preempted=r"#retracted_reqs:")),
     ),
     settings=(
         ("ServerArgs(", _server_args),

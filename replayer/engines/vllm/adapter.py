@@ -11,7 +11,7 @@ import httpx
 from replayer.engines.answers import known, section, text, tristate
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample, Tristate
 from replayer.engines.openai.adapter import OpenAIEngine
-from replayer.engines.prometheus import STARTED, Page, present
+from replayer.engines.prometheus import STARTED, Page
 from replayer.engines.vllm import VLLM
 
 _PREFIX = "vllm:"
@@ -114,8 +114,10 @@ class VllmEngine(OpenAIEngine):
         )
 
     def sample(self, page: Page, at: float) -> TelemetrySample | None:
-        others = [("started", page.total(STARTED))]
-        others += [(word, page.total(name)) for word, name in _LMCACHE.items()]
+        gauges = {
+            "started": page.total(STARTED),
+            **{word: page.total(name) for word, name in _LMCACHE.items()},
+        }
         page = page.under(_PREFIX)
         total = page.total
 
@@ -123,8 +125,8 @@ class VllmEngine(OpenAIEngine):
             return next((value for name in names if (value := total(name)) is not None), None)
 
         usage = page.mean("kv_cache_usage_perc")
-        gauges = [*others, ("external_prefix_queries", total("external_prefix_cache_queries_total"))]
-        gauges += [(f"finished_{r}", total("request_success_total", finished_reason=r)) for r in _REASONS]
+        gauges["external_prefix_queries"] = total("external_prefix_cache_queries_total")
+        gauges |= {f"finished_{r}": total("request_success_total", finished_reason=r) for r in _REASONS}
         return TelemetrySample(
             at=at,
             prompt_tokens=total("prompt_tokens_total"),
@@ -143,7 +145,7 @@ class VllmEngine(OpenAIEngine):
             accepted_per_position=page.by_position("spec_decode_num_accepted_tokens_per_pos_total"),
             cached_device_tokens=total("prompt_tokens_by_source_total", source="local_cache_hit"),
             external_cached_tokens=total("external_prefix_cache_hits_total"),
-            gauges=present(gauges),
+            gauges=known(gauges),
         )
 
 

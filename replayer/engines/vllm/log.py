@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import re
 
-from replayer.engines.logs.patterns import (
-    LogPatterns,
-    LogSample,
-    LogSettings,
-    integer,
-    literal,
-    number,
-    pairs,
-    share,
-)
+from replayer.engines.logs.patterns import LogPatterns, LogSettings, figures, integer, literal, pairs
 
 _CONFIG = {
     "kv_cache_dtype": "kv_cache_dtype",
@@ -25,39 +16,6 @@ _CONFIG = {
     "max_seq_len": "context_length",
     "enable_prefix_caching": "prefix_caching",
 }
-
-
-def _throughput(line: str) -> LogSample | None:
-    decode = number(r"Avg generation throughput:", line)
-    return None if decode is None else LogSample(
-        decode_tok_s=decode,
-        prefill_tok_s=number(r"Avg prompt throughput:", line),
-        running=integer(r"Running:", line),
-        waiting=integer(r"Waiting:", line),
-        preempted=integer(r"Preemptions:", line),
-        kv_used=share(r"KV cache usage:", line),
-        hit_rate=share(r"(?<!External )(?<!MM )[Pp]refix cache hit rate:", line),
-        external_hit_rate=share(r"External prefix cache hit rate:", line),
-    )  # fmt: skip
-
-
-def _drafts(line: str) -> LogSample:
-    """Mean acceptance length is 1 + accepted / drafts."""
-    return LogSample(
-        acceptance_rate=share(r"Avg Draft acceptance rate:", line),
-        acceptance_length=number(r"Mean acceptance length:", line),
-        accepted=integer(r"Accepted:", line),
-        drafted=integer(r"Drafted:", line),
-    )
-
-
-def _excerpt(line: str) -> LogSample:
-    """The form in which people quote both lines as one."""
-    return LogSample(
-        decode_tok_s=number(r"[Gg]eneration throughput:", line),
-        acceptance_rate=share(r"draft acceptance:", line),
-        acceptance_length=number(r"acceptance length:", line),
-    )
 
 
 def _asked(settings: LogSettings, line: str) -> None:
@@ -93,11 +51,33 @@ def _pool(settings: LogSettings, line: str) -> None:
         settings.kv_pool_tokens = pool
 
 
+_THROUGHPUT = figures(
+    decode_tok_s=r"Avg generation throughput:",
+    prefill_tok_s=r"Avg prompt throughput:",
+    running=r"Running:",
+    waiting=r"Waiting:",
+    preempted=r"Preemptions:",
+    kv_used=r"%KV cache usage:",
+    hit_rate=r"%(?<!External )(?<!MM )[Pp]refix cache hit rate:",
+    external_hit_rate=r"%External prefix cache hit rate:",
+)
+_DRAFTS = figures(
+    acceptance_rate=r"%Avg Draft acceptance rate:",
+    acceptance_length=r"Mean acceptance length:",  # 1 + accepted / drafts
+    accepted=r"Accepted:",
+    drafted=r"Drafted:",
+)
+# the form in which people quote both lines as one
+_EXCERPT = figures(
+    decode_tok_s=r"[Gg]eneration throughput:",
+    acceptance_rate=r"%draft acceptance:",
+    acceptance_length=r"acceptance length:",
+)
 LOG = LogPatterns(
     samples=(
-        ("Avg generation throughput:", _throughput),
-        ("SpecDecoding metrics:", _drafts),
-        ("eneration throughput:", _excerpt),
+        ("Avg generation throughput:", _THROUGHPUT),
+        ("SpecDecoding metrics:", _DRAFTS),
+        ("eneration throughput:", _EXCERPT),
     ),
     settings=(
         ("non-default args: ", _asked),
