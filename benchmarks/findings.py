@@ -27,7 +27,6 @@ from replayer.journal.view import load
 from replayer.metrics.documents import Pair, RunFigures
 from replayer.metrics.figures import run_figures
 from replayer.plan.load import make_plan
-from replayer.report.summary import conclude
 from replayer.run.runner import start_run
 from replayer.simulated import SimulatedSpec, launch
 from tests.generate import long_session
@@ -116,15 +115,17 @@ def replay(urls: dict[str, str], traces: list[Path], folder: Path) -> RunFigures
 
 def judge(scenario: Scenario, document: RunFigures) -> tuple[bool, list[str]]:
     """(the planted thing is named, what else the summary states)."""
-    said = conclude(document)
-    words = " ".join([*said.lanes, *(sentence for _, sentence in said.found)])
+    found = document.conclusions
+    words = " ".join(
+        [*(lane.words for lane in found.lanes), *(pair.words for pair in found.pairs if pair.tone != "open")]
+    )
     false = [
         pair.conclusion
         for pair in document.comparisons
         if pair.decided and not (pair.metric in scenario.allowed and _planted_way(pair))
     ]
-    for lane, sentence in zip(document.lanes, said.lanes, strict=True):
-        false += _false_of_lane(scenario, lane.lane, sentence)
+    for lane in found.lanes:
+        false += _false_of_lane(scenario, lane.lane, lane.words)
     return all(tell in words for tell in scenario.tell), false
 
 

@@ -6,7 +6,7 @@ from replayer.errors import PlanError
 from replayer.journal.turns import TurnFacts
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.compare import compare_turns
-from replayer.metrics.conclusions import decide
+from replayer.metrics.decide import decide
 from replayer.metrics.documents import Pair
 from replayer.metrics.gate import parse
 

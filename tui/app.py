@@ -302,7 +302,7 @@ class ReplayerApp(App[str]):
         folder, lane = self._place(message.lane)
         where = f"{detail.trace}/{detail.repeat + 1}/{detail.turn + 1}"
         try:
-            case = await find_case(folder, where, lane, partial=True)
+            case = await find_case(folder, where, lane)
         except (ReplayerError, OSError, *MISFITS) as error:
             self.notify(safe(str(error)), severity="warning", markup=False)
             return

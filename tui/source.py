@@ -82,7 +82,7 @@ class RunSource:
         began = time.monotonic()
         changed = self._read()
         running = self._behind or writer_pid(self.folder) is not None
-        view = self._fold.view(run=self.folder.name, running=running, partial=True)
+        view = self._fold.view(run=self.folder.name, running=running)
         self._stale = self._stale or changed
         if self._stale:
             self._refresh(view, force=not running and not changed)

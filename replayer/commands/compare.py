@@ -16,9 +16,9 @@ from replayer.journal.several_runs import against, check_same_traces, load_sever
 from replayer.journal.view import LaneView, RunView, load
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, resolve
 from replayer.metrics.compare import compare, is_aa, lane_pairs
+from replayer.metrics.conclusions import and_list, pair_sentences
 from replayer.metrics.documents import Pair
 from replayer.metrics.shown import chance, figure, interval, signed
-from replayer.report.summary import and_list
 from replayer.text import nearest, safe
 
 Lanes = Iterable[tuple[LaneView, LaneView]]
@@ -59,7 +59,16 @@ class Command:
         view, lanes, differing = _lanes(view, args)
         pairs = compare(view, pairs=lanes, metrics=metrics)
         if args.json:
-            print(orjson.dumps({"mode": view.mode, "prompts_differ": differing, "pairs": pairs}).decode())
+            print(
+                orjson.dumps(
+                    {
+                        "mode": view.mode,
+                        "prompts_differ": differing,
+                        "pairs": pairs,
+                        "conclusions": pair_sentences(pairs),
+                    }
+                ).decode()
+            )
         else:
             _print(view, pairs, differing)
         return 0
@@ -130,31 +139,8 @@ def _print_pair(console: Console, pairs: list[Pair]) -> None:
     for pair in pairs:
         table.add_row(*map(Text, _row(pair)))
     console.print(table)
-    for sentence in sentences(pairs):
-        console.print(Text(safe(sentence)))
-
-
-def sentences(pairs: list[Pair]) -> list[str]:
-    """What the figures of two lanes say: each difference, the primary metric, and the rest in one sentence each."""
-    own = [pair for pair in pairs if pair.decided or pair.metric == PRIMARY or len(pairs) < 4]
-    rest = [pair for pair in pairs if pair not in own]
-    tested = sum(pair.p_value is not None for pair in rest)
-    more = [f"No evidence of a difference in the other {tested} figures that were tested."] if tested else []
-    if len(rest) > tested:
-        more.append(
-            f"Not tested: {and_list([COMPARED[pair.metric].words for pair in rest if pair.p_value is None])}."
-        )
-    return [_sentence(pair) + "." for pair in own] + more
-
-
-def _sentence(pair: Pair) -> str:
-    """The conclusion with its lanes, and for the primary metric how often the two lanes' verdicts differed."""
-    words = pair.conclusion
-    if pair.aa or not pair.decided:
-        words = f"{pair.a} and {pair.b}, {words}"
-    return (
-        f"{words}. {pair.flips:.1%} of the turns were usable on one of the two only" if pair.flips else words
-    )
+    for found in pair_sentences(pairs):
+        console.print(Text(safe(found.words)))
 
 
 def _row(pair: Pair) -> list[str]:

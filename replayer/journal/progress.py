@@ -9,6 +9,7 @@ from pathlib import Path
 from replayer.errors import RunFolderError
 from replayer.journal.events import RunStarted, SessionFinished, SessionStarted
 from replayer.journal.log import read
+from replayer.journal.turns import is_complete
 from replayer.plan.load import make_plan
 from replayer.plan.model import Plan
 
@@ -32,7 +33,7 @@ def attempts_so_far(folder: Path) -> Attempts:
         attempts.last_at = max(attempts.last_at, event.at)
         if isinstance(event, SessionStarted):
             attempts.tried[event.session] = max(attempts.tried[event.session], event.attempt)
-        elif isinstance(event, SessionFinished):
+        elif isinstance(event, SessionFinished) and is_complete(event.outcome):
             attempts.done.add(event.session)
     return attempts
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replayer.journal.events import (
+    STALL_NS,
     Alarm,
     IsolationKind,
     SessionStarted,
@@ -25,6 +26,8 @@ from replayer.signals.tool_reliability import FaultMark, marks
 _BIN = math.log(1.01)
 """Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
 _REMEMBERED = 1 << 16
+_TOGETHER_US = 50
+"""No engine decodes 20,000 tokens a second in one stream: deltas nearer to each other came in one chunk."""
 
 
 class _Bins(dict[int, int]):
@@ -47,6 +50,14 @@ def bin_ms(index: int) -> float:
 
 CHANNELS = ("content", "reasoning", "tool_arguments")
 """As the repetition signal names them."""
+
+
+UNREACHABLE = "unreachable"
+"""The fault of a request that reached no engine, and the outcome of a session that ended with such requests."""
+
+
+def is_complete(outcome: str | None) -> bool:
+    return outcome is not None and outcome != UNREACHABLE
 
 
 @dataclass(slots=True)
@@ -111,6 +122,16 @@ class TurnFacts:
         return tuple(dict.fromkeys(mark.klass for mark in self.marks if mark.fatal))
 
     @property
+    def stalled(self) -> bool:
+        """This machine read so late that the turn's times are not the engine's: they are in no quantile and no speed."""
+        return self.lag_ns > STALL_NS
+
+    @property
+    def answered(self) -> bool:
+        """The exchange ended, and with an engine: a request that reached none says nothing of the lane's replies."""
+        return self.total_ns is not None and self.error != UNREACHABLE
+
+    @property
     def state(self) -> str:
         if self.total_ns is None:
             return "streaming"
@@ -169,6 +190,14 @@ class Attempt:
     finished: int = 0
     """Turns whose reply has ended."""
     gaps: Counter[int] = field(default_factory=Counter)
+    """Times between arrivals, by bin; those of turns that were stalled are left out."""
+    together: int = 0
+    """Deltas that came in one chunk with the one before: no time passed between them."""
+
+    @property
+    def complete(self) -> bool:
+        """It came to its own end. One that ended because its engine was gone did not, and is run again by `resume`."""
+        return is_complete(self.outcome)
 
     @classmethod
     def of(cls, event: SessionStarted) -> Attempt:
@@ -225,7 +254,10 @@ def finish(attempt: Attempt, event: TurnFinished, offset: int | None) -> None:
     gaps = gaps_us(event.arrivals)[1:]
     if event.ttft_ns is not None and gaps:
         turn.decode_ns = event.total_ns - event.ttft_ns
-    attempt.gaps.update(map(_BIN_OF.__getitem__, gaps))
+    if not turn.stalled:
+        apart = [gap for gap in gaps if gap >= _TOGETHER_US]
+        attempt.together += len(gaps) - len(apart)
+        attempt.gaps.update(map(_BIN_OF.__getitem__, apart))
 
 
 def _chars(event: TurnFinished) -> tuple[int, int, int]:
@@ -235,6 +267,8 @@ def _chars(event: TurnFinished) -> tuple[int, int, int]:
 
 def judge(attempt: Attempt, event: VerdictGiven) -> None:
     turn = attempt.turns[event.turn]
+    if turn.error == UNREACHABLE:
+        return
     turn.usable = event.usable
     turn.schema_valid = event.schema_valid
     turn.marks = marks(event.faults)

@@ -55,7 +55,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneView:
-    """One column. `attempts` are the counted ones: per session the last complete, else (on screens) the newest."""
+    """One column. `attempts` are the counted ones: per session the last complete, else the newest with a finished turn."""
 
     name: str
     kind: str
@@ -212,13 +212,10 @@ class Fold:
         if len(samples) > _MAX_SAMPLES:
             self.telemetry[event.lane] = _thinned(samples)
 
-    def view(self, *, run: str, running: bool = False, partial: bool = False) -> RunView:
-        """`partial` counts the newest attempt of a session that has no complete one (for live screens)."""
+    def view(self, *, run: str, running: bool = False) -> RunView:
         plan = self.opening.plan if self.opening else {}
         name = run.encode("utf-8", "replace").decode()  # a folder's name may be no text at all
-        lanes = tuple(
-            replace(self._lane(lane, plan, partial), run=name) for lane in _lane_names(plan, self.lanes)
-        )
+        lanes = tuple(replace(self._lane(lane, plan), run=name) for lane in _lane_names(plan, self.lanes))
         return RunView(
             run=name,
             state="running" if running else "finished" if self.finished else "interrupted",
@@ -236,10 +233,10 @@ class Fold:
             stopped_early=self.stopped_early.reason if self.stopped_early else None,
         )
 
-    def _lane(self, name: str, plan: dict[str, Any], partial: bool) -> LaneView:
+    def _lane(self, name: str, plan: dict[str, Any]) -> LaneView:
         ready = self.lanes.get(name)
         mine = [tries for tries in self.attempts.values() if next(iter(tries.values())).lane == name]
-        counted = [attempt for tries in mine if (attempt := _counted(tries, partial)) is not None]
+        counted = [_counted(tries) for tries in mine]
         return LaneView(
             name=name,
             kind=ready.kind if ready else "unknown",
@@ -254,7 +251,7 @@ class Fold:
             telemetry=tuple(self.telemetry.get(name, ())),
             sessions_planned=len(plan.get("traces", ())) * plan.get("repeat", 1),
             turns_planned=sum(self.opening.turns.values()) * plan.get("repeat", 1) if self.opening else 0,
-            sessions_done=sum(any(a.outcome is not None for a in tries.values()) for tries in mine),
+            sessions_done=sum(any(a.complete for a in tries.values()) for tries in mine),
             plan=_lane_plan(name, plan),
             resumed_wall=self.resumed_wall,
             asked_of_server=self._asked(name, plan),
@@ -282,20 +279,17 @@ def _newest(tries: dict[int, Attempt]) -> Attempt:
     return tries[max(tries)]
 
 
-def _counted(tries: dict[int, Attempt], partial: bool) -> Attempt | None:
-    complete = [attempt for attempt in tries.values() if attempt.outcome is not None]
-    if complete:
-        return max(complete, key=lambda attempt: attempt.number)
-    return _newest(tries) if partial else None
+def _counted(tries: dict[int, Attempt]) -> Attempt:
+    return max(tries.values(), key=lambda attempt: (attempt.complete, attempt.finished > 0, attempt.number))
 
 
-def load(folder: Path, *, running: bool = False, partial: bool = False) -> RunView:
+def load(folder: Path, *, running: bool = False) -> RunView:
     """The view of a run folder. Raises RunFolderError."""
     fold = Fold()
     for _ in fold_from(folder, fold):
         pass
     try:
-        return fold.view(run=folder.name, running=running, partial=partial)
+        return fold.view(run=folder.name, running=running)
     except MISFITS as error:
         raise misfit(folder, error) from error
 

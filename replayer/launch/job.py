@@ -132,7 +132,7 @@ def _watch_bars(job: Job, runner: subprocess.Popen[str], errors: IO[str]) -> int
                 ended = runner.poll() is not None
                 for after in fold_from(job.folder, fold, offset):
                     offset = after
-                bars.show(fold.view(run=job.folder.name, running=not ended, partial=True))
+                bars.show(fold.view(run=job.folder.name, running=not ended))
                 if ended:
                     break
                 time.sleep(0.25)

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, Metric
-from replayer.metrics.conclusions import ALPHA, PRIMARY_SHARE, decide, rounded
+from replayer.metrics.decide import ALPHA, PRIMARY_SHARE, decide, rounded
 from replayer.metrics.documents import Pair
 from replayer.metrics.resampling import quantile_differences, ratio_difference, sign_flip, swap
 from replayer.metrics.samples import (
@@ -62,7 +62,10 @@ class Side:
     turns: Turns
 
     @classmethod
-    def of(cls, lane: LaneView) -> Side:
+    def of(cls, lane: LaneView, *, whole: bool) -> Side:
+        """`whole`: sessions that came to their end only, where they are compared as such."""
+        kept = tuple(attempt for attempt in lane.attempts if attempt.complete or not whole)
+        lane = replace(lane, attempts=kept)
         return cls(lane, by_key(lane))
 
 
@@ -79,10 +82,10 @@ def compare(
 ) -> list[Pair]:
     """Every pair of lanes (or the given ones) on every metric, ordered by metric.
 
-    All of them are one family (`conclusions.decide`).
+    All of them are one family (`decide.decide`).
     """
     lanes = list(lane_pairs(view.lanes) if pairs is None else pairs)
-    sides = {id(lane): Side.of(lane) for pair in lanes for lane in pair}
+    sides = {id(lane): Side.of(lane, whole=view.mode != "recorded") for pair in lanes for lane in pair}
     compared = [
         result
         for name in metrics

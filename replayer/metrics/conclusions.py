@@ -1,93 +1,226 @@
-"""What a comparison means, in one sentence that every output prints."""
+"""What a run shows, concluded once: per lane a verdict, per pair who is better, over sweeps what they found.
+
+Terminal, `compare`, JSON, HTML, Markdown, JUnit and the screen print these words and make none of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
-from replayer.metrics.catalogue import COMPARED, PRIMARY
-from replayer.metrics.documents import Pair
-from replayer.metrics.shown import interval, signed
-from replayer.metrics.stats import MIN_SESSIONS, holm
+from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
+from replayer.metrics.documents import (
+    Conclusions,
+    Crossover,
+    Difference,
+    LaneConclusion,
+    LaneFigures,
+    Pair,
+    PrefixCache,
+    Ramp,
+    Ranking,
+    Verdict,
+)
+from replayer.metrics.shown import figure, percent
+from replayer.signals.prefix_reuse.causes import PHRASES
 
-ALPHA = 0.05
-PRIMARY_SHARE = 0.64
-"""Of the 5 %: just enough that six sessions, whose least p is 0.031, can decide the primary metric of two lanes."""
+FULL_POOL = 0.95
+"""Use of the KV pool from which on an engine must evict or make requests wait."""
+_OVER = 0.0005
+"""Half of the last digit shown: reuse above the best possible by more is worth a word."""
+_FEW = 4
+"""Fewer comparisons of two lanes have a sentence each."""
 
 
-def decide(pairs: list[Pair], primary: str = PRIMARY) -> list[Pair]:
-    """Which differences hold when all that was compared here is counted as one family, and the sentence on each.
+def conclude(
+    lanes: Sequence[LaneFigures],
+    pairs: Sequence[Pair],
+    ramps: Iterable[Ramp] = (),
+    crossovers: Iterable[Crossover] = (),
+    ranking: Ranking | None = None,
+) -> Conclusions:
+    return Conclusions(
+        sweeps=sweep_sentences(ramps, crossovers, ranking),
+        lanes=[lane_conclusion(lane) for lane in lanes],
+        pairs=pair_sentences(pairs),
+    )
 
-    Weighted Holm over every pair of lanes and every metric at once; the primary metric has PRIMARY_SHARE of the error. A
-    difference whose own interval holds zero is not decided: words and interval never contradict each other.
-    """
-    tested = {str(n): pair.p_value for n, pair in enumerate(pairs) if pair.p_value is not None}
-    adjusted = holm(tested, _weights({name: pairs[int(name)] for name in tested}, primary))
-    found = []
-    for number, pair in enumerate(pairs):
-        p = adjusted.get(str(number))
-        decided = p is not None and p < ALPHA and _off_zero(pair)
-        pair = replace(pair, p_value_adjusted=p, decided=decided)
-        found.append(replace(pair, conclusion=sentence(pair)))
+
+def pair_sentences(pairs: Sequence[Pair]) -> list[Difference]:
+    """By two lanes: each difference that is decided, the primary metric, and the rest in one sentence each."""
+    found: list[Difference] = []
+    for a, b in dict.fromkeys((pair.a, pair.b) for pair in pairs):
+        mine = [pair for pair in pairs if (pair.a, pair.b) == (a, b)]
+        own = [pair for pair in mine if pair.decided or pair.metric == PRIMARY or len(mine) < _FEW]
+        found += [Difference(_tone(pair), pair.metric, _sentence(pair)) for pair in own]
+        rest = [pair for pair in mine if pair not in own]
+        for words, some in (
+            ("no evidence of a difference in", [pair for pair in rest if pair.p_value is not None]),
+            ("not tested:", [pair for pair in rest if pair.p_value is None]),
+        ):
+            if some:
+                names = and_list([COMPARED[pair.metric].words for pair in some], "or")
+                found.append(Difference("open", None, f"{a} and {b}: {words} {names}."))
     return found
 
 
-def _off_zero(pair: Pair) -> bool:
-    return pair.low is not None and pair.high is not None and (pair.low > 0 or pair.high < 0)
+def _tone(pair: Pair) -> str:
+    if not pair.decided:
+        return "open"
+    return "differs" if pair.aa else "better" if pair.winner == pair.b else "worse"
 
 
-def _weights(pairs: Mapping[str, Pair], primary: str) -> dict[str, float]:
-    first = {name for name, pair in pairs.items() if pair.metric == primary}
-    others = len(pairs) - len(first)
-    return {
-        name: PRIMARY_SHARE / len(first) if name in first else (1 - PRIMARY_SHARE) / others for name in pairs
-    }
+def _sentence(pair: Pair) -> str:
+    """The conclusion with its lanes, and for the primary metric how often the two lanes' verdicts differed."""
+    words = pair.conclusion
+    if pair.aa or not pair.decided:
+        words = f"{pair.a} and {pair.b}, {words}"
+    flips = f" {pair.flips:.1%} of the turns were usable on one of the two only." if pair.flips else ""
+    return f"{words}.{flips}"
 
 
-def sentence(pair: Pair) -> str:
-    words = COMPARED[pair.metric].words
-    if pair.aa and pair.decided:
-        return f"the lane differs from itself in {words}: {amount(pair)}; no difference as small as this means anything"
-    if pair.decided:
-        better = (pair.difference > 0) == (pair.better == "higher")
-        return f"{pair.b} is {'better' if better else 'worse'} than {pair.a} in {words}: {amount(pair)}"
-    if pair.p_value is None:
-        return f"{words}: not tested, {_untested(pair)} ({amount(pair)})"
-    if pair.difference == 0:
-        return f"{words}: no difference seen ({amount(pair)})"
-    alone = pair.p_value < ALPHA and _off_zero(pair)
-    looked = ", once everything compared here is counted" if alone else ""
-    return f"{words}: no evidence of a difference{looked}{_needed(pair)} ({amount(pair)})"
+def and_list(words: list[str], last: str = "and") -> str:
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
-def _untested(pair: Pair) -> str:
-    """Why, and what it would take."""
-    if pair.n_sessions < MIN_SESSIONS:
-        count = f"{pair.n_sessions} session{'s' if pair.n_sessions > 1 else ''} of at least {MIN_SESSIONS}"
-        return count + (f"; {pair.needed_for} would show this difference" if pair.needed_for else "")
-    if pair.between_runs and "A/A" in pair.method:
-        return "within what these lanes differ from themselves"
-    return "between two runs the run itself varies: run both with --aa"
+def sweep_sentences(
+    ramps: Iterable[Ramp], crossovers: Iterable[Crossover], ranking: Ranking | None
+) -> list[str]:
+    """What a sweep shows: where a ramp saturates, where lanes cross over, which settings are best."""
+    found = [
+        f"{ramp.ramp} delivered {ramp.peak:,.0f} tok/s at best, with {ramp.peak_at:g} requests at once; "
+        + (
+            f"from {ramp.level:g} on, more bring less than 5 % more."
+            if ramp.saturated
+            else "it was not saturated yet."
+        )
+        for ramp in ramps
+    ]
+    found += [f"Answer lengths: {pair.conclusion}." for pair in crossovers]
+    return found + ([f"Settings: {ranking.conclusion}."] if ranking else [])
 
 
-def _needed(pair: Pair) -> str:
-    if not pair.needed or pair.needed <= pair.n_sessions:
-        return ""
-    return f"; about {rounded(pair.needed):,} such sessions would show {pair.needed_for}"
+def lane_conclusion(lane: LaneFigures) -> LaneConclusion:
+    """What one lane did, in words."""
+    missing, reuse, pressure = _missing(lane), _reuse(lane.prefix_cache), _pressure(lane)
+    parts = [_answers(lane), missing, _troubles(lane), reuse, pressure, _bands(lane), lane.outlier]
+    return LaneConclusion(
+        lane=lane.lane,
+        verdict=verdict(lane),
+        words=" ".join(filter(None, parts)),
+        short=_short(lane),
+        missing=missing,
+        reuse=reuse,
+        pressure=pressure,
+    )
 
 
-def rounded(count: int) -> int:
-    """To two digits: a needed sample is a rough figure."""
-    return int(round(count, 2 - len(str(count)))) if count > 99 else count
+def verdict(lane: LaneFigures) -> Verdict:
+    """The gravest thing first: a lane that did not finish may still hide the others."""
+    if lane.missing_sessions or not lane.turns:
+        return "unfinished"
+    if lane.repetition.collapsed_turns:
+        return "collapsed"
+    rate = lane.usable_turn_rate
+    return "faults" if lane.errors or (rate.value is not None and rate.value < 1) else "sound"
 
 
-def amount(pair: Pair) -> str:
-    """`+2.2 points for b, 95 % interval −5.9 to +9.6`."""
-    metric = COMPARED[pair.metric]
-    of = " in the median session" if pair.sequential else ""
-    name = "" if pair.aa else f" for {pair.b}"
-    scope = " within these sessions" if pair.scope == "these sessions" else ""
-    words = f"{signed(metric, pair.difference)} {metric.unit}{name}{of}"
-    if pair.low is None:
-        return f"{words}{scope}, interval unknown"
-    return f"{words}, 95 % interval {interval(metric, pair)}{scope}"
+def _short(lane: LaneFigures) -> str:
+    """In few words, for a title."""
+    rate = lane.usable_turn_rate
+    if rate.value is None:
+        return "nothing judged yet"
+    good = round(rate.value * rate.n)
+    return (
+        f"{'all ' if rate.n > 1 else ''}{rate.n} usable"
+        if good == rate.n
+        else f"{rate.n - good} of {rate.n} turns not usable"
+    )
+
+
+def _answers(lane: LaneFigures) -> str:
+    found, name = lane.usable_turn_rate, lane.lane
+    if found.value is None:
+        return f"{name} gave no answer that could be judged ({lane.turns} turns)."
+    good = round(found.value * found.n)
+    return (
+        f"{name} answered {lane.turns} turns; {good} of {found.n} turns were usable: {found.value:.1%} "
+        f"(95 % interval {found.low:.0%} to {found.high:.0%})."
+    )
+
+
+def _missing(lane: LaneFigures) -> str | None:
+    """What the figures of an unfinished lane lack."""
+    if not lane.missing_sessions:
+        return None
+    total = lane.sessions + lane.missing_sessions
+    never = lane.missing_sessions - lane.partial_sessions
+    parts = (
+        [f"{lane.partial_sessions} partly (their finished turns are counted)"]
+        if lane.partial_sessions
+        else []
+    )
+    parts += [f"{never} not at all"] if never else []
+    reached = f"; {lane.unreached_turns} requests reached no engine" if lane.unreached_turns else ""
+    return f"Partial: {lane.sessions} of {total} sessions were replayed to their end, {and_list(parts)}{reached}."
+
+
+def _troubles(lane: LaneFigures) -> str:
+    collapsed = lane.repetition.collapsed_turns
+    faults = [f"{name} in {n}" for name, n in lane.faults.items() if name != "collapsed"]
+    errors = [f"{kind} in {n}" for kind, n in lane.errors.items()]
+    parts = [f"{collapsed} repeated {'themselves' if collapsed > 1 else 'itself'}."] if collapsed else []
+    parts += [f"Faults found: {', '.join(faults)}."] if faults else []
+    parts += [f"Engine errors: {', '.join(errors)}."] if errors else []
+    return " ".join(parts) or ("No fault was found." if lane.turns else "")
+
+
+def _reuse(prefix: PrefixCache) -> str | None:
+    """How much of the prompts the cache served, and why not more, in the words of the prefix signal's finding."""
+    ideal, reported = prefix.ideal, prefix.reported
+    if reported is None:
+        unknown = prefix.cause not in (None, "not_reported")
+        return (
+            f"Prefix reuse was not reported; {PHRASES.get(str(prefix.cause), prefix.cause)}."
+            if unknown
+            else None
+        )
+    if ideal is None:
+        return f"Its prefix cache served {percent(reported)} of the prompts; the best possible is not known."
+    short = prefix.cause and ideal - reported > 0.01
+    cause = f" (chief cause: {PHRASES.get(str(prefix.cause), prefix.cause)})" if short else ""
+    gone = f"; another {percent(prefix.evicted)} was evicted first" if prefix.evicted else ""
+    over = reported > ideal + _OVER
+    why = ": the cache was warm before the run, or our estimate is low" if over else ""
+    limit = f"{'expected at most' if over else 'best possible'} {percent(ideal)}{why}"
+    return f"Its prefix cache served {percent(reported)} of the prompts ({limit}){cause}{gone}."
+
+
+def _pressure(lane: LaneFigures) -> str | None:
+    """What the server's own counters say of a load that it could not hold."""
+    server = lane.server or {}
+    used, waiting = lane.kv.peak_used if lane.kv else None, (server.get("peak") or {}).get("waiting")
+    preempted = server.get("preempted")
+    parts = [f"its KV pool was {used:.0%} full"] if used is not None and used >= FULL_POOL else []
+    parts += [f"{preempted:,.0f} running requests were preempted"] if preempted else []
+    if not parts:
+        return None
+    parts += [f"up to {waiting:,.0f} requests waited"] if waiting else []
+    return f"Under pressure: {and_list(parts)}."
+
+
+def _bands(lane: LaneFigures) -> str | None:
+    if not lane.bands:
+        return None
+    speeds = " and ".join(f"{band['median']:.0f}" for band in lane.bands)
+    share = (lane.band_fit or {}).get("explained_by_acceptance")
+    why = f"; draft acceptance explains {share:.0%} of it" if share is not None else ""
+    return f"Its decode speed falls into separate bands around {speeds} tok/s{why}."
+
+
+def outlier_words(lane_value: float, without: float, seconds: float, share: float, where: str) -> str:
+    """Of a decode speed that one reply makes."""
+    speed = METRICS["decode_tok_s"]
+    return (
+        f"One reply ({where}) took {seconds:.1f} s, {share:.0%} of all decoding: the decode speed is "
+        f"{figure(speed, lane_value)} tok/s with it and {figure(speed, without)} without."
+    )

@@ -13,7 +13,7 @@ from itertools import pairwise
 from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.compare import compare_turns
-from replayer.metrics.conclusions import ALPHA
+from replayer.metrics.decide import ALPHA
 from replayer.metrics.documents import Crossing, Crossover, Level, Pair
 from replayer.metrics.samples import by_key
 from replayer.metrics.stats import holm

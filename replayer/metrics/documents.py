@@ -186,7 +186,9 @@ class LaneFigures:
     kind: str
     model: str | None
     sessions: int
+    """That came to their own end."""
     turns: int
+    """That an engine answered or broke off."""
     usable_turn_rate: Rate
     tool_calls: ToolCalls
     faults: dict[str, int]
@@ -218,6 +220,16 @@ class LaneFigures:
     figures: Mapping[str, float | None] = field(default_factory=dict)
     partial_sessions: int = 0
     """Sessions of which only some turns have finished; those turns are counted."""
+    missing_sessions: int = 0
+    """Planned sessions that did not come to their end, the partial ones among them."""
+    outlier: str | None = None
+    """One reply that makes the decode speed, in words."""
+    stalled_turns: int = 0
+    """Turns during which this machine was late to read: left out of every time."""
+    deltas_per_chunk: float | None = None
+    """Deltas that came together; over 1, the time between tokens is that between chunks."""
+    unreached_turns: int = 0
+    """Requests that reached no engine: among `errors`, and in no other figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +373,42 @@ class ModelGrid:
     rows: list[GridRow]
 
 
+Verdict = Literal["sound", "faults", "collapsed", "unfinished"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneConclusion:
+    """`words` say all of it; `missing`, `reuse` and `pressure` are the sentences in it on these, where there are any."""
+
+    lane: str
+    verdict: Verdict
+    words: str
+    short: str
+    missing: str | None
+    reuse: str | None
+    pressure: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A sentence on two lanes. `tone`: better, worse, differs (a lane from itself), or open (nothing is decided)."""
+
+    tone: str
+    metric: str | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusions:
+    sweeps: list[str]
+    lanes: list[LaneConclusion]
+    pairs: list[Difference]
+
+    def sentences(self) -> list[str]:
+        """All of them, in reading order."""
+        return [*(pair.words for pair in self.pairs), *self.sweeps, *(lane.words for lane in self.lanes)]
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     lane: str | None
@@ -387,3 +435,4 @@ class RunFigures:
     variance: list[Variance]
     ranking: Ranking | None
     models: ModelGrid | None
+    conclusions: Conclusions

@@ -12,6 +12,7 @@ from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import METRICS, SHARES
 from replayer.metrics.compare import compare
+from replayer.metrics.conclusions import conclude, outlier_words
 from replayer.metrics.documents import (
     Acceptance,
     KvPool,
@@ -52,7 +53,10 @@ _FROM_TURNS = ("invalid_call_rate", "failed_call_rate", "error_rate")
 
 def run_figures(view: RunView) -> RunFigures:
     """The document of `report --json`."""
-    lanes, comparisons = [lane_figures(lane) for lane in view.lanes], compare(view)
+    stopped = view.stopped_early is not None
+    lanes, comparisons = [lane_figures(lane, stopped=stopped) for lane in view.lanes], compare(view)
+    saturated, crossing = ramps(view.lanes, lanes), crossovers(view.lanes)
+    ranked = ranking(view.lanes, lanes, comparisons)
     return RunFigures(
         run=view.run,
         state=view.state,
@@ -65,16 +69,17 @@ def run_figures(view: RunView) -> RunFigures:
         lanes=lanes,
         warnings=[Note(warning.lane, warning.message) for warning in view.warnings],
         comparisons=comparisons,
-        saturation=ramps(view.lanes, lanes),
-        crossovers=crossovers(view.lanes),
+        saturation=saturated,
+        crossovers=crossing,
         variance=[found for lane in view.lanes if (found := variance(lane)) is not None],
-        ranking=ranking(view.lanes, lanes, comparisons),
+        ranking=ranked,
         models=model_grid(view.lanes, lanes, comparisons),
+        conclusions=conclude(lanes, comparisons, saturated, crossing, ranked),
     )
 
 
-def lane_figures(lane: LaneView) -> LaneFigures:
-    """Shapes as in the command-line reference."""
+def lane_figures(lane: LaneView, *, stopped: bool = False) -> LaneFigures:
+    """Shapes as in the command-line reference. `stopped`: sessions that a decided run did not need are not missing."""
     turns = finished_turns(lane)
     counted, asked = tokens(turns), lane.asked_of_server
     server = server_figures(lane.telemetry, asked.completion_tokens, asked.prompt_tokens)
@@ -85,8 +90,8 @@ def lane_figures(lane: LaneView) -> LaneFigures:
         lane=lane.name,
         kind=lane.kind,
         model=lane.model,
-        sessions=sum(attempt.outcome is not None for attempt in lane.attempts),
-        turns=len(turns),
+        sessions=sum(attempt.complete for attempt in lane.attempts),
+        turns=sum(turn.answered for turn in turns),
         usable_turn_rate=_rate_of(turns, "usable_turn_rate"),
         tool_calls=tool_calls(turns),
         **fold(turn.marks for turn in turns).figures(),
@@ -111,14 +116,23 @@ def lane_figures(lane: LaneView) -> LaneFigures:
         errors=dict(sorted(Counter(turn.error for turn in turns if turn.error).items())),
         retries=sum(turn.retries for turn in turns),
         substituted_turns=sum(turn.substituted is not None for turn in turns),
-        finished_sessions=finished_sessions(lane.attempts),
-        figures={key: _ratio(turns, key) for key in _FROM_TURNS},
+        finished_sessions=finished_sessions(lane.attempts, cut=lane.plan.get("max_turns") is not None),
+        partial_sessions=sum(_is_partial(attempt) for attempt in lane.attempts),
+        missing_sessions=0 if stopped else max(0, lane.sessions_planned - lane.sessions_done),
+        outlier=_outlier(lane),
+        stalled_turns=sum(turn.stalled for turn in turns),
+        deltas_per_chunk=_deltas_per_chunk(lane.attempts),
+        unreached_turns=sum(not turn.answered for turn in turns),
     )
     return replace(found, figures={key: _value(key, found, turns) for key in METRICS})
 
 
 def _value(key: str, found: LaneFigures, turns: Sequence[TurnFacts]) -> float | None:
     return _ratio(turns, key) if key in _FROM_TURNS else METRICS[key].read(found)
+
+
+def _is_partial(attempt: Attempt) -> bool:
+    return not attempt.complete and any(turn.answered for turn in attempt.turns.values())
 
 
 def finished_turns(lane: LaneView) -> list[TurnFacts]:
@@ -144,6 +158,27 @@ def _ratio(turns: Sequence[TurnFacts], key: str) -> float | None:
 def _rate_of(turns: Sequence[TurnFacts], key: str) -> Rate:
     counts = _counts(turns, key)
     return rate(round(sum(top for top, _ in counts)), round(sum(bottom for _, bottom in counts)))
+
+
+_OUTLIER = 2.0
+"""A reply that changes the decode speed of all replies together by such a factor is named."""
+
+
+def _outlier(lane: LaneView) -> str | None:
+    timed = [
+        (count, attempt.trace, turn.turn)
+        for attempt in lane.attempts
+        for turn in attempt.turns.values()
+        if (count := decoded(turn)) is not None
+    ]
+    if len(timed) < 3:
+        return None
+    (tokens, seconds), trace, turn = max(timed, key=lambda one: one[0][1])
+    all_tokens, all_seconds = (sum(one[0][part] for one in timed) for part in (0, 1))
+    value, without = all_tokens / all_seconds, (all_tokens - tokens) / (all_seconds - seconds)
+    if without < _OUTLIER * value:
+        return None
+    return outlier_words(value, without, seconds, seconds / all_seconds, f"turn {turn + 1} of {trace}")
 
 
 def _speed(counts: Sequence[Count]) -> Speed:
@@ -187,6 +222,12 @@ def repetition(turns: Sequence[TurnFacts]) -> Repetition:
 def _saved(stopped: Sequence[TurnFacts]) -> int | None:
     left = [turn.max_tokens and turn.max_tokens - (turn.completion_tokens or turn.deltas) for turn in stopped]
     return None if None in left else sum(max(0, tokens or 0) for tokens in left)
+
+
+def _deltas_per_chunk(attempts: Sequence[Attempt]) -> float | None:
+    together = sum(attempt.together for attempt in attempts)
+    apart = sum(attempt.gaps.total() for attempt in attempts)
+    return (together + apart) / apart if apart else None
 
 
 def gap_quantiles(attempts: Sequence[Attempt]) -> Quantiles:
@@ -249,7 +290,12 @@ def lane_facts(facts: dict[str, Any]) -> dict[str, Any]:
     return {word: value for word, value in words.items() if value is not None}
 
 
-def finished_sessions(attempts: Sequence[Attempt]) -> Rate | None:
-    """Live mode: sessions whose check command passed."""
-    checked = [attempt.check for attempt in attempts if attempt.check is not None]
-    return rate(sum(bool(check.get("passed")) for check in checked), len(checked)) if checked else None
+def finished_sessions(attempts: Sequence[Attempt], *, cut: bool) -> Rate | None:
+    """Live mode: sessions whose check command passed. `cut`: the plan ends sessions after so many turns, and one that it
+    ended says nothing of whether it would have finished."""
+    checked = [
+        bool(attempt.check.get("passed"))
+        for attempt in attempts
+        if attempt.check is not None and not (cut and attempt.outcome == "budget")
+    ]
+    return rate(sum(checked), len(checked)) if checked else None

@@ -103,6 +103,12 @@ def _quantiles(of: Callable[[LaneFigures], Quantiles]) -> Callable[[LaneFigures]
     return forms
 
 
+def _itl(lane: LaneFigures) -> tuple[str, ...]:
+    """With several deltas in a chunk it is the time between chunks, and says so."""
+    forms, several = _quantiles(lambda one: one.itl_ms)(lane), lane.deltas_per_chunk or 1.0
+    return (f"{forms[0]} · {several:.1f} per chunk", *forms) if forms and several > _SEVERAL else forms
+
+
 def _acceptance(lane: LaneFigures) -> tuple[str, ...]:
     found = lane.acceptance
     if found is None or found.rate is None:
@@ -143,6 +149,7 @@ def _number(key: str) -> Callable[[LaneFigures], tuple[str, ...]]:
     return lambda lane: _one(number(lane.figures.get(key)))
 
 
+_SEVERAL = 1.05
 _TIMES = ("p50", "p95", "p99")
 ROWS = (
     Row("usable turns", "usable", ("usable_turn_rate",), _usable,
@@ -164,7 +171,7 @@ ROWS = (
         "the finding of the prefix signal that cost most tokens"),
     Row("TTFT ms", "TTFT ms", tuple(f"ttft_ms.{place}" for place in _TIMES), _quantiles(lambda lane: lane.ttft_ms),
         "no reply has started yet", "no reply yet", compared="ttft_ms.p50"),
-    Row("ITL ms", "ITL ms", tuple(f"itl_ms.{place}" for place in _TIMES), _quantiles(lambda lane: lane.itl_ms),
+    Row("ITL ms", "ITL ms", tuple(f"itl_ms.{place}" for place in _TIMES), _itl,
         "no streamed reply with two deltas yet", "no stream yet", compared="itl_ms.p50"),
     Row("decode tok/s", "tok/s", ("decode_tok_s",), _number("decode_tok_s"),
         "no reply with known tokens yet", "no tokens known yet", compared="decode_tok_s"),

@@ -31,7 +31,7 @@ def has_collapsed(turn: TurnFacts) -> bool:
 
 
 def collapsed(turn: TurnFacts) -> Count | None:
-    return None if turn.total_ns is None else (float(has_collapsed(turn)), 1)
+    return (float(has_collapsed(turn)), 1) if turn.answered else None
 
 
 def failed(turn: TurnFacts) -> Count | None:
@@ -54,14 +54,14 @@ def cached(turn: TurnFacts) -> Count | None:
 
 def decoded(turn: TurnFacts) -> Count | None:
     """Tokens after the first delta, and the seconds that they took."""
-    if not turn.decoded_tokens or not turn.decode_ns:
+    if not turn.decoded_tokens or not turn.decode_ns or turn.stalled:
         return None
     return turn.decoded_tokens, turn.decode_ns / 1e9
 
 
 def prefilled(turn: TurnFacts) -> Count | None:
     """Prompt tokens not taken from the cache, and the seconds to the first token."""
-    if turn.cached_tokens is None or turn.prefilled_tokens is None or not turn.ttft_ns:
+    if turn.cached_tokens is None or turn.prefilled_tokens is None or not turn.ttft_ns or turn.stalled:
         return None
     return turn.prefilled_tokens, turn.ttft_ns / 1e9
 
@@ -73,16 +73,18 @@ def accepted(turn: TurnFacts) -> Count | None:
 
 def ttft_ms(turn: TurnFacts) -> float | None:
     """Of every turn whose first token came; one that brought none is a fault, never a sample."""
-    return None if turn.ttft_ns is None else turn.ttft_ns / 1e6
+    return None if turn.ttft_ns is None or turn.stalled else turn.ttft_ns / 1e6
 
 
 def tpot_ms(turn: TurnFacts) -> float | None:
-    return None if turn.tpot_ns is None or turn.error is not None else turn.tpot_ns / 1e6
+    if turn.tpot_ns is None or turn.error is not None or turn.stalled:
+        return None
+    return turn.tpot_ns / 1e6
 
 
 def e2e_ms(turn: TurnFacts) -> float | None:
     """Of whole replies only."""
-    if turn.total_ns is None or turn.error is not None or turn.stopped:
+    if turn.total_ns is None or turn.error is not None or turn.stopped or turn.stalled:
         return None
     return turn.total_ns / 1e6
 

@@ -19,7 +19,6 @@ from replayer.report.evidence import Evidence
 from replayer.report.markup import Child, Html, el, join, table
 from replayer.report.plots_load import load_curves
 from replayer.report.sections import Section, sections
-from replayer.report.summary import conclude, few_sessions
 from replayer.report.table import notes, table_rows
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -115,19 +114,17 @@ def _subtitle(evidence: Evidence, document: RunFigures) -> str:
 
 
 def _summary(document: RunFigures) -> Html:
-    said = conclude(document)
-    found = [el("li", el("span", sentence, class_=tone), ".") for tone, sentence in said.found]
-    few = (
-        "Fewer than six sessions: differences hold for these sessions only."
-        if few_sessions(document)
-        else None
-    )
+    found = document.conclusions
+    lanes = [el("li", el("b", lane.verdict), ": ", lane.words) for lane in found.lanes]
+    pairs = [
+        el("li", pair.words) if pair.tone == "open" else el("li", el("span", pair.words, class_=pair.tone))
+        for pair in found.pairs
+    ]
     return el(
         "div",
-        el("ul", *(el("li", sentence) for sentence in said.lanes)),
-        el("h3", "Differences") if document.comparisons else None,
-        el("ul", *found, *(el("li", sentence) for sentence in said.open)),
-        el("p", few, class_="soft") if few else None,
+        el("ul", *(el("li", sentence) for sentence in found.sweeps), *lanes),
+        el("h3", "Differences") if pairs else None,
+        el("ul", *pairs),
         class_="summary",
     )
 

@@ -10,7 +10,6 @@ from replayer.metrics.figures import run_figures
 from replayer.metrics.shown import figure, interval, signed
 from replayer.report.evidence import Evidence
 from replayer.report.sections import Section, sections
-from replayer.report.summary import conclude, few_sessions
 from replayer.report.table import notes, table_rows, title
 from replayer.text import safe
 
@@ -22,12 +21,13 @@ _LINKED = re.compile(r"@|#|:(?=//)|www(?=\.)", re.IGNORECASE)
 def markdown_report(evidence: Evidence) -> str:
     """Conclusions first, the side-by-side table, then the comparisons folded away."""
     document = run_figures(evidence.view)
-    said = conclude(document)
+    found = document.conclusions
     lines = [f"### {words(title(document))}", ""]
-    lines += [f"- **{tone}**: {words(sentence)}" for tone, sentence in said.found]
-    lines += [f"- {words(sentence)}" for sentence in [*said.open, *said.lanes]]
-    if few_sessions(document):
-        lines.append("- Fewer than six sessions: differences hold for these sessions only.")
+    lines += [
+        f"- {'' if pair.tone == 'open' else f'**{pair.tone}**: '}{words(pair.words)}" for pair in found.pairs
+    ]
+    lines += [f"- {words(sentence)}" for sentence in found.sweeps]
+    lines += [f"- **{lane.verdict}**: {words(lane.words)}" for lane in found.lanes]
     lines += ["", *_table(["", *(lane.lane for lane in document.lanes)], table_rows(document.lanes))]
     for section in sections(document):
         lines += _section(section)

@@ -23,6 +23,8 @@ def print_report(document: RunFigures, console: Console, folder: str | None = No
         console.print(_side_by_side(document, lanes))
     for section in sections(document):
         print_section(section, console)
+    for sentence in document.conclusions.sentences():
+        console.print(Text(safe(sentence)))
     for line in notes(document, folder):
         console.print(Text(line))
 
@@ -115,8 +117,11 @@ def notes(document: RunFigures, folder: str | None = None) -> list[str]:
             f"stopped early, {document.incomplete_sessions} sessions were not needed: {safe(document.stopped_early)}; "
             "all tests and intervals of this run allow for that"
         )
-    elif document.incomplete_sessions and document.state != "running":
-        found.append(f"{document.incomplete_sessions} sessions have no complete attempt and are not counted")
+    found += [
+        f"{safe(lane.lane)}: this machine was too busy during {lane.stalled_turns} turns: their times are left out"
+        for lane in document.lanes
+        if lane.stalled_turns
+    ]
     if any(lane.substituted_turns for lane in document.lanes):
         found.append("some turns were replaced by the recorded ones: see substituted_turns in --json")
     found += server_notes(document.lanes)

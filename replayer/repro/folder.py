@@ -52,12 +52,12 @@ class Case:
         return [fault for fault in found if fault["fatal"]] or found
 
 
-async def find_case(folder: Path, turn: str, lane: str, *, partial: bool = False) -> Case:
-    """`turn` is N, TRACE/N or TRACE/REPEAT/N, counted from 1 as every report does. `partial`: of a run that goes on.
+async def find_case(folder: Path, turn: str, lane: str) -> Case:
+    """`turn` is N, TRACE/N or TRACE/REPEAT/N, counted from 1 as every report does.
 
     Raises PlanError for what the run does not hold.
     """
-    view, plan = load(folder, partial=partial), plan_of(folder)
+    view, plan = load(folder), plan_of(folder)
     names = [found.name for found in view.lanes]
     if lane not in names:
         raise PlanError(f"{lane!r} is no lane of this run{nearest(lane, names)} (lanes: {', '.join(names)})")

@@ -59,7 +59,7 @@ def rejudged(folder: Path) -> Iterator[Rejudged]:
         result = Rejudged(Path(scratch) / folder.resolve().name)
         result.folder.mkdir()
         (result.folder / "traces").symlink_to((folder / "traces").resolve())
-        judging = _Judging(folder, load(folder, partial=True), plan_of(folder), result)
+        judging = _Judging(folder, load(folder), plan_of(folder), result)
         with (result.folder / JOURNAL).open("wb") as journal:
             for event in read(folder):
                 for line in judging.take(event):

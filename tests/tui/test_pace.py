@@ -13,7 +13,7 @@ def test_the_pause_before_a_resume_is_no_work(tmp_path: Path) -> None:
     made = Folder(tmp_path / "run", {"a": {}}, turns=10)
     for turn in range(3):
         made.turn("a", turn)
-    lane = load(made.path, partial=True).lanes[0]
+    lane = load(made.path).lanes[0]
     before = seconds_left(lane)
     made.at += 3_600_000_000_000
     made.add(RunResumed(wall=made.at / 1e9, version="0", turns={"session": 10}))
@@ -25,10 +25,10 @@ def test_the_pause_before_a_resume_is_no_work(tmp_path: Path) -> None:
     )  # fmt: skip
     made.attempt = 2
     made.turn("a", 0)
-    assert seconds_left(load(made.path, partial=True).lanes[0]) is None, "one turn tells no pace"
+    assert seconds_left(load(made.path).lanes[0]) is None, "one turn tells no pace"
     for turn in (1, 2):
         made.turn("a", turn)
-    assert seconds_left(load(made.path, partial=True).lanes[0]) == before
+    assert seconds_left(load(made.path).lanes[0]) == before
 
 
 def test_durations_in_words() -> None:

@@ -210,14 +210,15 @@ def check(name: str, seen: str) -> None:
 
 
 def test_an_interrupted_run_counts_as_partial_until_it_is_resumed(tmp_path: Path) -> None:
-    """The picture of a live screen counts running sessions; a report does not."""
+    """Screen and report count the turns that have finished, and the report says that their session has not."""
     from replayer.journal.view import load
     from replayer.metrics.figures import run_figures
 
     folder = Folder(tmp_path / "run", LANES)
     folder.turn("vllm", 0)
-    assert run_figures(load(folder.path)).lanes[0].turns == 0
-    assert run_figures(load(folder.path, partial=True)).lanes[0].turns == 1
+    lane = run_figures(load(folder.path)).lanes[0]
+    assert (lane.turns, lane.sessions, lane.partial_sessions) == (1, 0, 1)
     folder.add(SessionFinished(session="vllm/session/0", attempt=1, outcome="done"))
-    assert run_figures(load(folder.path)).lanes[0].turns == 1
+    lane = run_figures(load(folder.path)).lanes[0]
+    assert (lane.turns, lane.sessions, lane.partial_sessions) == (1, 1, 0)
     folder.journal.close()

@@ -247,7 +247,7 @@ def test_of_endless_texts_the_start_and_the_end_are_shown() -> None:
 
 def test_of_endless_faults_the_first_are_shown(folder: Folder) -> None:
     folder.turn("a", 6, faults=("unknown_tool",) * 2000)
-    lane = turn_detail(folder.path, load(folder.path, partial=True), "session", 0, 6).lanes["a"]
+    lane = turn_detail(folder.path, load(folder.path), "session", 0, 6).lanes["a"]
     spans = lane_text(lane, "", {}, 100, unfolded=False)
     text = "".join(span if isinstance(span, str) else span[0] for span in spans)
     assert text.count("about unknown_tool") == 40 and "… 1,960 more faults" in text
