@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 
-from replayer.engines.embedded import server as embedded
+from replayer.engines.embedded import llama_server as embedded
 from replayer.engines.llamacpp.adapter import LlamaCppEngine
 from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
 

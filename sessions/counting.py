@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from replayer.engines.embedded import server as embedded
+from replayer.engines.embedded import llama_server as embedded
 from replayer.requests.history import RecordedHistory
 from replayer.traces.reader import Trace, records
 from replayer.traces.schema import (

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 import orjson
 
 from replayer.doctor.cache_probe import Chat, Message, ProbeReply, ProbeResult, probe_prefix_cache
-from replayer.engines.answers import tristate
 from replayer.engines.base import Engine, EngineFacts, JsonObject, Tristate
+from replayer.engines.json_values import tristate
 from replayer.engines.registry import KINDS
 from replayer.telemetry.sampler import read
 from replayer.wire.client import WireClient

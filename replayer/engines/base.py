@@ -11,7 +11,7 @@ from replayer.traces.schema import Usage
 from replayer.wire.types import WireFault
 
 JsonObject: TypeAlias = dict[str, Any]
-"""JSON of somebody else's making: read by `replayer.engines.answers`, which trusts no type."""
+"""JSON of somebody else's making: read by `replayer.engines.json_values`, which trusts no type."""
 Sampling: TypeAlias = Mapping[str, tuple[str, ...]]
 """Names of sampling fields, with the JSON types that a kind of engine takes for each."""
 Tristate = Literal["yes", "no", "unknown"]

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from replayer.engines.answers import section, text
 from replayer.engines.base import Engine
 from replayer.engines.http_client import http_client
+from replayer.engines.json_values import section, text
 from replayer.engines.kind import EngineKind
 from replayer.engines.openai.adapter import PROBE_SECONDS
 from replayer.engines.registry import KINDS, kind_named

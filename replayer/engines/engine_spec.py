@@ -103,7 +103,7 @@ def launch_options(launch: LaunchKind | None) -> frozenset[str]:
 
         return frozenset(SETTINGS.keys() - {"kind", "model", "seed"})
     if launch == "embedded":
-        from replayer.engines.embedded import server as embedded
+        from replayer.engines.embedded import llama_server as embedded
 
         return embedded.OPTIONS - {"model"}
     return frozenset()

@@ -13,7 +13,7 @@ from typing import Protocol
 import httpx
 
 from replayer.engines.base import JsonObject
-from replayer.engines.embedded import server as embedded
+from replayer.engines.embedded import llama_server as embedded
 from replayer.engines.engine_spec import LaunchKind
 from replayer.engines.http_client import http_client
 from replayer.errors import EngineUnavailable, MissingPartError

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 
-from replayer.simulated.tokens import WIDTH
+from replayer.simulated.token_bytes import WIDTH
 
 
 @dataclass(slots=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from replayer.simulated.tokens import JsonObject
+from replayer.simulated.token_bytes import JsonObject
 
 
 def _arguments(arguments: str) -> JsonObject:

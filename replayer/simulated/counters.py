@@ -6,9 +6,9 @@ import time
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
-from replayer.simulated.pool import Pool
+from replayer.simulated.kv_pool import Pool
 from replayer.simulated.spec import SimulatedSpec
-from replayer.simulated.tokens import JsonObject
+from replayer.simulated.token_bytes import JsonObject
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ import orjson
 
 from replayer.simulated.call_families import FAMILIES
 from replayer.simulated.planted import FaultSpec
-from replayer.simulated.replies import Call, Reply, sample
-from replayer.simulated.tokens import JsonObject
+from replayer.simulated.script import Call, Reply, sample
+from replayer.simulated.token_bytes import JsonObject
 
 COLLAPSE_UNIT = "(Sigh) (Laughter) "
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from replayer.simulated.replies import Call, Reply
-from replayer.simulated.tokens import WIDTH, call_markup, encode
+from replayer.simulated.script import Call, Reply
+from replayer.simulated.token_bytes import WIDTH, call_markup, encode
 
 
 class Piece(NamedTuple):

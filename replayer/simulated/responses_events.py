@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from replayer.simulated.events import Events, named_event
+from replayer.simulated.accepted import Job, call_id, delivered
+from replayer.simulated.chat_events import Events, named_event
 from replayer.simulated.generation import Piece
-from replayer.simulated.job import Job, call_id, delivered
-from replayer.simulated.tokens import JsonObject
+from replayer.simulated.token_bytes import JsonObject
 
 _LLAMA = ("llamacpp", "ik_llama")
 Item = JsonObject

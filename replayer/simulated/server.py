@@ -8,18 +8,18 @@ from typing import Any
 
 import orjson
 
-from replayer.simulated.chat import run_job
+from replayer.simulated.accepted import Job, decide_faults, make_job
+from replayer.simulated.answering import run_job
 from replayer.simulated.counters import State
 from replayer.simulated.http_server import Exchange, listen
-from replayer.simulated.job import Job, decide_faults, make_job
 from replayer.simulated.kinds import KINDS
 from replayer.simulated.kinds.base import JSON, Answer, Kind
+from replayer.simulated.kv_pool import Pool
 from replayer.simulated.planted import STATUS_FAULTS, Arrivals, FaultSpec, parse_faults
 from replayer.simulated.playback import Playback
-from replayer.simulated.pool import Pool
-from replayer.simulated.replies import Script, forced, opening, shaped, unparsed
+from replayer.simulated.script import Script, forced, opening, shaped, unparsed
 from replayer.simulated.spec import SimulatedSpec
-from replayer.simulated.tokens import WIDTH, JsonObject, render
+from replayer.simulated.token_bytes import WIDTH, JsonObject, render
 from replayer.simulated.wire_requests import COUNTS, PATHS, as_chat, custom_tools, error_on
 from replayer.wire.types import Wire
 

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from replayer.engines.answers import known
 from replayer.engines.base import JsonObject
 from replayer.engines.http_client import PAGE_BYTES, at_most, http_client
+from replayer.engines.json_values import known
 from replayer.engines.prometheus import Page, parse
 from replayer.errors import MissingPartError
 

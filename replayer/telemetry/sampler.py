@@ -11,8 +11,8 @@ from typing import Protocol
 
 import httpx
 
-from replayer.engines.answers import known as said
 from replayer.engines.base import Engine, JsonObject, TelemetrySample
+from replayer.engines.json_values import known as said
 from replayer.engines.logs.log_figures import last_sample
 
 FINAL_SECONDS = 3.0

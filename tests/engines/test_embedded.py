@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from replayer.engines.embedded import server as embedded
+from replayer.engines.embedded import llama_server as embedded
 from replayer.engines.embedded import weights as embedded_model
 from replayer.errors import EngineUnavailable, MissingPartError, PlanError
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import httpx
 import orjson
 
-from replayer.engines.answers import section, text
 from replayer.engines.base import EngineFacts, JsonObject, Sampling, TelemetrySample, Tristate
 from replayer.engines.error_words import engine_fault
 from replayer.engines.http_client import PAGE_BYTES, at_most
+from replayer.engines.json_values import section, text
 from replayer.engines.kind import EngineKind
 from replayer.engines.openai import OPENAI
 from replayer.engines.prometheus import Page, parse

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from replayer.engines.answers import known, section, text, tristate, whole
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
+from replayer.engines.json_values import known, section, text, tristate, whole
 from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.engines.prometheus import Page
 from replayer.engines.sglang import SGLANG

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from replayer.engines.answers import section, whole
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
 from replayer.engines.http_client import PAGE_BYTES, at_most
+from replayer.engines.json_values import section, whole
 from replayer.engines.openai.adapter import METRICS_SECONDS, OpenAIEngine
 from replayer.engines.trtllm import TRTLLM
 

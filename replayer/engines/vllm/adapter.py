@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import httpx
 
-from replayer.engines.answers import known, section, text, tristate
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample, Tristate
+from replayer.engines.json_values import known, section, text, tristate
 from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.engines.prometheus import STARTED, Page
 from replayer.engines.vllm import VLLM

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from replayer.simulated.counters import Counts, State
-from replayer.simulated.tokens import JsonObject, encode, ids, render
+from replayer.simulated.token_bytes import JsonObject, encode, ids, render
 
 Answer = tuple[int, str, Any]
 """Status, content type, body (text, or data to be sent as JSON)."""

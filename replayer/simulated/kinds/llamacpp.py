@@ -9,7 +9,7 @@ from uuid import UUID
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, Answer, Kind, Rows, page
-from replayer.simulated.tokens import WIDTH, JsonObject, encode, ids, render, segments
+from replayer.simulated.token_bytes import WIDTH, JsonObject, encode, ids, render, segments
 
 TYPES = {
     "unauthorized": "authentication_error",

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
-from replayer.simulated.tokens import JsonObject
+from replayer.simulated.token_bytes import JsonObject
 
 FLUSHED = (
     "Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, "

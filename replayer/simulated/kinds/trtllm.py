@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from replayer.simulated.kinds.base import JSON, PROMETHEUS, STATUS, Answer, Kind, page
-from replayer.simulated.tokens import JsonObject
+from replayer.simulated.token_bytes import JsonObject
 
 
 class TrtLlm(Kind):

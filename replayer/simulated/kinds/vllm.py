@@ -7,7 +7,7 @@ from uuid import UUID
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
-from replayer.simulated.tokens import JsonObject
+from replayer.simulated.token_bytes import JsonObject
 
 VERSION = "0.32.0"
 FINGERPRINT = f"vllm-{VERSION}-simulated"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.simulated.cache import PrefixCache
-from replayer.simulated.tokens import decode, encode, ids, render
+from replayer.simulated.token_bytes import decode, encode, ids, render
 
 prompts = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=24), min_size=1, max_size=12)
 

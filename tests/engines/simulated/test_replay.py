@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from replayer.requests.history import RecordedHistory
-from replayer.simulated.replies import Script
+from replayer.simulated.script import Script
 from replayer.traces.library import find
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AssistantItem, ToolCallItem

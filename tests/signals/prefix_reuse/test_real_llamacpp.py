@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from replayer.engines.embedded import server as embedded
+from replayer.engines.embedded import llama_server as embedded
 from replayer.engines.llamacpp.adapter import LlamaCppEngine
 from replayer.prefix.tokenizers import load_tokenizer, local_model
 from replayer.requests.history import RecordedHistory

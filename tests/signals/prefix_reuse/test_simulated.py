@@ -14,7 +14,7 @@ from replayer.signals.prefix_reuse import PrefixReuse
 from replayer.signals.prefix_reuse.tokens import pack
 from replayer.simulated import SimulatedServer, SimulatedSpec, launch
 from replayer.simulated.cache import PrefixCache
-from replayer.simulated.tokens import call_markup, encode
+from replayer.simulated.token_bytes import call_markup, encode
 from replayer.traces import library
 from replayer.traces.reader import Trace
 from replayer.traces.schema import Usage

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from replayer.simulated.tokens import WIDTH, JsonObject, call_markup, content_text
+from replayer.simulated.token_bytes import WIDTH, JsonObject, call_markup, content_text
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
     AssistantItem,

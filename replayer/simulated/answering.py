@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Callable
 
 import orjson
 
-from replayer.simulated.events import Events
+from replayer.simulated.accepted import Job, argument_form, call_id, delivered
+from replayer.simulated.chat_events import Events
 from replayer.simulated.generation import Piece
 from replayer.simulated.http_server import Exchange
-from replayer.simulated.job import Job, argument_form, call_id, delivered
 from replayer.simulated.messages_events import MessagesEvents, messages_body
-from replayer.simulated.pace import Pace
 from replayer.simulated.responses_events import ResponsesEvents, responses_body
-from replayer.simulated.tokens import WIDTH, JsonObject, ids
+from replayer.simulated.step_pace import Pace
+from replayer.simulated.token_bytes import WIDTH, JsonObject, ids
 from replayer.simulated.wire_requests import error_on
 from replayer.wire.types import Wire
 

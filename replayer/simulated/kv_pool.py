@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from replayer.simulated.cache import Node, PrefixCache
 from replayer.simulated.spec import SimulatedSpec
-from replayer.simulated.tokens import WIDTH
+from replayer.simulated.token_bytes import WIDTH
 
 
 @dataclass(slots=True, eq=False)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import orjson
 
+from replayer.simulated.accepted import Job, argument_form, call_id, commits
 from replayer.simulated.generation import Piece
-from replayer.simulated.job import Job, argument_form, call_id, commits
-from replayer.simulated.tokens import JsonObject, ids
+from replayer.simulated.token_bytes import JsonObject, ids
 
 
 class Events:

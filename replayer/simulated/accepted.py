@@ -13,10 +13,10 @@ from replayer.simulated.counters import Counts
 from replayer.simulated.distort import Scene, distort
 from replayer.simulated.generation import Generation, Piece, generate
 from replayer.simulated.kinds.base import Kind
+from replayer.simulated.kv_pool import Seat
 from replayer.simulated.planted import STATUS_FAULTS, WIRE_FAULTS, FaultSpec
-from replayer.simulated.pool import Seat
-from replayer.simulated.replies import Match, Reply
-from replayer.simulated.tokens import WIDTH, JsonObject, ids
+from replayer.simulated.script import Match, Reply
+from replayer.simulated.token_bytes import WIDTH, JsonObject, ids
 from replayer.wire.types import Wire
 
 
