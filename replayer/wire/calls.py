@@ -69,7 +69,7 @@ class CallAssembler:
                 self._note("bad_field", f"`function` of a call is {_kind(function)}, not an object", None)
             function = {}
         call_id, name = self._text(item.get("id"), "id"), self._text(function.get("name"), "name")
-        call = self._find(item.get("index"), call_id, name)
+        call = self._find(item.get("index"), call_id, name, function.get("arguments"))
         self._take_id(call, call_id)
         name_text = self._take_name(call, name)
         return call.position, name_text, self._take_arguments(call, function.get("arguments"))
@@ -86,23 +86,23 @@ class CallAssembler:
             seen.add(call.id or "")
         return tuple(ToolCall(c.position, c.id, c.name, c.arguments, c.freeform) for c in self._calls)
 
-    def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call:
+    def _find(self, index: Any, call_id: str | None, name: str | None, arguments: Any) -> _Call:
         if type(index) is not int:  # a boolean is no index
-            return self._find_without_index(call_id, name)
+            return self._find_without_index(call_id, name, arguments)
         call = self._by_index.get(index)
         if call is None:
             if index != len(self._calls):
                 told = f"call number {len(self._calls)} came with index {index}"
                 self._note("index_out_of_order", told, len(self._calls))
-        elif _is_another(call, call_id, name):
+        elif _is_another(call, call_id, name, arguments):
             self._note("repeated_index", f"another call came with index {index}", len(self._calls))
         else:
             return call
         return self._add(index)
 
-    def _find_without_index(self, call_id: str | None, name: str | None) -> _Call:
+    def _find_without_index(self, call_id: str | None, name: str | None, arguments: Any) -> _Call:
         last = self._calls[-1] if self._calls else None
-        new = last is None or _is_another(last, call_id, name)
+        new = last is None or _is_another(last, call_id, name, arguments)
         position = len(self._calls) if new else len(self._calls) - 1
         self._note("missing_index", "a call delta has no index", position)
         return self._add(position) if last is None or new else last
@@ -152,16 +152,21 @@ class CallAssembler:
         return None
 
 
-def _is_another(call: _Call, call_id: str | None, name: str | None) -> bool:
+def _is_another(call: _Call, call_id: str | None, name: str | None, arguments: Any) -> bool:
     """Whether a delta that names the index of `call` begins a new call.
 
     A name is what begins a call. An engine that repeats the name in every delta is told from one that gives all
-    calls the same index by the id and, where that does not tell, by whether the arguments so far are complete.
+    calls the same index by the id and, where that does not tell, by whether the arguments so far are complete. One
+    that makes up a new id for every delta is known by a piece of arguments that goes on where none came yet.
     """
     if not name or call.name is None:
         return False
     if call_id and call.id:
-        return call_id != call.id and (name != call.name or _is_complete(call.arguments, or_empty=True))
+        goes_on = (
+            not call.pieces and isinstance(arguments, str) and not _is_complete(arguments, or_empty=True)
+        )
+        complete = _is_complete(call.arguments, or_empty=True) and not goes_on
+        return call_id != call.id and (name != call.name or complete)
     return bool(call.pieces) and (name != call.name or _is_complete(call.arguments))
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from replayer.tools.verdicts.damage import damage_in
 from replayer.tools.verdicts.schema_check import Validator, pointer
 from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import ToolCallItem, ToolSchema
@@ -35,17 +36,22 @@ def call(arguments: str, name: str = "t", index: int = 0) -> ToolCall:
 
 
 # Schemas of the kind that tools have, each with a strategy for its valid instances.
+def texts(**limits: int) -> st.SearchStrategy[str]:
+    """Texts that no tokenizer or encoding has damaged."""
+    return st.text(**limits).filter(lambda text: damage_in(text, lambda _: False) is None)
+
+
 keys = st.text("abcxyz_/~-é", min_size=1, max_size=6)
 scalars = st.sampled_from(
     [
-        ({"type": "string"}, st.text(max_size=12)),
+        ({"type": "string"}, texts(max_size=12)),
         ({"type": "string", "enum": ["on", "off"]}, st.sampled_from(["on", "off"])),
-        ({"type": "string", "minLength": 2}, st.text(min_size=2, max_size=9)),
+        ({"type": "string", "minLength": 2}, texts(min_size=2, max_size=9)),
         ({"type": "integer"}, st.integers()),
         ({"type": "integer", "minimum": 1, "maximum": 9}, st.integers(1, 9)),
         ({"type": "number"}, st.floats(allow_nan=False, allow_infinity=False)),
         ({"type": "boolean"}, st.booleans()),
-        ({"type": ["string", "null"]}, st.none() | st.text(max_size=5)),
+        ({"type": ["string", "null"]}, st.none() | texts(max_size=5)),
         ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, st.none() | st.integers()),
         ({"type": "integer", "nullable": True}, st.none() | st.integers()),
     ]

@@ -1,64 +1,179 @@
-"""Calls in syntaxes that need no markup: bare JSON, `[f(x=1)]`, ReAct, a name above its JSON, a tag named as the tool.
+"""Calls in syntaxes that need no markup: bare JSON, `[f(x=1)]`, ReAct, a name before its JSON, a tag named as the tool.
 
 They look like ordinary text, so that only tools that were offered make one, and only where it is all of the text or
-ends it.
+ends it. So it is with calls of other families whose control tokens were lost.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterator
+from itertools import islice
 
-from replayer.tools.verdicts.call_text import TextCall, calls_in
+from replayer.tools.verdicts.call_text import TextCall, calls_in, json_text_at, python_call
 from replayer.tools.verdicts.leak import Leak, leak_at
+from replayer.tools.verdicts.prose import WORDS, is_sentence
 from replayer.tools.verdicts.strict_json import NotJson, is_beginning, parse
+from replayer.tools.verdicts.xml_calls import arguments_in
 
-_WORDS = re.compile(r"[^\W\d_]{2,}")
-_BARE_CALL = re.compile(
-    r'(?m)^[ \t]*(?:\[\s*)?\{\s*"(?:name|function|tool_name|tool|action|recipient_name|tool_uses|tool_calls|type|id|arguments|parameters)"'
-)
-_PYTHONIC = re.compile(r"\[?\s*+(?P<name>[A-Za-z_][\w.]*+)\(\s*+(?:\w+\s*+=.*)?\)\s*+\]?", re.DOTALL)
-_PYTHONIC_AT_END = re.compile(
-    r"(?m)^[ \t]*+(?P<call>\[\s*+(?P<name>[A-Za-z_][\w.]*+)\(\s*+(?:\w+\s*+=.*)?\)\s*+\])\s*\Z"
-)
-_PYTHONIC_TORN = re.compile(r"\[(?P<name>[A-Za-z_][\w.]*+)\((?:[\w\s]*+=[^\n]*+)?\Z")
-_NAME_ABOVE = re.compile(r"(?P<name>[A-Za-z_][\w.]*+)[ \t]*+\n\s*+\{.*\}", re.DOTALL)
-_NUMBERED = re.compile(
-    r"functions\.(?P<name>[A-Za-z_][\w\-]*+):\d+\s*+\{.*\}", re.DOTALL
-)  # kimi, its tokens lost
-_WRAPPED = re.compile(r"<(code|tool_code)>\s*+(?:print\()?(?P<name>[A-Za-z_]\w*+)\(.*\)\s*</\1>", re.DOTALL)
-_REACT = re.compile(r"(?m)^[ \t]*+Action[ \t]*+:[ \t]*+(?P<name>[A-Za-z_][\w.]*+)\s*+Action Input\s*+:")
-_LAST_TAG = re.compile(r"</(?P<name>[A-Za-z_]\w*)>\Z")
+_Found = tuple[int, tuple[TextCall, ...]]
+"""Where the first call begins, and the calls."""
+
+_MOST = 20
+"""Places looked at for one kind of call."""
 
 
 def find_bare(text: str, visible: str, offered: Container[str]) -> Leak | None:
     """A call in a syntax that needs no markup. Only tools that were offered make it one."""
-    start = _start_of_call(visible, offered)
-    if start is not None:
-        return leak_at("bare", text, start, hard=True, calls=tuple(calls_in(text[start:])))
-    for match, _ in zip(_BARE_CALL.finditer(visible), range(5), strict=False):
-        if calls := _bare_calls(text[match.start() :], offered):
+    for family, find in _FINDERS:
+        if found := find(text, visible, offered):
+            start, calls = found
             complete = all(call.intact for call in calls)
-            return leak_at("json", text, match.start(), hard=True, calls=calls, complete=complete)
+            moved = tuple(call.moved(-start) for call in calls)
+            return leak_at(family, text, start, hard=True, calls=moved, complete=complete)
     return _fenced_call(text, offered)
 
 
-def _start_of_call(visible: str, offered: Container[str]) -> int | None:
-    """Where a call begins that is no JSON alone: `[f(x=1)]`, a name above its JSON, `<f>…</f>`, ReAct."""
-    stripped = visible.strip()
-    for pattern in (_PYTHONIC, _NAME_ABOVE, _NUMBERED, _WRAPPED):
-        if (match := pattern.fullmatch(stripped)) and match["name"] in offered:
-            return 0
-    if (listed := _PYTHONIC_AT_END.search(visible)) and listed["name"] in offered:
-        return listed.start("call")
-    if (torn := _PYTHONIC_TORN.match(stripped)) and torn["name"] in offered and "](" not in stripped:
-        return 0
-    if (tag := _LAST_TAG.search(stripped[-80:])) and tag["name"] in offered:
-        start = visible.find(f"<{tag['name']}>")
-        return start if start >= 0 and not visible[:start].rpartition("\n")[2].strip() else None
-    if "Action Input" in visible and (match := _REACT.search(visible)) and match["name"] in offered:
-        return match.start()
+_NAMED_OBJECT = re.compile(
+    r"(?<![\w.\-/])(?P<name>[A-Za-z_][\w.\-]*+)(?::\d+)?(?:\[ARGS\])?[ \t]*+(?:\n?```(?:json)?)?\s*+(?=\{\s*[\"}])"
+)
+
+
+def _named_objects(text: str, visible: str, offered: Container[str]) -> _Found | None:
+    """`Bash{"command": …}`, `functions.Bash:0{…}`, `Bash[ARGS]{…}`, the name above its object."""
+    calls: list[TextCall] = []
+    for match in _NAMED_OBJECT.finditer(text):
+        name = _offered_name(match["name"], offered)
+        if name is None or visible[match.start()] != text[match.start()] or len(calls) == _MOST:
+            continue
+        if calls and match.start() < calls[-1].end:
+            continue
+        written = json_text_at(text, match.end())
+        calls.append(TextCall(name, match.start(), match.end() + len(written), written))
+    while calls and is_sentence(text[calls[0].end : calls[1].start if len(calls) > 1 else len(text)]):
+        del calls[0]  # one that is talked about
+    return (calls[0].start, tuple(calls)) if calls else None
+
+
+def _offered_name(name: str, offered: Container[str]) -> str | None:
+    for bare in (name, name.rpartition(".")[2], name.removeprefix("function")):
+        if bare in offered:
+            return bare
     return None
+
+
+_PYTHONIC = re.compile(r"(?m)^[ \t]*+(?:(?P<list>\[)\s*+)?(?P<name>[A-Za-z_][\w.]*+)\(")
+_PYTHONIC_TORN = re.compile(r"\[(?P<name>[A-Za-z_][\w.]*+)\((?:[\w\s]*+=[^\n]*+)?\Z")
+
+
+def _python_list(text: str, visible: str, offered: Container[str]) -> _Found | None:
+    """`[f(x=1), g()]` that ends the text; without brackets only where it is all of it."""
+    for match in islice(_PYTHONIC.finditer(visible), _MOST):
+        if match["name"] not in offered or not (match["list"] or not visible[: match.start()].strip()):
+            continue
+        calls = _calls_of_code(text, match.start("name"), len(text), offered)
+        after = text[calls[-1].end :] if calls else ""
+        if calls and calls[-1].closed and after.strip() in ("", "]"):
+            return match.start(), calls
+    stripped = visible.strip()
+    if (torn := _PYTHONIC_TORN.match(stripped)) and torn["name"] in offered and "](" not in stripped:
+        return 0, (TextCall(torn["name"], 0, len(text), code="", closed=False),)
+    return None
+
+
+_CALL_OF_NAME = re.compile(r"(?<![\w.])(?:default_api\.)?(?P<name>[A-Za-z_]\w*+)\(")
+
+
+def _calls_of_code(text: str, start: int, end: int, offered: Container[str]) -> tuple[TextCall, ...]:
+    """The calls of offered tools in code, one behind the other."""
+    calls: list[TextCall] = []
+    for match in _CALL_OF_NAME.finditer(text, start, end):
+        if match["name"] in offered and not (calls and match.start() < calls[-1].end) and len(calls) < _MOST:
+            calls.append(python_call(text[:end], match["name"], match.start(), match.end()))
+    return tuple(calls)
+
+
+_CODE = re.compile(
+    r"(?m)^[ \t]*(?:<(?P<tag>code|tool_code)>|(?:Code:[ \t]*\n)?(?P<fence>```)\w*\n)"
+    r"(?P<body>(?s:.*?))(?:</(?P=tag)>|```[ \t]*<end_code>|(?P<end>\Z))"
+)
+
+
+def _code_agent(text: str, visible: str, offered: Container[str]) -> _Found | None:
+    """Code that an agent such as smolagents' would run: between tags of its own, or in a fence that `<end_code>` ends."""
+    if "<code>" not in text and "<tool_code>" not in text and "<end_code>" not in text:
+        return None
+    for match in islice(_CODE.finditer(text), _MOST):
+        if match["fence"] and match["end"] is not None:
+            continue
+        calls = _calls_of_code(text, match.start("body"), match.end("body"), offered)
+        if calls and not is_sentence(text[match.end() :]):
+            return match.start(), calls
+    return None
+
+
+_REACT = re.compile(r"(?m)^[ \t]*+Action[ \t]*+:[ \t]*+(?P<name>[A-Za-z_][\w.]*+)\s*+Action Input\s*+:")
+_CALL_COLON = re.compile(r"(?<!\w)call:(?P<name>[A-Za-z_][\w.\-]*+)\{")
+
+
+def _named_line(pattern: re.Pattern[str], hint: str) -> Callable[[str, str, Container[str]], _Found | None]:
+    def find(text: str, visible: str, offered: Container[str]) -> _Found | None:
+        if hint not in visible:
+            return None
+        for match in islice(pattern.finditer(visible), _MOST):
+            if match["name"] in offered:
+                calls = tuple(call.moved(match.start()) for call in calls_in(text[match.start() :]))
+                if calls and not is_sentence(text[calls[-1].end :]):
+                    return match.start(), calls
+        return None
+
+    return find
+
+
+_LAST_TAG = re.compile(r"</(?P<name>[A-Za-z_]\w*)>\Z")
+
+
+def _tag_of_tool(text: str, visible: str, offered: Container[str]) -> _Found | None:
+    """`<Bash><command>…</command></Bash>` at the end of the text."""
+    stripped = visible.rstrip()
+    last = _LAST_TAG.search(stripped[-80:])
+    if last is None or last["name"] not in offered:
+        return None
+    name, calls = last["name"], []
+    for opened in islice(re.finditer(rf"(?m)^[ \t]*<{re.escape(name)}>", visible), _MOST):
+        end = visible.find(f"</{name}>", opened.end())
+        calls.append(arguments_in(text, name, opened.start(), opened.end(), end, True))
+    return (calls[0].start, tuple(calls)) if calls else None
+
+
+_OBJECT = re.compile(
+    r'(?m)^[ \t]*(?:\[\s*)?\{\s*"(?:name|function|tool_name|tool|action|recipient_name|tool_uses|tool_calls|tool_call_id|type|id|'
+    r'arguments|parameters)"'
+)
+_KEYED = re.compile(r'(?m)^[ \t]*\[\s*\{\s*"(?P<name>[A-Za-z_][\w.\-]*)"\s*:\s*\{')
+
+
+def _objects(text: str, visible: str, offered: Container[str]) -> _Found | None:
+    """`{"name": …, "arguments": …}` and its like, also `[{"Bash": {…}}]`."""
+    for match in islice(_OBJECT.finditer(visible), _MOST):
+        if calls := _bare_calls(text[match.start() :], offered):
+            return match.start(), tuple(call.moved(match.start()) for call in calls)
+    for match in islice(_KEYED.finditer(visible), _MOST):
+        if match["name"] in offered and (calls := tuple(_keyed(text, match.start(), offered))):
+            return match.start(), calls
+    return None
+
+
+def _keyed(text: str, start: int, offered: Container[str]) -> Iterator[TextCall]:
+    try:
+        value = parse(text[start:].strip())
+    except NotJson:
+        return
+    for item in value if isinstance(value, list) else ():
+        for name, arguments in item.items() if isinstance(item, dict) else ():
+            if name in offered:
+                yield TextCall(name, start, len(text), json.dumps(arguments, ensure_ascii=False))
 
 
 _BEGUN = re.compile(
@@ -69,16 +184,12 @@ _BEGUN = re.compile(
 def _bare_calls(text: str, offered: Container[str]) -> tuple[TextCall, ...]:
     """The calls of a text that is JSON to its end, or breaks off in it."""
     calls = tuple(call for call in calls_in(text) if call.arguments is not None)
-    if (
-        not calls
-        and (begun := _BEGUN.match(text))
-        and begun["name"] in offered
-        and is_beginning(text.strip())
-    ):
-        return (TextCall(begun["name"], 0, len(text)),)
+    begun = None if calls else _BEGUN.match(text)
+    if begun and begun["name"] in offered and is_beginning(text.strip()):
+        return (TextCall(begun["name"], 0, len(text), closed=False),)
     if not any(call.name in offered or call.name.rpartition(".")[2] in offered for call in calls):
         return ()
-    return calls if _is_json(text.strip()) or not _WORDS.search(text[calls[-1].end :]) else ()
+    return calls if _is_json(text.strip()) or not WORDS.search(text[calls[-1].end :]) else ()
 
 
 def _is_json(text: str) -> bool:
@@ -89,17 +200,29 @@ def _is_json(text: str) -> bool:
     return True
 
 
-_TOOL_CODE = re.compile(r"\s*(?:print\()?(?:default_api\.)?(?P<name>[A-Za-z_]\w*)\(")
+_FINDERS: tuple[tuple[str, Callable[[str, str, Container[str]], _Found | None]], ...] = (
+    ("bare", _named_objects),
+    ("bare", _python_list),
+    ("code", _code_agent),
+    ("react", _named_line(_REACT, "Action Input")),
+    ("gemma", _named_line(_CALL_COLON, "call:")),
+    ("bare", _tag_of_tool),
+    ("json", _objects),
+)
+
+_FENCE_AT_END = re.compile(
+    r"(?m)^[ \t]*(?P<fence>```|~~~)(?P<info>\w*)[ \t]*\n(?P<body>(?:(?!^[ \t]*(?P=fence))(?s:.))*)[ \t]*(?P=fence)\s*\Z"
+)
+_FOR_CALLS = frozenset({"", "json", "tool_call", "tool_calls", "tool", "tool_code", "function_call", "xml"})
 
 
 def _fenced_call(text: str, offered: Container[str]) -> Leak | None:
-    """A code block that is all of the answer and holds a call: content to every parser, so a soft leak."""
-    stripped = text.strip()
-    if not (stripped.startswith(("```", "~~~")) and stripped.endswith(stripped[:3])):
+    """A code block that ends the answer and holds a call: content to every parser, so a soft leak."""
+    match = _FENCE_AT_END.search(text)
+    if match is None or (text[: match.start()].strip() and match["info"] not in _FOR_CALLS):
         return None
-    body = stripped[3:-3].partition("\n")[2]
-    calls = tuple(calls_in(body))
-    code = _TOOL_CODE.match(body)
-    if any(call.name in offered for call in calls) or (code and code["name"] in offered):
-        return leak_at("fenced", text, 0, hard=False, calls=calls)
+    body = match["body"]
+    calls = tuple(calls_in(body)) or _calls_of_code(body, 0, len(body), offered)
+    if any(call.name in offered for call in calls):
+        return leak_at("fenced", text, match.start(), hard=False, calls=calls)
     return None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
+from replayer.tools.verdicts.arguments_markup import end_tag_in, next_call_in, swallowed_in
+from replayer.tools.verdicts.damage import damage_in
 from replayer.tools.verdicts.evidence import Seen
-from replayer.tools.verdicts.markup import end_tag_in
 from replayer.tools.verdicts.schema_check import CallCheck, Validator, pointer
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Fault
@@ -33,8 +35,18 @@ def _of_calls(seen: Seen) -> Iterator[Fault]:
             yield Fault("bad_call_index", "parser", told, True, index)
             continue
         for fault in check.faults:
+            if fault.klass == "missing_parameter" and _is_swallowed(seen, index, fault):
+                continue
             if not (fault.klass in _EXPLAINED_BY_AN_END and seen.call_is_cut(index)):
                 yield _blamed(seen, seen.evidence.blamed(fault), index)
+
+
+def _is_swallowed(seen: Seen, index: int, fault: Fault) -> bool:
+    value, parameters = (
+        seen.checks[index].value,
+        seen.case.validator.parameters(seen.reply.tool_calls[index].name),
+    )
+    return any(fault.path == pointer([key]) for key in swallowed_in(value, parameters))
 
 
 def _blamed(seen: Seen, fault: Fault, index: int) -> Fault:
@@ -85,17 +97,44 @@ def _mixed_up(calls: Sequence[ToolCall], checks: Sequence[CallCheck], validator:
 
 def arguments_damage(seen: Seen) -> Iterable[Fault]:
     """Arguments whose text was damaged on the way, though they are sound JSON."""
-    return _of_values(seen) if seen.checks else ()
-
-
-def _of_values(seen: Seen) -> Iterator[Fault]:
+    faults: list[Fault] = []
     for index, (call, check) in enumerate(zip(seen.reply.tool_calls, seen.checks, strict=True)):
-        if "<" in call.arguments and isinstance(check.value, dict):
-            for key, value in check.value.items():
-                if isinstance(value, str) and (tag := end_tag_in(value)):
-                    told = f"{tag!r} is left at the end of {pointer([key])}"
-                    yield Fault("leaked_markup", "parser", told, False, index, pointer([key]))
+        text = call.arguments
+        if isinstance(check.value, dict) and (not text.isascii() or "<" in text or "\\" in text):
+            faults += _of_values(seen, index, call.name, check.value)
+    return faults
 
+
+def _of_values(seen: Seen, index: int, name: str | None, value: dict[str, Any]) -> Iterator[Fault]:
+    quoted = seen.case.request.prompt_contains
+    for key, holder in swallowed_in(value, seen.case.validator.parameters(name)).items():
+        told = f"{key!r} stands with its markup in the text of {pointer([holder])}"
+        yield Fault("swallowed_parameter", "parser", told, True, index, pointer([holder]))
+    for path, text in _texts_in(value):
+        if (next_call := next_call_in(text)) and not quoted(text):
+            told = f"the next call stands in {path}: {next_call!r}"
+            yield Fault("leaked_markup", "parser", told, True, index, path)
+        elif tag := end_tag_in(text):
+            yield Fault(
+                "leaked_markup", "parser", f"{tag!r} is left at the end of {path}", False, index, path
+            )
+        if damage := damage_in(text, quoted):
+            yield Fault("damaged_text", "engine", f"{path} holds {damage}", True, index, path)
+
+
+def _texts_in(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """The texts of a JSON value with their pointers, as deep as arguments usually go."""
+    if isinstance(value, str):
+        yield path, value
+    elif depth < _DEEPEST:
+        items = (
+            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        )
+        for key, inner in items:
+            yield from _texts_in(inner, path + pointer([key]), depth + 1)
+
+
+_DEEPEST = 6
 
 _INDEX_NOTES = frozenset({"missing_index", "index_out_of_order", "repeated_index"})
 _NOTED_ELSEWHERE = frozenset({"missing_id", "duplicate_id", "missing_name"})
@@ -117,7 +156,7 @@ def _of_note(note: ProtocolNote, seen: Seen) -> Iterator[Fault]:
     if note.code in _INDEX_NOTES:
         broken = any(check.defect for check in seen.checks)
         yield Fault("bad_call_index", "parser", note.message, broken, note.call_index)
-    elif note.code == "changed_id":
+    elif note.code == "changed_id" and seen.reply.wire != "chat":
         yield Fault("bad_call_id", "parser", note.message, False, note.call_index)
     else:
         lost = note.code in _UNREADABLE or (note.code in _COSTS_A_CALL and note.call_index is not None)

@@ -6,8 +6,10 @@ model really wrote where an engine delivered something else.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,14 +19,23 @@ from replayer.tools.verdicts.strict_json import NotJson, parse
 
 @dataclass(frozen=True, slots=True)
 class TextCall:
-    """A call in text. `arguments` is the text of a JSON object, whole or torn; None for other syntaxes or none."""
+    """A call in text. Its arguments stand in one of three forms; a call without any has none of them."""
 
     name: str
     start: int
     end: int
     arguments: str | None = None
+    """The text of a JSON object, whole or torn."""
     parameters: tuple[tuple[str, str], ...] | None = None
-    """Names and texts of parameters that are written one tag each."""
+    """Names and texts of parameters that are written one by one, without types."""
+    code: str | None = None
+    """What stands between the brackets of `f(x=1)`."""
+    closed: bool = True
+    """False where the text ends inside the call."""
+
+    def without_markup(self, text: str, marker: int) -> bool:
+        """Whether the call begins with its bare name and `marker` is the first of its markup."""
+        return self.start < marker < self.end and text[self.start : marker].strip() == self.name
 
     def moved(self, by: int) -> TextCall:
         """The same call at another offset."""
@@ -32,18 +43,38 @@ class TextCall:
 
     @property
     def value(self) -> Any:
-        """The arguments' value; None where they are no strict JSON or are not written as JSON."""
-        if self.arguments is None:
-            return None
-        try:
-            return parse(self.arguments)
-        except NotJson:
-            return None
+        """The arguments' value, texts where the syntax has no types; None where they cannot be read."""
+        if self.arguments is not None:
+            return _json_value(self.arguments)
+        if self.code is not None:
+            return keywords_of(self.code)
+        return dict(self.parameters or ())
 
     @property
     def intact(self) -> bool:
         """Whether the arguments are written completely, as far as the syntax lets one tell."""
-        return self.parameters is not None or self.value is not None
+        return self.closed and self.value is not None
+
+
+def _json_value(text: str) -> Any:
+    """The value of JSON, or of JSON inside a JSON string, as OpenAI's messages have it."""
+    try:
+        value = parse(text)
+        return parse(value) if isinstance(value, str) else value
+    except NotJson:
+        return None
+
+
+def keywords_of(code: str) -> dict[str, Any] | None:
+    """The arguments of Python's `x=1, y="a"`; None for anything else."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of escapes that are not Python's
+            call = ast.parse(f"f({code})", mode="eval").body
+        if isinstance(call, ast.Call) and not call.args and all(keyword.arg for keyword in call.keywords):
+            return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        pass
+    return None
 
 
 MAX_CALLS = 64
@@ -59,11 +90,11 @@ _WHERE_NAMES_STAND = re.compile(
             rf'"(?:name|tool_name|recipient_name|function)"\s*:\s*"(?P<json>{_NAME})"',
             rf"'name'\s*:\s*'(?P<python>{_NAME})'",  # the object as Python prints it
             rf'"(?:tool|action)"\s*:\s*"(?P<action>{_NAME})"(?=\s*,\s*"(?:args|arguments|parameters|input|(?:action|tool)_input)")',
-            rf"<function\s*=\s*[\"']?(?P<function>{_NAME})[\"']?\s*>",  # qwen3-coder, functionary 3.1, llama
+            rf"<function\s*(?:\sname\s*)?=\s*[\"']?(?P<function>{_NAME})[\"']?\s*>",  # qwen3-coder, functionary 3.1, llama
             rf"<(?:\w+:|[|｜]DSML[|｜])?invoke\s+name\s*=\s*[\"'](?P<invoke>{_NAME})[\"']\s*+(?:>|\Z)",  # minimax, DSML
-            rf"<tool_call\s+name\s*=\s*[\"'](?P<attribute>{_NAME})[\"']\s*>",
+            rf"<tool_call\s+name\s*=\s*[\"'](?P<attribute>{_NAME})[\"']\s*>(?!\s*\{{\s*\"name\")",
             rf"✿FUNCTION✿:\s*(?P<qwen>{_NAME})\s*?\n(?:✿ARGS✿:)?",
-            rf"<tool_call>\s*(?P<glm>{_NAME})\s*(?=<arg_key>|</tool_call>)",
+            rf"<tool_call>\s*(?P<glm>{_NAME})\s*(?=<arg_key>|</tool_call>|<parameter[\s=])",
             rf"<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME}?)(?::\d+)?\s*(?=<\|tool_call_argument_begin)",
             rf"[▁_]sep[|｜]>\s*(?P<deepseek3>{_NAME})\s*(?=\n|```)",
             rf"[▁_]begin[|｜]>\s*(?!function<)(?P<deepseek31>{_NAME})\s*(?=<[|｜]tool[▁_]sep)",
@@ -73,7 +104,9 @@ _WHERE_NAMES_STAND = re.compile(
             rf"\bcall:(?P<gemma>{_NAME})\s*(?=\{{)",
             rf"\bto=\s*(?:functions\.|(?={_NAME}\s*(?:<\||json\b|\{{)))(?P<harmony>{_NAME})",
             rf"^>>>\s*(?P<functionary>{_NAME})\s*\n",
-            rf"(?:(?<=\[)|(?<=function_calls>\n)|(?<=python_start\|>))\s*(?P<pythonic>{_NAME})\(",
+            rf"(?:(?<=\[)|(?<=function_calls>\n)|(?<=python_start\|>)|(?<=python_tag\|>))\s*(?P<pythonic>{_NAME}?)(?:\.call)?\(",
+            rf"(?P<args>{_NAME})\[ARGS\](?=\s*\{{)",  # mistral without its first token
+            rf"^[ \t]*+(?P<loose>{_NAME})\s*(?=<arg_key>|<parameter[\s=])",  # glm and qwen without theirs
             rf"^[ \t]*+Action[ \t]*+:[ \t]*+(?P<react>{_NAME})\s*+Action Input\s*+:",
         )
     ),
@@ -94,8 +127,7 @@ _OBJECT_ENDS = re.compile(r"\s*\}")
 _NEXT_KEY = re.compile(r"\s*,\s*")
 _TAGGED_END = re.compile(r"</function>|</(?:\w+:|[|｜]DSML[|｜])?invoke>|</tool_call>")
 _JSON = ("json", "python", "action")
-_TAGGED = ("function", "invoke", "glm")
-_WITHOUT_JSON = ("pythonic", "gemma")
+_TAGGED = ("function", "invoke", "glm", "loose")
 
 
 def calls_in(text: str) -> Iterator[TextCall]:
@@ -116,29 +148,74 @@ def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
     if family in _JSON:
         beside = _arguments_beside(text, match)
         if beside is not None:
-            return _with_object(name, start, end, text, beside)
+            call = _with_object(name, start, end, text, beside)
+            return call if family == "python" or _whole_around(text, start) else replace(call, closed=False)
         return TextCall(name, start, end) if _OBJECT_ENDS.match(text, end) else None
-    if family not in _WITHOUT_JSON and text.startswith("{", position := _skip(text, end)):
+    if family == "pythonic":
+        return python_call(text, name, start, end)
+    if text.startswith("{", position := _skip(text, end)) and (
+        family != "gemma" or _STARTS_JSON.match(text, position)
+    ):
         return _with_object(name, start, end, text, position)
+    if family == "gemma":
+        return _gemma_call(text, name, start, end)
     if family in _TAGGED:
         closing = _TAGGED_END.search(text, end)
         written = text[end : closing.start() if closing else end + MAX_UNCLOSED]
-        parameters = tuple(_parameters(written))
-        return TextCall(name, start, end + (len(written) if parameters else 0), parameters=parameters)
-    return TextCall(name, start, _end_of_code(text, end, family))
+        parameters = tuple(parameters_in(written))
+        closed = closing is not None or written.rstrip().endswith(_PARAMETER_ENDS)
+        stop = end + (len(written) if parameters else 0)
+        return TextCall(name, start, stop, parameters=parameters, closed=closed)
+    return TextCall(name, start, end, closed=False)
 
 
-def _end_of_code(text: str, end: int, family: str) -> int:
-    """Where a call ends whose arguments are no JSON: at its closing bracket, or with the text."""
-    closer = {"pythonic": ")", "gemma": "}"}.get(family)
-    if closer is None:
-        return end
-    found = text.find(closer, end)
-    return found + 1 if found >= 0 else len(text)
+def _whole_around(text: str, position: int) -> bool:
+    """Whether the object that holds a name is JSON."""
+    opening = text.rfind("{", 0, position)
+    try:
+        _DECODER.raw_decode(text, opening)
+    except (ValueError, RecursionError):
+        return opening < 0
+    return True
+
+
+_STARTS_JSON = re.compile(r'\{\s*"')
+_PARAMETER_ENDS = ("</parameter>", "</arg_value>", "</｜DSML｜parameter>")
+_MOST_BRACKETS = 40
+
+
+def python_call(text: str, name: str, start: int, opened: int) -> TextCall:
+    """`f(x=1)`, where `opened` is behind the bracket; its end is the first bracket that makes it Python."""
+    found = opened
+    for _ in range(_MOST_BRACKETS):
+        found = text.find(")", found) + 1
+        if not found:
+            break
+        if keywords_of(text[opened : found - 1]) is not None:
+            return TextCall(name, start, found, code=text[opened : found - 1])
+    return TextCall(name, start, len(text), code=text[opened : opened + MAX_UNCLOSED], closed=False)
+
+
+def _gemma_call(text: str, name: str, start: int, end: int) -> TextCall:
+    """`call:f{x:"a",y:1}`, its strings between tokens of their own, or bare where those are lost."""
+    written = _GEMMA_END.search(text, end)
+    body = text[end + 1 : written.start() if written else end + MAX_UNCLOSED]
+    pairs = tuple(
+        (m["key"], next(filter(None, m.group("a", "b", "c")), "")) for m in _GEMMA_PAIR.finditer(body)
+    )
+    stop = written.end() if written else len(text)
+    return TextCall(name, start, stop, parameters=pairs, closed=written is not None)
+
+
+_GEMMA_END = re.compile(r"\}(?=\s*(?:\Z|<|call:))")
+_GEMMA_PAIR = re.compile(
+    r'(?P<key>\w+)\s*:\s*(?:<\|"\|>(?P<a>.*?)<\|"\|>|<escape>(?P<b>.*?)<escape>|(?P<c>.*?))\s*(?:,(?=\s*\w+:)|\Z)',
+    re.DOTALL,
+)
 
 
 def _with_object(name: str, start: int, end: int, text: str, position: int) -> TextCall:
-    arguments = _object_at(text, position)
+    arguments = json_text_at(text, position)
     return TextCall(name, start, max(end, position + len(arguments)), arguments)
 
 
@@ -152,7 +229,8 @@ def _arguments_beside(text: str, match: re.Match[str]) -> int | None:
     return key.end() if key else None
 
 
-def _parameters(text: str) -> Iterator[tuple[str, str]]:
+def parameters_in(text: str) -> Iterator[tuple[str, str]]:
+    """Names and texts of parameters that are written one tag each."""
     for match in _PARAMETER.finditer(text):
         key = match.group("key") or match.group("key2") or match.group("key3")
         value = next((v for v in match.group("value", "value2", "value3") if v is not None), "")
@@ -167,7 +245,7 @@ def _skip(text: str, position: int) -> int:
 _DECODER = json.JSONDecoder()
 
 
-def _object_at(text: str, position: int) -> str:
+def json_text_at(text: str, position: int) -> str:
     """The text of the JSON value that begins at `position`, or of what should have been one."""
     try:
         _, stop = _DECODER.raw_decode(text, position)

@@ -8,7 +8,7 @@ characters that stand alone between quotes are quotations.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 _ASCII_HINT = "<0x"
@@ -45,31 +45,30 @@ _KINDS = (
 
 
 def _twice_encoded(text: str, quoted: Callable[[str], bool]) -> str | None:
-    found = [match for match in _TWICE.finditer(text) if _is_twice(match.group())]
-    words = sum(after.start() == before.end() for before, after in pairwise(found))
+    found = [match for match in _TWICE.finditer(text) if _decodes(match.group())]
+    in_words = {one.start() for pair in pairwise(found) if pair[0].end() == pair[1].start() for one in pair}
     for match in found:
-        certain = match.group()[0] in _SINGLE_LEADS or len(match.group()) > 2 or words
-        if certain and not quoted(match.group()):
+        piece = match.group()
+        certain = match.start() in in_words or _is_twice_alone(piece)
+        if certain and not quoted(piece):
             return f"UTF-8 that was encoded twice: {_around(text, match)}"
     return None
 
 
-def _is_twice(piece: str) -> bool:
-    tail = piece[1:]
-    if tail == "\u00a0":
+def _is_twice_alone(piece: str) -> bool:
+    if piece[1:] == "\u00a0":
         return piece[0] == "Â"
-    if all(char in _PUNCTUATION for char in tail) and not piece.startswith("â€"):
+    if all(char in _PUNCTUATION for char in piece[1:]) and not piece.startswith("â€"):
         return False
+    return piece[0] in _SINGLE_LEADS or len(piece) > 2
+
+
+def _decodes(piece: str) -> bool:
     try:
-        bytes(_bytes(piece)).decode()
+        bytes(ord(char) if ord(char) < 256 else char.encode("cp1252")[0] for char in piece).decode()
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _bytes(piece: str) -> Iterator[int]:
-    for char in piece:
-        yield ord(char) if ord(char) < 256 else char.encode("cp1252")[0]
 
 
 def _around(text: str, match: re.Match[str]) -> str:

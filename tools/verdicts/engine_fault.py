@@ -13,6 +13,17 @@ _ABOUT_HISTORY = re.compile(
     r"encrypted[ _]content|output of tool call|tool_use_id|tool_result",
     re.IGNORECASE | re.DOTALL,
 )
+_CERTAINLY_HISTORY = re.compile(
+    r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|roles? must|conversation roles|last role|"
+    r"(?:unexpected|invalid|unknown|unsupported) role|\brole:? ['\"`]|tool_call_id|messages?\[\d+\]|assistant message",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A server that fails of itself speaks of roles, too: of its own processes."""
+_CALL_IDS = re.compile(
+    r"tool[ _]?call[ _]id\b.*\b(?:must|length|expected|invalid)|function calls and responses",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Mistral's: nine letters or digits, and a result for each call."""
 _BROKEN_JSON = re.compile(r"line \d+ column \d+ \(char \d+\)")
 """Arguments that a server parses: of the history's calls or, on vLLM's Messages, of the reply's own."""
 _UNREAD = ("the answer is", "the body cannot be read")
@@ -29,7 +40,8 @@ def engine_fault(fault: WireFault, *, wire: Wire = "chat", calls_in_history: boo
         _UNREAD
     )
     about_json = _BROKEN_JSON.search(fault.message) and (calls_in_history or wire == "chat")
-    if refused and (about_json or _ABOUT_HISTORY.search(fault.message)):
+    about = _CERTAINLY_HISTORY if fault.kind == "server_error" else _ABOUT_HISTORY
+    if refused and (about_json or about.search(fault.message) or _CALL_IDS.search(fault.message)):
         return Fault("history_rejected", "input", f"the engine refuses the history: {told!r}", True)
     status = f" (HTTP {fault.status})" if fault.status else ""
     blame: Blame = "input" if fault.kind in _OURS else "engine"

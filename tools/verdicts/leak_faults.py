@@ -1,11 +1,16 @@
-"""Calls that stand in the text, as faults: in the answer, or in the reasoning."""
+"""Calls that stand in the text, as faults: in the answer, or in the reasoning; and who is to blame for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable
+from typing import Any
 
+from replayer.tools.verdicts.call_text import TextCall
 from replayer.tools.verdicts.evidence import Seen
 from replayer.tools.verdicts.leak import Leak
+from replayer.tools.verdicts.schema_check import CallCheck, Validator
+from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Blame, Fault
 
 _SOFT = {
@@ -15,15 +20,27 @@ _SOFT = {
 
 
 def leaks(seen: Seen) -> Iterable[Fault]:
-    """Markup in the answer. Beside a delivered call, or torn by the cut, it does not decide the turn."""
+    """Markup in the answer. It decides the turn where a call was lost by it, unless the end tore it."""
     return [_of_leak(seen, leak) for leak in seen.leaks] if seen.leaks else ()
 
 
 def _of_leak(seen: Seen, leak: Leak) -> Fault:
-    decides = leak.hard and not seen.checks and not (seen.cut and not leak.complete)
+    lost = not seen.checks or any(_is_lost(call, seen) for call in leak.calls)
+    decides = leak.hard and lost and not (seen.ended_early and not leak.complete)
     soft = _SOFT.get(leak.family, "call syntax is mentioned")
     told = "call syntax left in the content" if leak.hard else soft
     return Fault("leaked_markup", _blame(seen, leak), f"{told} ({leak.family}): {leak.excerpt}", decides)
+
+
+def _is_lost(written: TextCall, seen: Seen) -> bool:
+    """Whether a sound call in the text is none of those that were delivered."""
+    check = read_call(written, seen.case.validator)
+    if check is None or not check.valid:
+        return False
+    delivered = zip(seen.reply.tool_calls, seen.checks, strict=True)
+    return not any(
+        call.name == bare_name(written.name) and one.value == check.value for call, one in delivered
+    )
 
 
 def _blame(seen: Seen, leak: Leak) -> Blame:
@@ -31,17 +48,61 @@ def _blame(seen: Seen, leak: Leak) -> Blame:
         return "model"
     if leak.hard:
         no_parser = not seen.case.validator.names or seen.tool_choice == "none"
-        return "model" if no_parser else "parser"
+        if no_parser:
+            return "model"
+        torn_by_the_end = seen.ended_early and not leak.complete
+        return "parser" if torn_by_the_end else _who_lost(leak, seen.case.validator)
     return "parser" if leak.family == "control_token" else "unknown"
+
+
+def _who_lost(leak: Leak, validator: Validator) -> Blame:
+    """The parser, where the text holds a valid call of an offered tool, or what a parser left of one; else the
+    model, of whose text no parser could have made a call."""
+    if not leak.calls:
+        return "parser" if leak.complete else "model"
+    checks = (read_call(call, validator) for call in leak.calls)
+    return "parser" if any(check and check.valid for check in checks) else "model"
+
+
+def read_call(written: TextCall, validator: Validator) -> CallCheck | None:
+    """A call in text, judged as if it had been delivered; None where it is torn, or not of an offered tool. Where
+    the syntax has no types, texts are read as what the schema wants."""
+    name, value = bare_name(written.name), written.value
+    if name not in validator.names or not written.intact or not isinstance(value, dict):
+        return None
+    check = _check(name, value, validator)
+    if written.parameters is None or check.valid:
+        return check
+    wrong = {
+        fault.path[1:] for fault in check.faults if fault.path and fault.klass in ("wrong_type", "bad_value")
+    }
+    return _check(
+        name, {key: _typed(text) if key in wrong else text for key, text in value.items()}, validator
+    )
+
+
+def _check(name: str, value: dict[str, Any], validator: Validator) -> CallCheck:
+    return validator.check(name, json.dumps(value))
+
+
+def _typed(text: Any) -> Any:
+    try:
+        return parse(text)
+    except NotJson:
+        return text
+
+
+def bare_name(name: str) -> str:
+    """The name without the namespace and number that a family puts around it."""
+    return name.removeprefix("functions.").partition(":")[0]
 
 
 def hidden_calls(seen: Seen) -> Iterable[Fault]:
     """A call in the reasoning, where none was delivered."""
-    return _hidden(seen) if seen.hidden else ()
-
-
-def _hidden(seen: Seen) -> Iterator[Fault]:
+    if not seen.hidden:
+        return ()
     leak = seen.hidden[0]
     of = f" of {leak.calls[0].name!r}" if leak.calls else ""
     told = f"a call{of} stands in the reasoning and none was delivered: {leak.excerpt}"
-    yield Fault("call_in_reasoning", "parser", told, not (seen.cut and not leak.complete))
+    blame = _who_lost(leak, seen.case.validator) if leak.calls else "parser"
+    return [Fault("call_in_reasoning", blame, told, not (seen.ended_early and not leak.complete))]

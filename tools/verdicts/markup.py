@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator
-from itertools import islice
 
 from replayer.tools.verdicts.bare_calls import find_bare
 from replayer.tools.verdicts.call_text import TextCall, calls_in
 from replayer.tools.verdicts.leak import Leak, leak_at
-from replayer.tools.verdicts.prose import without_code
+from replayer.tools.verdicts.prose import TAG, WORDS, is_sentence, without_code
 from replayer.tools.verdicts.strict_json import is_beginning
+from replayer.tools.verdicts.xml_calls import wrapped_calls
 
 _BAR = "[|｜]"
 _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
@@ -42,6 +42,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ("internlm", r"\|action_(?:start|end)\|>|\|plugin\|>"),
     ("apertus", r"\|tools_(?:prefix|suffix)\|>"),
     ("step3", r"/?steptml:"),
+    ("mcp", r"/?(?:use_mcp_tool|tool_use|mcp:\w{1,20})(?:\s[^<>\n]{0,100})?>"),
     ("tool_response", r"/?tool_response>"),  # the model plays the tool
 )
 _TAG_MARKER = re.compile("<(?:" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in _TAGS) + ")")
@@ -92,7 +93,7 @@ def find_leaks(
     if not _SUSPECT.search(text):
         return ()
     leaks: dict[str, Leak] = {}
-    for leak in _candidates(_Searched(text), offered, prompt_contains or _never):
+    for leak in _candidates(_Searched(text, offered), offered, prompt_contains or _never):
         if leak.hard:
             return (leak,)
         leaks.setdefault(leak.family, leak)
@@ -111,17 +112,19 @@ class _Searched:
 
     __slots__ = ("calls", "markers", "prose_ends", "text", "visible")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, offered: Container[str]) -> None:
         self.text = text
         self.visible = without_code(text)
         self.markers = _markers(self.visible)
         self.calls: list[TextCall] = []
         self.prose_ends = 0
         if self.markers:
-            first = self.markers[0].start()
+            line = text.rfind("\n", 0, self.markers[0].start())
+            first = text.rfind("\n", 0, max(line, 0)) + 1  # a name may stand above its markup
             self.calls = [call.moved(first) for call in calls_in(text[first:])]
-            bare = _TAG.sub(lambda tag: " " * len(tag.group()), self.visible)
-            self.prose_ends = max((word.end() for word in _WORDS.finditer(bare)), default=0)
+            self.calls = self.calls or list(wrapped_calls(text, offered))
+            bare = TAG.sub(lambda tag: " " * len(tag.group()), self.visible)
+            self.prose_ends = max((word.end() for word in WORDS.finditer(bare)), default=0)
 
     def before(self, position: int) -> str:
         """What stands before `position` on its line."""
@@ -163,9 +166,13 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
         return None if before.strip() else leak_at(family, text, start, hard=True)
     closes = marker.group().startswith(("</", "[/", "[END_"))
     follows = not closes and _CALL_FOLLOWS.match(text, marker.end())
-    calls = tuple(call.moved(-start) for call in searched.calls if call.start >= start)
-    if calls and (follows or _NAMES.match(text, start)):
-        return _call_left(searched, marker, before, calls, offered)
+    calls = tuple(call for call in searched.calls if call.start >= start or call.without_markup(text, start))
+    start = min(start, calls[0].start) if calls else start
+    if calls and (follows or calls[0].start == start or _NAMES.match(text, start)):
+        moved = tuple(call.moved(-start) for call in calls)
+        return _call_left(searched, family, start, moved, offered)
+    if marker.group() == "<|channel|>" and not _TO_A_TOOL.match(text, marker.end()):
+        return None  # a channel of gpt-oss that holds thoughts or the answer
     named = not closes and (name := _NAME_FOLLOWS.match(text, marker.end())) and name["name"] in offered
     special = marker.group().startswith(("<|", "<｜", "[TOOL_CALLS")) and not before.strip()
     if named or (special and (follows or marker.group() == "<|python_tag|>")):
@@ -178,46 +185,32 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
     return None
 
 
+_TO_A_TOOL = re.compile(r"[^<>\n]{0,60}\bto=")
 _NAME_FOLLOWS = re.compile(r"\s*+(?:functions\.)?(?P<name>[A-Za-z_][\w\-]*+)\s*+(?=[<\[{(:\n`]|\Z)")
 
 
 def _call_left(
-    searched: _Searched,
-    marker: re.Match[str],
-    before: str,
-    calls: tuple[TextCall, ...],
-    offered: Container[str],
+    searched: _Searched, family: str, start: int, calls: tuple[TextCall, ...], offered: Container[str]
 ) -> Leak | None:
-    start, text = marker.start(), searched.text
+    text, before = searched.text, searched.before(start)
     ends = max(searched.markers[-1].end(), start + calls[-1].end)
     if _is_example(before, searched.visible[ends:], calls, offered):
         return None
     complete = all(call.intact for call in calls)
     closing = _CLOSING.match(text, start + calls[0].end)
     end = closing.end() if closing else start + calls[0].end
-    family = marker.lastgroup or ""
     return leak_at(family, text, start, hard=True, end=end, calls=calls, complete=complete)
 
 
 def _is_example(before: str, after: str, calls: tuple[TextCall, ...], offered: Container[str]) -> bool:
     """Whether a call is shown rather than made: in the middle of a sentence, or of a tool that there is not, with
     text going on behind it."""
-    if _WORDS.search(before) and _is_sentence(after.partition("\n")[0]):
+    if WORDS.search(before) and is_sentence(after.partition("\n")[0]):
         return True
     known = any(call.name in offered or call.name.rpartition(".")[2] in offered for call in calls)
-    return not known and _is_sentence(after)
+    return not known and is_sentence(after)
 
 
-def _is_sentence(text: str) -> bool:
-    """Whether at least three words stand there that are neither markup, whole or torn, nor quoted values; one is
-    enough in scripts that put no spaces between words."""
-    bare = _QUOTED.sub(" ", _TORN_END.sub("", _TAG.sub(" ", text)))
-    words = [word.group() for word in islice(_WORDS.finditer(bare), 3)]
-    return len(words) == 3 or any(len(word) > 3 and not word.isascii() for word in words)
-
-
-_QUOTED = re.compile(r'"[^"\n]*+"?')
-_TORN_END = re.compile(r"[<\[][^<>\[\n]{0,60}\Z")
 _CLOSING = re.compile(r"(?:[\s})\]]|</[^<>\n]{1,60}>|<[|｜][^<>\n]{1,60}>|\[/\w{1,40}\]|```)*")
 _CALL_FOLLOWS = re.compile(
     r"\s*(?:[{\[]|<\w*:?(?:function|invoke|tool_call)|<[|｜]|call:|functions\.|[A-Za-z_][\w.\-]*\s*(?:<|\{|\[|\())"
@@ -225,8 +218,6 @@ _CALL_FOLLOWS = re.compile(
 _NAMES = re.compile(
     r"<function|<tool_call\s|✿FUNCTION|<(?:\w+:)?(?:invoke|parameter)|<[|｜]DSML|to=|>>>|functools|<[|｜]tool"
 )
-_WORDS = re.compile(r"[^\W\d_]{2,}")
-_TAG = re.compile(r"</?[\w:.|｜▁\"\-]{1,60}[^<>\n]{0,80}>|\[/?[A-Z_]+\]")
 
 
 def _breaks_off(tail: str) -> bool:
@@ -237,26 +228,11 @@ def _breaks_off(tail: str) -> bool:
 _TORN_TAG = re.compile(r"<[^<>]{0,200}")
 
 
-_END_TAG = re.compile(
-    r"(?P<tag></(?:parameter|function|tool_call|invoke|arg_value|tool_calls)>|<\|(?:im_end|eot_id|tool_call_end|call)\|>"
-    r"|<｜tool▁call▁end｜>)\s*\Z"
-)
-
-
-def end_tag_in(value: str) -> str | None:
-    """The end tag of call syntax that a parser left at the end of an argument's text; None where the text itself
-    opens such a tag, as a file about XML does."""
-    match = _END_TAG.search(value, max(len(value) - 60, 0))
-    if match is None or f"<{match['tag'].strip('</>')}" in value[: match.start()]:
-        return None
-    return match["tag"]
-
-
 def ends_in_calls(text: str, leak: Leak) -> bool:
     """Whether nothing that a person would read stands behind the last call of the leak."""
     text = text[-MAX_SEARCHED:]
     behind = text[leak.start + leak.calls[-1].end :] if leak.calls else ""
-    return bool(leak.calls) and not _WORDS.search(_TAG.sub("", behind))
+    return bool(leak.calls) and not WORDS.search(TAG.sub("", behind))
 
 
 def strip_control(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 _FENCE = re.compile(r"(?m)^[ \t]{0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^\n`]*)$")
 _INDENTED = re.compile(r"(?<=\n)[ \t]*\n(?P<code>(?:(?: {4}|\t)[^\n]*\n|[ \t]*\n)+)(?=\w)")
@@ -55,3 +56,17 @@ def split_thinking(content: str) -> tuple[str, str]:
         return match["thought"], content[match.end() :]
     thought, tag, answer = content.partition("</think>")
     return (thought, answer) if tag and "<think>" not in thought else ("", content)
+
+
+WORDS = re.compile(r"[^\W\d_]{2,}")
+TAG = re.compile(r"</?[\w:.|｜▁\"\-]{1,60}[^<>\n]{0,80}>|\[/?[A-Z_]+\]")
+_QUOTED = re.compile(r'"[^"\n]*+"?')
+_TORN_END = re.compile(r"[<\[][^<>\[\n]{0,60}\Z")
+
+
+def is_sentence(text: str) -> bool:
+    """Whether at least three words stand there that are neither markup, whole or torn, nor quoted values; one is
+    enough in scripts that put no spaces between words."""
+    bare = _QUOTED.sub(" ", _TORN_END.sub("", TAG.sub(" ", text)))
+    words = [word.group() for word in islice(WORDS.finditer(bare), 3)]
+    return len(words) == 3 or any(len(word) > 3 and not word.isascii() for word in words)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 
 from replayer.text import similar
+from replayer.tools.verdicts.arguments_markup import holds_next_call
 from replayer.tools.verdicts.schema_forms import closed_form, plain_form
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Blame, Fault, FaultClass
@@ -91,6 +92,11 @@ class Validator:
         named = () if call.name in self._tools else tuple(self._name_faults(call.name, call_index))
         return CallCheck(named, call.arguments)
 
+    def parameters(self, name: str | None) -> tuple[str, ...]:
+        """The parameters that a tool's schema names at its top."""
+        tool = self._tools.get(name) if name else None
+        return tool.parameters if tool else ()
+
     def check(self, name: str | None, arguments: str, call_index: int | None = None) -> CallCheck:
         """The faults of one call; raises nothing, whatever the arguments are.
 
@@ -127,14 +133,9 @@ class Validator:
         if error.defect == "empty" and tool and (tool.schema is None or tool.schema.is_valid({})):
             note = "the arguments are empty where {} is due; the tool needs none"
             return CallCheck((Fault("protocol", "engine", note, False, call_index),), {}, "empty")
-        blame: Blame = "parser" if error.defect != "incomplete" and _ends_in_markup(text) else "unknown"
+        blame: Blame = "parser" if error.defect != "incomplete" and holds_next_call(text) else "unknown"
         fault = Fault("arguments_not_json", blame, f"arguments are not JSON: {error}", True, call_index)
         return CallCheck((*named, fault), None, error.defect)
-
-
-def _ends_in_markup(text: str) -> bool:
-    """Whether a piece of the call syntax itself stands at the end of the arguments: the parser did not cut it off."""
-    return text.rstrip().endswith(("</tool_call>", "</function>", "</parameter>", "|>", "｜>", "</invoke>"))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

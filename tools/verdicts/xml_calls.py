@@ -1,0 +1,99 @@
+"""Calls written as XML without a grammar of their own: Cline's and MCP's tags, and families mixed by a model.
+
+A wrapper holds the name as an attribute, as the text of a tag, as a tag or bare, and the arguments as a JSON object or
+as one tag each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from itertools import islice
+
+from replayer.tools.verdicts.call_text import (
+    MAX_CALLS,
+    MAX_UNCLOSED,
+    TextCall,
+    json_text_at,
+    parameters_in,
+    python_call,
+)
+
+_NAME = r"[A-Za-z_][\w.\-]{0,127}"
+_CERTAIN = ("tool_call", "tool_use", "use_mcp_tool")
+"""Wrappers that are nothing but calls, whatever they name."""
+_WRAPPER = re.compile(
+    r"<(?P<tag>(?:\w{1,20}[:_])?(?:tool_call|tool_use|use_mcp_tool|call_tool|function_call|tool|action|call))"
+    r"(?P<attributes>\s[^<>]{0,300})?>"
+)
+_NAME_ATTRIBUTE = re.compile(rf"\b(?:name|tool|function)\s*=\s*[\"'](?P<name>{_NAME})[\"']")
+_NAME_TAG = re.compile(
+    rf"<(?P<tag>name|tool_name|tool|function|function_name)>\s*(?P<name>{_NAME})\s*</(?P=tag)>"
+)
+_NAME_AS_TAG = re.compile(rf"\s*<(?P<name>{_NAME})>")
+_BARE_NAME = re.compile(
+    rf"\s*(?:functions\.)?(?P<name>{_NAME})(?:\s*(?P<bracket>\()|(?=\s*[{{<]|[ \t]*(?:\n|\Z)))"
+)
+_CONTAINERS = re.compile(r"</?(?:arguments|parameters|params|args|input|tool_input)>")
+_CHILD = re.compile(r"<(?P<key>\w[\w\-]{0,127})>")
+_NOT_ARGUMENTS = frozenset({"name", "tool_name", "tool", "function", "function_name", "server_name", "id"})
+
+
+def wrapped_calls(text: str, offered: Container[str]) -> Iterator[TextCall]:
+    """The calls of all wrappers in the text, in order."""
+    for wrapper in islice(_WRAPPER.finditer(text), MAX_CALLS):
+        call = _in_wrapper(text, wrapper)
+        if call and (call.name in offered or wrapper["tag"] in _CERTAIN):
+            yield call
+
+
+def _in_wrapper(text: str, wrapper: re.Match[str]) -> TextCall | None:
+    begin = wrapper.end()
+    closing = text.find(f"</{wrapper['tag']}>", begin)
+    again = text.find(f"<{wrapper['tag']}>", begin)
+    if 0 <= again < closing or (closing < 0 and again >= 0):
+        return None  # only the innermost holds the call
+    end = closing if closing >= 0 else min(len(text), begin + MAX_UNCLOSED)
+    inner = text[begin:end]
+    named = _NAME_ATTRIBUTE.search(wrapper["attributes"] or "")
+    inside = _NAME_TAG.search(inner) or _NAME_AS_TAG.match(inner) or _BARE_NAME.match(inner)
+    if named is None and inside is None:
+        broken = closing >= 0 and inner.lstrip().startswith("{")  # an object, but not one that names a call
+        return TextCall("", wrapper.start(), end, arguments=inner.strip()) if broken else None
+    name = (named or inside)["name"]  # type: ignore[index]
+    body = begin + (inside.end() if inside and not named else 0)
+    if inside and not named and inside.re is _BARE_NAME and inside["bracket"]:
+        return python_call(text, name, wrapper.start(), body)
+    return arguments_in(text, name, wrapper.start(), body, end, closing >= 0)
+
+
+def arguments_in(text: str, name: str, start: int, body: int, end: int, closed: bool) -> TextCall:
+    """The call whose arguments stand between `body` and `end`, as an object or as one tag each."""
+    brace = text.find("{", body, end)
+    if brace >= 0 and not _children(text[body:brace]):
+        written = json_text_at(text[:end], brace)
+        return TextCall(name, start, brace + len(written), arguments=written)
+    inner = text[body:end]
+    return TextCall(
+        name, start, end, parameters=tuple(parameters_in(inner)) or _children(inner), closed=closed
+    )
+
+
+def _children(text: str) -> tuple[tuple[str, str], ...]:
+    """The tags in `text` with what stands in each; those that only group others are looked through."""
+    text = _CONTAINERS.sub("", text)
+    found: list[tuple[str, str]] = []
+    unclosed: set[str] = set()
+    covered = 0
+    for opened in _CHILD.finditer(text):
+        key = opened["key"]
+        if opened.start() < covered or key in unclosed or len(found) == MAX_CALLS:
+            continue
+        end = text.find(f"</{key}>", opened.end())
+        if end < 0:
+            unclosed.add(key)
+            continue
+        covered = end
+        if key not in _NOT_ARGUMENTS:
+            found.append((key, text[opened.end() : end].strip("\n")))
+    return tuple(found)
