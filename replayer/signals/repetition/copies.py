@@ -1,5 +1,10 @@
-"""Near-copies: a passage written again and again with words changed here and there, whatever kind of text it is.
+"""Text copied from itself: sentences of a pool in any order, and near-copies of one passage.
 
+A one-sided CUSUM test (Page 1954) runs over pairs of words (in scripts without blanks, over five graphemes): among the
+600 to 1,200 different ones before, a pair that was seen twice adds 1, one seen once 0.4, a new one takes 2.5. Sound prose
+stays under 60 but for licences and one file in a thousand.
+
+Near-copies are a passage written again and again with words changed here and there, whatever kind of text it is.
 Generated code and tables are near-copies of one passage as well, but there the changes fall into the same slots each
 time, where in a loop they fall anywhere. So the copies are laid under each other, word by word, and the changes are
 counted by column: in a loop they are spread like chance would (variance about the mean), in a template they are not.
@@ -12,6 +17,20 @@ from collections import Counter
 from itertools import pairwise
 from typing import NamedTuple
 
+from replayer.signals.repetition.prose import is_legal, is_list, is_prose
+
+NEW_COSTS = 2.5
+ONCE_COSTS = 0.6
+GENERATION = 600
+PROSE, LISTED, LEGAL = 90, 180, 280
+KNOWN, KNOWN_LEGAL = 0.88, 0.985
+"""Share of the pairs that must be known since the score was zero."""
+CUT = 0.68
+"""Of it, where the token limit cut the text in the middle of it."""
+"""Score at which prose, lists and licences are loops."""
+GRAPHEMES = 5
+FAMILIAR = 0.35
+"""Share of copied pieces (smoothed) from which on near-copies are looked for."""
 COPIES = 7
 PERIOD = 16
 """Words of a passage at least; shorter loops are caught by their vocabulary or word pairs."""
@@ -23,6 +42,67 @@ ALIKE = 0.55
 DISPERSION = 1.5
 """Most variance to mean of the changes by column; chance gives about 1, one slot in sixty words 6 and more."""
 WORDED = re.compile(r"[^\W\d_]{3}")
+
+
+class CopiedText:
+    """The test, fed with the words of each next piece of text."""
+
+    def __init__(self) -> None:
+        self._seen, self._twice = set[tuple[str, ...]](), set[tuple[str, ...]]()
+        self._older_seen, self._older_twice = set[tuple[str, ...]](), set[tuple[str, ...]]()
+        self._rest: list[str] = []
+        self._score = 0.0
+        self._words = self._new = 0
+        self.size = 0
+        self.familiar = 0.0
+
+    def push(self, words: list[str], size: int, unspaced: bool) -> bool:
+        """Whether the text may be a loop by now. `size`: characters of the piece."""
+        if not words:
+            return False
+        words = self._rest + words
+        if unspaced:
+            self._rest = words[1 - GRAPHEMES :]
+            grams: set[tuple[str, ...]] = set(zip(*(words[at:] for at in range(GRAPHEMES)), strict=False))
+        else:
+            self._rest = words[-1:]
+            grams = set(pairwise(words))
+        count, new = len(words) - 1, len(grams - self._seen - self._older_seen)
+        self.familiar += 0.15 * ((1 - new / len(grams) if grams else 0.0) - self.familiar)
+        if not self._score and count <= (NEW_COSTS + 1) * new:
+            self._remember(grams)
+            return False
+        known = grams & self._seen | grams & self._older_seen
+        once = len(known - self._twice - self._older_twice)
+        self._twice |= known
+        self._remember(grams)
+        self._score += (count - (NEW_COSTS + 1) * new - ONCE_COSTS * once) * (0.5 if unspaced else 1.0)
+        if self._score <= 0:
+            self._score = 0.0
+            self._words = self._new = self.size = 0
+            return False
+        self._words += count
+        self._new += new
+        self.size += size
+        return self._score >= PROSE * CUT
+
+    def _remember(self, grams: set[tuple[str, ...]]) -> None:
+        self._seen |= grams
+        if len(self._seen) > GENERATION:
+            self._older_seen, self._older_twice = self._seen, self._twice
+            self._seen, self._twice = set(), set()
+
+    @property
+    def share(self) -> float:
+        return 1 - self._new / self._words if self._words else 0.0
+
+    def is_loop(self, text: str, cut: bool = False) -> bool:
+        """Judge the newest text by what it is; `cut`: by the token limit."""
+        legal = is_legal(text)
+        needed = LEGAL if legal else LISTED if is_list(text) else PROSE
+        if self.share < (KNOWN_LEGAL if legal else KNOWN):
+            return False
+        return self._score >= (needed * CUT if cut else needed) and is_prose(text)
 
 
 class Copies(NamedTuple):

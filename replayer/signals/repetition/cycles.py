@@ -7,10 +7,16 @@ more per look, so a detector runs two of these: a short window looked at often, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-LEAST = 112
-"""Shorter runs are not told: no rule asks for less."""
+from replayer.signals.repetition.thresholds import LEAST_COPIES, NEVER, Needed, needed, primitive, tidy
+
+LEAST = 60
+"""Shorter runs are not stated: no rule asks for less."""
+BEFORE = 320
+"""Characters before a run that are looked at to judge what it is."""
+Level = Literal["suspect", "collapsed"]
+"""Only `collapsed` may stop a stream; `suspect` is shown, and is what sound files also do now and then."""
 
 
 class Run(NamedTuple):
@@ -61,6 +67,12 @@ class CycleTracker:
             return None
         return Run(self._start, self._end, lag)
 
+    def skip(self, size: int) -> None:
+        """Pass over `size` characters: no run reaches across them."""
+        self._text = self._held = ""
+        self._end += size
+        self._lag = 0
+
     def tail(self, size: int) -> str:
         """The newest characters, at most the window."""
         return (self._text + self._held)[-size:]
@@ -89,3 +101,34 @@ def _common_suffix(text: str, lag: int) -> int:
         else:
             high = middle
     return low
+
+
+class CycleSignal:
+    """A tracker of cycles and what its present run still needs."""
+
+    def __init__(self, window: int, probe: int) -> None:
+        self.tracker = CycleTracker(window, probe)
+        self._run = (-1, 0)
+        self._unit = ""
+        self._needed = Needed(NEVER, NEVER)
+
+    def push(self, piece: str) -> tuple[Level, Run, str] | None:
+        """Append text; return level, run (with its primitive period) and unit once a run is long enough."""
+        run = self.tracker.push(piece)
+        if run is None or run.end - run.start < LEAST_COPIES * run.period:
+            return None
+        if (run.start, run.period) != self._run:
+            self._judge(run)
+        length = run.end - run.start
+        if length < self._needed.suspect:
+            return None
+        level: Level = "collapsed" if length >= self._needed.collapse else "suspect"
+        return level, run._replace(period=len(self._unit)), self._unit
+
+    def _judge(self, run: Run) -> None:
+        self._run = (run.start, run.period)
+        length = run.end - run.start
+        covered = self.tracker.tail(length + BEFORE)
+        text = covered[-length:]
+        self._unit = tidy(primitive(text[: run.period]))
+        self._needed = needed(self._unit, covered[: -len(text)])

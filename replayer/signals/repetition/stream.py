@@ -5,63 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from zlib import crc32
 
-from replayer.signals.repetition.copies import near_copies
-from replayer.signals.repetition.cycles import CycleTracker, Run
+from replayer.signals.repetition.copies import FAMILIAR, CopiedText, near_copies
+from replayer.signals.repetition.cycles import CycleSignal, Level, Run
 from replayer.signals.repetition.evidence import Evidence
-from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind, Level
+from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind
+from replayer.signals.repetition.scripts import words_of
 from replayer.signals.repetition.templates import Template, TemplateSignal
-from replayer.signals.repetition.thresholds import LEAST_COPIES, NEVER, Needed, needed, primitive, tidy
-from replayer.signals.repetition.words import WordSignal
+from replayer.signals.repetition.vocabulary import Vocabulary
 
 STRIDE = 32
 """Verdicts fall at multiples of this many characters only, however the text was cut into deltas."""
-WORDS_EVERY = 8
+WORDS_EVERY = 4
 FAR_EVERY = 16
-"""Turns after which words, and long cycles and templates, are looked at."""
-
-
-BEFORE = 320
-"""Characters before a run that are looked at to tell what it is."""
+"""Strides after which words, and long cycles and templates, are looked at."""
+LITTLE = 0.5
+"""Share of known word pairs (smoothed) below which no template is looked for."""
 NEAR_TEXT = 12_288
 """Characters that near-copies are looked for in."""
 NEAR_EVERY = 2048
 """How much familiar text must arrive before near-copies are looked for; after `PATIENCE` looks in vain the wait
 doubles with each, since a look is dear."""
 PATIENCE = 3
-
-
-class CycleSignal:
-    """A tracker of cycles and what its present run still needs."""
-
-    def __init__(self, window: int, probe: int) -> None:
-        self._tracker = CycleTracker(window, probe)
-        self._run = (-1, 0)
-        self._unit = ""
-        self._needed = Needed(NEVER, NEVER)
-
-    def push(self, piece: str) -> tuple[Level, Run, str] | None:
-        """Append text; return level, run (with its primitive period) and unit once a run is long enough."""
-        run = self._tracker.push(piece)
-        if run is None or run.end - run.start < LEAST_COPIES * run.period:
-            return None
-        if (run.start, run.period) != self._run:
-            self._judge(run)
-        length = run.end - run.start
-        if length < self._needed.suspect:
-            return None
-        level: Level = "collapsed" if length >= self._needed.collapse else "suspect"
-        return level, run._replace(period=len(self._unit)), self._unit
-
-    def tail(self, size: int) -> str:
-        return self._tracker.tail(size)
-
-    def _judge(self, run: Run) -> None:
-        self._run = (run.start, run.period)
-        length = run.end - run.start
-        covered = self._tracker.tail(length + BEFORE)
-        text = covered[-length:]
-        self._unit = tidy(primitive(text[: run.period]))
-        self._needed = needed(self._unit, covered[: -len(text)])
 
 
 class TextDetector:
@@ -75,7 +39,9 @@ class TextDetector:
         self._near = CycleSignal(window=1300, probe=24)
         self._far = CycleSignal(window=16_384, probe=64)
         self._templates = TemplateSignal()
-        self._words = WordSignal()
+        self._vocabulary = Vocabulary()
+        self._copied = CopiedText()
+        self._rest = ""
         self._near_due = NEAR_EVERY
         self._near_looks = 0
         self._block: list[str] = []
@@ -129,11 +95,30 @@ class TextDetector:
         return found
 
     def _look_at_words(self, block: str, last: bool) -> list[Finding]:
+        """Whole words only; the rest waits for the next look."""
         if self.channel == "tool_arguments":
             block = block.replace("\\n", " \n")
-        if not (loop := self._words.push(block, last)):
-            return []
-        return self._state(loop.kind, "collapsed", loop.onset, None, self._recent(200), loop.share, 400)
+        text = self._rest + block
+        cut = len(text) if last else max(text.rfind(" "), text.rfind("\n")) + 1 or len(text)
+        self._rest = text[cut:]
+        return self._judge_words(text[:cut])
+
+    def _judge_words(self, text: str) -> list[Finding]:
+        words = words_of(text)
+        end, found = self._offset - len(self._rest), list[Finding]()
+        if babble := self._vocabulary.push(text, words):
+            onset = max(0, end - babble.size)
+            found = self._state(
+                "vocabulary", "collapsed", onset, None, self._recent(200), babble.share, babble.size
+            )
+        copied = self._copied
+        unspaced = len(words) > 0.5 * len(text) and not text.isascii()
+        if copied.push(words, len(text), unspaced) and copied.is_loop(
+            self._recent(min(copied.size, NEAR_TEXT)), self._cut
+        ):
+            onset = max(0, end - copied.size)
+            found += self._state("recycled", "collapsed", onset, None, self._recent(200), copied.share, 400)
+        return found
 
     def _look_far(self, last: bool) -> list[Finding]:
         block = "".join(self._block)
@@ -144,9 +129,11 @@ class TextDetector:
         if self.channel == "tool_arguments":
             self._checksum = crc32(block.encode("utf-8", "replace"), self._checksum)
             block = block.replace("\\n", " \n")
-        if template := self._templates.push(block, last, self._cut):
+        if self._copied.familiar < LITTLE and not last:
+            self._templates.wait(block)
+        elif template := self._templates.push(block, last, self._cut):
             found += self._template(template)
-        if self._words.is_familiar:
+        if self._copied.familiar >= FAMILIAR:
             found += self._look_for_copies(len(block))
         else:
             self._near_looks = max(0, self._near_looks - 1)
@@ -173,9 +160,9 @@ class TextDetector:
 
     def _template(self, found: Template) -> list[Finding]:
         run = found.run
-        kind: Kind = "counter" if found.prose else "structure"
+        kind: Kind = "counter" if found.loops else "structure"
         level: Level = "collapsed"
-        if not found.prose and not self._evidence.unwanted(found.unit, run.end - run.start):
+        if not found.loops and not self._evidence.unwanted(found.unit, run.end - run.start):
             level = "suspect"
         return self._state(kind, level, run.start + run.period, run.period, found.unit, 1.0, 400)
 
@@ -244,4 +231,4 @@ class TextDetector:
 
     def _recent(self, size: int) -> str:
         """The newest characters that were looked at."""
-        return (self._far.tail(NEAR_TEXT) + "".join(self._block))[-size:]
+        return (self._far.tracker.tail(NEAR_TEXT) + "".join(self._block))[-size:]

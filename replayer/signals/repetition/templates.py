@@ -1,43 +1,61 @@
-"""Cycles in which only numbers or quoted words change: "24. Check the process. 25. Check the process. …".
+"""Cycles in which only a slot changes: "24. Check the process. 25. Check the process. …".
 
-The tracker of exact cycles runs over whole lines without their digits and without what stands in quotes. In prose that
-is a loop with a counter. In code and data it is what tables, logs and generated code look like as well (a growing
-chain of `elif`, one test case after another), so there it is a suspicion, and a collapse only when the recorded reply
-of the same turn shows that nothing of the kind was wanted.
+The tracker of exact cycles runs over the text with its numbers, identifiers, times, and what stands in quotes or
+backticks put away. Whether that is a loop depends on what the slots hold. A number that counts up says nothing new, nor
+does a clock; line numbers, names and random ids may, so a loop with those must run much longer before it counts. A
+counter with a bound ("3/15", "40 %") is somebody waiting, until it passes the bound. In code and data the same is what
+tables, logs and generated code look like, so there it is a suspicion, and a collapse only when the recorded reply of
+the same turn shows that nothing of the kind was wanted.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from replayer.signals.repetition.cycles import CycleTracker, Run
+from replayer.signals.repetition.prose import is_list
+from replayer.signals.repetition.scripts import is_without_blanks, plain
 
-DROP_DIGITS = str.maketrans(dict.fromkeys("0123456789"))
-DOUBLE = re.compile(r'"[^"\n]{1,80}"')
-SINGLE = re.compile(r"'(?<!\w')[^'\n]{1,80}'")
+SLOT = "\0"
+QUOTED = re.compile(r"""("[^"\n]{1,80}"|`[^`\n]{1,80}`|(?<!\w)'[^'\n]{1,80}')""")
+NUMBERS = re.compile(r"\d+")
+EDGE = ".,;:!?()[]{}<>*#\n"
+CLOCK = re.compile(r"\d{1,4}[-:/.]\d\d?[-:/.]\d\d?|\d\d?:\d\d")
+BOUND = re.compile(rf"{SLOT}\s?(?:/|of|von|de|из|／)\s?{SLOT}|{SLOT}\s?%")
 LINE = 512
 """A line without an end is taken in pieces of about this many characters."""
+VALUES = 1024
+WAITING = 3
+"""Blocks that are kept while nothing repeats."""
 
-COUNTER = (6, 500)
-CUT_COUNTER = (4, 250)
-"""The same where the token limit cut the text in the middle of it."""
-MOST_DIGITS = 0.14
-"""Digits per other character of a counter; a table of numbers has more."""
+COUNTER = (7, 420)
+"""(copies, characters without slots) at least where the slots say nothing new,"""
+CLOCKED, CLOCKED_SENTENCE = (20, 1000), (9, 600)
+"""where a clock goes on,"""
+NEWS, NEWS_SENTENCE = (40, 2000), (16, 1100)
+"""where something in them is new,"""
+LISTED = (60, 3000)
+"""and where that is a list or a log. Sound lists of one kind end before."""
+SENTENCE = re.compile(r"\w\w[.!?。！？।॥።။។]\W")
+CUT = 0.4
+"""Of these, where the token limit cut the text in the middle of it."""
 STRUCTURE = (30, 1500)
-"""(copies, characters without digits and quotes) at least. Sound units of prose stay under 6 copies in 500."""
+"""For code and data. Sound units of prose stay under 6 copies in 500."""
 
 
 class Template(NamedTuple):
-    """A run in characters of the text (its period averaged), what repeats, and whether that is prose."""
+    """A run in characters of the text (its period averaged), what repeats, and whether that is a loop by itself."""
 
     run: Run
     unit: str
-    prose: bool
+    loops: bool
 
 
 class TemplateSignal:
-    """Fed with blocks of text; offsets are mapped back to the text with its digits and quotes."""
+    """Fed with blocks of text; offsets are mapped back to the text with its slots."""
 
     def __init__(self) -> None:
         self._tracker = CycleTracker(window=4096, probe=32)
@@ -45,43 +63,78 @@ class TemplateSignal:
         self._end = 0
         self._bare_end = 0
         self._marks: list[tuple[int, int]] = [(0, 0)]
-        self._run = (-1, 0)
-        self._start = 0
+        self._values: list[str] = []
+        self._waiting: list[str] = []
+
+    def wait(self, block: str) -> None:
+        """Keep a block of text that repeats nothing: a template may have begun in it."""
+        self._waiting.append(block)
+        if len(self._waiting) > WAITING:
+            skipped = len(self._rest) + len(self._waiting.pop(0))
+            self._rest = ""
+            self._end += skipped
+            self._bare_end += skipped
+            self._marks = [(self._bare_end, self._end)]
+            self._tracker.skip(skipped)
 
     def push(self, block: str, last: bool = False, by_limit: bool = False) -> Template | None:
+        if self._waiting:
+            block = "".join(self._waiting) + block
+            self._waiting = []
         text = self._rest + block
         cut = text.rfind("\n") + 1
-        if last or len(text) - cut > LINE:
+        if len(text) - cut > LINE:
+            cut = text.rfind(" ") + 1 or len(text)
+        if last:
             cut = len(text)
         self._rest = text[cut:]
-        bare = template_of(text[:cut])
+        bare, values = masked(text[:cut])
         if not bare:
             return None
+        self._values += values
+        del self._values[:-VALUES]
         self._end += cut
         self._bare_end += len(bare)
         self._marks.append((self._bare_end, self._end))
         if len(self._marks) > 96:
             del self._marks[:32]
         run = self._tracker.push(bare)
-        copies, length = CUT_COUNTER if by_limit else COUNTER
-        if run is None or run.copies < copies or run.end - run.start < length:
+        if last and run is None:
+            run = self._tracker.push("")
+        share = CUT if by_limit else 1.0
+        if run is None or run.copies < COUNTER[0] * share or run.end - run.start < COUNTER[1] * share:
             return None
-        return self._judge(run)
+        return self._judge(run, share)
 
-    def _judge(self, run: Run) -> Template | None:
+    def _judge(self, run: Run, share: float) -> Template | None:
         unit = self._tracker.tail(run.period)
+        slots, length = unit.count(SLOT), run.end - run.start
+        if not slots:
+            return None
         prose = _is_prose(unit)
-        length = run.end - run.start
-        if not prose and (run.copies < STRUCTURE[0] or length < STRUCTURE[1] or not _is_code(unit)):
+        copies, characters = self._needed(unit, slots, int(run.copies)) if prose else STRUCTURE
+        if not prose:
+            share = 1.0
+        if run.copies < copies * share or length < characters * share or not (prose or _is_code(unit)):
             return None
-        if (run.start, run.period) != self._run:
-            self._run = (run.start, run.period)
-            self._start = self._original(run.start)
-        digits = self._end - self._start - length
-        if digits <= 0 or (prose and digits > MOST_DIGITS * length):
-            return None
-        period = round((self._end - self._start) * run.period / length)
-        return Template(Run(self._start, self._end, period), unit, prose)
+        start = self._original(run.start)
+        period = round((self._end - start) * run.period / length)
+        return Template(Run(start, self._end, period), unit.replace(SLOT, "…"), prose)
+
+    def _needed(self, unit: str, slots: int, copies: int) -> tuple[int, int]:
+        """By the least predictable slot."""
+        values = self._values[-slots * min(copies, VALUES // slots) :]
+        columns = [values[at::slots] for at in range(slots)]
+        kinds = {_kind(column) for column in columns}
+        sentence = SENTENCE.search(unit + unit[:2])
+        if "news" in kinds:
+            listed = is_list(unit * 4) or unit.count("\n") > 2 or "clock" in kinds
+            return LISTED if listed else NEWS_SENTENCE if sentence else NEWS
+        if "count" in kinds and BOUND.search(unit) and not _beyond(columns):
+            return NEWS
+        if "clock" in kinds:
+            return CLOCKED_SENTENCE if sentence else CLOCKED
+        return COUNTER
 
     def _original(self, bare: int) -> int:
         for bare_end, end in reversed(self._marks):
@@ -90,28 +143,95 @@ class TemplateSignal:
         return self._marks[0][1]
 
 
+def masked(text: str) -> tuple[str, list[str]]:
+    """The text with its slots put away, and what they held."""
+    values: list[str] = []
+    if '"' not in text and "`" not in text and "'" not in text:
+        return _mask_words(text, values), values
+    parts = QUOTED.split(text)
+    for at, part in enumerate(parts):
+        if at % 2:
+            values.append(part)
+            parts[at] = part[0] + SLOT + part[0]
+        else:
+            parts[at] = _mask_words(part, values)
+    return "".join(parts), values
+
+
 def template_of(text: str) -> str:
-    """Text without digits and without what stands in quotes."""
-    text = text.translate(DROP_DIGITS)
-    if '"' in text:
-        text = DOUBLE.sub('""', text)
-    return SINGLE.sub("''", text) if "'" in text else text
+    return masked(text)[0].replace(SLOT, "…")
+
+
+def _mask_words(text: str, values: list[str]) -> str:
+    words = text.replace("\n", " \n").split(" ")
+    for at, word in enumerate(words):
+        if not (word.isalpha() and word[1:].islower()) and len(word) > 0:
+            words[at] = _mask(word, values)
+    return " ".join(words)
+
+
+def _mask(word: str, values: list[str]) -> str:
+    """A word with a digit, an underscore, a slash or a capital within is a slot; beyond ASCII, only its numbers are."""
+    core = word.strip(EDGE)
+    if not core or (core.isalpha() and (core[1:].islower() or core.isupper() or not core.isascii())):
+        return word
+    if not core.isascii():
+        values.extend(NUMBERS.findall(core))
+        return NUMBERS.sub(SLOT, word)
+    if "/" in core and not NUMBERS.search(core) and len(core) < 4:
+        return word
+    numbers = NUMBERS.findall(core)
+    if len(numbers) == 2 and core == f"{numbers[0]}/{numbers[1]}":
+        values.extend(numbers)
+        return word.replace(core, f"{SLOT}/{SLOT}")
+    if core.endswith("%") and core[:-1].isdigit():
+        values.append(core[:-1])
+        return word.replace(core, f"{SLOT}%")
+    if numbers or "_" in core or "/" in core or core.isalpha():
+        values.append(core)
+        return word.replace(core, SLOT)
+    return word
+
+
+def _kind(column: Sequence[str]) -> str:
+    """`same`, `count` (up, by one step), `clock` (never back), or `news`."""
+    if len(set(column)) == 1:
+        return "same"
+    if all(map(str.isdecimal, column)):
+        steps = [int(later) - int(former) for former, later in pairwise(column)]
+        usual = max(set(steps), key=steps.count)
+        return "count" if usual > 0 and steps.count(usual) >= 0.8 * len(steps) else "news"
+    if all(map(CLOCK.search, column)):
+        ups = sum(later >= former for former, later in pairwise(column))
+        return "clock" if ups >= 0.9 * (len(column) - 1) else "news"
+    return "news"
+
+
+def _beyond(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether a counter has passed the bound that stands beside it, or both go on."""
+    numbers = [[int(value) for value in column] for column in columns if all(map(str.isdecimal, column))]
+    bounds = [column[-1] for column in numbers if column[0] == column[-1]] or [100]
+    counts = [column[-1] for column in numbers if column[0] != column[-1]]
+    return len(counts) > 1 or any(count > max(bounds) for count in counts)
 
 
 def _is_prose(unit: str) -> bool:
-    """Words, blanks and light punctuation, nothing quoted; Markdown's marks are free."""
-    size = len(unit)
-    letters = sum(map(str.isalpha, unit))
-    blanks = unit.count(" ") + unit.count("\n")
-    markdown = sum(map(unit.count, "`*#"))
+    """Words, blanks and light punctuation, nothing quoted; Markdown's marks and the slots are free."""
+    wide = is_without_blanks(unit)
+    text = plain(unit).replace(SLOT, "")
+    size = len(text)
+    letters = sum(map(str.isalpha, text))
+    blanks = text.count(" ") + text.count("\n")
+    markdown = sum(map(text.count, "`*#,."))
     symbols = size - letters - blanks - markdown
-    quoted = '""' in unit or "''" in unit
+    quoted = '""' in text or "''" in text
     return (
         size >= 12
         and not quoted
-        and blanks >= 0.13 * size
+        and (wide or blanks >= 0.1 * size)
         and letters >= 0.5 * size
-        and symbols <= 0.1 * size
+        and symbols <= 0.12 * size
+        and "  " * 2 not in unit
     )
 
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from replayer.signals.repetition.prose import is_legal, is_list, is_prose
+from replayer.signals.repetition.scripts import is_without_blanks, plain
+
 FILL = re.compile(
     r"""\b(?:none|null|true|false|nan|nil|undefined|inf|void|na|0x[0-9a-f]+|([a-z])\1{7,})\b|["']\\{1,2}u[0-9a-f]{4}["']""",
     re.IGNORECASE,
@@ -20,10 +23,16 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{40,}\Z")
 ROW = re.compile(r"""\s+["'\[][^\n]*,\n?\Z""")
 """One element of a list written line by line."""
+ENCODED = re.compile(r"(?=\S*[,;])(?=\S*\d)[A-Za-z0-9+/,;=]{40,}\Z")
+"""Numbers in base 64, as source maps hold them."""
 CODED = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[^A-Za-z])\S+\Z")
 
+OPTION = re.compile(r"[>&|<$]\S*\d|\d\S*[>&|<$]|(?:^|\s)--?[A-Za-z](?:\s|$)|\w=\d")
+"""Flags and redirections of a shell: digits, but no table."""
 JOINED = re.compile(r"\w[./:]\w")
 
+WIDE = "\u2e80"
+"""From here on a character is a syllable or a word."""
 FLOOD = 400
 LIST = 800
 """What repeated elements of a list, and encoded data, must reach: both are sound more often than not."""
@@ -56,26 +65,38 @@ def needed(unit: str, before: str) -> Needed:
         return _one_character(unit, before)
     if not unit.strip():
         return Needed(FLOOD // 2, FLOOD)
-    if len(unit) <= 64 and BASE64.fullmatch(unit * 40) and _is_encoded(before[-40:]):
+    if len(unit) <= 200 and BASE64.fullmatch((unit * 40)[:256]) and _is_encoded(before):
         return Needed(FLOOD, ZEROS)
     if unit.isdigit():
         return Needed(FLOOD, DIGIT_RUN)
-    worded = _worded(unit)
+    worded = _worded(plain(unit))
     if worded < 0.2 * len("".join(unit.split())) / len(unit):
         return _wordless(unit)
+    if "   " not in unit and is_prose(unit) and not is_list(unit * 4) and not is_legal(unit):
+        length = _length_of_prose(unit)
+        return Needed(min(length, max(100, length * 3 // 4)), length)
     length = _length(len(unit))
     if len(unit) < 250:
         length = int(length * min(2.0, max(1.0, 0.5 / worded)))
     if len(unit) < 64 and _is_code(unit):
         length = length * 8 // 5
-    if len(unit) < 120 and (ROW.match(unit) or CODED.match(unit)):
+    if ENCODED.match((unit * 4)[:80]) and _is_mixed(unit):
+        length = ZEROS
+    elif len(unit) < 120 and (ROW.match(unit) or CODED.match(unit)):
         length = max(length, LIST)
     return Needed(length * 3 // 4, length)
 
 
 def _is_encoded(before: str) -> bool:
     """Base64, which no identifier looks like: letters of both cases and digits, nothing else."""
-    return bool(BASE64.search(before)) and "_" not in before and len(set(map(_sort, before))) > 2
+    tail = BASE64.search(before)
+    return tail is not None and "_" not in tail[0] and len(set(map(_sort, tail[0]))) > 2
+
+
+def _is_mixed(unit: str) -> bool:
+    """Letters of both cases in no order, as in source maps."""
+    upper = sum(map(str.isupper, unit))
+    return 0.25 * len(unit) < upper < 0.9 * len(unit)
 
 
 def _sort(character: str) -> str:
@@ -111,6 +132,16 @@ def _length(period: int) -> int:
     return 3 * period if period < 1000 else int(2.3 * period)
 
 
+def _length_of_prose(unit: str) -> int:
+    """120 characters of a word or phrase, 280 of a sentence, then copies: 3, 2.6 and 2.3; half where characters are words."""
+    period, wide = len(unit), is_without_blanks(unit) and unit.strip()[0] >= WIDE
+    floor = 120 + 4 * max(0, min(period, 60) - 20)
+    length = floor // 2 if wide else floor
+    if period < 250:
+        return int(max(length, 3 * period))
+    return int((2.6 if period < 1000 else 2.3) * period)
+
+
 def _one_character(character: str, before: str) -> Needed:
     if character.isdigit():
         return Needed(FLOOD, DIGIT_RUN)
@@ -123,6 +154,8 @@ def _one_character(character: str, before: str) -> Needed:
 
 def _wordless(unit: str) -> Needed:
     """Punctuation, single letters, numbers and fill values; long units of them are tables and never a collapse."""
+    if OPTION.search(unit + unit) and len(unit) <= 2 * SHORT:
+        return Needed(FLOOD // 2, FLOOD)
     if len(unit) > SHORT:
         return Needed(NUMBERS, NEVER)
     if not any(map(str.isalnum, unit)):

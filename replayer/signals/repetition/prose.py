@@ -1,0 +1,82 @@
+"""What kind of text a loop is made of: prose, a list, a licence, babble; code, tables and data repeat for good reasons."""
+
+from __future__ import annotations
+
+import re
+
+from replayer.signals.repetition.scripts import is_without_blanks, plain
+
+_ASCII = [chr(code) for code in range(128)]
+DROP_WORDS = str.maketrans(dict.fromkeys(c for c in _ASCII if c.isalpha() or c.isspace()))
+DROP_DIGITS = str.maketrans(dict.fromkeys("0123456789"))
+DROP_LIGHT = str.maketrans(dict.fromkeys(".,;:!?'\"()*[]-_`"))
+DROP_BABBLE = str.maketrans(dict.fromkeys(".()*[]-_,!?<>~'"))
+LEGAL = re.compile(
+    r"copyright|licen[cs]e[ds]?|licensee|permission|warrant(?:y|ies)|redistribution|liability|notice|damages"
+)
+CODE = re.compile(
+    r"""\w[.(\[]\w|\w_\w|[=;{}]|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</?\w+>|\\|","|[\s,][.#][\w-]{3}"""
+)
+RULER = re.compile(r"([*=#_~-])\1{4}")
+LISTED = re.compile(r"^[ \t]*(?:[-*+•|>#]|\d+[.)]|\[[ x]\]|[✅✓✔❌])", re.MULTILINE)
+FILL = frozenset({"none", "null", "true", "false", "nan", "nil", "yes", "no", "na"})
+"""Values that fill tables."""
+
+
+def is_code(text: str) -> bool:
+    """Joined names, statements, indented lines."""
+    return len(CODE.findall(text)) > 0.008 * len(text) + 1
+
+
+def is_prose(text: str) -> bool:
+    """Words and light punctuation: few symbols and digits, blanks between words, not mostly capitals, no deep indent."""
+    spaced = not is_without_blanks(text)
+    symbols, digits = _symbols(plain(text))
+    bare = len(text) - text.count("  ") * 2
+    return (
+        len(symbols) <= (0.15 if spaced else 0.25) * bare
+        and len(symbols.translate(DROP_LIGHT)) <= 0.03 * bare
+        and digits <= 0.04 * bare
+        and (not spaced or text.count(" ") + text.count("\n") >= 0.08 * bare or not text.isascii())
+        and text.count('"') <= 0.03 * bare
+        and not is_code(text)
+        and sum(map(str.isupper, text)) <= 0.3 * bare
+    )
+
+
+def is_babble(text: str, words: list[str], joined: bool = False, staged: bool = False) -> bool:
+    """Hardly anything but words, perhaps bracketed or hyphenated, or `joined` by underscores; no constants in a table.
+
+    `staged`: noises may last "for 3 seconds".
+    """
+    symbols, digits = _symbols(plain(text))
+    size = len(text)
+    return (
+        digits <= (0.07 if staged else 0.03) * size
+        and not RULER.search(text)
+        and len(symbols.translate(DROP_BABBLE)) <= 0.04 * size
+        and symbols.count(",") <= 0.06 * size + 2
+        and text.count("  ") + text.count("\t") <= 0.02 * size + 1
+        and not is_code(text.replace("_", " ") if joined else text)
+        and sum(map(FILL.__contains__, words)) <= 0.2 * len(words)
+    )
+
+
+def is_legal(text: str) -> bool:
+    """Licence texts, the one kind of sound prose that repeats itself nearly word for word."""
+    return len(LEGAL.findall(text.lower())) > 0.03 * len(text.split())
+
+
+def is_list(text: str) -> bool:
+    lines = text.count("\n") + 1
+    return lines > 3 and len(LISTED.findall(text)) >= 0.4 * lines
+
+
+def _symbols(text: str) -> tuple[str, int]:
+    """Characters that are neither letter, blank nor digit, and the number of digits."""
+    rest = text.translate(DROP_WORDS)
+    symbols = rest.translate(DROP_DIGITS)
+    digits = len(rest) - len(symbols)
+    if not symbols.isascii():
+        symbols = "".join(c for c in symbols if not (c.isalpha() or c.isspace()))
+    return symbols, digits

@@ -1,0 +1,82 @@
+"""Words and punctuation in any script: combining marks belong to words, scripts without blanks fall into graphemes."""
+
+from __future__ import annotations
+
+import unicodedata
+
+WITHOUT_BLANKS = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Burmese
+    (0x1780, 0x17FF),  # Khmer
+    (0x2E80, 0x312F),  # radicals, kana
+    (0x31A0, 0xA4CF),  # Han
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
+BETWEEN_WORDS = "\u0f0b\u1361"
+"""Written between words, where others have blanks: Tibetan, Ethiopic."""
+COMMAS = "，、،؛；"
+DRAWN = range(0x2500, 0x2600)
+"""Boxes, bars and shades: drawings, no signs of speech."""
+
+
+class _Map(dict[int, str]):
+    """A table for `str.translate` that is filled as characters come."""
+
+    def __missing__(self, code: int) -> str:
+        made = self[code] = self.make(chr(code))
+        return made
+
+    def make(self, character: str) -> str:
+        raise NotImplementedError
+
+
+class _Words(_Map):
+    """Lower case, blanks for everything but letters and marks; a letter of a script without blanks, and an emoji, is a word."""
+
+    def make(self, character: str) -> str:
+        kind = unicodedata.category(character)
+        if kind[0] == "L":
+            return f" {character}" if is_unspaced(character) else character.lower()
+        if kind[0] == "M" or kind == "Cf":
+            return character
+        return f" {character} " if kind == "So" and ord(character) not in DRAWN else " "
+
+
+class _Marks(_Map):
+    """A letter for each combining mark, joiner and emoji, a dot or comma for punctuation beyond ASCII."""
+
+    def make(self, character: str) -> str:
+        kind = unicodedata.category(character)
+        if kind[0] == "M" or kind == "Cf":
+            return "a"
+        if kind == "So" and ord(character) not in DRAWN:
+            return "a"
+        if character in BETWEEN_WORDS:
+            return " "
+        if ord(character) > 0x7F and kind[0] in "PS":
+            return "," if character in COMMAS else "."
+        return "0" if kind == "Nd" else character
+
+
+def is_unspaced(character: str) -> bool:
+    code = ord(character)
+    return code >= 0x0E00 and any(low <= code <= high for low, high in WITHOUT_BLANKS)
+
+
+_WORDS, _MARKS = _Words(), _Marks()
+_ASCII_WORDS = str.maketrans({c: c.lower() if c.isalpha() else " " for c in map(chr, range(128))})
+
+
+def words_of(text: str) -> list[str]:
+    return text.translate(_ASCII_WORDS if text.isascii() else _WORDS).split()
+
+
+def plain(text: str) -> str:
+    """The text as letters, digits, blanks and ASCII punctuation, so that one rule fits all scripts."""
+    return text if text.isascii() else text.translate(_MARKS)
+
+
+def is_without_blanks(text: str) -> bool:
+    """Whether most of it is written in a script that puts no blanks between words."""
+    return not text.isascii() and sum(map(is_unspaced, text)) > 0.4 * len(text)

@@ -1,0 +1,101 @@
+"""A handful of words, letters or signs in any order.
+
+Sound prose has some thirty different words in forty-eight. A text with a third of that is a list or a table where its
+words come in the same order each time, and babble where they come in any order: so pairs are counted beside words.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from replayer.signals.repetition.prose import is_babble
+
+ORDERED = ((48, 3), (64, 4), (96, 6))
+"""(words, different ones among them at most), whatever their order."""
+DISORDERED = ((16, 3), (20, 4), (24, 6), (28, 7), (34, 8), (44, 9), (56, 10), (72, 11), (96, 12), (128, 14))
+STAGED = ((16, 4), (20, 6), (24, 8), (28, 9), (34, 11), (44, 13), (56, 15), (72, 18), (96, 21), (128, 24))
+"""The same where at least `DISORDER` times as many different pairs as words follow one another; the second for
+what looks like stage directions."""
+STAGES = ("(", "[", "*", "<", "…", "...")
+DISORDER = 1.6
+MANY = 14
+"""Different words in one piece of text, from which on there is no loop to look for."""
+MARKS, MOST_MARKS = ("=", ";", "{", "\n  ", "\t", "->"), 2
+"""What a piece of code has, and babble has not."""
+KEPT = DISORDERED[-1][0]
+LEAST = 150
+"""Characters of a babble at least; `LEAST_WIDE` where a word is one character."""
+LEAST_WIDE = 72
+FEW_LETTERS = 3
+LETTERS = 224
+
+
+class Babble(NamedTuple):
+    """`size` characters at the end of the text, of which the loop explains `share`."""
+
+    size: int
+    share: float
+
+
+class Vocabulary:
+    """The newest pieces of text as long as few and plain words arrive."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._words: list[str] = []
+
+    def push(self, text: str, words: list[str]) -> Babble | None:
+        self._texts.append(text)
+        self._words += words
+        del self._words[:-KEPT]
+        del self._texts[:-12]
+        different = len(set(words))
+        if (different > MANY and different > 0.7 * len(words)) or sum(map(text.count, MARKS)) > MOST_MARKS:
+            return None
+        return self._words_loop() or self._letters()
+
+    def _words_loop(self) -> Babble | None:
+        if len(set(self._words[-24:])) > MANY:
+            return None
+        staged = self._is_staged()
+        table, disorder = (STAGED, 1.3) if staged else (DISORDERED, DISORDER)
+        for size, most in (*ORDERED, *table):
+            newest = self._words[-size:]
+            different = len(set(newest))
+            if len(newest) < size or different > most:
+                continue
+            ordered = (size, most) in ORDERED
+            if not ordered and len(set(pairwise(newest))) < disorder * different:
+                continue
+            if found := self._babble(newest, different, ordered, staged):
+                return found
+        return None
+
+    def _is_staged(self) -> bool:
+        """Whether many of the newest words stand in brackets or stars, or trail off, as noises do."""
+        text = "".join(self._texts[-3:])
+        return 5 * sum(map(text.count, STAGES)) >= len(text.split())
+
+    def _babble(self, newest: list[str], different: int, joined: bool, staged: bool) -> Babble | None:
+        size = sum(map(len, newest)) + len(newest)
+        text = "".join(self._texts)[-size:]
+        wide = size <= 2.2 * len(newest)
+        if size < (LEAST_WIDE if wide and not text.isascii() else LEAST) or not is_babble(
+            text, newest, joined, staged
+        ):
+            return None
+        return Babble(size, 1 - different / len(newest))
+
+    def _letters(self) -> Babble | None:
+        """Two or three letters glued in any order."""
+        if len(set(self._texts[-1])) > 12:
+            return None
+        text = "".join(self._texts)[-LETTERS:].lower()
+        letters = [c for c in text if c.isalpha()]
+        if len(text) < LETTERS or len(set(text)) > 12 or len(letters) < 0.6 * LETTERS:
+            return None
+        different = len(set(letters))
+        if not 2 <= different <= FEW_LETTERS or not is_babble(text, []):
+            return None
+        return Babble(LETTERS, 1 - different / LETTERS)
