@@ -1,7 +1,7 @@
 """Faults that a simulated engine commits on purpose, drawn anew for every arrival.
 
 Written `class[@rate][:key=value…]`: `unknown_tool@0.1`, `collapse@0.05:at=200`, `leaked_markup:family=kimi`. With
-`above=N:per=X` the rate grows by X for each request in flight beyond N: an engine that breaks under load.
+`above=N:per=X` the rate grows by X for each request in flight beyond N, itself counted: an engine that breaks under load.
 """
 
 from __future__ import annotations

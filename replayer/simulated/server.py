@@ -119,7 +119,7 @@ class Simulator:
         # a stand-in is named by its text, in which the run's marker may stand
         key = match.key if "/" in match.key else f"/{match.turn}"
         rng = self._arrivals.draw(key, str(body.get("cache_salt") or opening(messages)))
-        in_flight = self.state.running + self.state.waiting
+        in_flight = self.state.running + self.state.waiting + 1
         struck = decide_faults(self._faults, match, reply, body, rng, in_flight, wire)
         for fault in struck:
             self.state.injected.append({"class": fault.klass, "key": match.key, "turn": match.turn})
