@@ -37,6 +37,7 @@ from replayer.run.prefix_watch import Servers, learn_prompts
 from replayer.run.run_lanes import close_lanes, lane_ready, lanes_of, open_lanes, release, telemetry
 from replayer.run.session_tools import Tools
 from replayer.run.state import Run, Schedule, Traces
+from replayer.traces.public.workloads import credits_of
 from replayer.traces.reader import Trace
 from replayer.wire.loop import run_receiving, steady_memory
 from replayer.wire.remote import Receiver
@@ -145,6 +146,8 @@ async def _run(
                 journal.append(_opening(run, resumed=resumed))
                 for message in early:
                     run.warn(message, code="sandbox")
+                for credit in () if resumed else credits_of(h.trace.header for h in histories.values()):
+                    run.warn(credit, code="workload")
                 return await _drive(run, phases, traces)
         finally:
             await close_lanes(lanes)

@@ -115,6 +115,22 @@ def test_what_was_fetched_carries_licence_and_attribution(tmp_path: Path) -> Non
         known = trace.header.meta["workload"]
     assert (known["attribution"], known["revision"]) == ("owner/set", "a" * 40)
     assert known["sha256"] == hashlib.sha256(SESSION).hexdigest()
+    run = tmp_path / "run"
+    command = [
+        sys.executable,
+        "-m",
+        "replayer",
+        "run",
+        "--trace",
+        lines[1]["trace"],
+        "--engine",
+        "a=simulated",
+        "--plain",
+    ]
+    subprocess.run([*command, "--out", str(run)], capture_output=True, timeout=120)
+    for kind in ("html", "markdown"):
+        subprocess.run([*command[:3], "report", str(run), f"--{kind}", str(tmp_path / kind)], timeout=120)
+        assert "workload owner--set: owner/set; licence see the card" in (tmp_path / kind).read_text()
 
 
 def test_a_hub_that_cannot_be_reached_is_named(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +14,7 @@ import orjson
 
 from replayer.errors import TraceError
 from replayer.text import nearest
+from replayer.traces.schema import Header
 
 _RECORD = "workload.json"
 _FOLDERS_UP = 6
@@ -78,3 +80,14 @@ def provenance(path: Path) -> dict[str, Any] | None:
             kept = {key: record.get(key) for key in ("name", "source", "revision", "licence", "attribution")}
             return {**kept, "sha256": record["files"][name]}
     return None
+
+
+def credits_of(headers: Iterable[Header]) -> list[str]:
+    """Whom a report on these traces must name: one line a workload."""
+    found: dict[str, None] = {}
+    for header in headers:
+        known = header.meta.get("workload")
+        if isinstance(known, dict):
+            who = known.get("attribution") or known.get("source")
+            found[f"workload {known.get('name')}: {who}; licence {known.get('licence')}"] = None
+    return list(found)
