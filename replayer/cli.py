@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "compare": "paired statistics between lanes or runs",
     "repro": "write a folder that reproduces one turn",
     "import": "turn recordings of any known agent into native traces",
+    "audit": "judge recorded sessions without an engine",
     "get": "list or fetch public workloads, pinned and licensed",
     "trace": "validate, print or export a native trace",
     "record": "a recording proxy in front of an engine",

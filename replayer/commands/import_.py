@@ -52,13 +52,13 @@ class Command:
             return 0
         if not args.files:
             raise TraceError("name at least one FILE to import, or `zed` for the editor's own store")
-        errors = [error for name in args.files for path in _inputs(name) for error in _one(path, args)]
+        errors = [error for name in args.files for path in inputs(name) for error in _one(path, args)]
         for error in errors:
             print(f"replayer: {error}", file=sys.stderr)
         return TraceError.exit_code if errors else 0
 
 
-def _inputs(name: str) -> list[Path]:
+def inputs(name: str) -> list[Path]:
     """The files that a word stands for. Of a folder: every recording in it; a file that cannot be read is named later."""
     path = default_store() if name == "zed" and not os.path.exists(name) else Path(name)
     if not os.path.isdir(path):  # says no where Path.is_dir raises

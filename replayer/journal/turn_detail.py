@@ -81,13 +81,14 @@ def turn_detail(folder: Path, view: RunView, trace: str, repeat: int, turn: int)
     )
     if recorded_turn is None:
         raise RunFolderError(f"{folder} has no turn {turn + 1} of {trace}, repeat {repeat}")
-    history = open_history(folder, view, trace)
-    if recorded_turn not in history.turns or turn > len(history.turns):
+    history = open_history(folder, view, trace, recorded_turn)
+    if recorded_turn not in history.turns:
         raise TraceError(
             f"{history.trace.path} has no turn {recorded_turn + 1}: it is not the trace that this run replayed"
         )
     messages = history.messages(recorded_turn)
-    before = history.messages(history.turns[turn - 1]) if turn else []
+    place = history.turns.index(recorded_turn)
+    before = history.messages(history.turns[place - 1]) if place else []
     shared = _shared(before, messages)
     return TurnDetail(
         trace=trace,
@@ -128,14 +129,18 @@ def _recorded_results(history: RecordedHistory, recorded_turn: int) -> dict[str,
     }
 
 
-def open_history(folder: Path, view: RunView, trace: str) -> RecordedHistory:
-    """The recorded history of a run's trace, in the run's dialect and profile."""
+def open_history(
+    folder: Path, view: RunView, trace: str, recorded_turn: int | None = None
+) -> RecordedHistory:
+    """The recorded history of a run's trace, in the run's dialect and profile: of the thread that a turn belongs to."""
     path = next((folder / "traces" / trace).glob("trace.jsonl*"), None)
     if path is None:
         raise RunFolderError(f"{folder} holds no copy of the trace {trace!r}")
-    plan = view.plan
+    plan, opened = view.plan, Trace.open(path)
+    known = recorded_turn is not None and recorded_turn < len(opened.turns)
+    thread = opened.turns[recorded_turn].thread if known and recorded_turn is not None else None
     return RecordedHistory(
-        Trace.open(path), plan.get("dialect", "openai-verbatim"), profile_name=plan.get("profile")
+        opened, plan.get("dialect", "openai-verbatim"), thread, profile_name=plan.get("profile")
     )
 
 

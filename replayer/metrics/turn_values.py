@@ -83,8 +83,8 @@ def tpot_ms(turn: TurnFacts) -> float | None:
 
 
 def e2e_ms(turn: TurnFacts) -> float | None:
-    """Of whole replies only."""
-    if turn.total_ns is None or turn.error is not None or turn.stopped or turn.stalled:
+    """Of whole replies whose time is known only: an audited recording may have none, which is kept as 0."""
+    if not turn.total_ns or turn.error is not None or turn.stopped or turn.stalled:
         return None
     return turn.total_ns / 1e6
 

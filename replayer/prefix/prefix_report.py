@@ -168,5 +168,6 @@ def _judge(
 
 def shape_tokens(shape: TokenShape) -> bytes:
     """Stand-in tokens of a token-only turn: equal block hashes give equal blocks."""
-    whole = pack(value & 0xFFFFFFFF for block in shape.block_hashes for value in [block] * shape.block_size)
+    size = shape.block_size
+    whole = b"".join(pack((block & 0xFFFFFFFF,)) * size for block in shape.block_hashes)
     return whole[: 4 * shape.input_tokens].ljust(4 * shape.input_tokens, b"\0")

@@ -1,0 +1,128 @@
+"""`replayer audit FILE…`: what already happened in recorded sessions, without an engine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from replayer.commands.import_ import inputs
+from replayer.errors import TraceError
+from replayer.journal.log import create_folder, new_run_folder
+from replayer.journal.view import load
+from replayer.metrics.figures import run_figures
+from replayer.report.table import print_report
+from replayer.run.audit import COUNTS, Audited, audit, per_session
+from replayer.text import safe
+from replayer.traces.convert import convert
+from replayer.traces.library import shipped
+from replayer.traces.reader import Trace
+from replayer.traces.summary import Summary
+
+_WORDS = {"trace": "session", "lane": "model", "failed": "failed calls", "collapsed": "repeated itself"}
+
+
+class Command:
+    """Judge recorded sessions of any known agent: verdicts, repetition, loops, prefix reuse. No engine is asked.
+
+    FILE is a recording of any format that `import` knows, a folder of them, or the name of a shipped session. A lane
+    of the report is a model. The result is a run folder: `watch`, `report` and `compare` show it as any other.
+
+    example:
+      replayer audit ~/.claude/projects/-home-me-app
+      replayer audit sessions/*.jsonl --json
+      replayer audit thread.json --out runs/audit && replayer watch runs/audit
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "files", nargs="+", metavar="FILE", help="recordings, folders of them, or shipped sessions"
+        )
+        parser.add_argument("--out", metavar="DIR", help="the run folder (default: a new one under runs/)")
+        parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+
+    def run(self, args: argparse.Namespace) -> int:
+        folder = Path(args.out) if args.out else new_run_folder("audit")
+        create_folder(folder)
+        errors: list[TraceError] = []
+        recordings = list(_recordings(args.files, folder / "traces", errors))
+        for error in errors:
+            print(f"replayer: {safe(str(error))}", file=sys.stderr)
+        if not recordings:
+            raise TraceError("nothing to audit: no file holds a recorded turn")
+        audit(recordings, folder)
+        rows = list(per_session(folder))
+        if args.json:
+            document: dict[str, Any] = orjson.loads(orjson.dumps(run_figures(load(folder))))
+            sys.stdout.buffer.write(orjson.dumps({**document, **_tables(rows, recordings)}) + b"\n")
+        else:
+            console = Console()
+            print_report(run_figures(load(folder)), console, str(folder))
+            for title, found in _tables(rows, recordings).items():
+                console.print(_table(title.replace("_", " "), found))
+        return TraceError.exit_code if errors else 0
+
+
+def _recordings(names: list[str], traces: Path, errors: list[TraceError]) -> Iterator[Audited]:
+    """Imports every file into a folder of its own below `traces`; what cannot be read goes to `errors`."""
+    known = shipped()
+    for name in names:
+        for path in [known[name]] if name in known and not Path(name).exists() else inputs(name):
+            try:
+                for outcome in convert(path, traces):
+                    if isinstance(outcome, TraceError):
+                        errors.append(outcome)
+                    elif found := _placed(outcome, name if name in known else None, traces):
+                        yield found
+            except TraceError as error:
+                errors.append(error)
+
+
+def _placed(summary: Summary, name: str | None, traces: Path) -> Audited | None:
+    """The trace at the place that a run folder has for it; None where it holds no turn."""
+    source = Path(summary.trace)
+    if not summary.turns:
+        print(f"replayer: {summary.source}: nothing to audit, it holds no LLM call", file=sys.stderr)
+        source.unlink()
+        return None
+    stem = name or source.name.removesuffix(".trace.jsonl")
+    base = stem
+    number = 1
+    while (traces / stem).exists():
+        number += 1
+        stem = f"{base}-{number}"
+    (traces / stem).mkdir()
+    target = source.rename(traces / stem / "trace.jsonl")
+    with Trace.open(target) as trace:
+        agent = trace.header.agent or summary.format
+    return Audited(stem, target, agent, summary.failed_results)
+
+
+def _tables(rows: list[dict[str, Any]], recordings: list[Audited]) -> dict[str, list[dict[str, Any]]]:
+    """Counts per session and per agent; those per model are the report's lanes."""
+    agents = {recording.name: recording.agent for recording in recordings}
+    sessions = [{"agent": agents[row["trace"]], **row} for row in rows]
+    by_agent: dict[str, dict[str, Any]] = {}
+    for row in sessions:
+        total = by_agent.setdefault(
+            row["agent"], {"agent": row["agent"], "sessions": 0, **dict.fromkeys(COUNTS, 0)}
+        )
+        total["sessions"] += 1
+        for key in COUNTS:
+            total[key] += row[key]
+    return {"per_session": sessions, "per_agent": list(by_agent.values())}
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for key in rows[0]:
+        table.add_column(_WORDS.get(key, key), justify="right" if isinstance(rows[0][key], int) else "left")
+    for row in rows:
+        table.add_row(*(f"{value:,}" if isinstance(value, int) else safe(value) for value in row.values()))
+    return table

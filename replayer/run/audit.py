@@ -1,0 +1,331 @@
+"""What already happened, judged without an engine: a run folder made of recorded turns.
+
+A lane is a model, a session is what one thread of a trace had that model say. Replies, usage and times are the
+recording's; verdicts, repetition, loops and prefix diagnosis are those of any run, so that report and screen are too.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer import __version__
+from replayer.journal.events import (
+    Alarm,
+    AnyEvent,
+    LaneReady,
+    RunFinished,
+    RunStarted,
+    SessionFinished,
+    SessionStarted,
+    SignalFinding,
+    ToolRunFinished,
+    TurnFinished,
+    TurnStarted,
+    VerdictGiven,
+    Warned,
+)
+from replayer.journal.log import JournalWriter
+from replayer.plan.model import LanePlan, Plan
+from replayer.prefix.prefix_report import Settings, analyse
+from replayer.prefix.tokenizers import Estimate
+from replayer.requests.chat_requests import read_requests
+from replayer.run.recorded_reply import (
+    RecordedTrace,
+    RecordedTurn,
+    collapse_words,
+    judge_recorded,
+    recorded_turn,
+)
+from replayer.signals.base import Expected, TurnFacts
+from replayer.signals.every import every_signal
+from replayer.signals.prefix_reuse import PrefixFinding
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.traces.public.workloads import credits_of
+from replayer.traces.reader import Trace
+from replayer.traces.schema import ToolSchema, Turn
+from replayer.wire.types import Delta, Reply
+
+_PIECE = 512
+"""Characters that the repetition signal is fed at once."""
+_UNSAFE = re.compile(r"[^\w.+@=-]+")
+NO_MODEL = "unknown-model"
+COUNTS = ("turns", "calls", "failed", "unusable", "collapsed", "loops")
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """One recording within the folder: `name` is its trace's."""
+
+    name: str
+    path: Path
+    agent: str
+    failed_results: int
+    """As the import counts them, results without a call included."""
+
+
+@dataclass(slots=True)
+class _Session:
+    """The turns of one thread that one model answered."""
+
+    lane: str
+    recorded: RecordedTrace
+    recording: Audited
+    turns: list[Turn]
+    findings: dict[int, PrefixFinding]
+    validators: dict[str | None, Validator] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        return f"{self.lane}/{self.recording.name}/0"
+
+
+def audit(recordings: Sequence[Audited], folder: Path) -> None:
+    """Journal every recorded turn of the traces in a new run folder, judged."""
+    traces = [Trace.open(recording.path) for recording in recordings]
+    try:
+        lanes = _lanes(traces)
+        plan = _plan(recordings, lanes)
+        (folder / "plan.json").write_text(plan.model_dump_json(indent=2), "utf-8")
+        journal = JournalWriter(folder)
+        try:
+            _write(journal.append, folder, plan, recordings, traces, lanes)
+        finally:
+            journal.close()
+    finally:
+        for trace in traces:
+            trace.close()
+
+
+def _write(
+    emit: Callable[[AnyEvent], None],
+    folder: Path,
+    plan: Plan,
+    recordings: Sequence[Audited],
+    traces: Sequence[Trace],
+    lanes: dict[str, str],
+) -> None:
+    turns = {recording.name: len(trace.turns) for recording, trace in zip(recordings, traces, strict=True)}
+    dumped = plan.model_dump(mode="json")
+    emit(RunStarted(run_id=folder.name, wall=time.time(), version=__version__, plan=dumped, turns=turns))
+    for model, lane in lanes.items():
+        facts = {"kind": "recorded"}
+        emit(LaneReady(lane=lane, kind="recorded", model=model, base_url="", facts=facts, settings={}))
+    for warning in (*_unchecked(recordings, traces), *credits_of(trace.header for trace in traces)):
+        emit(Warned(message=warning, code="audit"))
+    for recording, trace in zip(recordings, traces, strict=True):
+        findings = _prefix_findings(recording.path)
+        for session in _sessions(recording, trace, lanes, findings):
+            _session(emit, session)
+    emit(RunFinished(exit_code=0))
+
+
+def _lanes(traces: Sequence[Trace]) -> dict[str, str]:
+    """Model -> lane."""
+    lanes: dict[str, str] = {}
+    for model in dict.fromkeys(turn.model or NO_MODEL for trace in traces for turn in trace.turns):
+        name = _UNSAFE.sub("-", model)
+        lanes[model] = name if name not in lanes.values() else f"{name}={len(lanes) + 1}"
+    return lanes
+
+
+def _plan(recordings: Sequence[Audited], lanes: dict[str, str]) -> Plan:
+    found = [
+        LanePlan(
+            name=lane, url="http://recorded.invalid", kind="recorded", model=model, on_collapse="observe"
+        )
+        for model, lane in lanes.items()
+    ]
+    return Plan(
+        traces=tuple(recording.name for recording in recordings), lane=tuple(found), observe_share=1.0
+    )
+
+
+def _unchecked(recordings: Sequence[Audited], traces: Sequence[Trace]) -> Iterator[str]:
+    """What the recordings do not let anybody judge."""
+    without = sum(not trace.tool_sets for trace in traces)
+    if without:
+        yield (
+            f"{without} of {len(recordings)} recordings hold no tool definitions: their calls are held to be JSON "
+            "objects, and their names and parameters are not checked"
+        )
+    lengths = sum(turn.tokens is not None for trace in traces for turn in trace.turns)
+    if lengths:
+        yield f"{lengths} recorded turns hold lengths only: they have no verdict"
+
+
+def _prefix_findings(path: Path) -> dict[int, PrefixFinding]:
+    """What each turn could have reused, by its number; tokens are estimated, and the recording's own where it has them."""
+    report = analyse(read_requests(path), Estimate(), Settings())
+    return {int(finding.key): finding for finding in report.findings}
+
+
+def _sessions(
+    recording: Audited, trace: Trace, lanes: dict[str, str], findings: dict[int, PrefixFinding]
+) -> Iterator[_Session]:
+    recorded = RecordedTrace(trace)
+    parts: dict[str, list[Turn]] = {}
+    for turn in trace.turns:
+        parts.setdefault(lanes[turn.model or NO_MODEL], []).append(turn)
+    for lane, turns in parts.items():
+        yield _Session(lane, recorded, recording, turns, findings)
+
+
+def _session(emit: Callable[[AnyEvent], None], session: _Session) -> None:
+    lane, name = session.lane, session.recording.name
+    emit(
+        SessionStarted(
+            session=session.key,
+            attempt=1,
+            lane=lane,
+            trace=name,
+            repeat=0,
+            turns=len(session.turns),
+            mode="recorded",
+            tools="recorded",
+            cache_reset="unknown",
+        )
+    )
+    threads: dict[str, _Thread] = {}
+    for turn in session.turns:
+        _turn(emit, session, threads.setdefault(turn.thread, _Thread()), turn)
+    verdicts = {key: words for thread in threads.values() for key, words in thread.verdicts().items()}
+    emit(SessionFinished(session=session.key, attempt=1, outcome="done", verdicts=verdicts))
+
+
+class _Thread:
+    """What is remembered from turn to turn of one thread."""
+
+    def __init__(self) -> None:
+        self.signals = every_signal()
+        self.call_ids: set[str] = set()
+
+    def verdicts(self) -> dict[str, str]:
+        return {key: words for signal in self.signals for key, words in signal.verdicts().items()}
+
+
+def _turn(emit: Callable[[AnyEvent], None], session: _Session, thread: _Thread, turn: Turn) -> None:
+    """A turn's number is that of the trace, so that it is the same in the sessions of all its models."""
+    where: dict[str, Any] = {"session": session.key, "attempt": 1, "turn": turn.id}
+    known = recorded_turn(session.recorded, turn)
+    wall = (turn.times.started or turn.times.ended or 0.0) if turn.times else 0.0
+    emit(TurnStarted(**where, recorded_turn=turn.id, body_bytes=known.prompt_chars, wall=wall))
+    collapse = None if turn.tokens else _watched(emit, thread, where, known)
+    emit(_finished(where, known, turn))
+    if turn.tokens is None and known.judged:
+        validator = _validator(session, turn)
+        verdict = judge_recorded(known, validator, thread.call_ids, turn, collapse)
+        faults = [asdict(fault) for fault in verdict.faults]
+        emit(VerdictGiven(**where, usable=verdict.usable, faults=faults, schema_valid=verdict.schema_valid))
+        thread.call_ids.update(call.id for call in known.reply.tool_calls if call.id)
+    for event in _tool_runs(where, known):
+        emit(event)
+    facts = TurnFacts(turn.id, known.reply, None, known.called, (), session.findings.get(turn.id))
+    for signal in thread.signals:
+        for found in signal.after_turn(facts):
+            emit(SignalFinding(**where, signal=signal.name, version=signal.version, finding=found.as_dict()))
+
+
+def _watched(
+    emit: Callable[[AnyEvent], None], thread: _Thread, where: dict[str, Any], known: RecordedTurn
+) -> str | None:
+    """Feeds the reply to the signals as if it streamed; returns what collapsed, in words."""
+    collapse: str | None = None
+    for signal in thread.signals:
+        signal.begin(Expected(known.prompt_contains, None))
+        alarm = partial(Alarm, **where, signal=signal.name, version=signal.version, stopped=False)
+        found = [finding for delta in _deltas(known.reply) for finding in signal.observe(delta)]
+        for finding in (*found, *signal.end(known.reply)):
+            emit(alarm(finding=finding.as_dict()))
+            if finding.level == "collapsed" and collapse is None:
+                collapse = collapse_words(finding.as_dict())
+    return collapse
+
+
+def _deltas(reply: Reply) -> Iterator[Delta]:
+    for channel, text in (("reasoning", reply.reasoning), ("content", reply.content)):
+        for start in range(0, len(text), _PIECE):
+            yield Delta(0, channel, text[start : start + _PIECE])  # type: ignore[arg-type]
+    for call in reply.tool_calls:
+        for start in range(0, len(call.arguments), _PIECE):
+            yield Delta(0, "tool_arguments", call.arguments[start : start + _PIECE], call.index)
+
+
+def _finished(where: dict[str, Any], known: RecordedTurn, turn: Turn) -> TurnFinished:
+    reply, usage, times = known.reply, turn.usage, turn.times
+    first = (
+        None
+        if times is None or times.started is None or times.first_token is None
+        else times.first_token - times.started
+    )
+    total = (
+        None if times is None or times.started is None or times.ended is None else times.ended - times.started
+    )
+    return TurnFinished(
+        **where,
+        content=reply.content,
+        reasoning=reply.reasoning,
+        tool_calls=[asdict(call) for call in reply.tool_calls],
+        finish_reason=reply.finish_reason,
+        usage={**asdict(usage), "raw": None} if usage else None,
+        usage_source="usage" if usage else "none",
+        done=True,
+        fault=asdict(reply.fault) if reply.fault else None,
+        retries=0,
+        headers_ns=None,
+        ttft_ns=None if first is None else max(0, round(first * 1e9)),
+        total_ns=0 if total is None else max(0, round(total * 1e9)),
+    )
+
+
+def _tool_runs(where: dict[str, Any], known: RecordedTurn) -> Iterator[ToolRunFinished]:
+    """The calls as the recorded agent ran them: those that have a result."""
+    for index, result in known.results.items():
+        yield ToolRunFinished(
+            **where,
+            call_index=index,
+            name=known.reply.tool_calls[index].name,
+            outcome="tool_error" if result.is_error else "ok",
+        )
+
+
+def _validator(session: _Session, turn: Turn) -> Validator:
+    """Of the tools that the turn offered; where the source lacks them, any tool of any parameters."""
+    if turn.tool_set not in session.validators:
+        known = session.recorded.trace.tool_sets.get(turn.tool_set or "")
+        tools: Sequence[ToolSchema] = known.tools if known else _any_tools(session.recorded)
+        session.validators[turn.tool_set] = Validator(tools)
+    return session.validators[turn.tool_set]
+
+
+def _any_tools(recorded: RecordedTrace) -> list[ToolSchema]:
+    return [ToolSchema(name=name, description="", parameters={}) for name in recorded.names]
+
+
+def per_session(folder: Path) -> Iterator[dict[str, Any]]:
+    """Counts of each session from the journal's own lines, for the table of `audit`."""
+    rows: dict[str, dict[str, Any]] = {}
+    for line in (folder / "journal.jsonl").read_bytes().splitlines():
+        event = orjson.loads(line)
+        kind, key = event.get("type"), event.get("session")
+        if kind == "session_started":
+            facts = {"trace": event["trace"], "lane": event["lane"]}
+            rows[key] = {**facts, **dict.fromkeys(COUNTS, 0), "turns": event["turns"]}
+        elif kind == "turn_finished":
+            rows[key]["calls"] += len(event["tool_calls"])
+        elif kind == "tool_run":
+            rows[key]["failed"] += event["outcome"] != "ok"
+        elif kind == "verdict":
+            rows[key]["unusable"] += not event["usable"]
+        elif kind == "alarm":
+            rows[key]["collapsed"] += event["finding"].get("level") == "collapsed"
+        elif kind == "signal":
+            rows[key]["loops"] += event["signal"] == "call_loops" and event["finding"].get("level") == "loop"
+    yield from rows.values()
