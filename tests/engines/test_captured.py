@@ -110,3 +110,49 @@ async def test_external_cache_counters_are_kept_apart():
     sample = (await adapter("vllm")).sample(page, 1.0)
     assert (sample.cached_tokens, sample.external_cached_tokens) == (100, 256)
     assert sample.gauges["external_prefix_queries"] == 800
+
+
+@pytest.mark.parametrize(
+    ("file", "device", "others"),
+    [
+        ("vllm-0.21.0-h200/spec-ngram/get-metrics-after.response.txt", 32368, None),
+        ("vllm-0.32-cpu/plain/get-metrics-after.response.txt", 15104, 0),
+        ("sglang-0.5.23-cpu/get-metrics-after.response.txt", 15821, None),
+    ],
+)
+async def test_cached_tokens_by_tier(file, device, others):
+    engine = await adapter(file)
+    sample = engine.sample(parse((CAPTURES / file).read_text(), engine.metric_names), 1.0)
+    assert sample.cached_device_tokens == sample.cached_tokens == device
+    assert (sample.cached_host_tokens, sample.cached_remote_tokens) == (others, others)
+
+
+PRESSED = """\
+sglang:num_retracted_reqs{engine_type="unified",pid="7163",tp_rank="0"} 0.0
+sglang:token_usage{engine_type="unified",tp_rank="0"} 0.92
+sglang:prompt_tokens_total{engine_type="unified",model_name="smollm2"} 875348.0
+sglang:evicted_tokens_total{cache_type="RadixCache"} 1.022215e+06
+sglang:num_retracted_requests_total{engine_type="unified",tp_rank="0"} 5.0
+"""
+"""Of SGLang 0.5.12 on an H200 after twelve sessions on a pool for one (the gauge is back at 0 by then)."""
+
+
+async def test_retractions_and_evictions_of_a_pool_that_was_too_small():
+    engine = await adapter("sglang")
+    sample = engine.sample(parse(PRESSED, engine.metric_names), 1.0)
+    assert (sample.preempted, sample.evicted_tokens, sample.kv_used) == (5, 1_022_215, 0.92)
+    assert sample.cached_tokens is None, "no hit was counted, which an absent counter does not say"
+    quiet = "\n".join(PRESSED.splitlines()[:3])
+    assert engine.sample(parse(quiet, engine.metric_names), 1.0).preempted == 0
+
+
+async def test_lmcache_counts_beside_the_engine():
+    page = parse(
+        'vllm:external_prefix_cache_hits_total{engine="0"} 1102.0\n'
+        'lmcache:num_requested_tokens_total{model_name="m",worker_id="0"} 2048.0\n'
+        'lmcache:num_hit_tokens_total{model_name="m",worker_id="0"} 1103.0\n'
+        'lmcache:num_remote_read_requests_total{model_name="m",worker_id="0"} 4.0\n'
+    )
+    sample = (await adapter("vllm")).sample(page, 1.0)
+    assert sample.external_cached_tokens == 1102
+    assert sample.gauges["lmcache_hit_tokens"] == 1103 and sample.gauges["lmcache_remote_reads"] == 4

@@ -21,7 +21,7 @@ _NAMES = (
     "gpu_cache_usage_perc spec_decode_num_drafts_total spec_decode_num_draft_tokens_total "
     "spec_decode_num_accepted_tokens_total spec_decode_num_accepted_tokens_per_pos_total "
     "external_prefix_cache_hits_total external_prefix_cache_queries_total request_success_total cache_config_info "
-    "prompt_tokens_by_source_total "
+    "num_requests_waiting_by_reason prompt_tokens_by_source_total prompt_tokens_cached_by_source_total "
     "gpu_prefix_cache_hits_total gpu_prefix_cache_queries_total"  # their names before 0.10
 )
 _LMCACHE = {
@@ -125,6 +125,7 @@ class VllmEngine(OpenAIEngine):
             return next((value for name in names if (value := total(name)) is not None), None)
 
         usage = page.mean("kv_cache_usage_perc")
+        gauges["waiting_for_capacity"] = total("num_requests_waiting_by_reason", reason="capacity")
         gauges["external_prefix_queries"] = total("external_prefix_cache_queries_total")
         gauges |= {f"finished_{r}": total("request_success_total", finished_reason=r) for r in _REASONS}
         return TelemetrySample(
@@ -143,10 +144,20 @@ class VllmEngine(OpenAIEngine):
             drafted=total("spec_decode_num_draft_tokens_total"),
             accepted=total("spec_decode_num_accepted_tokens_total"),
             accepted_per_position=page.by_position("spec_decode_num_accepted_tokens_per_pos_total"),
-            cached_device_tokens=total("prompt_tokens_by_source_total", source="local_cache_hit"),
+            cached_device_tokens=_cached(page, "device", "local_cache_hit"),
+            cached_host_tokens=_cached(page, "host"),
+            cached_remote_tokens=_cached(page, "p2p", "disk"),
             external_cached_tokens=total("external_prefix_cache_hits_total"),
             gauges=known(gauges),
         )
+
+
+def _cached(page: Page, *sources: str) -> float | None:
+    """Cached tokens of some sources: 0.32 tells its tiers apart, 0.21 the device from all others."""
+    names = ("prompt_tokens_cached_by_source_total", "prompt_tokens_by_source_total")
+    rows = next((page.samples[name] for name in names if name in page.samples), [])
+    found = [value for labels, value in rows if labels.get("source") in sources]
+    return sum(found) if found else None
 
 
 def _resolved(cache: dict[str, str], weights: str | None) -> str | None:

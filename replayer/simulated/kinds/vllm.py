@@ -151,6 +151,7 @@ class Vllm(Kind):
         rows: Rows = [
             ("vllm:num_requests_running", "gauge", own, state.running),
             ("vllm:num_requests_waiting", "gauge", own, state.waiting),
+            ("vllm:num_requests_waiting_by_reason", "gauge", f'{own},reason="capacity"', state.waiting),
             ("vllm:kv_cache_usage_perc", "gauge", own, state.kv_used),
         ]
         rows += [(f"vllm:{name}_total", "counter", own, value) for name, value in counters.items()]
@@ -172,9 +173,11 @@ class Vllm(Kind):
             "local_cache_hit": state.device_tokens,
             "external_kv_transfer": external,
         }
+        tiers = {"device": state.device_tokens, "host": state.host_tokens, "p2p": state.remote_tokens}
         rows: Rows = [
-            ("vllm:prompt_tokens_by_source_total", "counter", f'{own},source="{source}"', count)
-            for source, count in sources.items()
+            (f"vllm:prompt_tokens_{name}_total", "counter", f'{own},source="{source}"', count)
+            for name, counts in (("by_source", sources), ("cached_by_source", tiers))
+            for source, count in counts.items()
         ]
         asked = state.prompt_tokens - state.device_tokens
         return [
