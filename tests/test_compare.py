@@ -110,3 +110,47 @@ def test_three_pairs_are_one_family() -> None:
     family = decide([pair for pair in every if pair is not None])
     assert [pair.decided for pair in family] == [False, False, False]
     assert "no evidence of a difference, once everything compared here is counted" in family[0].conclusion
+
+
+@pytest.mark.parametrize("text", ["ttft_ms > 20", "itl_ms > 5", "ttft_ms rises by > 5", "ttft_ms.p97 > 3"])
+def test_a_gate_on_a_time_names_its_quantile(text: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        parse(text)
+    family = text.partition("_ms")[0] + "_ms"
+    choices = f"choose one of {family}.p50, {family}.p90, {family}.p95, {family}.p99"
+    assert choices in str(caught.value)
+
+
+def test_a_gate_message_has_label_unit_and_limit() -> None:
+    assert parse("ttft_ms.p95 > 20").words(22.6261) == "TTFT p95 22.6 ms (limit 20.0 ms)"
+    assert parse("usable_turn_rate < 0.95").words(0.9) == "usable turns 90.0% (limit 95.0%)"
+    assert parse("server.preempted > 0").metric is None
+
+
+def test_repeats_are_no_evidence() -> None:
+    """Two sessions that differ by luck, five times the same: nothing is tested, and the interval is no narrower."""
+    once = turns([[True, False, True], [True, True, False]]), turns([[True, True, True], [True, True, True]])
+    again = tuple(
+        {(trace, repeat, turn): found for (trace, _, turn), found in lane.items() for repeat in range(5)}
+        for lane in once
+    )
+    one, five = compared(*once), compared(*again)
+    assert not five.decided and five.p_value is None
+    assert (five.difference, five.low, five.high) == pytest.approx((one.difference, one.low, one.high))
+
+
+@pytest.mark.parametrize("repeats", [1, 5])
+def test_repeats_of_enough_sessions_do_not_change_what_is_decided(repeats: int) -> None:
+    a, b = (
+        {
+            (trace, repeat, turn): found
+            for (trace, _, turn), found in lane.items()
+            for repeat in range(repeats)
+        }
+        for lane in (
+            turns([[True] * 8] * 7),
+            turns([[True] * (k % 3 + 5) + [False] * (3 - k % 3) for k in range(7)]),
+        )
+    )
+    found = compared(a, b)
+    assert (found.p_value, found.decided) == (2 / 2**7, True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics import rows as figures
+from replayer.metrics.conclusions import lane_conclusion
 from replayer.metrics.documents import LaneFigures
 from replayer.tui.text import DASH
 
@@ -58,6 +59,12 @@ def _of(
         return Cell(text, style(found), more=f"{forms[0]}: {row.legend}")
 
     return cell
+
+
+def _usable(lane: LaneView, found: LaneFigures, width: int) -> Cell:
+    """Explained by all that the report says of the lane."""
+    cell = _of(figures.BY_SHORT["usable"], lambda _: "")(lane, found, width)
+    return cell if cell.reason else replace(cell, more=lane_conclusion(found).words)
 
 
 def _calls(found: LaneFigures) -> str:
@@ -130,7 +137,7 @@ def _report(
 
 
 ROWS = (
-    _report("usable", 0, title="answers"),
+    Row("usable turns", "usable", _usable, 0, "usable_turn_rate", title="answers"),
     _report("calls", 1, _calls),
     Row("faults in turns", "faults", _faults, 2),
     _report("errors", 9, _errors),

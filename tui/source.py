@@ -12,7 +12,8 @@ from typing import Any
 from replayer.errors import RunFolderError
 from replayer.journal.log import JOURNAL, writer_pid
 from replayer.journal.view import MISFITS, Fold, RunView, fold_from, misfit, named_apart, side_by_side
-from replayer.metrics.documents import LaneFigures
+from replayer.metrics.conclusions import lane_conclusion
+from replayer.metrics.documents import LaneConclusion, LaneFigures
 from replayer.metrics.figures import lane_figures
 from replayer.tui.better import Better, better_lanes
 from replayer.tui.curves import LaneCurves, lane_curves
@@ -44,6 +45,11 @@ class Frame:
     @property
     def view(self) -> RunView:
         return self.views[0]
+
+    @property
+    def conclusions(self) -> dict[str, LaneConclusion]:
+        """What the report says of each lane."""
+        return {name: lane_conclusion(found) for name, found in self.figures.items()}
 
 
 class RunSource:
@@ -119,7 +125,7 @@ class RunSource:
             return
         figures, curves = {}, {}
         for lane in view.lanes:
-            figures[lane.name] = lane_figures(lane)
+            figures[lane.name] = lane_figures(lane, stopped=view.stopped_early is not None)
             self._rest.take()
             curves[lane.name] = lane_curves(view, lane)
             self._rest.take()

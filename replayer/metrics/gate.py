@@ -68,6 +68,13 @@ class Condition:
     sign: str
     bound: float
 
+    @property
+    def timed(self) -> bool:
+        """It is about a time or a speed, as far as a path tells."""
+        if self.metric is not None:
+            return self.metric.unit in ("ms", "tok/s", "requests/s")
+        return any(word in self.figure for word in ("_ms", "tok_s", "per_s", "goodput"))
+
     def holds(self, value: float) -> bool:
         return _COMPARE[self.sign](value, self.bound)
 

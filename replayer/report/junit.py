@@ -6,6 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
+from replayer.metrics.figures import run_figures
 from replayer.report.evidence import Evidence
 from replayer.text import safe
 
@@ -13,9 +14,15 @@ _XML_UNFIT = str.maketrans(dict.fromkeys("\ufffe\uffff", "\ufffd"))
 
 
 def junit_report(evidence: Evidence) -> str:
-    """A session fails when a turn was unusable, is in error when the engine was; a broken --fail-if fails the run."""
-    root = Element("testsuites", name=_text(evidence.view.run))
-    suites = [_conditions(root, evidence.view), *(_lane(root, lane) for lane in evidence.view.lanes)]
+    """A suite of the run's conditions, and one per lane with a case per session.
+
+    Where the plan has conditions (`--fail-if`), they alone are red: what they allow is told as output. Without any, a
+    session fails when a turn was unusable and is in error when the engine was.
+    """
+    view = evidence.view
+    root = Element("testsuites", name=_text(view.run))
+    gated = bool(view.plan.get("fail_if"))
+    suites = [_conditions(root, view), *(_lane(root, lane, gated=gated) for lane in view.lanes)]
     for name in ("tests", "failures", "errors"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
     indent(root)
@@ -28,26 +35,33 @@ def _conditions(root: Element, view: RunView) -> Element:
     if view.reasons:
         _outcome(case, "failure", f"{len(view.reasons)} broken", list(view.reasons))
     elif view.incomplete and view.stopped_early is None:
-        said = [f"state {view.state}, {view.incomplete} sessions without a complete attempt"]
-        _outcome(case, "error", "the run is not complete", said)
+        words = [f"state {view.state}, {view.incomplete} sessions without a complete attempt"]
+        _outcome(case, "error", "the run is not complete", words)
+    found = run_figures(view).conclusions.sentences()
+    SubElement(case, "system-out").text = _text("\n".join(found))
     return _counted(suite)
 
 
-def _lane(root: Element, lane: LaneView) -> Element:
+def _lane(root: Element, lane: LaneView, *, gated: bool) -> Element:
     suite = SubElement(root, "testsuite", name=_text(lane.name))
     for attempt in sorted(lane.attempts, key=lambda attempt: (attempt.trace, attempt.repeat)):
-        _session(suite, lane.name, attempt)
+        _session(suite, lane.name, attempt, gated=gated)
     return _counted(suite)
 
 
-def _session(suite: Element, lane: str, attempt: Attempt) -> None:
+def _session(suite: Element, lane: str, attempt: Attempt, *, gated: bool) -> None:
     seconds = sum(turn.total_ns or 0 for turn in attempt.turns.values()) / 1e9
     name = f"{attempt.trace} repeat {attempt.repeat + 1}" if attempt.repeat else attempt.trace
     case = SubElement(suite, "testcase", classname=_text(lane), name=_text(name), time=f"{seconds:.3f}")
     turns = [attempt.turns[number] for number in sorted(attempt.turns)]
     errors = [f"turn {turn.turn + 1}: {turn.error}" for turn in turns if turn.error]
     unusable = [_unusable(turn) for turn in turns if turn.usable is False and not turn.error]
-    if errors:
+    if not attempt.complete:
+        words = f"partial: {attempt.finished} of {attempt.planned} turns finished"
+        _outcome(case, "skipped", words, errors + unusable)
+    elif gated:
+        SubElement(case, "system-out").text = _text("\n".join(errors + unusable))
+    elif errors:
         _outcome(
             case, "error", f"{len(errors)} of {len(turns)} turns ended in an engine error", errors + unusable
         )

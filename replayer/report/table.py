@@ -69,14 +69,19 @@ def _turned(head: list[str], rows: list[list[str]]) -> _Table:
 def print_section(section: Section, console: Console) -> None:
     console.print(Text(safe(section.title), "bold italic"))
     for head, rows in _fitting(section.head, section.rows, console.width):
-        table = Table(pad_edge=False)
+        table, widest = Table(pad_edge=False), max(_LANE_WIDTH, console.width // 3)
+        long = any(len(row[0]) > widest for row in rows)
         for number, column in enumerate(head):
             first = number == 0
             table.add_column(
-                Text(safe(column)), justify="left" if first else "right", overflow="fold", no_wrap=first
-            )
-        for row in rows:
-            table.add_row(*(Text(safe(cell)) for cell in row))
+                Text(safe(column)), justify="left" if first else "right", overflow="fold", no_wrap=first and not long,
+                max_width=widest if first and long else None,
+            )  # fmt: skip
+        before = None
+        for name, *cells in rows:
+            shown = "" if long and name == before else name
+            table.add_row(*(Text(safe(cell)) for cell in (shown, *cells)))
+            before = name
         console.print(table)
     for note in section.notes:
         console.print(Text(safe(note), "dim"))

@@ -203,8 +203,21 @@ def _check_sampling(lane: Lane) -> None:
         raise PlanError(f"lane {lane.name!r}: {name} must be {' or '.join(types)}, not {value!r}")
 
 
+_WARM_TOKENS = 32
+
+
 async def warm_up(instance: Instance, model: str) -> str | None:
-    """One tiny request, so that kernels compiled on first use do not count; the reason if it failed."""
-    body = b'{"model":%s,"max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}' % orjson.dumps(model)
-    reply = await instance.client.chat(Request(body=[body], stream=False))
+    """One short streamed reply, so that what is compiled at first use does not count; the reason if it failed.
+
+    It decodes and repeats itself: with one token, or nothing to draft from, decoding and speculation stayed cold, and the
+    first measured reply of SGLang's n-gram speculation took 91 s.
+    """
+    words = "Go on counting in circles: " + "one two three four five " * 6
+    fields = {
+        "model": model,
+        "max_tokens": _WARM_TOKENS,
+        "stream": True,
+        "messages": [{"role": "user", "content": words}],
+    }
+    reply = await instance.client.chat(Request(body=[orjson.dumps(fields)], stream=True))
     return f"the warm-up request failed: {reply.fault.message}" if reply.fault else None
