@@ -55,6 +55,21 @@ def records(path: str | Path) -> Iterator[Located]:
         source.close()
 
 
+def is_native(path: Path) -> bool:
+    """Whether a file begins as a native trace does, whatever its name."""
+    try:
+        source = open_source(path)
+    except TraceError:
+        return False
+    try:
+        _, line = next(source.lines(), (0, b""))
+        return line.startswith(b"{") and b'"type":"trace"' in line[:64].replace(b" ", b"")
+    except TraceError:
+        return False
+    finally:
+        source.close()
+
+
 class Trace:
     """One trace file, open for reading. Close it, or use it as a context manager."""
 

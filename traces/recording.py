@@ -40,7 +40,7 @@ _ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionEr
 _AWAKE = 32
 """Conversations whose files stay open; those that were silent longest are opened again when they go on."""
 
-OnTurn = Callable[[Path, int, Passed], None]
+OnTurn = Callable[[Path, int, Passed], object]
 """Called for every turn that was written: the trace, the turn's number, and the exchange without credentials."""
 
 

@@ -6,10 +6,18 @@ import argparse
 import asyncio
 import contextlib
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from replayer.errors import TraceError
+import orjson
+
+from replayer.errors import ReplayerError, TraceError
+from replayer.signals.repetition import scan
 from replayer.text import safe
+from replayer.tools.verdicts.case import Case
+from replayer.tools.verdicts.request_facts import read_request
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import judge
 from replayer.traces.passing import Passed
 from replayer.traces.recorder import serve
 from replayer.traces.recording import Recording
@@ -17,12 +25,14 @@ from replayer.traces.secrets import redactor
 from replayer.traces.summary import check
 from replayer.traces.upstream import Upstream, upstream
 from replayer.wire.loop import run_receiving
+from replayer.wire.types import Reply
 
 
 class Command:
     """Record what an agent and an OpenAI-compatible server say to each other: one trace per conversation.
 
-    Point the agent's base URL at the address that is printed. Bytes pass unchanged; headers (keys, cookies) are never
+    Point the agent's base URL at the address that is printed. A reply that repeats itself, or a call that is invalid, is
+    named as soon as it has passed. Bytes pass unchanged; headers (keys, cookies) are never
     written. Ctrl-C ends the recording.
 
     example:
@@ -50,11 +60,13 @@ class Command:
         to = upstream(args.upstream, args.ca_file)
         rules = Path(args.redact_rules) if args.redact_rules else None
         redact = redactor(rules) if args.redact or rules else None
-        recording = Recording(Path(args.out), redact, _told)
-        try:
-            run_receiving(_serve(to, recording, args))
-        finally:
-            recording.close()
+        # Turns are judged in a thread of their own, so that bytes go on passing.
+        with ThreadPoolExecutor(1) as judging:
+            recording = Recording(Path(args.out), redact, lambda *turn: judging.submit(_told, *turn))
+            try:
+                run_receiving(_serve(to, recording, args))
+            finally:
+                recording.close()
         _report(recording)
         return 0
 
@@ -92,10 +104,30 @@ def _told(path: Path, turn: int, passed: Passed) -> None:
     if reply.fault is not None:
         what = f"{reply.fault.kind}: {safe(reply.fault.message).replace(chr(10), ' ')[:80]}"
     else:
-        what = f"{len(reply.tool_calls)} calls, {len(reply.content):,} characters"
+        what = f"{len(reply.tool_calls)} calls, {len(reply.content):,} characters{_judged(passed.request, reply)}"
     print(
         f"{path.name} turn {turn}: status {passed.status}, {what}, {passed.seconds * 1e3:,.0f} ms", flush=True
     )
+
+
+def _judged(request: bytes, reply: Reply) -> str:
+    """What is wrong with a reply: collapses and invalid calls as they happen."""
+    try:
+        facts = read_request(orjson.loads(request), "the request")
+    except (ReplayerError, ValueError):
+        return ""
+    found = [scan(text, channel, reply.finish_reason) for text, channel in _texts(reply)]
+    collapse = next((f"{f.kind} of {f.unit[:60]!r}" for f in found if f and f.level == "collapsed"), None)
+    verdict = judge(Case(reply, Validator(facts.tools), facts, collapsed=collapse))
+    faults = [f"{fault.klass} ({safe(fault.message)[:80]})" for fault in verdict.faults]
+    words = "" if verdict.usable else ", NOT USABLE"
+    return (words + (f": {'; '.join(faults)}" if faults else "")).replace("\n", " ")
+
+
+def _texts(reply: Reply) -> list[tuple[str, str]]:
+    return [(reply.content, "text"), (reply.reasoning, "reasoning")] + [
+        (call.arguments, "code") for call in reply.tool_calls
+    ]
 
 
 def _report(recording: Recording) -> None:

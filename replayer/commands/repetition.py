@@ -8,12 +8,16 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from replayer.errors import ReplayerError
 from replayer.signals.repetition import Finding, scan
 from replayer.text import safe
+from replayer.traces.library import find, shipped
+from replayer.traces.reader import Trace, is_native
+from replayer.traces.schema import ToolCallItem
 
+Channel = Literal["text", "reasoning", "code"]
 BEFORE = 60
 COPIES = 3
 SHOWN_UNIT = 160
@@ -24,7 +28,8 @@ UNITS = ("7", "1")
 class Command:
     """Runs the repetition detector over text as if an engine had streamed it: the onset, the alarm, what repeats.
 
-    FILE is any text or log, or `-` for standard input. Of a .jsonl file each line's "text" (or "output") is judged by
+    FILE is any text or log, or `-` for standard input. Of a native trace (`replayer import` makes them) every reply is
+    judged: its text, its thinking and the arguments of its calls, each by itself. Of a .jsonl file each line's "text" (or "output") is judged by
     itself, its "name" is kept, and a "finish_reason" of "length" is taken as evidence. `suspect` is what sound files also do now and then; only `collapsed` would have
     stopped a stream. Offsets are characters.
 
@@ -46,7 +51,7 @@ class Command:
     def run(self, args: argparse.Namespace) -> int:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         for item in _texts(args.file):
-            finding = scan(item.text, args.channel, item.finish_reason)
+            finding = scan(item.text, item.channel or args.channel, item.finish_reason)
             if args.json:
                 print(json.dumps(_record(item.name, finding), ensure_ascii=True))
             else:
@@ -58,9 +63,17 @@ class Item(NamedTuple):
     name: str | None
     text: str
     finish_reason: str | None = None
+    channel: Channel | None = None
+    """What the text is, where its source says so."""
+
+
+_CHANNELS: dict[str, Channel] = {"assistant": "text", "reasoning": "reasoning", "tool_call": "code"}
 
 
 def _texts(file: str) -> Iterator[Item]:
+    if file in shipped() or is_native(Path(file)):
+        yield from _replies(find(file))
+        return
     if file == "-":
         yield Item(None, sys.stdin.buffer.read().decode("utf-8", "replace"))
         return
@@ -72,6 +85,16 @@ def _texts(file: str) -> Iterator[Item]:
         yield from _lines(file, text)
     else:
         yield Item(None, text)
+
+
+def _replies(path: Path) -> Iterator[Item]:
+    """Everything that the model wrote in a trace, by turn."""
+    with Trace.open(path) as trace:
+        for turn in trace.turns:
+            for item in map(trace.item, turn.produced):
+                if (channel := _CHANNELS.get(item.kind)) is not None:
+                    text = item.arguments if isinstance(item, ToolCallItem) else getattr(item, "text", "")
+                    yield Item(f"turn {turn.id} {turn.thread} {item.kind}", text, turn.finish_reason, channel)
 
 
 def _lines(file: str, text: str) -> Iterator[Item]:

@@ -6,12 +6,15 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
+import httpx
+import orjson
 import pytest
 
 from replayer.cli import main
 from replayer.traces.reader import Trace
-from tests.traces.proxies import asking, scripted
+from tests.traces.proxies import answering, asking, scripted, whole
 
 
 async def _half(request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
@@ -53,6 +56,39 @@ async def test_a_signal_in_mid_stream_keeps_what_had_come(tmp_path: Path) -> Non
     [path] = tmp_path.iterdir()
     with Trace.open(path) as trace:
         assert trace.complete and [trace.item(n).text for n in trace.turns[0].produced] == ["half"]  # type: ignore[union-attr]
+
+
+async def test_collapses_and_invalid_calls_are_named_while_it_records(tmp_path: Path) -> None:
+    """The second answer repeats itself, the first calls a tool that was not offered."""
+    call = {"id": "c1", "type": "function", "function": {"name": "grep_v2", "arguments": "{}"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": "So we go. " + "(Sigh) (Laughter) " * 200},
+    ]
+    function = {"name": "grep", "parameters": {"type": "object", "properties": {}}}
+    body = {"model": "m", "tools": [{"type": "function", "function": function}]}
+
+    def answer(_: bytes) -> bytes:
+        message = messages.pop(0)
+        finish = "tool_calls" if message.get("tool_calls") else "stop"
+        choice = {"index": 0, "message": message, "finish_reason": finish}
+        return whole(
+            orjson.dumps({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}})
+        )
+
+    async with answering(answer) as url:
+        recorder = await _start("--upstream", url, "-o", str(tmp_path))
+        assert recorder.stdout is not None
+        address = (await recorder.stdout.readline()).decode().split()[1]
+        for number in range(2):
+            asked = [{"role": "user", "content": f"question {number}"}]
+            async with httpx.AsyncClient(trust_env=False) as client:
+                await client.post(f"{address}/chat/completions", json={**body, "messages": asked})
+        recorder.send_signal(signal.SIGTERM)
+        printed, _ = await recorder.communicate()
+    lines = printed.decode().splitlines()
+    assert "NOT USABLE: unknown_tool ('grep_v2'" in lines[0]
+    assert "NOT USABLE: collapsed (" in lines[1] and "(Sigh) (Laughter)" in lines[1]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from replayer.cli import main
+from replayer.traces.schema import AssistantItem, Fidelity, Header, Source, ToolCallItem, UserItem
+from replayer.traces.writer import TraceWriter
 
 LOOP = "The cause is an off-by-one error. " + "(Sigh) (Laughter) " * 60
 
@@ -78,3 +80,20 @@ def test_channels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text('{"content": "import os' + "\\n" * 400)
     assert main(["repetition", str(file), "--channel", "code", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["collapsed"]
+
+
+def test_every_reply_of_a_trace_is_judged_by_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Text, thinking and arguments are channels of their own."""
+    header = Header(trace_id="t", source=Source(format="test"), fidelity=Fidelity())
+    with TraceWriter(tmp_path / "t.jsonl", header) as writer:
+        asked = writer.add_item(UserItem(id=0, content="Go"))
+        said = writer.add_item(AssistantItem(id=0, text="So. " + "(Sigh) (Laughter) " * 200))
+        call = writer.add_item(ToolCallItem(id=0, call_id="c", name="ls", arguments="{}"))
+        writer.add_turn(context=[asked], produced=[said, call])
+    assert main(["repetition", str(tmp_path / "t.jsonl"), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["name"], row["collapsed"]) for row in rows] == [
+        ("turn 0 main assistant", True), ("turn 0 main tool_call", False)
+    ]  # fmt: skip

@@ -38,7 +38,7 @@ Message = tuple[dict[str, Any], list[dict[str, Any]]]
 class OpenCodeStore:
     format: ClassVar[str] = "opencode-db"
     fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         return probe.shape == "sqlite" and all(
@@ -58,7 +58,7 @@ class OpenCodeStore:
 class OpenCodeExport:
     format: ClassVar[str] = "opencode"
     fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         document = as_dict(probe.document)

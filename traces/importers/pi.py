@@ -37,7 +37,7 @@ class Pi:
     fidelity: ClassVar[Fidelity] = Fidelity(
         text="recorded", arguments="derived", timing="recorded", usage="recorded", boundaries="recorded"
     )
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head]

@@ -21,7 +21,7 @@ from replayer.traces.schema import Fidelity, Times
 class Sts:
     format: ClassVar[str] = "sts"
     fidelity: ClassVar[Fidelity] = Fidelity(text="recorded", arguments="recorded", boundaries="derived")
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         first = as_dict(next(iter(probe.head), None))

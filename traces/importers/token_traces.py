@@ -47,7 +47,7 @@ class Mooncake:
 class Bailian:
     format: ClassVar[str] = "bailian"
     fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head[:8]]

@@ -27,7 +27,7 @@ _OUTPUTS = frozenset({"text", "reasoning", "tool_call"})
 class TraceLab:
     format: ClassVar[str] = "tracelab"
     fidelity: ClassVar[Fidelity] = Fidelity(timing="recorded", usage="recorded", boundaries="recorded")
-    experimental: ClassVar[bool] = False
+    experimental: ClassVar[bool] = True
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head[:8]]
