@@ -1,12 +1,16 @@
-"""Starts a simulated engine as a child process."""
+"""Servers of ours in child processes: settings go in on the first line, the child's first line says where it serves, and
+it ends when its standard input does, that is with the process that started it."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from replayer.errors import EngineUnavailable, ReplayerError
 from replayer.simulated.spec import SimulatedSpec
@@ -15,57 +19,70 @@ START_SECONDS = 120
 
 
 @dataclass(kw_only=True)
-class SimulatedServer:
-    """A running simulated engine (see `Launched`). It ends with `stop`, or with the process that started it."""
+class ChildServer:
+    """A running server of ours. `base_url` ends in `/v1`; `log` is its log file, where it writes one."""
 
     base_url: str
     pid: int
     log: Path | None
     process: Process
+    scratch: TemporaryDirectory[str] | None = None
+    """Removed when it ends."""
 
     async def stop(self) -> None:
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        try:
-            await asyncio.wait_for(self.process.wait(), 5)
-        except TimeoutError:
-            self.process.kill()
-            await self.process.wait()
+        await end_child(self.process)
+        if self.scratch is not None:
+            self.scratch.cleanup()
 
 
-async def launch(spec: SimulatedSpec, log: Path | None = None) -> SimulatedServer:
-    """Start it on 127.0.0.1 at a free port. Raises ReplayerError (unreadable trace) and EngineUnavailable."""
+async def start_child(
+    module: str, settings: str, log: Path | None, environment: Mapping[str, str] | None = None
+) -> tuple[Process, str]:
+    """The process, and its first line: empty where it ended or said nothing in time."""
     errors = log.open("ab") if log is not None else None
     try:
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "replayer.simulated",
+            *(sys.executable, "-m", module),
             stdin=PIPE,
             stdout=PIPE,
             stderr=errors if errors is not None else DEVNULL,
-            start_new_session=True,
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,  # Ctrl-C is for the runner, which then stops its engines
         )
     finally:
         if errors is not None:
             errors.close()
-    assert process.stdin is not None
-    process.stdin.write(spec.dump().encode() + b"\n")
-    port = await _port(process)
-    return SimulatedServer(base_url=f"http://127.0.0.1:{port}/v1", pid=process.pid, log=log, process=process)
-
-
-async def _port(process: Process) -> int:
-    assert process.stdout is not None
+    assert process.stdin is not None and process.stdout is not None
     try:
+        process.stdin.write(settings.encode() + b"\n")
         line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
     except TimeoutError:
+        return process, ""
+    except BaseException:
+        await end_child(process)
+        raise
+    return process, line.decode().strip()
+
+
+async def end_child(process: Process, patience: float = 5) -> None:
+    """Close its stdin, which ends it; kill it where that does not help."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        await asyncio.wait_for(process.wait(), patience)
+    except TimeoutError:
         process.kill()
-        raise EngineUnavailable(f"the simulated engine did not start within {START_SECONDS} s") from None
-    word, _, rest = line.decode().strip().partition(" ")
+        await process.wait()
+
+
+async def launch(spec: SimulatedSpec, log: Path | None = None) -> ChildServer:
+    """Start a simulated engine on 127.0.0.1 at a free port. Raises ReplayerError (unreadable trace) and
+    EngineUnavailable."""
+    process, line = await start_child("replayer.simulated", spec.dump(), log)
+    word, _, rest = line.partition(" ")
     if word == "port":
-        return int(rest)
-    await process.wait()
+        return ChildServer(base_url=f"http://127.0.0.1:{rest}/v1", pid=process.pid, log=log, process=process)
+    await end_child(process)
     if word == "error":
         raise ReplayerError(rest)
-    raise EngineUnavailable(f"the simulated engine ended at once (exit code {process.returncode})")
+    raise EngineUnavailable(f"the simulated engine did not start (exit code {process.returncode})")

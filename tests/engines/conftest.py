@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from replayer.simulated import SimulatedServer, SimulatedSpec, launch
+from replayer.simulated import ChildServer, SimulatedSpec, launch
 from replayer.simulated.server import Simulator
 
-Start = Callable[..., Awaitable[SimulatedServer]]
+Start = Callable[..., Awaitable[ChildServer]]
 
 
 @pytest.fixture
 async def start() -> AsyncIterator[Start]:
     """Starts simulated engines with the given settings; all end with the test."""
-    running: list[SimulatedServer] = []
+    running: list[ChildServer] = []
 
-    async def start_one(**options: Any) -> SimulatedServer:
+    async def start_one(**options: Any) -> ChildServer:
         running.append(await launch(SimulatedSpec.from_options(options)))
         return running[-1]
 

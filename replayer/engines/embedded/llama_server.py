@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
-import os
-import sys
 import tempfile
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -17,10 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from replayer.engines.embedded import weights
 from replayer.errors import EngineUnavailable, MissingPartError, PlanError
+from replayer.simulated.process import ChildServer, end_child, start_child
 from replayer.text import nearest
 
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
-START_SECONDS = 120
+CALM = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
+"""Threads that spin while they wait would take the core from the other lane."""
 
 
 class Options(BaseModel):
@@ -50,22 +49,7 @@ OPTIONS = frozenset(Options.model_fields)
 """The names of the options, so that an engine SPEC can tell them from sampling fields."""
 
 
-@dataclass(kw_only=True)
-class EmbeddedServer:
-    """A running embedded engine (see `Launched`). It ends with `stop`, or with the process that started it."""
-
-    base_url: str
-    pid: int
-    log: Path | None
-    process: asyncio.subprocess.Process
-    scratch: tempfile.TemporaryDirectory[str]
-
-    async def stop(self) -> None:
-        await _end(self.process)
-        self.scratch.cleanup()
-
-
-async def launch(options: dict[str, Any], progress: weights.Progress | None = None) -> EmbeddedServer:
+async def launch(options: dict[str, Any], progress: weights.Progress | None = None) -> ChildServer:
     """Start llama.cpp and wait until it answers.
 
     Raises PlanError for an option that makes no sense, MissingPartError where xllamacpp or the model is not to be
@@ -79,14 +63,18 @@ async def launch(options: dict[str, Any], progress: weights.Progress | None = No
     model = await asyncio.to_thread(weights.resolve, chosen.model, progress)
     scratch = tempfile.TemporaryDirectory(prefix="replayer-embedded-")
     log = chosen.log or Path(scratch.name, "server.log")
-    process = await _spawn(log)
+    log.write_bytes(b"")  # an earlier start's errors are not this one's
     try:
-        url = await _ready(process, _settings(chosen, model, scratch.name), log)
+        settings = json.dumps(_settings(chosen, model, scratch.name))
+        process, url = await start_child("replayer.engines.embedded.child", settings, log, CALM)
+        if not url.startswith("http"):
+            await end_child(process)
+            raise EngineUnavailable(f"the embedded engine did not start with {model}: {_last_words(log)}")
     except BaseException:
-        await _end(process)
         scratch.cleanup()
         raise
-    return EmbeddedServer(base_url=f"{url}/v1", pid=process.pid, log=log, process=process, scratch=scratch)
+    base_url = url.rstrip("/") + "/v1"
+    return ChildServer(base_url=base_url, pid=process.pid, log=log, process=process, scratch=scratch)
 
 
 def parse_options(options: dict[str, Any]) -> Options:
@@ -124,46 +112,7 @@ def _settings(chosen: Options, model: Path, scratch: str) -> dict[str, Any]:
     }
 
 
-async def _spawn(log: Path) -> asyncio.subprocess.Process:
-    # Threads that spin while they wait would take the core from the other lane.
-    calm = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
-    with log.open("wb") as err:
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "replayer.engines.embedded.child",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=err,
-            env={**os.environ, **calm},
-            start_new_session=True,  # Ctrl-C is for the runner, which then stops its engines
-        )
-
-
-async def _ready(process: asyncio.subprocess.Process, settings: dict[str, Any], log: Path) -> str:
-    assert process.stdin and process.stdout
-    process.stdin.write(json.dumps(settings).encode() + b"\n")
-    try:
-        line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
-    except TimeoutError:
-        line = b""
-    if line.startswith(b"http"):
-        return line.decode().strip().rstrip("/")
-    raise EngineUnavailable(f"the embedded engine did not start with {settings['model']}: {_last_words(log)}")
-
-
 def _last_words(log: Path, lines: int = 5) -> str:
     said = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
     errors = [line for line in said if " E " in line]
     return " | ".join(errors[:2] or said[-lines:]) or "it said nothing"
-
-
-async def _end(process: asyncio.subprocess.Process, patience: float = 5) -> None:
-    """Close its stdin, which ends it; kill it where that does not help."""
-    if process.stdin:
-        process.stdin.close()
-    try:
-        await asyncio.wait_for(process.wait(), patience)
-    except TimeoutError:
-        process.kill()
-        await process.wait()
