@@ -260,7 +260,8 @@ class PrefixReuse:
 
     def _expected(self, turn: _Turn, counted: int | None) -> Expected | None:
         """The turn in the engine's tokens; None where only another measure is known."""
-        reuse, exact = turn.reuse, self.token_source == "engine"
+        reuse = turn.reuse
+        exact = self.token_source == "engine" and counted in (None, reuse.prompt_tokens)
         sure, most = self._sure(turn), self._most(turn)
         if exact or counted is None:
             lost = reuse.lost if reuse.lost > template_tail(self.token_source) or exact else 0

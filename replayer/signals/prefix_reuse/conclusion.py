@@ -42,7 +42,9 @@ class ServerFacts:
 
     @property
     def is_full(self) -> bool:
-        return bool(self.preempted) or (self.kv_peak or 0.0) >= _FULL
+        needed = self.sessions * (self.session_tokens or 0)
+        too_much = self.pool_tokens is not None and needed > self.pool_tokens
+        return bool(self.preempted) or (self.kv_peak or 0.0) >= _FULL or too_much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +57,15 @@ class Pressure:
     expected: float
     reported: float
     would_fit: int | None
+    session_tokens: int | None = None
+    pool_tokens: int | None = None
 
     @property
     def sentence(self) -> str:
         facts = [f"{self.preempted} preemption{'s' * (self.preempted != 1)}"] if self.preempted else []
         facts += [f"KV at {self.kv_peak:.0%}"] if self.kv_peak is not None and self.kv_peak >= _FULL else []
+        if not facts and self.session_tokens and self.pool_tokens:
+            facts.append(f"{self.session_tokens:,} tokens each on {self.pool_tokens:,}")
         facts.append(f"reuse fell from {self.expected:.0%} to {self.reported:.0%}")
         fit = f"; about {self.would_fit} would fit" if self.would_fit else ""
         return f"pool too small for {self.sessions} sessions: {', '.join(facts)}{fit}"
@@ -202,6 +208,8 @@ def _pressure(
         expected=expected,
         reported=reported,
         would_fit=fit if fit is not None and fit < server.sessions else None,
+        session_tokens=each,
+        pool_tokens=pool,
     )
 
 

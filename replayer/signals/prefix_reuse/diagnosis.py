@@ -242,16 +242,21 @@ class Diagnosis:
         )
         cached = report.cached
         above = 0 if cached is None else cached - expected.most - _STRAY
+        ideal = expected.ideal
+        if (
+            place and cached and turn.token_source != "engine"
+        ):  # what stands before the change, the engine knows
+            ideal = min(max(ideal, cached), expected.most)
         return PrefixFinding(
             key=turn.key,
             prompt_tokens=expected.prompt,
-            ideal_tokens=expected.ideal,
+            ideal_tokens=ideal,
             ideal_by_block_size=turn.ideal_by_block_size,
             shared=expected.shared,
             expected=expected.shared + expected.lost,
             reported_tokens=cached,
             source=report.source,
-            gap=None if cached is None else expected.ideal - cached,
+            gap=None if cached is None else ideal - cached,
             cause=worst.cause if worst else None,
             lost_tokens=worst.tokens if worst else 0,
             message_index=place.message_index if place else None,

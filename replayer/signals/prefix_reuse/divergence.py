@@ -25,6 +25,10 @@ _PRUNED = re.compile(
     r"(?i)\b(?:clear|prun|truncat|omit|elid|remov|compact|strip|snip|trim|drop|hidden|redact|content too long)"
     r"|\.\.\.|…"
 )
+_NOTE = re.compile(
+    r"\s*[\[<(][^\n]{0,60}\b(?:cleared|pruned|truncated|omitted|removed|compacted|trimmed)\b[^\n]{0,60}[\])>]\s*"
+)
+"""A whole message that says of itself that it stands for another, which may have been shorter."""
 _THINK = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
 
 
@@ -196,7 +200,7 @@ def _without_thought(a: str, b: str) -> bool:
 def _is_pruned(a: str, b: str) -> bool:
     """`b` is `a` emptied, cut, with its middle left out, or replaced by a short note that says so."""
     if len(b) >= len(a):
-        return False
+        return bool(_NOTE.fullmatch(b))
     head = first_difference(a, b)
     tail = first_difference(a[head:][::-1], b[head:][::-1])
     note = b[head : len(b) - tail]

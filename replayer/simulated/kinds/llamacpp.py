@@ -116,12 +116,18 @@ class LlamaCpp(Kind):
             return self._unsupported("metrics endpoint. Start it with `--metrics`")
         return super().get(path)
 
+    _rendered: Mapping[str, bytes] = {}
+    """The last rendered prompt with its tokens: a text alone does not say where its segments end."""
+
     def post(self, path: str, body: JsonObject) -> Answer | None:
         messages, tools = body.get("messages") or [], body.get("tools")
         if path == "/tokenize":
-            return 200, JSON, {"tokens": ids(encode(str(body.get("content", ""))))}
+            text = str(body.get("content", ""))
+            return 200, JSON, {"tokens": ids(self._rendered.get(text) or encode(text))}
         if path == "/apply-template":
-            return 200, JSON, {"prompt": "".join(segments(messages, tools))}
+            text = "".join(segments(messages, tools))
+            self._rendered = {text: render(messages, tools)}
+            return 200, JSON, {"prompt": text}
         if path == "/v1/chat/completions/input_tokens":
             count = len(render(messages, tools)) // WIDTH
             return 200, JSON, {"input_tokens": count, "object": "response.input_tokens"}
