@@ -43,7 +43,7 @@ class ServerFacts:
     @property
     def is_full(self) -> bool:
         needed = self.sessions * (self.session_tokens or 0)
-        too_much = self.pool_tokens is not None and needed > self.pool_tokens
+        too_much = bool(self.pool_tokens) and needed > (self.pool_tokens or 0)
         return bool(self.preempted) or (self.kv_peak or 0.0) >= _FULL or too_much
 
 
