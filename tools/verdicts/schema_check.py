@@ -11,6 +11,7 @@ import jsonschema_rs
 
 from replayer.text import similar
 from replayer.tools.verdicts.arguments_markup import holds_next_call
+from replayer.tools.verdicts.schema_cost import SchemaCost, TooCostly
 from replayer.tools.verdicts.schema_forms import closed_form, plain_form
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Blame, Fault, FaultClass
@@ -35,7 +36,7 @@ class CallCheck(NamedTuple):
 
 
 class _Tool:
-    __slots__ = ("broken", "closed", "parameters", "schema", "strict")
+    __slots__ = ("broken", "closed", "cost", "parameters", "schema", "strict", "too_costly")
 
     def __init__(self, tool: ToolSchema) -> None:
         parameters = tool.parameters if isinstance(tool.parameters, dict) else {}
@@ -44,18 +45,32 @@ class _Tool:
         self.strict = bool(tool.strict)
         self.schema: jsonschema_rs.Validator | None = None
         self.closed: jsonschema_rs.Validator | None = None
+        self.cost: SchemaCost | None = None
+        self.too_costly: str | None = None
         self.broken: str | None = None
         try:
-            self.schema = compile_schema(plain_form(parameters))
+            plain = plain_form(parameters)
+            self.cost = SchemaCost(plain)
+            self.schema = compile_schema(plain)
             closed = closed_form(parameters)
             self.closed = compile_schema(closed) if closed is not None else None
         except (ValueError, RecursionError) as error:
+            self.cost = None
+            self.too_costly = str(error) if isinstance(error, TooCostly) else None
             self.broken = str(error).partition("\n")[0]
 
     def accepts(self, value: Any) -> bool:
         """Whether nothing is wrong with the value, unexpected keys included."""
         strictest = self.closed or self.schema
         return strictest is None or strictest.is_valid(value)
+
+
+TOO_LARGE = "it takes too many checks for a value of this size and depth"
+
+
+def unusable_schema(told: str, call_index: int | None = None) -> Fault:
+    """The schema that came with the request cannot be checked against in any time."""
+    return Fault("unusable_schema", "input", f"not checked against its schema: {told}", False, call_index)
 
 
 def compile_schema(schema: Any) -> jsonschema_rs.Validator:
@@ -111,8 +126,13 @@ class Validator:
             return self._not_json(error, tool, named, arguments, call_index)
         if not isinstance(value, dict):
             return CallCheck((*named, _not_object(value, call_index)), value)
-        if tool is None or tool.accepts(value):
+        if tool is None:
             return CallCheck(named, value)
+        if tool.cost is None or not tool.cost.allows(value, len(arguments)):
+            costly = tool.too_costly if tool.cost is None else TOO_LARGE
+            return CallCheck((unusable_schema(costly, call_index),) if costly else (), value)
+        if tool.accepts(value):
+            return CallCheck((), value)
         return CallCheck(tuple(_schema_faults(tool, value, call_index)), value)
 
     def _name_faults(self, name: str | None, call_index: int | None) -> Iterator[Fault]:

@@ -8,15 +8,23 @@ from typing import Any
 import jsonschema_rs
 import orjson
 
-from replayer.tools.verdicts.schema_check import compile_schema, pointer
+from replayer.tools.verdicts.schema_check import TOO_LARGE, compile_schema, pointer, unusable_schema
+from replayer.tools.verdicts.schema_cost import SchemaCost, TooCostly
 from replayer.tools.verdicts.strict_json import NotJson, parse
+from replayer.tools.verdicts.verdict import Fault
 
 
-def answer_problem(answer: str, response_format: Any) -> tuple[bool, str | None]:
-    """Whether a form was asked for that can be checked, and why the answer breaks it, in words. A schema that is
-    itself broken holds nothing to account. Raises nothing."""
+def check_answer(answer: str, response_format: Any) -> tuple[bool | None, Fault | None]:
+    """Whether the answer holds to its form, None where none was asked for that can be checked; and what is wrong. A
+    schema that is itself broken holds nothing to account. Raises nothing."""
     schema = schema_of(response_format)
-    return (False, None) if schema is None else (True, problem(answer, schema))
+    if schema is None:
+        return None, None
+    try:
+        told = problem(answer, schema)
+    except TooCostly as error:
+        return None, unusable_schema(str(error))
+    return told is None, Fault("breaks_schema", "engine", told, True) if told else None
 
 
 def schema_of(response_format: Any) -> Any:
@@ -30,21 +38,28 @@ def schema_of(response_format: Any) -> Any:
 
 
 def problem(answer: str, schema: Any) -> str | None:
-    """Why the answer breaks the schema, in words; None where it holds."""
-    validator = _compiled(orjson.dumps(schema))
-    if validator is None:
+    """Why the answer breaks the schema, in words; None where it holds. Raises TooCostly."""
+    compiled = _compiled(orjson.dumps(schema))
+    if compiled is None:
         return None
     try:
         value = parse(answer)
     except NotJson as error:
         return f"the answer is not JSON: {error}"
+    validator, cost = compiled
+    if not cost.allows(value, len(answer)):
+        raise TooCostly(TOO_LARGE)
     first = next(iter(validator.iter_errors(value)), None)
     return None if first is None else f"at {pointer(first.instance_path) or 'the top'}: {first.message}"
 
 
 @lru_cache(maxsize=64)
-def _compiled(schema: bytes) -> jsonschema_rs.Validator | None:
+def _compiled(schema: bytes) -> tuple[jsonschema_rs.Validator, SchemaCost] | None:
+    parsed = orjson.loads(schema)
     try:
-        return compile_schema(orjson.loads(schema))
-    except ValueError:
+        cost = SchemaCost(parsed)
+        return compile_schema(parsed), cost
+    except TooCostly:
+        raise
+    except (ValueError, RecursionError):
         return None

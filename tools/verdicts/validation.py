@@ -17,7 +17,7 @@ from replayer.tools.verdicts.engine_fault import engine_fault
 from replayer.tools.verdicts.evidence import FOR_FAILURE, Seen, see
 from replayer.tools.verdicts.leak_faults import hidden_calls, leaks
 from replayer.tools.verdicts.prose import without_code
-from replayer.tools.verdicts.structured import answer_problem
+from replayer.tools.verdicts.structured import check_answer
 from replayer.tools.verdicts.tool_choice import demanded
 from replayer.tools.verdicts.verdict import Fault, Verdict
 from replayer.wire.reply import END_OF
@@ -119,14 +119,9 @@ def _structured(seen: Seen) -> Iterable[Fault]:
     form = seen.case.request.response_format
     if form is None or seen.checks or not seen.answer or seen.reply.extra.get("refusal"):
         return ()
-    asked, told = answer_problem(seen.answer, form)
-    if not asked:
-        return ()
-    if seen.ended_early and told:
-        seen.schema_valid = False
-        return ()
-    seen.schema_valid = told is None
-    return [Fault("breaks_schema", "engine", told, True)] if told else ()
+    seen.schema_valid, fault = check_answer(seen.answer, form)
+    cut_short = fault is not None and fault.fatal and seen.ended_early
+    return [fault] if fault and not cut_short else ()
 
 
 def _damage(seen: Seen) -> Iterable[Fault]:

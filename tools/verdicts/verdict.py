@@ -30,6 +30,7 @@ FaultClass = Literal[
     "silent_drop",
     "stream_differs",
     "history_rejected",
+    "unusable_schema",
     "collapsed",
     "engine_error",
 ]
