@@ -198,3 +198,21 @@ async def test_sampling_fields_are_refused_with_the_nearest(serve):
     )
     await engine.aclose()
     assert unknown == [("repetition_penalty", "repeat_penalty"), ("mim_p", "min_p")]
+
+
+@pytest.mark.parametrize(
+    ("config", "resolved"),
+    [
+        ('{"torch_dtype": "bfloat16"}', "bfloat16"),
+        ('{"dtype": "bfloat16", "quantization_config": {"kv_cache_scheme": {"num_bits": 8}}}', "fp8"),
+        (None, None),
+    ],
+)
+async def test_what_auto_came_to_on_sglang(serve, tmp_path, config, resolved):
+    """The server says `auto` for ever; the model's own file, where it is here, says what that means."""
+    if config:
+        (tmp_path / "config.json").write_text(config)
+    engine = await connect(await serve(kind="sglang", model=str(tmp_path)))
+    effective = (await engine.facts()).effective
+    await engine.aclose()
+    assert (effective["kv_cache_dtype"], effective.get("kv_cache_dtype_resolved")) == ("auto", resolved)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
+
+import orjson
 
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
 from replayer.engines.json_values import known, section, text, tristate, whole
@@ -139,6 +142,7 @@ def _effective(info: JsonObject) -> JsonObject:
         found["disaggregation"] = None
     speculation = known({word: info.get(key) for word, key in _SPECULATION.items()})
     found["speculation"] = speculation if speculation.get("method") else None
+    found["kv_cache_dtype_resolved"] = _resolved(info)
     states = info.get("internal_states") or [{}]
     memory = section(states[0], "memory_usage")
     size, capacity = memory.get("kvcache"), whole(memory, "token_capacity")
@@ -146,3 +150,18 @@ def _effective(info: JsonObject) -> JsonObject:
     if isinstance(size, float) and capacity:
         found["kv_bytes_per_token"] = round(size * 2**30 / capacity)
     return known(found)
+
+
+def _resolved(info: JsonObject) -> str | None:
+    """What `auto` came to: the type of the weights, or of the KV scales beside them. The server does not say it; the
+    model's own file does where it is on this machine, and else its log (`LogSettings`)."""
+    folder = text(info, "model_path")
+    if info.get("kv_cache_dtype") != "auto" or folder is None:
+        return None
+    try:
+        config = section(orjson.loads((Path(folder) / "config.json").read_bytes()))
+    except (OSError, ValueError):
+        return None
+    if section(config, "quantization_config", "kv_cache_scheme"):
+        return "fp8"
+    return text(config, "torch_dtype") or text(config, "dtype")
