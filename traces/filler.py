@@ -120,11 +120,14 @@ def filler(seed: object, tokens: int) -> str:
     return "".join(f" {choice(WORDS)}" for _ in range(tokens))
 
 
-def blocks(shape: TokenShape, tokens: int) -> Iterator[tuple[int, int]]:
-    """(seed, tokens) of each piece of a prompt of `tokens` tokens that shares blocks as the recording did."""
+def blocks(shape: TokenShape, tokens: int, block_size: int = 0) -> Iterator[tuple[int, int]]:
+    """(seed, words) of each piece of a prompt of `tokens` words that shares blocks as the recording did.
+
+    A `block_size` of its own, in words, keeps the last blocks where a tokenizer needs more than a token for a word.
+    """
     left = tokens
     for block in shape.block_hashes or (-1,):
-        size = min(left, shape.block_size)
+        size = min(left, block_size or shape.block_size)
         if size:
             yield block, size
         left -= size

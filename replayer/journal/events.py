@@ -41,7 +41,9 @@ class RunStarted(Event):
     version: str
     plan: dict[str, Any]
     turns: dict[str, int] = {}
-    """Turns of one session, by trace."""
+    """Turns of one session, by trace; a trace whose threads are independent has a label for each."""
+    coverage: list[str] = []
+    """A sentence for each trace: how many of its recorded turns are sent, and why fewer."""
     environment: dict[str, Any] = {}
 
 

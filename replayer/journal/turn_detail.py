@@ -11,9 +11,9 @@ import orjson
 
 from replayer.errors import RunFolderError, TraceError
 from replayer.journal.older import loads
+from replayer.journal.run_traces import history_of
 from replayer.journal.view import RunView
 from replayer.requests.history import RecordedHistory
-from replayer.traces.reader import Trace
 from replayer.traces.schema import AnyItem, ToolCallItem, ToolResultItem, plain
 
 
@@ -81,14 +81,14 @@ def turn_detail(folder: Path, view: RunView, trace: str, repeat: int, turn: int)
     )
     if recorded_turn is None:
         raise RunFolderError(f"{folder} has no turn {turn + 1} of {trace}, repeat {repeat}")
-    history = open_history(folder, view, trace, recorded_turn)
+    history = history_of(folder, trace, view.plan, recorded_turn)
     if recorded_turn not in history.turns:
         raise TraceError(
             f"{history.trace.path} has no turn {recorded_turn + 1}: it is not the trace that this run replayed"
         )
     messages = history.messages(recorded_turn)
-    place = history.turns.index(recorded_turn)
-    before = history.messages(history.turns[place - 1]) if place else []
+    earlier = history.before(recorded_turn)
+    before = history.messages(earlier) if earlier is not None else []
     shared = _shared(before, messages)
     return TurnDetail(
         trace=trace,
@@ -116,32 +116,17 @@ def _shared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> int:
 def _recorded_results(history: RecordedHistory, recorded_turn: int) -> dict[str, str]:
     """The results that the next turn was sent for this turn's calls."""
     calls = {item.call_id for item in history.recorded(recorded_turn) if isinstance(item, ToolCallItem)}
-    following = history.turns.index(recorded_turn) + 1
-    if not calls or following == len(history.turns):
+    following = history.following(recorded_turn)
+    if not calls or following is None:
         return {}
     known = set(history.trace.context(recorded_turn))
-    new = (number for number in history.trace.context(history.turns[following]) if number not in known)
+    new = (number for number in history.trace.context(following) if number not in known)
     items = (history.trace.item(number) for number in new)
     return {
         item.call_id: plain(item.content)
         for item in items
         if isinstance(item, ToolResultItem) and item.call_id in calls
     }
-
-
-def open_history(
-    folder: Path, view: RunView, trace: str, recorded_turn: int | None = None
-) -> RecordedHistory:
-    """The recorded history of a run's trace, in the run's dialect and profile: of the thread that a turn belongs to."""
-    path = next((folder / "traces" / trace).glob("trace.jsonl*"), None)
-    if path is None:
-        raise RunFolderError(f"{folder} holds no copy of the trace {trace!r}")
-    plan, opened = view.plan, Trace.open(path)
-    known = recorded_turn is not None and recorded_turn < len(opened.turns)
-    thread = opened.turns[recorded_turn].thread if known and recorded_turn is not None else None
-    return RecordedHistory(
-        opened, plan.get("dialect", "openai-verbatim"), thread, profile_name=plan.get("profile")
-    )
 
 
 def lane_turn(folder: Path, view: RunView, lane: str, trace: str, repeat: int, turn: int) -> LaneTurn | None:

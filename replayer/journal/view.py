@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -233,6 +233,10 @@ class Fold:
             stopped_early=self.stopped_early.reason if self.stopped_early else None,
         )
 
+    def _labels(self, plan: dict[str, Any]) -> Collection[str]:
+        """What a session is made of: the traces, or the independent parts of a trace."""
+        return (self.opening.turns if self.opening else None) or plan.get("traces", ())
+
     def _lane(self, name: str, plan: dict[str, Any]) -> LaneView:
         ready = self.lanes.get(name)
         mine = [tries for tries in self.attempts.values() if next(iter(tries.values())).lane == name]
@@ -249,7 +253,7 @@ class Fold:
                 a for tries in mine for a in tries.values() if a.ended is None and a is _newest(tries)
             ),
             telemetry=tuple(self.telemetry.get(name, ())),
-            sessions_planned=len(plan.get("traces", ())) * plan.get("repeat", 1),
+            sessions_planned=len(self._labels(plan)) * plan.get("repeat", 1),
             turns_planned=sum(self.opening.turns.values()) * plan.get("repeat", 1) if self.opening else 0,
             sessions_done=sum(any(a.complete for a in tries.values()) for tries in mine),
             plan=_lane_plan(name, plan),

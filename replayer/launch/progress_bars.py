@@ -86,6 +86,8 @@ class LineProgress:
         match event:
             case RunStarted() | RunResumed():
                 self._planned = sum(event.turns.values()) * self._repeat
+                for sentence in event.coverage if isinstance(event, RunStarted) else ():
+                    self._say("", safe(sentence))
             case SessionStarted():
                 self._lane_of[event.session] = event.lane
             case TurnFinished():

@@ -13,8 +13,9 @@ import orjson
 from replayer.errors import ReplayerError
 from replayer.journal.log import JOURNAL
 from replayer.journal.older import loads
+from replayer.journal.run_traces import history_of, trace_name
 from replayer.journal.several_runs import check_same_traces
-from replayer.journal.turn_detail import LaneTurn, open_history, take
+from replayer.journal.turn_detail import LaneTurn, take
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView, load, side_by_side
 from replayer.requests.history import RecordedHistory
@@ -124,10 +125,10 @@ def _recordings(folder: Path, view: RunView, evidence: Evidence) -> None:
 
 def _history(folder: Path, view: RunView, trace: str, evidence: Evidence) -> RecordedHistory | None:
     """None where the run folder has lost its copy of the trace: the report then shows the lanes alone."""
-    for path in sorted((folder / "traces" / trace).glob("trace.jsonl*")):
+    for path in sorted((folder / "traces" / trace_name(trace)).glob("trace.jsonl*")):
         with path.open("rb") as stream:
             evidence.traces[trace] = hashlib.file_digest(stream, "sha256").hexdigest()
     try:
-        return open_history(folder, view, trace)
+        return history_of(folder, trace, view.plan)
     except ReplayerError:
         return None

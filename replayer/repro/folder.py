@@ -62,7 +62,8 @@ async def find_case(folder: Path, turn: str, lane: str) -> Case:
     if lane not in names:
         raise PlanError(f"{lane!r} is no lane of this run{nearest(lane, names)} (lanes: {', '.join(names)})")
     shown = view.lanes[names.index(lane)]
-    trace, repeat, number = _position(turn, list(plan.traces))
+    labels = sorted({attempt.trace for attempt in shown.attempts}) or list(plan.traces)
+    trace, repeat, number = _position(turn, labels)
     said = lane_turn(folder, view, lane, trace, repeat, number)
     if said is None or said.reply is None:
         raise PlanError(f"lane {lane!r} has no answer to turn {number + 1} of {trace}, repeat {repeat + 1}")

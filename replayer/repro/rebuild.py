@@ -16,6 +16,7 @@ from replayer.engines.registry import KINDS
 from replayer.errors import RunFolderError
 from replayer.journal.log import JOURNAL
 from replayer.journal.older import loads
+from replayer.journal.run_traces import histories_of, trace_name
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
 from replayer.plan.model import LanePlan, Plan
@@ -25,7 +26,6 @@ from replayer.requests.lengths import Length
 from replayer.requests.transform import Messages, load_transform
 from replayer.run.isolation import Isolation, again
 from replayer.run.lanes import Lane
-from replayer.traces.reader import Trace
 from replayer.wire.types import Request
 
 Likeness = Literal["same", "as_long", "differs"]
@@ -56,13 +56,10 @@ class Rebuilder:
 
     def history(self, trace: str) -> RecordedHistory:
         if trace not in self._histories:
-            path = next((self._folder / "traces" / trace).glob("trace.jsonl*"), None)
-            if path is None:
-                raise RunFolderError(f"{self._folder} holds no copy of the trace {trace!r}")
-            opened = Trace.open(path)
-            self._histories[trace] = RecordedHistory(
-                opened, self._plan.dialect, profile_name=self._plan.profile
-            )
+            plan = {"dialect": self._plan.dialect, "profile": self._plan.profile}
+            self._histories |= histories_of(self._folder, trace_name(trace), plan)
+        if trace not in self._histories:
+            raise RunFolderError(f"{self._folder}: its trace has no part {trace!r}")
         return self._histories[trace]
 
     def request(self, attempt: Attempt, turn: int) -> Rebuilt:
@@ -84,7 +81,7 @@ class Rebuilder:
     def _isolation(self, engine: Engine, attempt: Attempt) -> Isolation:
         if attempt.isolation is None:
             return Isolation()
-        older = f"{self._folder.name}/{attempt.trace}/{attempt.repeat}/{attempt.number}"
+        older = f"{self._folder.name}/{trace_name(attempt.trace)}/{attempt.repeat}/{attempt.number}"
         return again(engine, attempt.tag or older, attempt.isolation)
 
     def _build(
@@ -103,7 +100,7 @@ class Rebuilder:
         if attempt.mode == "live":
             return history.build(recorded_turn, _live_messages(started), fields, stream=stream)
         sent = started[-1].get("sent") or {}
-        length = Length(sent["words"], sent["pads"]) if "words" in sent else None
+        length = Length(sent["words"], sent["pads"], sent.get("block", 0)) if "words" in sent else None
         if self._transform is None:
             return history.request(recorded_turn, fields, marker=marker, stream=stream, length=length)
         messages = self._transform(history.messages(recorded_turn, marker=marker, length=length))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -23,6 +24,7 @@ from replayer.traces.filler import blocks, filler
 from replayer.traces.reader import Trace
 from replayer.traces.requests import is_replayable, sent_over
 from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem, ToolSet, Turn, UserItem
+from replayer.traces.trees import Line, trees
 from replayer.traces.wire_forms import ASIDE, LIST_OF
 from replayer.traces.wire_view import chat_messages, chat_tools
 from replayer.wire.types import WIRES, Request, Wire
@@ -38,7 +40,7 @@ Layout = dict[str, list[memoryview | None]]
 
 
 class RecordedHistory:
-    """The requests of one thread of a trace, as a dialect writes them.
+    """The requests of one thread of a trace, or of a tree of threads, as a dialect writes them.
 
     The bytes of each message are made once per history, kept in a memory-mapped temporary file, and shared by every
     request; share one history between all sessions of a trace. `filled` says what a profile stands in for.
@@ -59,6 +61,7 @@ class RecordedHistory:
         self._made_of = dialect_name, thread, profile_name
         self._siblings: dict[Wire, RecordedHistory] = {wire: self}
         self.thread = thread or _first_thread(trace)
+        self.lines: tuple[Line, ...] = ()
         self.turns: tuple[int, ...] = ()
         self._outputs: dict[int, list[tuple[int, ...]]] = {}
         self._scan()
@@ -88,7 +91,7 @@ class RecordedHistory:
         if wire not in self._siblings:
             dialect_name, thread, profile_name = self._made_of
             made = RecordedHistory(self.trace, dialect_name, thread, profile_name, wire)
-            made._siblings = self._siblings
+            made.lines, made.turns, made._siblings = self.lines, self.turns, self._siblings
             self._siblings[wire] = made
         return self._siblings[wire]
 
@@ -207,6 +210,42 @@ class RecordedHistory:
                 f"{self.trace.path}: thread {self.thread!r} has no turn to replay (threads: {known})"
             )
         self.turns = tuple(found)
+        self.lines = (Line(self.thread, self.turns),)
+
+    @classmethod
+    def trees(
+        cls,
+        trace: Trace,
+        dialect_name: DialectName | str = "openai-verbatim",
+        profile_name: str | None = None,
+    ) -> list[RecordedHistory]:
+        """One history for each tree of the trace (a main thread with its subagents), all over the same bytes."""
+        found = []
+        base: RecordedHistory | None = None
+        for tree in trees(trace):
+            base = base or cls(trace, dialect_name, tree.root, profile_name)
+            one = copy.copy(base)
+            one.thread, one.lines, one.turns = tree.root, tree.lines, tree.turns
+            one._made_of, one._siblings = (dialect_name, tree.root, profile_name), {one.wire: one}
+            found.append(one)
+        return found or [cls(trace, dialect_name, None, profile_name)]
+
+    def line(self, turn: int) -> Line:
+        """The thread of the tree that the turn belongs to."""
+        thread = self.trace.turns[turn].thread
+        return next(line for line in self.lines if line.thread == thread)
+
+    def before(self, turn: int) -> int | None:
+        """The turn before this one in its thread."""
+        turns = self.line(turn).turns
+        place = turns.index(turn)
+        return turns[place - 1] if place else None
+
+    def following(self, turn: int) -> int | None:
+        """The turn after this one in its thread."""
+        turns = self.line(turn).turns
+        place = turns.index(turn) + 1
+        return turns[place] if place < len(turns) else None
 
     def _parts(
         self, turn: int, marker: str | None, length: Length | None
@@ -236,8 +275,9 @@ class RecordedHistory:
         if shape is None:
             return orjson.dumps(marker)[1:-1] if marker is not None else b""
         block = shape.block_hashes[0] if shape.block_hashes else -1
-        words = length.words if length else shape.input_tokens
-        return filler(block if marker is None else f"{marker}/{block}", min(words, shape.block_size)).encode()
+        length = length or Length(shape.input_tokens)
+        words = min(length.words, length.block or shape.block_size)
+        return filler(block if marker is None else f"{marker}/{block}", words).encode()
 
     def _layout(self, turn: int, length: Length | None) -> Layout:
         """Views of the messages, neighbours joined into one. A field that holds no list begins with `=`."""
@@ -261,7 +301,9 @@ class RecordedHistory:
         it costs no token to tell a session's prompts apart, and what follows it is shared by no cache."""
         yield self._block((-1, 0), '{"role":"user","content":"')
         yield None
-        yield from (self._block(block) for block in islice(blocks(shape, length.words), 1, None))
+        yield from (
+            self._block(block) for block in islice(blocks(shape, length.words, length.block), 1, None)
+        )
         if length.pads:
             yield self._block((-1, -length.pads), PAD * length.pads)
         yield self._block((-1, 1), '"}')

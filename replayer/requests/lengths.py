@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 TRIES = 10
 _CLOSE = 4
@@ -15,10 +15,12 @@ PAD = " a"
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Filler of `words` words and `pads` pads."""
+    """Filler of `words` words and `pads` pads. `block` is the words of a whole block; 0 is the trace's own block size,
+    which holds where a word is a token."""
 
     words: int
     pads: int = 0
+    block: int = 0
 
 
 Count = Callable[[Length], Awaitable[int | None]]
@@ -46,7 +48,7 @@ async def fit(count: Count, wanted: int, guess: Length) -> Length | None:
 def _closer(tried: Length, tokens: int, wanted: int) -> Length:
     missing = wanted - tokens
     if 0 < missing < _CLOSE:
-        return Length(tried.words, tried.pads + missing)
+        return replace(tried, pads=tried.pads + missing)
     if tried.pads and missing < 0:
-        return Length(tried.words)
-    return Length(max(1, tried.words + missing * tried.words // max(tokens, tried.words)))
+        return replace(tried, pads=0)
+    return replace(tried, words=max(1, tried.words + missing * tried.words // max(tokens, tried.words)))

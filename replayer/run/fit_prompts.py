@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from replayer.engines.base import Engine
@@ -14,12 +15,16 @@ from replayer.run.isolation import marker
 from replayer.run.lanes import Lane
 from replayer.run.state import Prompt, Run
 
+_WORD_IS_A_TOKEN = 0.9
+"""Words per token of a prompt from which on blocks keep their size: the rest is the chat template."""
+
 
 class _Wanted(NamedTuple):
     history: RecordedHistory
     recorded_turn: int
     marker: str
     tokens: int
+    block: int
 
 
 async def prepare(run: Run, queues: Sequence[Sequence[Session]]) -> None:
@@ -30,6 +35,8 @@ async def prepare(run: Run, queues: Sequence[Sequence[Session]]) -> None:
 async def _prepare(run: Run, queue: Sequence[Session]) -> None:
     words: dict[int, int] = {}
     """What the last prompt of a length took: a good first guess for the next."""
+    sizes: dict[tuple[str, int], int] = {}
+    """Words of a whole block by model and block size: equal blocks must be equal text in every prompt."""
     for session in queue:
         lane, tag = run.lanes[session.lane], run.tag(session, run.schedule.attempts.tried[session.id] + 1)
         if lane.facts.features.get("tokenize") != "yes" or run.traces.transform is not None:
@@ -38,10 +45,21 @@ async def _prepare(run: Run, queue: Sequence[Session]) -> None:
             key = prompt(lane, tag, wanted.recorded_turn)
             if key in run.traces.lengths:
                 continue
-            guess = Length(words.get(wanted.tokens, wanted.tokens))
-            found = await _fitted(lane.instances[0].engine, wanted, guess)
+            engine, size = lane.instances[0].engine, (lane.model, wanted.block)
+            guess = Length(words.get(wanted.tokens, wanted.tokens), block=sizes.get(size, 0))
+            found = await _fitted(engine, wanted, guess)
+            if found is not None and size not in sizes:
+                sizes[size] = _words_of_a_block(found, wanted)
+                if sizes[size]:
+                    found = await _fitted(engine, wanted, replace(found, block=sizes[size]))
             if found is not None:
                 run.traces.lengths[key], words[wanted.tokens] = found, found.words
+
+
+def _words_of_a_block(found: Length, wanted: _Wanted) -> int:
+    """0 where a word is a token, give or take the template: the trace's blocks then stay as they are."""
+    share = found.words / wanted.tokens
+    return 0 if share > _WORD_IS_A_TOKEN else max(1, int(wanted.block * share))
 
 
 def prompt(lane: Lane, tag: str, recorded_turn: int) -> Prompt:
@@ -65,7 +83,7 @@ def _filler(run: Run, session: Session, tag: str) -> list[_Wanted]:
         for recorded_turn in history.turns[: run.plan.max_turns]
     )
     return [
-        _Wanted(history, recorded_turn, marker(tag), shape.input_tokens)
+        _Wanted(history, recorded_turn, marker(tag), shape.input_tokens, shape.block_size)
         for recorded_turn, shape in shapes
         if shape is not None
     ]

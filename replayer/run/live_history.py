@@ -97,12 +97,13 @@ class LiveConversation:
         """Why the recorded turn stands for the last reply; None where the engine's own does."""
         self._recording = Recording(history)
         self._offered = offered(history)
-        self._messages = history.messages(history.turns[0])
+        self._turns = history.lines[0].turns
+        self._messages = history.messages(self._turns[0])
         self._waiting = later_user_messages(history)
         self._position = 0
         self._ids: set[str] = set()
         self._streak = Streak()
-        recorded = len(history.turns)
+        recorded = len(self._turns)
         self._budget = self.policy.turn_budget or max(2 * recorded, recorded + 10)
 
     @property
@@ -111,8 +112,8 @@ class LiveConversation:
 
         A session that is longer than the recording stays at the last turn before the user's next message.
         """
-        last = self._waiting[0][0] - 1 if self._waiting else len(self.history.turns) - 1
-        return self.history.turns[min(self._position, last)]
+        last = self._waiting[0][0] - 1 if self._waiting else len(self._turns) - 1
+        return self._turns[min(self._position, last)]
 
     def next_messages(self) -> list[Message]:
         """The messages of the next request. The list is new, its messages are shared."""
@@ -160,7 +161,7 @@ class LiveConversation:
     def _why_substituted(self, reply: Reply, verdict: Verdict) -> str | None:
         if self.policy.malformed != "substitute" or verdict.usable:
             return None
-        if self._position >= len(self.history.turns):
+        if self._position >= len(self._turns):
             return None
         fatal = [fault.klass for fault in verdict.faults if fault.fatal]
         return fatal[0] if fatal else "unusable"
@@ -195,8 +196,11 @@ class LiveConversation:
     async def _execute(
         self, call: ToolCall | ToolCallItem, place: int, name: str, recorded_turn: int
     ) -> ToolRun:
-        """In `matched` mode an equal call runs too, so that the workspace keeps up, but its recorded result counts."""
-        known = self._recording.equal(call, recorded_turn)
+        """In `matched` mode an equal call runs too, so that the workspace keeps up, but its recorded result counts.
+
+        A subagent cannot be executed here: what the recorded one came back with answers the call.
+        """
+        known = self._recording.equal(call, recorded_turn) or self._recording.agent(call)
         done = await executed(self.executor, call, self._offered) if self.executor else None
         comparison = against(done, known) if done else None
         if known:
@@ -282,9 +286,10 @@ def joined(items: Sequence[AnyItem], kind: type[AssistantItem] | type[ReasoningI
 
 def later_user_messages(history: RecordedHistory) -> list[tuple[int, list[Message]]]:
     """What the user said after the first request: the position of the turn that answers it, and the messages."""
-    seen = set(history.trace.context(history.turns[0]))
+    turns = history.lines[0].turns
+    seen = set(history.trace.context(turns[0]))
     found = []
-    for position, recorded_turn in enumerate(history.turns[1:], 1):
+    for position, recorded_turn in enumerate(turns[1:], 1):
         fresh = [number for number in history.trace.context(recorded_turn) if number not in seen]
         seen.update(fresh)
         items = [history.trace.item(number) for number in fresh]

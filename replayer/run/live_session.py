@@ -24,6 +24,7 @@ async def replay_live(
     """Talk until the session ends; returns how it ended, and what the trace's check command says."""
     client: ClientName = "zed" if context.plan.dialect == "zed" else "verbatim"
     live = LiveConversation(context.history, executor, policy(context.plan), client)
+    conversation = context.conversation(context.history.thread)
     turn = 0
     before: Messages = []
     while live.finished is None:
@@ -31,12 +32,12 @@ async def replay_live(
         messages = live.next_messages()
         messages = await context.prompts.rewritten(partial(list, messages)) or messages
         prepared = context.prompts.live(turn, recorded_turn, messages, _news(before, messages))
-        done = await context.exchange.send(context.key(turn), prepared)
+        done = await conversation.exchange.send(context.key(turn), prepared)
         before = messages
-        runs = await live.accept(done.reply, context.judge.verdict(done))
-        await context.judge.after_turn(done, runs)
+        runs = await live.accept(done.reply, conversation.judge.verdict(done))
+        await conversation.judge.after_turn(done, runs)
         if live.substituted is not None:
-            context.judge.emit(Substituted(**context.key(turn).where(), reason=live.substituted))
+            conversation.judge.emit(Substituted(**context.key(turn).where(), reason=live.substituted))
         turn += 1
     return live.finished, await live.check()
 

@@ -43,6 +43,8 @@ class Server:
     sessions_in_flight: int = 0
     used: bool = False
     watch: ServerWatch | None = None
+    fresh: dict[str, bool] = field(default_factory=dict)
+    """By LANE/TRACE/REPEAT whether its parts began on an empty cache."""
     _gate: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def open(self, instance: Instance) -> None:

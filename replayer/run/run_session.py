@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from replayer.engines.base import Tristate
 from replayer.engines.starting import ended_by_itself
 from replayer.journal.events import (
     SessionFinished,
     SessionStarted,
 )
+from replayer.journal.run_traces import trace_name
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
 from replayer.run.exchange import Exchange
@@ -17,10 +19,12 @@ from replayer.run.isolation import Isolation, isolate
 from replayer.run.judging import TurnJudge
 from replayer.run.lanes import Instance
 from replayer.run.live_session import replay_live
+from replayer.run.prefix_watch import Server
 from replayer.run.prompts import Prompts
-from replayer.run.session import SessionContext, replay_recorded
+from replayer.run.session import Conversation, SessionContext
 from replayer.run.session_signals import SessionSignals
 from replayer.run.state import Run
+from replayer.run.threads import replay_recorded
 
 
 async def replay_session(run: Run, session: Session) -> None:
@@ -30,9 +34,8 @@ async def replay_session(run: Run, session: Session) -> None:
     server = run.servers.of(instance.engine)
     instance.sessions_in_flight += 1
     server.sessions_in_flight += 1
-    was_reset = await server.reset(instance.engine)
+    was_reset, fresh = await _cache_of(session, server, instance)
     tag = run.tag(session, attempt)
-    fresh = was_reset == "yes" or (instance.launched is not None and not server.used)
     history = run.traces.histories[session.trace].over(lane.plan.wire)
     salts = history.wire == "chat"
     isolation = isolate(instance.engine, tag, fresh=fresh, filler=history.is_filler, salts=salts)
@@ -58,7 +61,7 @@ async def replay_session(run: Run, session: Session) -> None:
     finally:
         instance.sessions_in_flight -= 1
         server.sessions_in_flight -= 1
-        context.judge.signals.ended(context.key(0))
+        context.ended()
     _tell_death(run, lane.name, instance)
     run.journal.append(
         SessionFinished(
@@ -66,9 +69,25 @@ async def replay_session(run: Run, session: Session) -> None:
             attempt=attempt,
             outcome=outcome,
             check=check,
-            verdicts=context.judge.signals.verdicts(),
+            verdicts=context.verdicts(),
         )
     )
+
+
+async def _cache_of(session: Session, server: Server, instance: Instance) -> tuple[Tristate, bool]:
+    """Whether the cache was emptied, and whether it is fresh.
+
+    The independent parts of one trace share what the recording shared: the first one decides for all of them.
+    """
+    family = f"{session.lane}/{trace_name(session.trace)}/{session.repeat}"
+    is_part = trace_name(session.trace) != session.trace
+    if is_part and family in server.fresh:
+        return "no", server.fresh[family]
+    was_reset = await server.reset(instance.engine)
+    fresh = was_reset == "yes" or (instance.launched is not None and not server.used)
+    if is_part:
+        fresh = server.fresh.setdefault(family, fresh)
+    return was_reset, fresh
 
 
 def _context(
@@ -77,7 +96,28 @@ def _context(
     lane = run.lanes[session.lane]
     history = run.traces.histories[session.trace].over(lane.plan.wire)
     server = run.servers.of(instance.engine) if _may_reuse(run.plan, session.trace) else None
-    signals = SessionSignals(server, recorded_mode=run.plan.mode == "recorded")
+
+    def begin() -> Conversation:
+        signals = SessionSignals(server, recorded_mode=run.plan.mode == "recorded")
+        exchange = Exchange(
+            run.plan,
+            history.trace,
+            instance,
+            lane.plan.on_collapse,
+            run.journal.append,
+            run.feed,
+            run.lag,
+            signals,
+        )
+        judge = TurnJudge(
+            lambda recorded_turn: run.traces.validator(session.trace, recorded_turn),
+            run.traces.results(session.trace),
+            signals,
+            run.journal.append,
+            instance.facts.context_length,
+        )
+        return Conversation(exchange, judge)
+
     return SessionContext(
         run.plan,
         session,
@@ -92,23 +132,7 @@ def _context(
             isolation,
             lengths_of(run, session, run.tag(session, attempt)),
         ),
-        Exchange(
-            run.plan,
-            history.trace,
-            instance,
-            lane.plan.on_collapse,
-            run.journal.append,
-            run.feed,
-            run.lag,
-            signals,
-        ),
-        TurnJudge(
-            lambda recorded_turn: run.traces.validator(session.trace, recorded_turn),
-            run.traces.results(session.trace),
-            signals,
-            run.journal.append,
-            instance.facts.context_length,
-        ),
+        begin,
     )
 
 

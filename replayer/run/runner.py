@@ -24,11 +24,14 @@ from replayer.journal.events import (
 )
 from replayer.journal.log import JOURNAL, JournalWriter, create_folder, read
 from replayer.journal.progress import Attempts, attempts_so_far
+from replayer.journal.run_traces import copies as run_copies
+from replayer.journal.run_traces import labelled
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session, batches, sessions
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import load_transform
 from replayer.requests.workload import generated
+from replayer.run.coverage import coverage
 from replayer.run.early_stop import EarlyStop
 from replayer.run.fit_prompts import prepare
 from replayer.run.lag import LagMeter
@@ -65,7 +68,7 @@ def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEve
 
 def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, widened: bool = False) -> int:
     """Run the sessions that have no complete attempt yet (`resume`, `--into`)."""
-    copies = {path.parent.name: path for path in sorted((folder / "traces").glob("*/trace.jsonl*"))}
+    copies = run_copies(folder)
     attempts = attempts_so_far(folder)
     return run_receiving(
         _run(plan, _histories(plan, copies), copies, folder, attempts, on_event, resumed=not widened)
@@ -94,10 +97,12 @@ def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
 
 
 def _histories(plan: Plan, traces: dict[str, Path]) -> dict[str, RecordedHistory]:
-    return {
-        name: RecordedHistory(Trace.open(traces[name]), plan.dialect, profile_name=plan.profile)
-        for name in plan.traces
-    }
+    """By label: a trace whose threads are independent is a session for each of them."""
+    found: dict[str, RecordedHistory] = {}
+    for name in plan.traces:
+        parts = RecordedHistory.trees(Trace.open(traces[name]), plan.dialect, plan.profile)
+        found |= labelled(name, parts)
+    return found
 
 
 async def _run(
@@ -199,6 +204,7 @@ def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
         version=__version__,
         plan=run.plan.model_dump(mode="json"),
         turns=turns,
+        coverage=list(coverage(run.plan, run.traces.histories)),
         environment={
             "python": platform.python_version(),
             "platform": platform.platform(),

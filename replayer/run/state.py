@@ -9,6 +9,7 @@ from typing import NamedTuple
 from replayer.journal.events import StoppedEarly, Warned
 from replayer.journal.log import JournalWriter
 from replayer.journal.progress import Attempts
+from replayer.journal.run_traces import trace_name
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
 from replayer.requests.history import RecordedHistory
@@ -92,7 +93,7 @@ class Run:
     def tag(self, session: Session, attempt: int) -> str:
         """What tells an attempt's prompts apart from all others. Lanes see the same prompts, save those of one server,
         whose cache they share."""
-        tag = f"{self.folder.name}/{session.trace}/{session.repeat}/{attempt}"
+        tag = f"{self.folder.name}/{trace_name(session.trace)}/{session.repeat}/{attempt}"
         lane = self.lanes.get(session.lane)
         shared = lane is not None and any(len(self.servers.of(i.engine).lanes) > 1 for i in lane.instances)
         return f"{tag}/{session.lane}" if shared else tag

@@ -48,6 +48,7 @@ class Recording:
         self.by_turn: dict[int, list[ToolCallItem]] = {}
         self._results = results(history)
         self._equal: dict[bytes, list[Recorded]] = {}
+        self._agents = agent_tools(history)
         for recorded_turn in history.turns:
             calls = [item for item in history.recorded(recorded_turn) if isinstance(item, ToolCallItem)]
             self.by_turn[recorded_turn] = calls
@@ -64,11 +65,26 @@ class Recording:
         found = self._equal.get(fingerprint(call), [])
         return next((one for one in found if one.recorded_turn == recorded_turn), found[0] if found else None)
 
+    def agent(self, call: ToolCall | ToolCallItem) -> Recorded | None:
+        """The recorded call that started a subagent with this tool, the next one not yet `taken`."""
+        if call.name not in self._agents:
+            return None
+        found = [one for known in self._equal.values() for one in known if one.call.name == call.name]
+        return min(found, key=lambda one: one.recorded_turn, default=None)
+
     def take(self, recorded: Recorded) -> None:
         """Uses a recorded call up, so that the same call again is answered by its later result."""
         found = self._equal[fingerprint(recorded.call)]
         if len(found) > 1:
             found.remove(recorded)
+
+
+def agent_tools(history: RecordedHistory) -> frozenset[str]:
+    """Names of the tools whose calls started the subagents of the session."""
+    started = {line.thread for line in history.lines[1:]}
+    threads = [thread for thread in history.trace.threads if thread.id in started]
+    calls = [history.trace.item(thread.parent_call) for thread in threads if thread.parent_call is not None]
+    return frozenset(call.name for call in calls if isinstance(call, ToolCallItem))
 
 
 def results(history: RecordedHistory) -> dict[str, ToolResultItem]:

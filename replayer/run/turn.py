@@ -28,6 +28,8 @@ class TurnKey:
     session: str
     attempt: int
     turn: int
+    line: str = ""
+    """The thread of a subagent; empty for the main one."""
 
     @property
     def name(self) -> str:
@@ -38,7 +40,7 @@ class TurnKey:
     @property
     def thread(self) -> str:
         """The line of turns that it belongs to."""
-        return f"{self.session}#{self.attempt}"
+        return f"{self.session}#{self.attempt}" + (f"#{self.line}" if self.line else "")
 
     def where(self) -> dict[str, Any]:
         return {"session": self.session, "attempt": self.attempt, "turn": self.turn}

@@ -1,0 +1,150 @@
+"""The threads of a recorded session side by side.
+
+A subagent starts after the turn whose call started it, and its parent waits for it where the recording did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from replayer.run.exchange import FinishedTurn
+from replayer.run.judging import TurnJudge
+from replayer.run.recorded_tools import RecordedTools
+from replayer.run.session import SessionContext
+from replayer.traces.schema import Turn
+from replayer.traces.trees import Line
+from replayer.wire.types import Reply
+
+MAX_UNREACHABLE = 3
+"""Turns in a row that may end unreachable before a session is given up."""
+
+
+class Behind:
+    """Work that is done while the next turn is on its way, in order, one turn behind at most."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[None] | None = None
+
+    async def put(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start `work` once what was put before has ended; raises what that raised."""
+        try:
+            await self.finish()
+        except BaseException:
+            work.close()
+            raise
+        self._task = asyncio.create_task(work)
+
+    async def finish(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            await task
+
+    async def drop(self) -> None:
+        """End what is still at work: the session is being given up."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
+async def replay_recorded(context: SessionContext, tools: RecordedTools | None) -> str:
+    """Send every turn of every thread with its recorded history. Returns the session's outcome."""
+    threads = Threads(context, tools)
+    try:
+        async with asyncio.TaskGroup() as group:
+            threads.start(group, context.history.lines[0])
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return "unreachable" if threads.unreachable >= MAX_UNREACHABLE else "done"
+
+
+class Threads:
+    """One attempt at a session: its threads as tasks, and who waits for whom."""
+
+    def __init__(self, context: SessionContext, tools: RecordedTools | None) -> None:
+        self.context = context
+        self.unreachable = 0
+        """Turns in a row, over all threads, that ended unreachable."""
+        self._tools = tools
+        self._workspace = asyncio.Lock()
+        self._number = {recorded: number for number, recorded in enumerate(context.turns)}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._ended: dict[int, int] = {}
+        """When the reply of a recorded turn ended: nanoseconds of the monotonic clock."""
+
+    def start(self, group: asyncio.TaskGroup, line: Line) -> None:
+        self._tasks[line.thread] = group.create_task(self._replay(group, line))
+
+    async def _replay(self, group: asyncio.TaskGroup, line: Line) -> None:
+        """While a reply streams, the next request is prepared; while the next reply is awaited, the last is judged."""
+        turns = [turn for turn in line.turns if turn in self._number]
+        talk = self.context.conversation(line.thread)
+        behind, ahead, done = Behind(), None, line.after
+        try:
+            for place, turn in enumerate(turns):
+                await self._wait(line, done, turn)
+                if self.unreachable >= MAX_UNREACHABLE:
+                    break
+                prepared = await (ahead or self._prepare(turn))
+                ahead = self._prepare(turns[place + 1]) if place + 1 < len(turns) else None
+                key = self.context.key(self._number[turn], line.thread)
+                answered = await talk.exchange.send(key, prepared)
+                done, self._ended[turn] = turn, answered.reply.timing.ended
+                for child in self._children(turn):
+                    self.start(group, child)
+                await behind.put(self._conclude(talk.judge, answered))
+                if self._tools is not None:
+                    await behind.finish()  # executed calls are load: not while a reply is timed
+                self._count(answered.reply)
+            await behind.finish()
+        finally:
+            if ahead is not None:
+                ahead.cancel()
+            await behind.drop()
+
+    def _prepare(self, turn: int) -> asyncio.Task[Any]:
+        return asyncio.create_task(self.context.prompts.recorded(self._number[turn], turn))
+
+    def _children(self, turn: int) -> list[Line]:
+        return [line for line in self.context.history.lines[1:] if line.after == turn]
+
+    async def _wait(self, line: Line, done: int | None, turn: int) -> None:
+        """Until the subagents that the recording waited for have ended, and for as long as the client then took."""
+        joined = [
+            one for one in self.context.history.lines if one.joined == turn and one.thread in self._tasks
+        ]
+        if joined:
+            await asyncio.wait([self._tasks[one.thread] for one in joined])
+        pace = self.context.plan.pace
+        if pace is None or done is None:
+            return
+        recorded = self.context.history.trace.turns
+        before = [done, *(one.turns[-1] for one in joined)]
+        gap = _recorded_gap([recorded[one] for one in before], recorded[turn])
+        if gap is not None:
+            ended = max(self._ended.get(one, 0) for one in before)
+            await asyncio.sleep(gap * pace - (time.monotonic_ns() - ended) / 1e9)
+
+    async def _conclude(self, judge: TurnJudge, done: FinishedTurn) -> None:
+        judge.verdict(done)
+        calls = done.reply.tool_calls
+        runs = []
+        if self._tools is not None and calls:
+            async with self._workspace:  # the threads share one workspace
+                runs = await self._tools.run(done.prepared.recorded_turn, calls)
+        await judge.after_turn(done, runs)
+
+    def _count(self, reply: Reply) -> None:
+        missing = reply.fault is not None and reply.fault.kind == "unreachable"
+        self.unreachable = self.unreachable + 1 if missing else 0
+
+
+def _recorded_gap(before: Sequence[Turn], turn: Turn) -> float | None:
+    """Seconds from the end of the last of the replies `before` to the start of this request, as recorded."""
+    ended = [one.times.ended for one in before if one.times is not None and one.times.ended is not None]
+    started = turn.times.started if turn.times is not None else None
+    if not ended or started is None:
+        return None
+    return max(0.0, started - max(ended))
