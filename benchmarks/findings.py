@@ -72,7 +72,7 @@ SCENARIOS = (
         {"prefill_tok_s": 300_000},
         {"pool_tokens": 0},
         frozenset({"prefix_hit_rate", *TIMES}),
-        ("chief cause", "b is worse than a in reported prefix-cache hits"),
+        ("Chief cause", "b is worse than a in reported prefix-cache hits"),
     ),
     Scenario(
         "speed bands",
@@ -135,7 +135,7 @@ def _planted_way(pair: Pair) -> bool:
 
 def _false_of_lane(scenario: Scenario, lane: str, sentence: str) -> list[str]:
     found = []
-    for words in ("repeated themselves", "chief cause", "falls into separate bands", "Engine errors"):
+    for words in ("repeated themselves", "Chief cause", "falls into separate bands", "Engine errors"):
         if words in sentence and not (lane == "b" and words in scenario.tell):
             found.append(f"{lane}: {words}")
     return found

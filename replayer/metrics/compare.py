@@ -19,7 +19,6 @@ from replayer.metrics.decide import ALPHA, PRIMARY_SHARE, decide, rounded
 from replayer.metrics.documents import Pair
 from replayer.metrics.resampling import quantile_differences, ratio_difference, sign_flip, swap
 from replayer.metrics.samples import (
-    Key,
     Sample,
     Turns,
     by_key,
@@ -150,9 +149,9 @@ def _compare_samples(
 
 
 def _common(left: Sample, right: Sample) -> tuple[Sample, Sample]:
-    def both(key: Key) -> bool:
-        return key in left.values and key in right.values
-
+    both = left.values.keys() & right.values.keys()
+    if len(both) == len(left.values) == len(right.values):
+        return left, right
     return left.only(both), right.only(both)
 
 
@@ -248,7 +247,7 @@ def _more_events(pair: Pair, metric: Metric, left: Sample, right: Sample) -> Pai
 def _totals(lane: Sample) -> tuple[int, int]:
     """Events counted once: repeats of a turn are averaged."""
     times = repeats(lane)
-    top, bottom = lane.ratios(lambda _: None)[None]
+    top, bottom = lane.total()
     n = max(1, round(bottom / times))
     return min(n, round(top / times)), n
 

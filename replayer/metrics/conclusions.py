@@ -27,6 +27,8 @@ FULL_POOL = 0.95
 """Use of the KV pool from which on an engine must evict or make requests wait."""
 _OVER = 0.0005
 """Half of the last digit shown: reuse above the best possible by more is worth a word."""
+_LOST = 0.01
+_WARM = "The cache was warm before the run, or our estimate is low."
 _FEW = 4
 """Fewer comparisons of two lanes have a sentence each."""
 
@@ -179,33 +181,35 @@ def _reuse(prefix: PrefixCache) -> str | None:
     ideal, reported = prefix.ideal, prefix.reported
     if reported is None:
         unknown = prefix.cause not in (None, "not_reported")
-        return (
-            f"Prefix reuse was not reported; {PHRASES.get(str(prefix.cause), prefix.cause)}."
-            if unknown
-            else None
-        )
+        return f"Prefix reuse was not reported; {_cause(prefix)}." if unknown else None
     if ideal is None:
         return f"Its prefix cache served {percent(reported)} of the prompts; the best possible is not known."
-    short = prefix.cause and ideal - reported > 0.01
-    cause = f" (chief cause: {PHRASES.get(str(prefix.cause), prefix.cause)})" if short else ""
-    gone = f"; another {percent(prefix.evicted)} was evicted first" if prefix.evicted else ""
     over = reported > ideal + _OVER
-    why = ": the cache was warm before the run, or our estimate is low" if over else ""
-    limit = f"{'expected at most' if over else 'best possible'} {percent(ideal)}{why}"
-    return f"Its prefix cache served {percent(reported)} of the prompts ({limit}){cause}{gone}."
+    limit = f"{'expected at most' if over else 'best possible'} {percent(ideal)}"
+    gone = f"; another {percent(prefix.evicted)} was evicted first" if prefix.evicted else ""
+    parts = [f"Its prefix cache served {percent(reported)} of the prompts ({limit}){gone}."]
+    parts += [_WARM] if over else []
+    if prefix.cause and ideal - reported > _LOST:
+        parts.append(
+            f"Chief cause: {_cause(prefix)}; {(prefix.verdict or 'no more is known').removesuffix('.')}."
+        )
+    return " ".join(parts)
+
+
+def _cause(prefix: PrefixCache) -> str:
+    return PHRASES.get(str(prefix.cause), str(prefix.cause))
 
 
 def _pressure(lane: LaneFigures) -> str | None:
-    """What the server's own counters say of a load that it could not hold."""
-    server = lane.server or {}
+    """What the server's own counters say of a load that it could not hold: the finding's words, where there is one."""
+    server, prefix = lane.server or {}, lane.prefix_cache.pressure
     used, waiting = lane.kv.peak_used if lane.kv else None, (server.get("peak") or {}).get("waiting")
     preempted = server.get("preempted")
     parts = [f"its KV pool was {used:.0%} full"] if used is not None and used >= FULL_POOL else []
     parts += [f"{preempted:,.0f} running requests were preempted"] if preempted else []
-    if not parts:
-        return None
-    parts += [f"up to {waiting:,.0f} requests waited"] if waiting else []
-    return f"Under pressure: {and_list(parts)}."
+    parts += [f"up to {waiting:,.0f} requests waited"] if waiting and parts else []
+    words = prefix["sentence"] if prefix else and_list(parts)
+    return f"Under pressure: {words}." if words else None
 
 
 def _bands(lane: LaneFigures) -> str | None:

@@ -34,7 +34,8 @@ def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | N
     `curve` has both shares for each turn number: an average hides that reuse grows with a session. The best possible is
     over the turns whose reuse was reported, where any was: a stream that was stopped has no usage.
     """
-    found = conclude(_findings(turns), server_facts(lane, turns))
+    findings = {id(turn): one for turn in turns if (one := _finding(turn)) is not None}
+    found = conclude(list(findings.values()), server_facts(lane, turns))
     known = reported is not None and found.reported is None
     pressure = found.pressure
     return PrefixCache(
@@ -44,7 +45,7 @@ def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | N
         source="usage" if known else found.source,
         cause=None if known and found.cause == "not_reported" else found.cause,
         causes=found.causes,
-        curve=_curve(turns),
+        curve=_curve(turns, findings),
         verdict=found.verdict,
         range=None if found.low is None or found.high is None else (found.low, found.high),
         evidence=list(found.evidence),
@@ -97,14 +98,17 @@ def _ms_per_token(turns: Sequence[TurnFacts]) -> float | None:
     return quantile(rates, 0.1) if len(rates) >= _LEAST_TIMES else None
 
 
-def _curve(turns: Sequence[TurnFacts]) -> list[CurvePoint]:
+def _curve(turns: Sequence[TurnFacts], findings: dict[int, PrefixFinding]) -> list[CurvePoint]:
     by_position: dict[int, list[TurnFacts]] = defaultdict(list)
     for turn in turns:
         by_position[turn.turn].append(turn)
     return [
         CurvePoint(
             turn=number,
-            ideal=_share((f.ideal_tokens, f.prompt_tokens) for f in _comparable(_findings(of_turn))),
+            ideal=_share(
+                (f.ideal_tokens, f.prompt_tokens)
+                for f in _comparable([findings[id(turn)] for turn in of_turn if id(turn) in findings])
+            ),
             reported=_share(
                 (s.cached_tokens, s.prompt_tokens) for s in of_turn if s.cached_tokens is not None
             ),
@@ -113,8 +117,8 @@ def _curve(turns: Sequence[TurnFacts]) -> list[CurvePoint]:
     ]
 
 
-def _findings(turns: Sequence[TurnFacts]) -> list[PrefixFinding]:
-    return [PrefixFinding.from_dict(turn.prefix) for turn in turns if turn.prefix and is_judged(turn)]
+def _finding(turn: TurnFacts) -> PrefixFinding | None:
+    return PrefixFinding.from_dict(turn.prefix) if turn.prefix and is_judged(turn) else None
 
 
 def _comparable(findings: Sequence[PrefixFinding]) -> Sequence[PrefixFinding]:

@@ -7,14 +7,16 @@ as more evidence.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 from replayer.journal.turns import Attempt, TurnFacts, bin_ms
 from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import Metric
-from replayer.metrics.stats import weighted_quantile
+from replayer.metrics.stats import quantile, weighted_quantile
 from replayer.metrics.turn_values import Count, is_judged
 
 Key = tuple[str, int, int]
@@ -44,40 +46,51 @@ def by_turn(key: Key) -> Hashable:
 class Sample:
     """One figure of one lane: `values` by turn (a count or a time), or `sessions` where only whole ones are kept."""
 
-    values: dict[Key, Count | float]
+    values: dict[Key, Any]
     sessions: Times | None = None
+    _clustered: dict[Callable[[Key], Hashable], Any] = field(default_factory=dict)
+    """What has been put together, by how."""
 
     def names(self) -> set[Hashable]:
         return set(self.sessions) if self.sessions is not None else {key[0] for key in self.values}
 
-    def only(self, keep: Callable[[Key], bool]) -> Sample:
-        return Sample({key: value for key, value in self.values.items() if keep(key)})
+    def only(self, keep: Container[Key]) -> Sample:
+        return Sample({key: value for key, value in self.values.items() if key in keep})
 
-    def of(self, names: Iterable[Hashable]) -> Sample:
+    def of(self, names: Collection[Hashable]) -> Sample:
         """Of these sessions only."""
         wanted = set(names)
+        if wanted == self.names():
+            return self
         if self.sessions is not None:
             return Sample({}, {name: found for name, found in self.sessions.items() if name in wanted})
-        return self.only(lambda key: key[0] in wanted)
+        return Sample({key: value for key, value in self.values.items() if key[0] in wanted})
 
     def ratios(self, cluster: Callable[[Key], Hashable]) -> Ratios:
-        """Sums over the cluster of the mean of each turn over its repeats."""
-        sums: dict[Hashable, list[float]] = {}
-        for key, value in self.values.items():
-            assert isinstance(value, tuple)
-            found = sums.setdefault(cluster(key), [0.0, 0.0])
-            found[0] += value[0]
-            found[1] += value[1]
-        return {name: (top, bottom) for name, (top, bottom) in sums.items() if bottom}
+        """Numerators and denominators summed over each cluster, repeats and all: they are inside it."""
+        if cluster not in self._clustered:
+            sums: dict[Hashable, list[float]] = {}
+            for key, (top, bottom) in self.values.items():
+                found = sums.setdefault(cluster(key), [0.0, 0.0])
+                found[0] += top
+                found[1] += bottom
+            self._clustered[cluster] = {name: (top, bottom) for name, (top, bottom) in sums.items() if bottom}
+        return cast(Ratios, self._clustered[cluster])
+
+    def total(self) -> Count:
+        parts = self.ratios(by_session).values()
+        return math.fsum(top for top, _ in parts), math.fsum(bottom for _, bottom in parts)
 
     def times(self, cluster: Callable[[Key], Hashable]) -> Times:
+        """How often each time occurs, by cluster."""
         if self.sessions is not None:
             return self.sessions
-        found: Times = {}
-        for key, value in self.values.items():
-            assert isinstance(value, float)
-            found.setdefault(cluster(key), Counter())[value] += 1
-        return found
+        if cluster not in self._clustered:
+            listed: dict[Hashable, list[float]] = {}
+            for key, value in self.values.items():
+                listed.setdefault(cluster(key), []).append(value)
+            self._clustered[cluster] = {name: Counter(values) for name, values in listed.items()}
+        return cast(Times, self._clustered[cluster])
 
 
 def sample(metric: Metric, turns: Turns, attempts: Iterable[Attempt] = ()) -> Sample:
@@ -90,22 +103,26 @@ def sample(metric: Metric, turns: Turns, attempts: Iterable[Attempt] = ()) -> Sa
         )
     if metric.time is not None:
         return Sample({key: time for key, turn in turns.items() if (time := metric.time(turn)) is not None})
-    gaps: Times = {}
+    bins: dict[Hashable, Counter[int]] = {}
     for attempt in attempts:
         if attempt.gaps:
-            counts = gaps.setdefault(attempt.trace, Counter())
-            counts.update({bin_ms(index): n for index, n in attempt.gaps.items()})
-    return Sample({}, gaps)
+            bins.setdefault(attempt.trace, Counter()).update(attempt.gaps)
+    middle = {index: bin_ms(index) for counts in bins.values() for index in counts}
+    times = {
+        name: Counter({middle[index]: n for index, n in counts.items()}) for name, counts in bins.items()
+    }
+    return Sample({}, times)
 
 
 def pooled(metric: Metric, found: Sample) -> float | None:
     """The figure itself: how the catalogue pools it."""
     if metric.share is None:
-        parts = found.ratios(lambda _: None)
-        top, bottom = parts.get(None, (0.0, 0.0))
+        top, bottom = found.total()
         return top / bottom if bottom else None
+    if found.sessions is None:
+        return quantile(sorted(found.values.values()), metric.share)
     every: Counter[float] = Counter()
-    for counts in found.times(by_session).values():
+    for counts in found.sessions.values():
         every.update(counts)
     return weighted_quantile(sorted(every.items()), metric.share)
 

@@ -13,7 +13,7 @@ from tests.test_runs import replayer
 
 pytestmark = pytest.mark.slow
 TIMED = {"ttft_ms.p50", "ttft_ms.p95", "itl_ms.p50", "decode_tok_s"}
-NAMED = ("repeated themselves", "chief cause", "separate bands", "Engine errors")
+NAMED = ("repeated themselves", "Chief cause", "separate bands", "Engine errors")
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def test_an_unknown_cause_is_shown_as_it_is(tmp_path: Path) -> None:
     assert prefix.verdict == (
         "every request since turn 1 falls short: gremlins; 80 of 100 prompt tokens are recomputed each turn."
     )
-    assert "chief cause: gremlins" in html_report(gather([run]))
+    assert "Chief cause: gremlins" in html_report(gather([run]))
 
 
 def test_bands_are_named_and_drawn(tmp_path: Path) -> None:

@@ -95,7 +95,8 @@ def test_a_run_that_broke_off_reports_every_turn_that_was_answered(folders: dict
     assert {lane.verdict for lane in document.conclusions.lanes} == {"unfinished"}
     vllm, sglang = document.conclusions.lanes
     assert vllm.pressure == (
-        "Under pressure: its KV pool was 100% full, 44 running requests were preempted and up to 8 requests waited."
+        "Under pressure: pool too small for 12 sessions: 44 preemptions, KV at 100%, reuse fell from 94% to 0%; about 4 would "
+        "fit."
     )
     assert sglang.pressure is not None and "99% full" in sglang.pressure
 

@@ -236,7 +236,9 @@ def _verdict(
         return f"{pressure.sentence}; {price}; fix: {FIXES['eviction']}."
     sessions: dict[str, list[PrefixFinding]] = defaultdict(list)
     for found in findings:
-        sessions[found.key.rpartition("/")[0]].append(found if chief else replace(found, cause=None))
+        sessions[found.key.rpartition("/")[0]].append(
+            found if chief or found.cause is None else replace(found, cause=None)
+        )
     worst = max(sessions.values(), key=lambda session: sum(f.lost_tokens for f in session), default=None)
     return session_verdict(worst) if worst else None
 

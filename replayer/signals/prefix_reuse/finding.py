@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from replayer.signals.prefix_reuse.causes import Cause
@@ -123,7 +123,7 @@ class PrefixFinding:
     def from_dict(cls, data: dict[str, Any]) -> PrefixFinding:
         """The inverse of `as_dict`, for findings read from a journal. Of another version's, keys that are not known
         here are left out, missing ones are unknown, and a cause stays as it is written."""
-        known = {field.name for field in fields(cls)}
+        known = cls.__slots__
         sizes = {int(size): n for size, n in data.get("ideal_by_block_size", {}).items()}
         kept = {key: data[key] for key in data if key in known}
         return cls(**_ABSENT | kept | {"ideal_by_block_size": sizes})
