@@ -56,7 +56,10 @@ class Cleaner:
         calls = tuple(replace(call, arguments=self.text(call.arguments)) for call in reply.tool_calls)
         fault = reply.fault and replace(reply.fault, message=self.error(reply.fault.message), body=None)
         content, reasoning = self.text(reply.content), self.text(reply.reasoning)
-        return replace(reply, content=content, reasoning=reasoning, tool_calls=calls, fault=fault)
+        output = tuple([cleaned(block, self.text) for block in reply.output])
+        return replace(
+            reply, content=content, reasoning=reasoning, tool_calls=calls, fault=fault, output=output
+        )
 
     def stream(self, text: str, failed: bool) -> str:
         """The body of a response as it passed; in an event stream also what is cut in pieces."""

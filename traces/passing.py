@@ -9,11 +9,11 @@ from replayer.traces.credentials import in_head
 from replayer.traces.request_framing import Head, RequestBody
 from replayer.wire.content_encoding import Decode, decoder
 from replayer.wire.reply import ReplyReader
-from replayer.wire.types import FaultKind, Reply, WireFault
+from replayer.wire.types import FaultKind, Reply, Wire, WireFault
 
-CHAT_PATH = "/chat/completions"
-"""Becomes turns."""
-RAW_PATHS = ("/messages", "/responses", "/completions")
+TURNS: dict[str, Wire] = {"/chat/completions": "chat", "/messages": "messages", "/responses": "responses"}
+"""Endpoints whose exchanges become turns, by the end of their path."""
+RAW_PATHS = ("/completions",)
 """Endpoints that are kept as they passed."""
 _KEPT_RAW = 64 << 20
 
@@ -26,7 +26,8 @@ class Passed:
     request: bytes
     status: int
     reply: Reply | None = None
-    """Of a chat completion; None for endpoints that only pass through."""
+    """Of an exchange that becomes a turn; None for endpoints that only pass through."""
+    wire: Wire = "chat"
     wall: float
     seconds: float = 0.0
     raw: bytes = b""
@@ -67,14 +68,15 @@ class Observed:
     def __init__(self, head: Head, block: bytes) -> None:
         self.method = head.method
         self.path = head.target.partition("?")[0].rstrip("/")
-        self.is_chat = self.method == "POST" and self.path.endswith(CHAT_PATH)
-        self.is_recorded = self.is_chat or (self.method == "POST" and self.path.endswith(RAW_PATHS))
+        posted = self.path if self.method == "POST" else ""
+        self.wire = next((wire for end, wire in TURNS.items() if posted.endswith(end)), None)
+        self.is_recorded = self.wire is not None or posted.endswith(RAW_PATHS)
         self.body = RequestBody(head, keep=self.is_recorded)
         self.status = 0
         self.has_length = False
         self._encoding = head.fields.get(b"content-encoding", b"").decode("latin-1")
         self._block = block
-        self._reader = ReplyReader(stream=True) if self.is_chat else None
+        self._reader = ReplyReader(stream=True, wire=self.wire) if self.wire else None
         self._raw = _Raw()
         self._sent = 0
         self._wall = 0.0
@@ -116,6 +118,7 @@ class Observed:
             request=self._request(),
             status=self.status,
             reply=reader.reply(ended=now, broken=fault) if reader is not None else None,
+            wire=self.wire or "chat",
             wall=self._wall or time.time(),
             seconds=(now - sent) / 1e9,
             raw=bytes(raw.content),

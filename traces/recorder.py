@@ -1,6 +1,7 @@
 """A recording reverse proxy: bytes pass unchanged both ways, and what passed becomes traces.
 
-One connection to the server per connection of the client. Of a request only the request line's path and the Host line
+One connection to the server per connection of the client, opened again where the server has closed it between two
+requests. Of a request only the request line's path and the Host line
 are rewritten; a response passes byte for byte, before anything looks at it. Headers are never recorded.
 """
 
@@ -25,6 +26,10 @@ from replayer.wire.types import FaultKind
 _HEAD_LIMIT = 1 << 17
 _HELD_LIMIT = 1 << 20
 """Bytes that a client may send ahead of the answer to its last request before it is read no further."""
+_RESENT_LIMIT = 64 << 20
+"""Bytes of a request that are kept until its answer begins, to send them again."""
+_IDLE_SECONDS = 1.0
+"""How long a client's connection outlives the server's: a request may be on its way on it just then."""
 _CONNECT_SECONDS = 30
 _LINGER_SECONDS = 10
 
@@ -52,6 +57,13 @@ class _Client(asyncio.Protocol):
         """The request whose body is still passing."""
         self._blind = False
         self._refused = False
+        self._sent = bytearray()
+        """What of the current request went into a connection that had been used before."""
+        self._closing: asyncio.TimerHandle | None = None
+        self._last_request = False
+        """The client wants its connection closed after the current request."""
+        self._again = False
+        """The current request may be sent once more: not a byte of an answer has come."""
         self.exchange: Observed | None = None
         """The request whose answer is not whole."""
 
@@ -60,6 +72,9 @@ class _Client(asyncio.Protocol):
         self._proxy.clients.add(self)
 
     def data_received(self, data: bytes) -> None:
+        if self._closing is not None:
+            self._closing.cancel()
+            self._closing = None
         while data and not self._refused:
             if self._blind:
                 self._send(data)
@@ -92,6 +107,9 @@ class _Client(asyncio.Protocol):
         _hold(self._transport, held)
 
     def from_server(self, data: bytes) -> None:
+        if self._again:
+            self._again = False
+            self._sent.clear()
         self._transport.write(data)
 
     def blind(self) -> None:
@@ -110,8 +128,16 @@ class _Client(asyncio.Protocol):
             self._proxy.on_passed(exchange.passed(reason, kind))
 
     def server_lost(self, reason: str | None) -> None:
-        """The server closed: what it had to say is said, so the client's connection ends as well."""
-        self._server = None
+        """The server closed. Between two requests that is its right, and a request that it had not begun to answer
+        goes out again; otherwise what it had to say is said, so the client's connection ends as well."""
+        last, self._server = self._server, None
+        if self.exchange is None and last is not None and last.keeps_alive and not self._blind:
+            idle = 0 if self._last_request else _IDLE_SECONDS
+            self._closing = self._loop.call_later(idle, self._transport.close)
+            return
+        if self._again and not self._refused:
+            self._send_again()
+            return
         self.ended(reason)
         if not self._refused:
             self._transport.close()
@@ -120,6 +146,13 @@ class _Client(asyncio.Protocol):
         """The recorder ends: what has come until now is all there is."""
         self.ended("the recorder was stopped")
         self._transport.abort()
+
+    def _send_again(self) -> None:
+        """The server had closed a kept-alive connection just as this request went into it."""
+        sent, self._sent, self._again = bytes(self._sent), bytearray(), False
+        if self.exchange is not None and self._request is None:
+            self.exchange.sent()
+        self._send(sent)
 
     def _pass_head(self, data: bytes) -> bytes:
         """Collects a head and sends it on; returns what is behind it."""
@@ -142,6 +175,9 @@ class _Client(asyncio.Protocol):
         return rest
 
     def _begin(self, head: Head, block: bytes) -> None:
+        self._sent.clear()
+        self._last_request = head.fields.get(b"connection", b"").lower() == b"close"
+        self._again = self._server is not None and self._server.keeps_alive
         if self._server is not None:
             self._server.expect()
         target = self._to.target(head.target).encode("latin-1")
@@ -183,6 +219,9 @@ class _Client(asyncio.Protocol):
         return b"\r\n".join(kept)
 
     def _send(self, data: bytes) -> None:
+        if self._again:
+            self._sent += data
+            self._again = len(self._sent) <= _RESENT_LIMIT
         if self._server is not None:
             self._server.write(data)
             return
@@ -237,6 +276,8 @@ class _Server(asyncio.Protocol):
         self._transport: Any = None
         self._blind = False
         self._headers: list[tuple[bytes, bytes]] = []
+        self.keeps_alive = False
+        """It has answered, and did not say that it would close."""
         self._at = 0
         self._parser = httptools.HttpResponseParser(self)
 
@@ -315,6 +356,7 @@ class _Server(asyncio.Protocol):
     def on_message_complete(self) -> None:
         exchange = self._client.exchange
         if exchange is not None and exchange.status >= 200:
+            self.keeps_alive = exchange.has_length and self._parser.should_keep_alive()
             self._client.ended()
 
 

@@ -23,8 +23,9 @@ from replayer.traces.passing import Passed
 from replayer.traces.records import RecordError
 from replayer.traces.schema import Fidelity, Header, OpaqueItem, Source, Times
 from replayer.traces.secrets import Redact
+from replayer.traces.wire_forms import entries
 from replayer.traces.writer import TraceWriter
-from replayer.wire.types import Reply
+from replayer.wire.types import Reply, Wire
 
 _ALL_RECORDED = Fidelity(
     system="recorded",
@@ -67,9 +68,9 @@ class Recording:
             request, raw = cleaner.body(passed.request)
         except (ValueError, RecursionError):
             request, raw = _as_text(passed, cleaner), b""
-        if passed.reply is not None and isinstance(request, dict) and is_request(request):
+        if passed.reply is not None and isinstance(request, dict) and _is_turn(request, passed.wire):
             try:
-                self._chat(passed, request, raw, cleaner.reply(passed.reply))
+                self._turn(passed, request, raw, cleaner.reply(passed.reply))
                 return
             except (*_ODD, RecordError):
                 pass  # It must neither end the proxy nor be lost.
@@ -93,8 +94,9 @@ class Recording:
         if failures:
             raise failures[0]
 
-    def _chat(self, passed: Passed, request: dict[str, Any], raw: bytes, reply: Reply) -> None:
-        exchange = from_reply(Exchange(request=request, raw=raw, times=times_of(reply, passed.wall)), reply)
+    def _turn(self, passed: Passed, request: dict[str, Any], raw: bytes, reply: Reply) -> None:
+        times = times_of(reply, passed.wall)
+        exchange = from_reply(Exchange(request=request, raw=raw, times=times, wire=passed.wire), reply)
         if reply.fault is not None:
             exchange.finish_reason = "error"
         conversation, thread = self._sorter.add(self._count, exchange)
@@ -178,6 +180,13 @@ class Recording:
                 raise TraceError(f"{path}: cannot be written ({error.strerror or error})") from None
             break
         return path
+
+
+def _is_turn(request: dict[str, Any], wire: Wire) -> bool:
+    """Whether a request of an endpoint has the form of that endpoint."""
+    if wire == "responses":
+        return isinstance(request.get("input"), (str, list)) and bool(entries(request, wire))
+    return is_request(request)
 
 
 def _as_text(passed: Passed, cleaner: Cleaner) -> str:

@@ -238,18 +238,9 @@ class ServerWatch:
 
 
 def conversation(request: JsonObject) -> tuple[list[JsonObject], list[JsonObject]]:
-    """A request's messages and tools, whichever wire it goes over."""
-    tools = request.get("tools") or []
-    if "messages" in request:
-        messages = list(request["messages"])
-        if request.get("system"):
-            messages.insert(0, {"role": "system", "content": request["system"]})
-        return messages, tools
-    given = request.get("input")
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
-    if request.get("instructions"):
-        items.insert(0, {"role": "system", "content": request["instructions"]})
-    return items, tools
+    """A request's messages and tools as a chat template sees them, whichever wire it goes over."""
+    wire = wire_of(request)
+    return chat_messages(request, wire), chat_tools(request, wire)
 
 
 def backs_off(facts: EngineFacts) -> bool:

@@ -132,7 +132,7 @@ async def test_errors_and_broken_streams_are_recorded_as_such(
         assert failure["kind"] == kind
 
 
-async def test_bytes_pass_unchanged_and_other_endpoints_are_kept_raw(tmp_path: Path) -> None:
+async def test_bytes_pass_unchanged_and_a_message_without_an_end_is_a_failed_turn(tmp_path: Path) -> None:
     seen: list[bytes] = []
     events = b'event: message_start\ndata: {"type":"message_start"}\n\nevent: ping\ndata: {"type":"ping"}\n\n'
     reply = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s" % (
@@ -145,7 +145,7 @@ async def test_bytes_pass_unchanged_and_other_endpoints_are_kept_raw(tmp_path: P
         return reply
 
     recording = Recording(tmp_path)
-    body = b'{"model": "claude",  "messages": [{"role":"user","content":"h\\u00e9"}]}'
+    body = b'{"model":"claude","messages":[{"role":"user","content":"h"}]}'
     async with (
         answering(answer) as server,
         proxy(server, recording) as url,
@@ -159,8 +159,10 @@ async def test_bytes_pass_unchanged_and_other_endpoints_are_kept_raw(tmp_path: P
     text = recording.paths[0].read_text()
     assert "secret-key" not in text and "a=b" not in text
     with Trace.open(recording.paths[0]) as trace:
-        [item] = trace.items()
-        assert item.kind == "opaque" and item.record["response"].encode() == events
+        failure = [item.record["failure"] for item in trace.items() if item.kind == "opaque"]
+        assert trace.turns[0].finish_reason == "error" and failure[0]["kind"] == "stream_broken"
+        sent = trace.turns[0].body
+        assert sent is not None and (sent.wire, sent.style) == ("messages", "compact")
 
 
 async def test_subagents_are_threads_and_other_conversations_other_traces(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ async def test_packed_bodies_pass_as_they_are_and_are_recorded_as_text(encoding:
     request = b"POST /v1/chat/completions HTTP/1.1\r\nContent-Encoding: zstd\r\nContent-Length: %d\r\n\r\n%b"
     async with scripted(answer) as server, proxy(server.url, recording) as url:
         assert await _exchange(url, request % (len(packed), packed)) == head + body
-        assert await _exchange(url, asking("raw", "/v1/messages")) == head + body
+        assert await _exchange(url, asking("raw", "/v1/completions")) == head + body
     with Trace.open(recording.paths[0]) as trace:
         assert [getattr(item, "text", "packed") for item in trace.items()] == ["packed", "zwölf 🙂 Boxer"]
         assert trace.turns[0].finish_reason == "stop"
