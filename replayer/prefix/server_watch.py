@@ -20,6 +20,8 @@ from replayer.prefix.tokenizers import Estimate, model_tokenizer
 from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
 from replayer.signals.prefix_reuse.tokens import pack, unpack
 from replayer.traces.schema import Usage
+from replayer.traces.wire_forms import wire_of
+from replayer.traces.wire_view import chat_messages, chat_tools
 
 JsonObject = dict[str, Any]
 
