@@ -31,7 +31,8 @@ class Command:
       replayer run plan.toml --repeat 3 --fail-if "usable_turn_rate < 0.95"
       replayer run throughput-ramp --engine a=http://127.0.0.1:8000/v1 --set matrix.concurrency=[1,8,64]
 
-    Engine SPEC: NAME=URL[,kind=K][,model=M][,api_key_env=VAR][,temperature=0.9][,any sampling field=value],
+    Engine SPEC: NAME=URL[,kind=K][,model=M][,api_key_env=VAR][,header.NAME=VALUE][,temperature=0.9]
+    [,any sampling field=value],
     NAME=embedded[,...] or NAME=simulated[,fault=...].
     """
 
@@ -109,7 +110,7 @@ def lane_values(spec: Any) -> dict[str, Any]:
     """A parsed engine SPEC as the lane of a plan."""
     lane = {
         "name": spec.name, "url": spec.url, "launch": spec.launch, "kind": spec.kind, "model": spec.model,
-        "api_key_env": spec.api_key_env, "wire": spec.wire, "sampling": spec.sampling, "extra": spec.extra, "options": spec.options,
+        "api_key_env": spec.api_key_env, "wire": spec.wire, "headers": spec.headers, "sampling": spec.sampling, "extra": spec.extra, "options": spec.options,
     }  # fmt: skip
     return {key: value for key, value in lane.items() if value is not None}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import httpx
@@ -43,8 +44,9 @@ async def connect(
     kind: str | None = None,
     api_key: str | None = None,
     http: httpx.AsyncClient | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Engine:
-    """The adapter of the server at a URL. It owns `http` from now on and closes it.
+    """The adapter of the server at a URL, asked with `headers`. It owns `http` from now on and closes it.
 
     Raises EngineUnavailable when nothing answers or the key is refused, PlanError for an unknown kind.
     """
@@ -53,6 +55,7 @@ async def connect(
     url = without_login(dialled)
     client = http or http_client(url, follow_redirects=True)
     origin, _ = read_url(dialled)
+    client.headers.update(headers or {})
     if api_key is not None or origin.credentials:
         client.headers["Authorization"] = f"Bearer {api_key}" if api_key else str(origin.credentials)
     try:

@@ -28,6 +28,7 @@ class EngineSpec:
     model: str | None = None
     api_key_env: str | None = None
     wire: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
     sampling: JsonObject = field(default_factory=dict)
     extra: JsonObject = field(default_factory=dict)
     options: JsonObject = field(default_factory=dict)
@@ -41,7 +42,7 @@ def parse(text: str) -> EngineSpec:
         raise PlanError(f"engine {text!r} is not NAME=URL, NAME=embedded or NAME=simulated")
     launch, url = _target(text, target.strip())
     values: JsonObject = {"name": name.strip(), "launch": launch, "url": url}
-    parts: JsonObject = {"sampling": {}, "extra": {}, "options": {}}
+    parts: JsonObject = {"sampling": {}, "extra": {}, "options": {}, "headers": {}}
     for setting in settings:
         key, equals, raw = setting.partition("=")
         key = key.strip()
@@ -71,6 +72,8 @@ def _target(text: str, target: str) -> tuple[LaunchKind | None, str | None]:
 def _place(values: JsonObject, parts: JsonObject, launch: LaunchKind | None, key: str, raw: str) -> None:
     if key in ("kind", "model", "api_key_env", "wire"):
         values[key] = _unquote(raw)
+    elif key.startswith("header."):
+        parts["headers"][key.removeprefix("header.")] = _unquote(raw)
     elif key.startswith("extra."):
         parts["extra"][key.removeprefix("extra.")] = value(raw)
     elif key in launch_options(launch):

@@ -56,6 +56,7 @@ def lane_spec(lane: dict[str, Any]) -> str | None:
     fields = {key: lane.get(key) for key in ("kind", "model", "api_key_env")}
     fields |= {**(lane.get("options") or {}), **(lane.get("sampling") or {})}
     fields |= {f"extra.{key}": value for key, value in (lane.get("extra") or {}).items()}
+    fields |= {f"header.{key}": value for key, value in (lane.get("headers") or {}).items()}
     given = "".join(f",{key}={_value(value)}" for key, value in fields.items() if value not in (None, [], ()))
     return f"--engine {shlex.quote(_name(lane) + '=' + source + given)}"
 

@@ -19,6 +19,19 @@ Order = Literal["parallel", "sequential", "interleaved"]
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NAME = re.compile(r"[\w.+@=-]+\Z")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+_OWN_HEADERS = frozenset(
+    {
+        "host",
+        "content-length",
+        "content-type",
+        "transfer-encoding",
+        "connection",
+        "accept-encoding",
+        "user-agent",
+    }
+)
+_SECRET_HEADER = re.compile(r"(?i)auth|cookie|secret|passw|token|api-?key")
 _TIMING = re.compile(r"(asap|recorded|scaled:\d+(\.\d+)?)\Z")
 
 
@@ -56,6 +69,9 @@ class LanePlan(_Strict):
     """Request fields passed through unchecked."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Settings of an engine that replayer launches."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Sent with every request: a value, `env:VARIABLE`, or a text with `{session}` for routers that keep a session on
+    one replica."""
     facts: dict[str, Any] = Field(default_factory=dict)
     """What the user knows of this lane and the server does not tell: layout, quantisation, GPU."""
     exclusive: str | None = None
@@ -74,6 +90,20 @@ class LanePlan(_Strict):
         if name is not None and not _VARIABLE.match(name):
             raise ValueError(f"api_key_env {name!r} is no name of an environment variable")
         return name
+
+    @field_validator("headers")
+    @classmethod
+    def _headers_can_be_sent(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            if not _HEADER.match(name) or name.lower() in _OWN_HEADERS:
+                raise ValueError(f"header {name!r} cannot be set")
+            if not value.isprintable() or not value.isascii():
+                raise ValueError(f"the value of header {name} must be printable ASCII, or env:VARIABLE")
+            if _SECRET_HEADER.search(name) and not value.startswith("env:"):
+                raise ValueError(
+                    f"header {name} holds a secret: give it as env:VARIABLE, which is never written"
+                )
+        return headers
 
     @field_validator("name")
     @classmethod

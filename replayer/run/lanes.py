@@ -17,6 +17,7 @@ from replayer.engines.sampling_fields import unknown_fields, wrong_types
 from replayer.engines.starting import Launched, start
 from replayer.errors import PlanError
 from replayer.plan.model import LanePlan, Plan
+from replayer.run.headers import fixed, lane_headers
 from replayer.text import similar
 from replayer.wire.client import WireClient
 from replayer.wire.remote import Receiver
@@ -34,6 +35,8 @@ class Instance:
     sessions_in_flight: int = 0
     dead: bool = False
     """It was started by us, has ended by itself, and that has been said."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """What the lane's plan adds to every request, values of the environment in place: never journalled."""
 
     async def close(self) -> None:
         await self.client.aclose()
@@ -145,8 +148,8 @@ async def _open_instance(
 ) -> Instance:
     engine = None
     try:
-        api_key = _api_key(plan)
-        engine = await connect(url, kind=plan.kind, api_key=api_key)
+        api_key, headers = _api_key(plan), lane_headers(plan)
+        engine = await connect(url, kind=plan.kind, api_key=api_key, headers=fixed(headers))
         facts = await engine.facts()
         client = WireClient(engine.dial_url, api_key=api_key, classify=engine.fault, receiver=receiver)
     except BaseException:
@@ -155,7 +158,7 @@ async def _open_instance(
         if launched is not None:
             await launched.stop()
         raise
-    return Instance(engine=engine, client=client, facts=facts, launched=launched)
+    return Instance(engine=engine, client=client, facts=facts, launched=launched, headers=headers)
 
 
 def _api_key(plan: LanePlan) -> str | None:

@@ -48,6 +48,7 @@ class Prompts:
     differential: bool = False
     transform: Transform | None = None
     isolation: Isolation = dataclasses.field(default_factory=Isolation)
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     lengths: Mapping[int, Length] = dataclasses.field(default_factory=dict)
     """Filler with which prompts have their exact lengths, by turn."""
 
@@ -106,6 +107,7 @@ class Prompts:
     ) -> PreparedTurn:
         stream = self.lane.plan.stream
         request = build(stream)
+        request.headers.update(self.headers)
         return PreparedTurn(
             number,
             recorded_turn,
@@ -115,8 +117,14 @@ class Prompts:
             self.history.recorded(recorded_turn),
             self.history.trace.turns[recorded_turn].tokens is not None,
             sent,
-            build(not stream) if self.differential else None,
+            self._other(build) if self.differential else None,
         )
+
+    def _other(self, build: Callable[[bool], Request]) -> Request:
+        """The same request in the other mode, streamed or not."""
+        request = build(not self.lane.plan.stream)
+        request.headers.update(self.headers)
+        return request
 
 
 def body_digest(pieces: Sequence[bytes | memoryview]) -> str:

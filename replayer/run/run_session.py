@@ -15,6 +15,7 @@ from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
 from replayer.run.exchange import Exchange
 from replayer.run.fit_prompts import lengths_of
+from replayer.run.headers import for_session
 from replayer.run.isolation import Isolation, isolate
 from replayer.run.judging import TurnJudge
 from replayer.run.lanes import Instance
@@ -130,6 +131,7 @@ def _context(
             run.plan.differential,
             run.traces.transform,
             isolation,
+            for_session(instance.headers, session.id),
             lengths_of(run, session, run.tag(session, attempt)),
         ),
         begin,
