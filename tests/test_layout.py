@@ -30,10 +30,12 @@ from replayer.wire.types import WIRES
 DIALECTS = ("openai-verbatim", "zed", "claude-code", "codex")
 
 
-def item(draw: random.Random, number: int, calls: list[str]) -> AnyItem:
-    kind = draw.choice(
-        ("call", "call", "result", "result", "say", "think", "ask", "system", "opaque", "summary")
-    )
+MODEL = ("call", "call", "say", "think", "opaque")
+ANY = (*MODEL, "result", "result", "result", "ask", "system", "summary")
+
+
+def item(draw: random.Random, number: int, calls: list[str], kinds: tuple[str, ...] = ANY) -> AnyItem:
+    kind = draw.choice(kinds)
     if kind == "result" and calls:
         return ToolResultItem(id=0, call_id=draw.choice(calls), content=f"result {number}")
     if kind == "call":
@@ -65,7 +67,7 @@ def wandering(path: Path, seed: int) -> Path:
         context = list(known)
         for number in range(30):
             produced = [
-                writer.add_item(item(draw, 100 * number + n, calls)) for n in range(draw.randint(1, 3))
+                writer.add_item(item(draw, 100 * number + n, calls, MODEL)) for n in range(draw.randint(1, 3))
             ]
             writer.add_turn(context=context, produced=produced)
             known += produced

@@ -7,16 +7,17 @@ import sys
 import zlib
 from array import array
 from collections.abc import Sequence
+from operator import sub
 
 
 def pack(offsets_ns: Sequence[int]) -> str:
     """Offsets from sending, nanoseconds, ascending -> base64 of zlib of little-endian uint32 microsecond gaps."""
-    gaps = array("I")
-    previous = 0
-    for offset in offsets_ns:
-        microseconds = offset // 1000
-        gaps.append(min(max(microseconds - previous, 0), 0xFFFF_FFFF))
-        previous = microseconds
+    microseconds = [offset // 1000 for offset in offsets_ns]
+    try:
+        gaps = array("I", map(sub, microseconds, [0, *microseconds]))
+    except OverflowError:  # a clock that went back, or more than an hour of silence
+        between = map(sub, microseconds, [0, *microseconds])
+        gaps = array("I", [min(max(gap, 0), 0xFFFF_FFFF) for gap in between])
     if sys.byteorder == "big":
         gaps.byteswap()
     return base64.b64encode(zlib.compress(gaps.tobytes(), 1)).decode() if gaps else ""

@@ -64,6 +64,7 @@ class RecordedHistory:
         self.lines: tuple[Line, ...] = ()
         self.turns: tuple[int, ...] = ()
         self._outputs: dict[int, list[tuple[int, ...]]] = {}
+        self._recorded_wire: Wire | None = None
         self._scan()
         self._profile = profile(profile_name, _called(trace)) if profile_name else None
         self.filled = _filled(trace, self._profile)
@@ -81,8 +82,7 @@ class RecordedHistory:
     def over(self, choice: str | None) -> RecordedHistory:
         """The same thread over a wire, made once. `recorded` is the one that it was recorded on, or that its agent
         speaks; None is the one of its recorded requests, or the dialect's own."""
-        made: list[Wire] = [turn.body.wire for turn in self.trace.turns if turn.body is not None]
-        own = made[0] if made else HOME.get(str(self._made_of[0]).partition(":")[0])
+        own = self._recorded_wire or HOME.get(str(self._made_of[0]).partition(":")[0])
         if choice == "recorded":
             return self._on(own or HOME.get(self.trace.header.agent or "", "chat"))
         return self._on(next((wire for wire in WIRES if wire == choice), own or "chat"))
@@ -202,6 +202,8 @@ class RecordedHistory:
         for turn in self.trace.turns:
             if turn.thread == self.thread and is_replayable(turn):
                 found.append(turn.id)
+            if self._recorded_wire is None and turn.body is not None:
+                self._recorded_wire = turn.body.wire
             if turn.produced:
                 self._outputs.setdefault(turn.produced[0], []).append(turn.produced)
         if not found:

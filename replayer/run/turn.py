@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Literal
 
 from replayer.journal.events import Alarm, TurnFinished
@@ -16,6 +18,8 @@ from replayer.wire.types import Delta, Reply
 
 BULKY = frozenset({"prompt_token_ids", "token_ids", "logprobs"})
 """Extras that grow with the prompt or the reply: they are read while the turn is at hand, not journalled."""
+
+_CHANNEL = attrgetter("channel", "call_index")
 
 UsageSource = Literal["usage", "computed", "none"]
 
@@ -68,14 +72,15 @@ class Watch:
         self._emit = emit
         self._observe = observe
 
-    def on_delta(self, delta: Delta) -> bool:
+    def on_deltas(self, deltas: list[Delta]) -> bool:
         """Returns True to end the stream."""
-        self.fed += 1
-        self._feed.add(self.key.lane, self.key.session, self.key.turn, delta)
+        self.fed += len(deltas)
         stop = False
-        for signal in self._observers:
-            for finding in signal.observe(delta):
-                stop |= self._alarm(signal, finding)
+        for delta in _joined(deltas):
+            self._feed.add(self.key.lane, self.key.session, self.key.turn, delta)
+            for signal in self._observers:
+                for finding in signal.observe(delta):
+                    stop |= self._alarm(signal, finding)
         return stop
 
     def finish(self, reply: Reply) -> None:
@@ -101,6 +106,17 @@ class Watch:
         if stop:
             self.stopped_by = signal.name
         return stop
+
+
+def _joined(deltas: list[Delta]) -> list[Delta]:
+    """What came together as one piece per channel: signals say the same however a text is cut."""
+    if len(deltas) == 1:
+        return deltas
+    found = []
+    for (channel, call), pieces in groupby(deltas, _CHANNEL):
+        same = list(pieces)
+        found.append(Delta(same[-1].at, channel, "".join([piece.text for piece in same]), call))
+    return found
 
 
 def observes(seed: int, key: TurnKey, share: float) -> bool:

@@ -15,7 +15,7 @@ from replayer.wire.dial import dial, environment_proxy, is_lasting, read_url, tl
 from replayer.wire.faults import Classify, default_fault
 from replayer.wire.remote import Receiver
 from replayer.wire.reply import ReplyReader
-from replayer.wire.types import OnDelta, Reply, Request, Timeouts, Wire, WireFault
+from replayer.wire.types import OnDelta, OnDeltas, Reply, Request, Timeouts, Wire, WireFault, each
 
 PATHS: dict[Wire, str] = {"chat": "/chat/completions", "messages": "/messages", "responses": "/responses"}
 """Where each wire is served, behind the base URL."""
@@ -81,19 +81,22 @@ class WireClient:
             for wire, path in PATHS.items()
         }
 
-    async def chat(self, request: Request, on_delta: OnDelta | None = None) -> Reply:
+    async def chat(
+        self, request: Request, on_delta: OnDelta | None = None, *, on_deltas: OnDeltas | None = None
+    ) -> Reply:
         """Send one request. Whatever the engine or the network does is in `Reply.fault`; nothing is raised for it.
 
-        `on_delta` gets every piece on the receiving loop; where it returns True the connection is closed at once
+        `on_delta` gets every piece, `on_deltas` those that came together; where it returns True the connection is closed at once
         and the reply is what had come. Cancelling closes it likewise. Attempts are repeated only where the engine
         cannot have generated anything, and counted in `timing.retries`.
         """
-        exchange = _Exchange(self._reader(request, on_delta))
+        on_deltas = each(on_delta) if on_delta is not None else on_deltas
+        exchange = _Exchange(self._reader(request, on_deltas))
         total = self._timeouts.total
         limit = asyncio.timeout(total)
         try:
             async with limit, self._slots:
-                return await self._chat(request, on_delta, exchange)
+                return await self._chat(request, on_deltas, exchange)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -104,7 +107,7 @@ class WireClient:
             connection.abort()
         self._idle.clear()
 
-    async def _chat(self, request: Request, on_delta: OnDelta | None, exchange: _Exchange) -> Reply:
+    async def _chat(self, request: Request, on_deltas: OnDeltas | None, exchange: _Exchange) -> Reply:
         head = self._request_head(request)
         failures = 0
         fresh = False
@@ -118,7 +121,7 @@ class WireClient:
                 failures += 1
                 await asyncio.sleep(_pause(failures, exchange.reader.retry_after))
             exchange.retries += 1
-            exchange.reader = self._reader(request, on_delta)
+            exchange.reader = self._reader(request, on_deltas)
 
     async def _attempt(self, head: bytes, request: Request, exchange: _Exchange, fresh: bool) -> Reply | None:
         """None where a kept-alive connection turned out to be closed."""
@@ -165,9 +168,9 @@ class WireClient:
             return fault.kind == "unreachable"
         return fault.status in _RETRIED and fault.kind != "context_too_long" and not reply.timing.arrivals
 
-    def _reader(self, request: Request, on_delta: OnDelta | None) -> ReplyReader:
+    def _reader(self, request: Request, on_deltas: OnDeltas | None) -> ReplyReader:
         return ReplyReader(
-            stream=request.stream, on_delta=on_delta, classify=self._classify, wire=request.wire
+            stream=request.stream, on_deltas=on_deltas, classify=self._classify, wire=request.wire
         )
 
     def _fixed_head(self, target: str, api_key: str | None, wire: Wire) -> bytes:

@@ -10,7 +10,7 @@ from replayer.wire.connection import Headers
 from replayer.wire.content_encoding import Decode, decoder
 from replayer.wire.faults import Classify, default_fault
 from replayer.wire.sse import EVENT_LIMIT
-from replayer.wire.types import Delta, OnDelta, Reply, StampClock, Timing, Wire, WireFault
+from replayer.wire.types import Delta, OnDelta, OnDeltas, Reply, StampClock, Timing, Wire, WireFault, each
 
 
 class ReplyReader:
@@ -20,7 +20,7 @@ class ReplyReader:
         self,
         *,
         stream: bool | None,
-        on_delta: OnDelta | None = None,
+        on_deltas: OnDeltas | None = None,
         classify: Classify = default_fault,
         wire: Wire | None = "chat",
     ) -> None:
@@ -30,7 +30,7 @@ class ReplyReader:
         self.stopped = False
         self._asked_stream = stream
         self._streamed: bool | None = None
-        self._on_delta = on_delta
+        self._on_deltas = on_deltas
         self._classify = classify
         self._assembler = Assembler(wire)
         self._decode: Decode | None = None
@@ -135,12 +135,7 @@ class ReplyReader:
             self._fault = WireFault("stream_broken", str(error), self.status)
 
     def _show(self, deltas: list[Delta]) -> bool:
-        on_delta = self._on_delta
-        if on_delta is not None:
-            for delta in deltas:
-                if on_delta(delta):
-                    return True
-        return False
+        return bool(deltas) and self._on_deltas is not None and self._on_deltas(deltas)
 
     def _finish(self, at: int, *, whole: bool) -> None:
         """The body is over: read what was held back."""
@@ -210,7 +205,9 @@ def assemble(
     """
     pieces = [body] if isinstance(body, bytes) else body
     stamps = iter(at) if at is not None else None
-    reader = ReplyReader(stream=stream, classify=classify, on_delta=on_delta, wire=wire)
+    reader = ReplyReader(
+        stream=stream, classify=classify, on_deltas=each(on_delta) if on_delta else None, wire=wire
+    )
     stamp = 0
     reader.sent(0)
     reader.headers(status, (), stamp)

@@ -203,4 +203,12 @@ class Timeouts:
 
 
 OnDelta = Callable[[Delta], bool | None]
-"""Called for every delta on the receiving loop; returning True ends the stream at once."""
+"""Called for every delta; returning True ends the stream at once."""
+
+OnDeltas = Callable[[list[Delta]], bool]
+"""Called with the deltas that came together; returning True ends the stream at once."""
+
+
+def each(on_delta: OnDelta) -> OnDeltas:
+    """One call for each delta, up to the first that ends the stream."""
+    return lambda deltas: any(on_delta(delta) for delta in deltas)

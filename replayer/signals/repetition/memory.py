@@ -7,7 +7,6 @@ repeat are another signal's business (`call_loops`).
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 
 from replayer.signals.base import Signal, TurnFacts
@@ -76,8 +75,5 @@ def _shingles(text: str) -> frozenset[int] | None:
     words = text.lower().split()
     if len(words) < WORDS:
         return None
-    triples = list(dict.fromkeys(zip(words, words[1:], words[2:], strict=False)))[:SHINGLES]
-    return frozenset(
-        int.from_bytes(hashlib.blake2b(" ".join(triple).encode("utf-8", "replace"), digest_size=8).digest())
-        for triple in triples
-    )
+    triples = list(dict.fromkeys(zip(words, words[1:], words[2:], strict=False)))
+    return frozenset(map(hash, triples[:SHINGLES]))
