@@ -1,227 +1,203 @@
-"""Type I error and power of every test that `replayer.metrics.stats` offers, on clustered sessions.
+"""Type I error and power of what the command line says and gates: real `run` and `compare`, simulated engines over HTTP.
 
-Differences are formed as `replayer.metrics.compare` forms them. Each session has its own rate of usable turns (beta-distributed,
-intraclass correlation RHO) and its own length; both lanes replay the same turns, and the session moves both. A test
-counts as a finding at nominal 5 %. The tests run as arrays over all simulations at once; before that, each is held
-against the function of `replayer.metrics.stats` on some of them. Prints shares of SIMULATIONS.
+A pair is one `replayer run` of two lanes on two engines, with gates on changes, and one `replayer compare` of it. Of equal
+engines, a pair errs where any output says better or worse, or a gate breaks. Every run has sampling seeds of its own, so
+that faults are drawn anew; sessions are of a few turns, so that thousands of runs fit into minutes. With repeats on, the
+same sessions are replayed again. Prints by row the share of pairs that err with its Wilson interval, then the number of
+sessions that a pilot run recommends to see 5 points, and how often runs of that size find 5 points that were planted.
 
-    python -m benchmarks.stats [SIMULATIONS]
+    python -m benchmarks.stats [PAIRS_PER_ROW] [--power PAIRS] [--workers N] [--only SESSIONSxREPEATS]
 """
 
 from __future__ import annotations
 
-import math
+import argparse
+import asyncio
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
 import sys
+import tempfile
+import threading
 import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
 
-import numpy as np
+from replayer.cli import main as command
+from replayer.metrics.stats import wilson
+from replayer.simulated import SimulatedSpec, launch
+from tests.generate import long_session
 
-from replayer.metrics.stats import (
-    clustered_difference,
-    difference,
-    e_value,
-    expanded_tail,
-    holm,
-    quantile_difference,
-    sequential,
-    sign_flip,
-    student_t,
+SESSIONS = (1, 2, 5, 6, 8, 20)
+REPEATS = (1, 5)
+TURNS, POWER_TURNS = 3, 8
+NOISE = 0.15
+"""Share of turns with a broken call, on both lanes."""
+PLANTED = 0.05
+PILOT = 12
+"""Sessions of the run that recommends a size."""
+GATES = (
+    "usable_turn_rate drops by > 0.02",
+    "invalid_call_rate rises by > 0.02",
+    "ttft_ms.p95 rises by > 1",
+    "decode_tok_s drops by > 10",
 )
-
-SESSIONS = (6, 8, 12, 20, 40, 80)
-RHO = 0.2
-RATE = 0.85
-LENGTHS = (5, 40)
-FLIPS = 9_999
-CHECKED = 20
-"""Simulations in which each array test is compared with the function it stands for."""
-Array = np.ndarray
+_CLAIM = re.compile(r"is (better|worse) than|differs from itself")
 
 
-def session_rates(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return rng.beta(RATE * (1 / RHO - 1), (1 - RATE) * (1 / RHO - 1), shape)
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One pair: `worse` is what lane b breaks more often."""
+
+    number: int
+    sessions: int
+    repeats: int
+    turns: int = TURNS
+    worse: float = 0.0
 
 
-def draw(
-    rng: np.random.Generator, shape: tuple[int, int], effect: float, wobble: float
-) -> tuple[Array, Array, Array]:
-    """(usable turns of a, of b, turns) by simulation and session. `effect` lowers lane b's rate; `wobble` moves each
-    session's rate up or down, as far as both ways have room."""
-    rate, size = session_rates(rng, shape), rng.integers(LENGTHS[0], LENGTHS[1] + 1, shape)
-    reach = np.minimum(wobble, np.minimum(rate, 1 - rate))
-    other = np.clip(rate - effect + np.where(rng.random(shape) < 0.5, reach, -reach), 0, 1)
-    return rng.binomial(size, rate), rng.binomial(size, other), size
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    claims: tuple[str, ...]
+    gated: bool
+    needed: int | None
+    found: bool
 
 
-def sign_flips(rng: np.random.Generator, moved: Array) -> Array:
-    """p of each row, as `sign_flip`: exact up to 14 sessions, else drawn."""
-    count = moved.shape[1]
-    if count <= 14:
-        signs = 1 - 2 * ((np.arange(1 << count)[:, None] >> np.arange(count)) & 1)
-    else:
-        signs = rng.choice(np.array([-1, 1]), (FLIPS, count))
-    signs = signs.astype(float)
-    p = np.empty(len(moved))
-    for low in range(0, len(moved), 200):
-        block = moved[low : low + 200]
-        seen = np.abs(block.sum(axis=1)) * (1 - 1e-9) - 1e-12
-        hits = (np.abs(signs @ block.T) >= seen).sum(axis=0)
-        p[low : low + 200] = hits / len(signs) if count <= 14 else (hits + 1) / (FLIPS + 1)
-    return p
+class Engines:
+    """Simulated engines of this worker, by fault rate and lane; they live as long as it does."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        self._urls: dict[tuple[str, float], str] = {}
+
+    def url(self, lane: str, rate: float) -> str:
+        if (lane, rate) not in self._urls:
+            spec = SimulatedSpec.from_options({"fault": [f"unknown_tool@{rate:g}"], "seed": ord(lane)})
+            server = asyncio.run_coroutine_threadsafe(launch(spec), self.loop).result(60)
+            self._urls[lane, rate] = server.base_url
+        return self._urls[lane, rate]
 
 
-def clustered(moved: Array, sizes: Array) -> Array:
-    """Whether `clustered_difference` leaves zero out, by row."""
-    groups, total = moved.shape[1], sizes.sum(axis=1, keepdims=True)
-    mean = moved.sum(axis=1, keepdims=True) / total
-    shifts = (moved - mean * sizes) / (total - sizes)
-    reach = student_t(0.975, groups - 1) * np.sqrt((groups - 1) / groups * (shifts**2).sum(axis=1))
-    return np.abs(mean[:, 0]) > reach
+_ENGINES: Engines | None = None
 
 
-def sequentially(moved: Array) -> Array:
-    """Whether `sequential`, looked at after every session, decides, by row."""
-    wins, losses = np.cumsum(moved > 0, axis=1), np.cumsum(moved < 0, axis=1)
-    table = np.array([[e_value(k, m) for m in range(moved.shape[1] + 1)] for k in range(moved.shape[1] + 1)])
-    return table[wins, losses].max(axis=1) >= 20
+def traces(folder: Path, turns: int, count: int) -> list[Path]:
+    """Short sessions, made once per worker."""
+    made = folder / f"traces-{os.getpid()}-{turns}"
+    made.mkdir(exist_ok=True)
+    paths = [made / f"s{number:03}.trace.jsonl" for number in range(count)]
+    for number, path in enumerate(paths):
+        if not path.exists():
+            long_session(path, turns=turns, tokens=700, seed=number)
+    return paths
 
 
-def newcombe(a: Array, b: Array, sizes: Array) -> Array:
-    n = sizes.sum(axis=1)
-    pairs = zip(a.sum(axis=1), b.sum(axis=1), n, strict=True)
-    found = (difference(int(x), int(m), int(y), int(m)) for x, y, m in pairs)
-    return np.array([not gap.low <= 0 <= gap.high for gap in found])
+def replayer(*arguments: str) -> tuple[int, dict[str, Any]]:
+    """A command as the shell gives it; its exit code and its JSON."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        code = command(list(arguments))
+    return code, json.loads(out.getvalue())
 
 
-def findings(
-    rng: np.random.Generator, count: int, simulations: int, effect: float, wobble: float
-) -> dict[str, float]:
-    """Shares by test; the last one is not offered over six sessions: it takes all turns for independent."""
-    a, b, sizes = draw(rng, (simulations, count), effect, wobble)
-    sums, means = (b - a).astype(float), (b - a) / sizes
-    ones = np.ones_like(sizes)
-    tests = {
-        "paired turns, sign-flip": sign_flips(rng, sums) < 0.05,
-        "paired turns, cluster interval": clustered(sums, sizes),
-        "session means, sign-flip": sign_flips(rng, means) < 0.05,
-        "session means, t interval": clustered(means, ones),
-        "sequential, a look per session": sequentially(means),
-        "(not offered: unpaired turns)": newcombe(a, b, sizes),
+def pair(case: Case, scratch: Path) -> Outcome:
+    global _ENGINES
+    _ENGINES = _ENGINES or Engines()
+    folder = scratch / f"run-{os.getpid()}"
+    shutil.rmtree(folder, ignore_errors=True)
+    lanes = {
+        lane: f"{lane}={_ENGINES.url(lane, rate)},seed={case.number * 2 + number}"
+        for number, (lane, rate) in enumerate((("a", NOISE), ("b", NOISE + case.worse)))
     }
-    for row in range(min(CHECKED, simulations)):
-        check(tests, row, sums[row].tolist(), means[row].tolist(), sizes[row].tolist())
-    return {name: float(found.mean()) for name, found in tests.items()}
-
-
-def check(tests: dict[str, Array], row: int, sums: list[float], means: list[float], sizes: list[int]) -> None:
-    """The array tests say what replayer's functions say."""
-    of_sums, of_means = clustered_difference(sums, sizes), clustered_difference(means, [1] * len(means))
-    assert tests["paired turns, cluster interval"][row] == (not of_sums.low <= 0 <= of_sums.high)
-    assert tests["session means, t interval"][row] == (not of_means.low <= 0 <= of_means.high)
-    assert tests["sequential, a look per session"][row] == (sequential(means)[0] <= 0.05)
-    if len(sums) <= 14:
-        assert tests["paired turns, sign-flip"][row] == (sign_flip(sums) < 0.05)
-
-
-def times(rng: np.random.Generator, count: int, effect: float, size: int = 20) -> tuple[Array, Array]:
-    """Milliseconds by session and turn for both lanes: the session, and each lane in it, go up and down together."""
-    session = rng.normal(5, 0.4, (count, 1))
-    return tuple(
-        np.exp(session + shift + rng.normal(0, 0.15, (count, 1)) + rng.normal(0, 0.5, (count, size)))
-        for shift in (0.0, math.log1p(effect))
-    )  # type: ignore[return-value]
-
-
-def quantile_interval(
-    rng: np.random.Generator, lanes: tuple[Array, Array], share: float, draws: int = 1_000
-) -> bool:
-    """Whether `quantile_difference` leaves zero out."""
-    count = len(lanes[0])
-    draws = draws if count <= 20 else 400  # time
-    weights = rng.multinomial(count, [1 / count] * count, draws)
-    drawn = []
-    for lane in lanes:
-        order = np.argsort(lane, axis=None)
-        reached = np.cumsum(weights[:, order // lane.shape[1]], axis=1)
-        at = (reached >= share * reached[:, -1:] * (1 - 1e-12)).argmax(axis=1)
-        drawn.append(lane.ravel()[order][at])
-    gaps = np.sort(drawn[1] - drawn[0])
-    tail = expanded_tail(count)
-    return not gaps[math.floor(tail * (draws - 1))] <= 0 <= gaps[math.ceil((1 - tail) * (draws - 1))]
-
-
-def of_times(rng: np.random.Generator, count: int, simulations: int, effect: float) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for words, share in (("median", 0.5), ("95th percentile", 0.95)):
-        samples = [times(rng, count, effect) for _ in range(simulations)]
-        moved = np.array(
-            [np.diff(np.quantile(pair, share, axis=2, method="inverted_cdf"), axis=0)[0] for pair in samples]
-        )
-        found[f"{words}, sign-flip of sessions"] = float((sign_flips(rng, moved) < 0.05).mean())
-        some = samples[: max(1, simulations // 2)]
-        found[f"{words}, bootstrap interval"] = float(
-            np.mean([quantile_interval(rng, pair, share) for pair in some])
-        )
-    return found
-
-
-def three_lanes(rng: np.random.Generator, count: int, simulations: int) -> float:
-    """Family-wise: a false finding among the three pairs of three equal lanes, after Holm."""
-    rate, size = (
-        session_rates(rng, (simulations, count)),
-        rng.integers(LENGTHS[0], LENGTHS[1] + 1, (simulations, count)),
-    )
-    lanes = [rng.binomial(size, rate).astype(float) for _ in range(3)]
-    p = [sign_flips(rng, lanes[y] - lanes[x]) for x, y in ((0, 1), (0, 2), (1, 2))]
-    return (
-        sum(min(holm(dict(zip("abc", row, strict=True))).values()) < 0.05 for row in zip(*p, strict=True))
-        / simulations
+    words = [word for path in traces(scratch, case.turns, case.sessions) for word in ("--trace", str(path))]
+    words += [word for spec in lanes.values() for word in ("--engine", spec)]
+    words += [word for gate in GATES for word in ("--fail-if", gate)]
+    code, report = replayer(
+        "run", *words, "--repeat", str(case.repeats), "--out", str(folder), "--json", "--max-lag", "60000",
+        "--set", "telemetry_interval=60",
+    )  # fmt: skip
+    _, compared = replayer("compare", str(folder), "--json")
+    said = [one["words"] for document in (report, compared) for one in _pairs(document)]
+    primary = next(one for one in compared["pairs"] if one["metric"] == "usable_turn_rate")
+    return Outcome(
+        claims=tuple(words for words in said if _CLAIM.search(words)),
+        gated=code != 0,
+        needed=primary["needed"] if primary["needed_unit"] == "such sessions" else None,
+        found=primary["decided"] and primary["difference"] < 0,
     )
 
 
-def table(title: str, rows: dict[str, list[float]]) -> None:
-    print(f"\n{title}\n{'sessions':36}" + "".join(f"{count:>8}" for count in SESSIONS))
-    for name, row in rows.items():
-        print(f"{name:36}" + "".join(f"{share:>8.1%}" for share in row), flush=True)
+def _pairs(document: dict[str, Any]) -> list[dict[str, Any]]:
+    found = document["conclusions"]
+    pairs: list[dict[str, Any]] = found if isinstance(found, list) else found["pairs"]
+    return pairs
 
 
-def gathered(columns: list[dict[str, float]]) -> dict[str, list[float]]:
-    return {name: [column[name] for column in columns] for name in columns[0]}
+def row(pool: ProcessPoolExecutor, cases: list[Case], scratch: Path) -> list[Outcome]:
+    return list(pool.map(pair, cases, [scratch] * len(cases), chunksize=4))
 
 
-def check_quantiles() -> None:
-    """The bootstrap in arrays and replayer's own end in the same interval, but for what is drawn."""
-    rng = np.random.default_rng(7)
-    lanes = times(rng, 12, 0.6)
-    own = quantile_difference(*([dict.fromkeys(row, 1.0) for row in lane.tolist()] for lane in lanes), 0.95)
-    assert quantile_interval(rng, lanes, 0.95) == (not own.low <= 0 <= own.high)
+def share(count: int, of: int) -> str:
+    low, high = wilson(count, of)
+    return f"{count:4} of {of} = {count / of:6.1%}  [{low:.1%}, {high:.1%}]"
 
 
 def main() -> None:
-    simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 4_000
+    parser = argparse.ArgumentParser()
+    parser.add_argument("pairs", nargs="?", type=int, default=500)
+    parser.add_argument("--power", type=int, default=100, metavar="PAIRS")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--only", metavar="SESSIONSxREPEATS")
+    args = parser.parse_args()
     began = time.perf_counter()
-    error = math.sqrt(0.05 * 0.95 / simulations)
     print(
-        f"{simulations} simulations, standard error {error:.1%} at 5 %; rate {RATE:.0%}, ICC {RHO}, sessions below"
+        f"{args.pairs} pairs a row, {TURNS} turns a session, {NOISE:.0%} broken calls on both lanes; gates: {GATES}"
     )
-    rng = np.random.default_rng(1)
-    check_quantiles()
-    for title, effect, wobble in (
-        ("type I error: the lanes are equal", 0.0, 0.0),
-        ("type I error: sessions differ by 10 points either way, no mean effect", 0.0, 0.1),
-        ("power: lane b is 10 points worse", 0.1, 0.0),
-    ):
-        table(title, gathered([findings(rng, count, simulations, effect, wobble) for count in SESSIONS]))
-    for title, effect in (
-        ("type I error: quantiles of times, equal lanes", 0.0),
-        ("power: times of lane b 20 % longer", 0.2),
-    ):
-        table(title, gathered([of_times(rng, count, simulations // 2, effect) for count in SESSIONS]))
-    for count in (8, 20):
+    with tempfile.TemporaryDirectory() as name, ProcessPoolExecutor(args.workers) as pool:
+        scratch, number = Path(name), 0
         print(
-            f"\nfamily-wise error over three equal lanes, {count} sessions, Holm: {three_lanes(rng, count, simulations):.1%}"
+            "\ntype I error: the engines are equal\nsessions x repeats   said or gated                 said  gated"
         )
+        for count in SESSIONS:
+            for repeats in REPEATS:
+                if args.only not in (None, f"{count}x{repeats}"):
+                    continue
+                cases = [Case(number + at, count, repeats) for at in range(args.pairs)]
+                number += args.pairs
+                found = row(pool, cases, scratch)
+                said, gated = sum(bool(one.claims) for one in found), sum(one.gated for one in found)
+                wrong = sum(bool(one.claims) or one.gated for one in found)
+                print(f"{count:8} x {repeats}     {share(wrong, args.pairs)}  {said:5} {gated:6}", flush=True)
+                for words, times in Counter(words for one in found for words in one.claims).most_common(2):
+                    print(f"      {times} x {words}", file=sys.stderr)
+        if args.power:
+            power(pool, args.power, number, scratch)
     print(f"\n{time.perf_counter() - began:.0f} s")
+
+
+def power(pool: ProcessPoolExecutor, pairs: int, number: int, scratch: Path) -> None:
+    pilots = row(pool, [Case(number + at, PILOT, 1, POWER_TURNS) for at in range(20)], scratch)
+    sizes = [one.needed for one in pilots if one.needed is not None]
+    size = round(median(sizes))
+    print(
+        f"\nrecommended by {len(sizes)} pilot runs of {PILOT} sessions, {POWER_TURNS} turns each, to see 5 points:"
+    )
+    print(f"   {min(sizes)} to {max(sizes)} sessions, median {size}")
+    number += 20
+    cases = [Case(number + at, size, 1, POWER_TURNS, PLANTED) for at in range(pairs)]
+    found = row(pool, cases, scratch)
+    print(
+        f"power for a planted {-PLANTED:+.0%} at {size} sessions: {share(sum(one.found for one in found), pairs)}"
+    )
 
 
 if __name__ == "__main__":
