@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 from replayer.traces.chat import tool_schemas
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts, epoch, opt_str
-from replayer.traces.schema import Content, Fidelity, Thread, Times, Usage
+from replayer.traces.schema import Fidelity, Thread, Times, Usage
 
 
 class Atif:
@@ -80,10 +81,10 @@ class _Trajectory:
             if source == "agent":
                 self._agent(step)
             elif source == "system":
-                self.context.append(self.builder.system(_plain(step.get("message"))))
+                self.context.append(self.builder.system(text_of(content_of(step.get("message")))))
                 self.builder.fidelity(system="recorded")
             elif source == "user":
-                self.context.append(self.builder.user(_content(step.get("message"))))
+                self.context.append(self.builder.user(content_of(step.get("message"))))
             else:
                 self.builder.opaque(step)
             if source != "agent":
@@ -94,7 +95,7 @@ class _Trajectory:
         produced: list[int] = []
         if isinstance(step.get("reasoning_content"), str) and step["reasoning_content"]:
             produced.append(builder.reasoning(step["reasoning_content"]))
-        if text := _plain(step.get("message")):
+        if text := text_of(content_of(step.get("message"))):
             produced.append(builder.assistant(text))
         calls = dicts(step.get("tool_calls"))
         for call in calls:
@@ -135,7 +136,7 @@ class _Trajectory:
 
     def _observation(self, step: dict[str, Any], calls: list[str]) -> None:
         for result in dicts(as_dict(step.get("observation")).get("results")):
-            content = _content(result.get("content"))
+            content = content_of(result.get("content"))
             call_id = opt_str(result.get("source_call_id")) or (calls[0] if len(calls) == 1 else None)
             failed = as_dict(result.get("extra")).get("is_error") is True
             if call_id is None:
@@ -172,23 +173,3 @@ def _usage(metrics: Any, several: bool) -> Usage | None:
         completion_tokens=as_int(raw.get("completion_tokens")),
         raw={k: v for k, v in raw.items() if not k.endswith("token_ids") and k != "logprobs"},
     )
-
-
-def _content(value: Any) -> Content:
-    if isinstance(value, list):
-        parts = [_part(part) for part in dicts(value)]
-        if len(parts) == 1 and parts[0]["type"] == "text":
-            return as_str(parts[0]["text"])
-        return tuple(parts)
-    return as_text(value)
-
-
-def _part(part: dict[str, Any]) -> dict[str, Any]:
-    if part.get("type") == "image":
-        return {"type": "image_url", "image_url": {"url": as_str(as_dict(part.get("source")).get("path"))}}
-    return {"type": "text", "text": as_str(part["text"]) if "text" in part else as_text(part)}
-
-
-def _plain(value: Any) -> str:
-    content = _content(value)
-    return content if isinstance(content, str) else "\n".join(as_str(part.get("text")) for part in content)

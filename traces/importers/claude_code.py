@@ -17,10 +17,11 @@ from typing import Any, ClassVar
 
 from replayer.traces.chat import tool_schemas
 from replayer.traces.compact import Index
-from replayer.traces.importers.anthropic import assistant_block, content_of, usage_of
+from replayer.traces.importers.anthropic import assistant_block, usage_of
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import SPAWNING, Builder, Prompt
 from replayer.traces.importers.claude_graph import NONE, Branch, Graph, Reply
+from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times
@@ -229,7 +230,7 @@ class _Reader:
         results, rest = _results_apart(content)
         items = [self._result(block, record) for block in results]
         if record.get("isCompactSummary"):
-            self._link(record, thread, (self.builder.compaction(_plain(content)),), root=True)
+            self._link(record, thread, (self.builder.compaction(text_of(content_of(content))),), root=True)
         else:
             said = content if isinstance(content, str) else rest
             if said and not record.get("isVisibleInTranscriptOnly"):
@@ -360,11 +361,6 @@ def _results_apart(content: Any) -> tuple[list[dict[str, Any]], list[Any]]:
         else:
             rest.append(block)
     return results, rest
-
-
-def _plain(content: Any) -> str:
-    value = content_of(content)
-    return value if isinstance(value, str) else "\n".join(as_str(part.get("text")) for part in value)
 
 
 def _subagent_files(path: Path, session: str | None) -> list[Path]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from replayer.traces.importers.anthropic import assistant_block, content_of, usage_of
+from replayer.traces.importers.anthropic import assistant_block, usage_of
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.pieces import content_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, opt_str
 from replayer.traces.schema import Fidelity, Thread

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Literal
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.codex_items import content_of, exit_code, joined, output_content, usage_of
+from replayer.traces.importers.codex_items import exit_code, output_content, usage_of
+from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_str, as_text, compact, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, SystemItem, Times, Usage
@@ -192,7 +193,7 @@ class _Reader:
         content = content_of(item.get("content"))
         if item.get("role") in ("developer", "system"):
             role: Literal["system", "developer"] = "developer" if item["role"] == "developer" else "system"
-            self.context.append(self.builder.add(SystemItem(id=0, text=joined(content), role=role)))
+            self.context.append(self.builder.add(SystemItem(id=0, text=text_of(content), role=role)))
         else:
             self.context.append(self.builder.user(content))
             self.users.append(self.context[-1])
@@ -208,7 +209,7 @@ class _Reader:
     def _model_item(self, kind: str, item: dict[str, Any]) -> int:
         builder = self.builder
         if kind == "message":
-            return builder.assistant(joined(content_of(item.get("content"))))
+            return builder.assistant(text_of(content_of(item.get("content"))))
         if kind == "reasoning":
             return self._reasoning(item)
         if kind == "web_search_call":
@@ -232,12 +233,9 @@ class _Reader:
         call_id = as_str(item.get("call_id"))
         content = output_content(item)
         code = exit_code(content)
-        refused = joined(content).startswith(_FAILED)
+        refused = text_of(content).startswith(_FAILED)
         failed = bool(code) or refused or as_dict(item.get("output")).get("success") is False
-        result = self.builder.result(call_id, content, is_error=failed)
-        call = self.builder.call_item(call_id)
-        if call is not None:
-            self.builder.tool_run(call, result, ended=at, exit_code=code)
+        result = self.builder.answer(call_id, content, is_error=failed, ended=at, exit_code=code)
         if self.produced:
             self.late.append(result)
         else:

@@ -134,11 +134,7 @@ class _Reader:
             else as_dict(data.get("result")).get("content")
         )
         text = as_text(found if found is not None else data.get("error") or data.get("result"))
-        item = self.builder.result(call_id, text, is_error=failed)
-        call = self.builder.call_item(call_id)
-        if call is not None:
-            self.builder.tool_run(call, item, ended=at)
-        self.late.append(item)
+        self.late.append(self.builder.answer(call_id, text, is_error=failed, ended=at))
         self.clock = at
 
     def _compacted(self, data: dict[str, Any]) -> None:

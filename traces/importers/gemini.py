@@ -14,9 +14,10 @@ from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.gemini_contents import contents_of, write_contents
+from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_list, as_str, as_text, dicts, epoch, opt_str
-from replayer.traces.schema import Content, Fidelity, Times, Usage
+from replayer.traces.schema import Fidelity, Times, Usage
 
 _ABSENT = "Gemini CLI records neither system prompt nor tool definitions, and before 0.6x not the context that opens a session"
 
@@ -93,7 +94,7 @@ class _Reader:
         for message in dicts(self.document.get("messages")):
             kind = message.get("type")
             if kind == "user":
-                self.context.append(self.builder.user(_content(message.get("content"))))
+                self.context.append(self.builder.user(content_of(message.get("content"))))
                 self.clock = epoch(message.get("timestamp"))
             elif kind in ("gemini", "model", "assistant"):
                 self._turn(message)
@@ -103,7 +104,7 @@ class _Reader:
     def _turn(self, message: dict[str, Any]) -> None:
         builder = self.builder
         produced = [builder.reasoning(_thought(thought)) for thought in dicts(message.get("thoughts"))]
-        if text := _plain(message.get("content")):
+        if text := text_of(content_of(message.get("content"))):
             produced.append(builder.assistant(text))
         calls = dicts(message.get("toolCalls"))
         for call in calls:
@@ -123,13 +124,8 @@ class _Reader:
 
     def _result(self, call: dict[str, Any]) -> int:
         call_id = as_str(call.get("id"))
-        item = self.builder.result(
-            call_id, _answer(call.get("result")), is_error=call.get("status") != "success"
-        )
-        number = self.builder.call_item(call_id)
-        if number is not None:
-            self.builder.tool_run(number, item, ended=epoch(call.get("timestamp")))
-        return item
+        failed, ended = call.get("status") != "success", epoch(call.get("timestamp"))
+        return self.builder.answer(call_id, _answer(call.get("result")), is_error=failed, ended=ended)
 
 
 def _thought(thought: dict[str, Any]) -> str:
@@ -161,25 +157,3 @@ def _usage(tokens: Any) -> Usage | None:
         reasoning_tokens=as_int(raw.get("thoughts")),
         raw=raw,
     )
-
-
-def _content(value: Any) -> Content:
-    if isinstance(value, str):
-        return value
-    parts: list[dict[str, Any]] = []
-    for part in as_list(value):
-        inline = as_dict(as_dict(part).get("inlineData"))
-        if inline:
-            url = f"data:{as_str(inline.get('mimeType'))};base64,{as_str(inline.get('data'))}"
-            parts.append({"type": "image_url", "image_url": {"url": url}})
-        else:
-            text = part if isinstance(part, str) else as_dict(part).get("text", as_text(part))
-            parts.append({"type": "text", "text": as_str(text)})
-    if len(parts) == 1 and parts[0]["type"] == "text":
-        return as_str(parts[0]["text"])
-    return tuple(parts)
-
-
-def _plain(value: Any) -> str:
-    content = _content(value)
-    return content if isinstance(content, str) else "\n".join(as_str(part.get("text")) for part in content)

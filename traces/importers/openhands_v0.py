@@ -211,12 +211,10 @@ class V0:
             if self.builder.call_item(call_id) is None:
                 self.log.said(event.get("id"), self.builder.user(_rendered(event)))
                 return
-        item = self.builder.result(
-            call_id, _rendered(event), is_error=failed, name=opt_str(metadata.get("function_name"))
+        at, name = epoch(event.get("timestamp")), opt_str(metadata.get("function_name"))
+        item = self.builder.answer(
+            call_id, _rendered(event), is_error=failed, name=name, ended=at, exit_code=code
         )
-        call = self.builder.call_item(call_id)
-        if call is not None:
-            self.builder.tool_run(call, item, ended=epoch(event.get("timestamp")), exit_code=code)
         self.log.said(event.get("id"), item)
 
     def _recall(self, event: dict[str, Any]) -> None:

@@ -162,10 +162,8 @@ class V1:
             kind != "ObservationEvent" or observation.get("is_error") is True or code not in (None, 0, -1)
         )
         call_id = as_str(event.get("tool_call_id"))
-        item = self.builder.result(call_id, text, is_error=failed, name=opt_str(event.get("tool_name")))
-        call = self.builder.call_item(call_id)
-        if call is not None:
-            self.builder.tool_run(call, item, ended=epoch(event.get("timestamp")), exit_code=code)
+        at, name = epoch(event.get("timestamp")), opt_str(event.get("tool_name"))
+        item = self.builder.answer(call_id, text, is_error=failed, name=name, ended=at, exit_code=code)
         self.log.said(key, item)
 
 
