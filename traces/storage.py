@@ -1,30 +1,27 @@
 """Bytes of a trace file: plain, or zstd in independent frames of about 1 MiB with a seek table.
 
-The seek table is that of zstd's seekable format (contrib/seekable_format in facebook/zstd): a skippable frame with
-one entry of compressed and decompressed size per frame, and a footer of 9 bytes. Any zstd tool reads such a file.
+The compressed form is zstd's own seekable format, which any zstd tool reads. A compressed file without a table, or with
+a damaged one, is unpacked into a temporary file as far as it goes.
 """
 
 from __future__ import annotations
 
 import mmap
-import struct
-from bisect import bisect_right
-from collections import OrderedDict
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-import zstandard
+from pyzstd import EndlessZstdDecompressor, SeekableFormatError, SeekableZstdFile, ZstdError
 
 from replayer.errors import TraceError
 
-FRAME_BYTES = 1 << 20
+FRAME_BYTES = 1_000_000
+_LEVEL = 6
+_PIECE = 1 << 14
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_SKIPPABLE = 0x184D2A5E
-_SEEKABLE = 0x8F92EAB1
-_FRAMES_KEPT = 4
-_MAX_FRAME = 1 << 28
-"""A frame that claims more than this is damage, not data; it bounds the memory that a hostile file can take."""
+_DAMAGE = (ZstdError, SeekableFormatError, EOFError, OSError)
 
 
 class Source(Protocol):
@@ -51,7 +48,11 @@ def open_source(path: Path) -> Source:
     with file:
         if path.is_dir() or file.read(4) != _ZSTD_MAGIC:
             return PlainSource(file)
-        return ZstdSource(path, file)
+    try:
+        return ZstdSource(path)
+    except _DAMAGE:
+        with _unpacked(path) as plain:
+            return PlainSource(plain)
 
 
 class PlainSource:
@@ -81,36 +82,37 @@ class PlainSource:
 
 
 class ZstdSource:
-    """A compressed file; a few decompressed frames are kept. Without a seek table, frames are found by reading."""
+    """A compressed file with a seek table. Raises one of `_DAMAGE` where it has none."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        size = file.seek(0, 2)
-        self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self._frames = _seek_table(self._map, size) or _scan_frames(self._map, path)
-        self._starts = [0]
-        for _, _, length in self._frames:
-            self._starts.append(self._starts[-1] + length)
-        self.size = self._starts[-1]
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._file = SeekableZstdFile(path, "r")
+        self.size = self._file.seek(0, 2)
+
+    @property
+    def frames(self) -> int:
+        info = self._file.seek_table_info
+        return info[0] if info else 0
 
     def read(self, offset: int, length: int) -> bytes:
-        pieces = []
-        while length > 0 and offset < self.size:
-            index = bisect_right(self._starts, offset) - 1
-            begin = offset - self._starts[index]
-            piece = self._frame(index)[begin : begin + length]
-            if not piece:
-                break
-            pieces.append(piece)
-            offset += len(piece)
-            length -= len(piece)
-        return b"".join(pieces)
+        try:
+            self._file.seek(offset)
+            data: bytes = self._file.read(length)
+        except _DAMAGE as error:
+            why = " ".join(str(error).split())
+            raise TraceError(
+                f"{self._path}: a frame before byte {offset + length} is damaged ({why})"
+            ) from None
+        return data
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        position, rest = 0, b""
-        for index in range(len(self._frames)):
-            data = rest + self._frame(index)
+        position = read = 0
+        rest = b""
+        while read < self.size:
+            data = rest + (piece := self.read(read, FRAME_BYTES))
+            if not piece:
+                raise TraceError(f"{self._path}: holds fewer bytes than its seek table says")
+            read += len(piece)
             begin = 0
             while (end := data.find(b"\n", begin)) >= 0:
                 yield position, data[begin:end]
@@ -124,101 +126,24 @@ class ZstdSource:
         return self.read(self.size - 1, 1) == b"\n"
 
     def close(self) -> None:
-        self._map.close()
-
-    def _frame(self, index: int) -> bytes:
-        if index in self._kept:
-            self._kept.move_to_end(index)
-            return self._kept[index]
-        offset, size, length = self._frames[index]
-        try:
-            data = zstandard.ZstdDecompressor().decompress(
-                self._map[offset : offset + size], max_output_size=length
-            )
-        except zstandard.ZstdError as error:
-            raise TraceError(
-                f"{self._path}: frame {index + 1} at byte {offset} is damaged ({error})"
-            ) from None
-        if len(data) != length:
-            raise TraceError(f"{self._path}: frame {index + 1} at byte {offset} is damaged (wrong length)")
-        self._kept[index] = data
-        if len(self._kept) > _FRAMES_KEPT:
-            self._kept.popitem(last=False)
-        return data
+        self._file.close()
 
 
-Frame = tuple[int, int, int]
-"""Offset and size of a frame in the file, and its decompressed length."""
-
-
-def _seek_table(data: mmap.mmap, size: int) -> list[Frame] | None:
-    if size < 17:
-        return None
-    count, flags, magic = struct.unpack("<IBI", data[size - 9 : size])
-    table = 8 + count * 8 + 9
-    if magic != _SEEKABLE or flags & 0x80 or table > size:
-        return None
-    head, body = struct.unpack("<II", data[size - table : size - table + 8])
-    if head != _SKIPPABLE or body != table - 8:
-        return None
-    frames, offset = [], 0
-    for packed, length in struct.iter_unpack("<II", data[size - table + 8 : size - 9]):
-        frames.append((offset, packed, length))
-        offset += packed
-    return frames if offset == size - table and all(f[2] <= _MAX_FRAME for f in frames) else None
-
-
-def _scan_frames(data: mmap.mmap, path: Path) -> list[Frame]:
-    """Frames up to the first that is not whole. Raises TraceError when not even the first is."""
-    frames: list[Frame] = []
-    offset = 0
-    while data[offset : offset + 4] == _ZSTD_MAGIC:
-        decoder = zstandard.ZstdDecompressor().decompressobj()
-        try:
-            length, used, position = 0, 0, offset
-            while not decoder.eof and position < len(data):
-                piece = data[position : position + FRAME_BYTES]
-                length += len(decoder.decompress(piece))
-                position += len(piece)
-                used = position - offset - len(decoder.unused_data)
-        except zstandard.ZstdError:
-            break
-        if not decoder.eof:
-            break
-        frames.append((offset, used, length))
-        offset += used
-    if not frames:
+def _unpacked(path: Path) -> BinaryIO:
+    """What stands before the damage. Raises TraceError when nothing does."""
+    spool: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    decoder = EndlessZstdDecompressor()
+    with suppress(*_DAMAGE), path.open("rb") as packed:
+        while piece := packed.read(_PIECE):
+            spool.write(decoder.decompress(piece))
+    if not spool.tell():
+        spool.close()
         raise TraceError(f"{path}: the first zstd frame is damaged or cut")
-    return frames
+    return spool
 
 
-class FrameWriter:
-    """Collects lines and writes them as independent frames, each ending at a line's end."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._packer = zstandard.ZstdCompressor(level=6, write_content_size=True)
-        self._lines: list[bytes] = []
-        self._held = 0
-        self.sizes: list[tuple[int, int]] = []
-
-    def write(self, line: bytes) -> None:
-        self._lines.append(line)
-        self._held += len(line)
-        if self._held >= FRAME_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        if not self._held:
-            return
-        packed = self._packer.compress(b"".join(self._lines))
-        self._file.write(packed)
-        self.sizes.append((len(packed), self._held))
-        self._lines, self._held = [], 0
-
-
-def seek_table(sizes: list[tuple[int, int]]) -> bytes:
-    """The skippable frame that ends a seekable file, from each frame's compressed and decompressed size."""
-    entries = b"".join(struct.pack("<II", packed, length) for packed, length in sizes)
-    footer = struct.pack("<IBI", len(sizes), 0, _SEEKABLE)
-    return struct.pack("<II", _SKIPPABLE, len(entries) + len(footer)) + entries + footer
+def pack(pieces: Iterator[bytes], out: BinaryIO) -> None:
+    """Writes bytes in the compressed form, whose frames are of one size but the last."""
+    with SeekableZstdFile(out, "w", level_or_option=_LEVEL, max_frame_content_size=FRAME_BYTES) as packed:
+        for piece in pieces:
+            packed.write(piece)

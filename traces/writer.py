@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -38,7 +39,7 @@ from replayer.traces.schema import (
     Turn,
     Usage,
 )
-from replayer.traces.storage import FrameWriter, seek_table
+from replayer.traces.storage import pack
 
 _WRITTEN_AT_ONCE = 1 << 18
 
@@ -70,7 +71,7 @@ class TraceWriter:
             self._file: BinaryIO = self.path.open("wb", buffering=0) if live else _spool(self.path)
         except OSError as error:
             raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
-        self._frames = FrameWriter(self._file) if compressed else None
+        self._compressed = compressed
         if live:
             self._put(encode(header))
 
@@ -208,11 +209,7 @@ class TraceWriter:
     def _flush(self) -> None:
         lines, self._held, self._held_bytes = self._held, [], 0
         try:
-            if self._frames is not None:
-                for line in lines:
-                    self._frames.write(line)
-            else:
-                self._append(b"".join(lines))
+            self._append(b"".join(lines))
         except OSError as error:
             raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
 
@@ -248,16 +245,12 @@ class TraceWriter:
 
     def _write_to(self, out: BinaryIO) -> None:
         head = encode(self.header)
-        if self._frames is None:
+        if not self._compressed:
             out.write(head)
-        else:
-            self._frames.flush()
-            first = FrameWriter(out)
-            first.write(head)
-            first.flush()
-        _copy(self._file, out)
-        if self._frames is not None:
-            out.write(seek_table(first.sizes + self._frames.sizes))
+            _copy(self._file, out)
+            return
+        self._file.seek(0)
+        pack(chain((head,), iter(lambda: self._file.read(_WRITTEN_AT_ONCE), b"")), out)
 
 
 def content_hash_of_tools(tools: ToolSet) -> str:

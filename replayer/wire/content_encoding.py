@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 
 import brotli
-import zstandard
+import pyzstd
 
 Decode = Callable[[bytes], bytes]
 """Bytes in, bytes out as far as they go; raises ValueError where they are damaged."""
@@ -68,12 +68,12 @@ class _Zlib:
 
 class _Zstd:
     def __init__(self) -> None:
-        self._stream = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
+        self._stream = pyzstd.EndlessZstdDecompressor()
 
     def __call__(self, data: bytes) -> bytes:
         try:
             return self._stream.decompress(data)
-        except zstandard.ZstdError as error:
+        except pyzstd.ZstdError as error:
             raise ValueError(error) from error
 
 

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import zstandard
+import pyzstd
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.chat_log import is_request, with_response
@@ -76,7 +76,7 @@ def _body(content: dict[str, Any]) -> str | None:
         if data.startswith(b"\x1f\x8b"):
             data = gzip.decompress(data)
         return unpacked_zstd(data).decode()
-    except (binascii.Error, ValueError, EOFError, OSError, zlib.error, zstandard.ZstdError):
+    except (binascii.Error, ValueError, EOFError, OSError, zlib.error, pyzstd.ZstdError):
         return None
 
 

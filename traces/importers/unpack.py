@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import zstandard
+import pyzstd
 
 from replayer.traces.importers.parquet import rows
 
@@ -29,7 +29,7 @@ _PACKED: dict[bytes, str] = {
 _ZSTD_SLICE = 1 << 12
 """A block of some bytes can stand for 128 KiB: what is unpacked at once is bounded by what is fed at once."""
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-_DAMAGE = (zstandard.ZstdError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, OSError, ValueError)
+_DAMAGE = (pyzstd.ZstdError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, OSError, ValueError)
 
 
 PARQUET_MAGIC = b"PAR1"
@@ -68,11 +68,11 @@ def _unpacked(file: BinaryIO, packing: str) -> Iterator[bytes]:
 
 def _zstd(file: BinaryIO) -> Iterator[bytes]:
     """All frames; unlike a stream reader it gives what stands before the damage, and tells a cut from an end."""
-    decoder = zstandard.ZstdDecompressor().decompressobj()
+    decoder = pyzstd.ZstdDecompressor()
     rest = b""
     while chunk := rest or file.read(_READ_AT_ONCE):
         if decoder.eof:
-            decoder = zstandard.ZstdDecompressor().decompressobj()
+            decoder = pyzstd.ZstdDecompressor()
         yield decoder.decompress(chunk)
         rest = decoder.unused_data
     if not decoder.eof:
@@ -128,7 +128,7 @@ def unpacked_zstd(data: bytes, most: int = 1 << 30) -> bytes:
     """The first zstd frame of some bytes, as far as it goes; other bytes as they are. Raises ZstdError, ValueError."""
     if _PACKED.get(data[:4]) != "zstd":
         return data
-    decoder = zstandard.ZstdDecompressor().decompressobj()
+    decoder = pyzstd.ZstdDecompressor()
     parts: list[bytes] = []
     for start in range(0, len(data), _ZSTD_SLICE):
         if decoder.eof:

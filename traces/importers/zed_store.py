@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-import zstandard
+import pyzstd
 
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
@@ -188,7 +188,7 @@ def _document(builder: Builder, probe: Probe, row: Row) -> dict[str, Any]:
         if not data:
             raise TraceError(f"{where} holds no data")
         document = _value(builder, unpacked_zstd(data.encode() if isinstance(data, str) else bytes(data)))
-    except (sqlite3.Error, zstandard.ZstdError, ValueError, TypeError) as error:
+    except (sqlite3.Error, pyzstd.ZstdError, ValueError, TypeError) as error:
         raise TraceError(f"{where} is damaged and cannot be read ({error})") from None
     if not (is_thread(document) or is_legacy(document)):
         raise TraceError(f"{where} has a form that replayer does not know (version {_version(document)})")
