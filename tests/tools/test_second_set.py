@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 
 from replayer.cli import main
+from replayer.tools.verdicts.request_facts import read_request
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.validation import Case as JudgeCase
+from replayer.tools.verdicts.validation import judge
+from replayer.wire.types import Reply, Timing
+from tests.tools import exchanges
 from tests.tools.second_set import cases
 from tests.tools.second_set.case import Case
+from tests.tools.second_set.grammars import FAMILIES
 
 
 def mistakes(
@@ -38,3 +45,16 @@ def test_no_fault_on_sound_exchanges(tmp_path: Path, capsys: pytest.CaptureFixtu
     judged, wrong = mistakes((case for case in cases() if case.sound), tmp_path, capsys)
     assert judged >= 150
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_leak_that_the_budget_cuts_anywhere_is_truncated(family: str) -> None:
+    request = read_request(exchanges.request({}))
+    validator = Validator(request.tools)
+    text = FAMILIES[family]([("Bash", {"command": "ls -la /tmp"}), ("Read", {"file_path": "/a", "limit": 3})])
+    for end in range(1, len(text)):
+        reply = Reply(Timing(0, 0, 0, 0), content=f"I look.\n{text[:end]}", finish_reason="length", done=True)
+        faults = judge(JudgeCase(reply, validator, request)).faults
+        fatal = {(fault.klass, fault.blame) for fault in faults if fault.fatal}
+        assert ("truncated", "budget") in fatal
+        assert fatal <= {("truncated", "budget"), ("leaked_markup", "parser")}, text[:end]

@@ -57,6 +57,9 @@ _NEXT_PARAMETER = re.compile(
 )
 
 
+_CLOSES = re.compile(r"</(?:parameter|arg_value|[|｜]DSML[|｜]parameter|\w+:parameter)>")
+
+
 def swallowed_in(value: Mapping[str, Any], parameters: Container[str]) -> dict[str, str]:
     """Parameters that were not delivered, but stand with their markup in the text of another: {swallowed: holder}."""
     found: dict[str, str] = {}
@@ -65,6 +68,9 @@ def swallowed_in(value: Mapping[str, Any], parameters: Container[str]) -> dict[s
             key, before = match[match.lastgroup or 0], text[: match.start()]
             if key not in parameters or key in value or _OPENS.search(before):
                 continue
+            after = text[match.end() :]
+            if len(_CLOSES.findall(after)) > len(_NEXT_PARAMETER.findall(after)):
+                continue  # it is closed again: text about such markup
             if match.lastgroup != "json" or ("{" not in before and before.count('"') % 2 == 0):
                 found[key] = holder
     return found

@@ -15,7 +15,7 @@ _ASCII_HINT = "<0x"
 _LOST = re.compile("(?<![\"'`/])\ufffd+|\ufffd+(?![\"'`/\ufffd])")
 _BYTES = re.compile(r"(?<=[\w.,;:!?])(?:<0x[0-9A-Fa-f]{2}>)+|(?:<0x[0-9A-Fa-f]{2}>){2,}(?=\w)")
 _SPACES = re.compile(r"[a-z0-9.,;:!?)\]}][ĠĊ]+|[^\x00-\u024f][ĠĊ]+|\w▁(?=\w)")
-_CONTINUE = "\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+_CONTINUE = "\u0080-\u00bf\u0122-\u0143€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
 _TWICE = re.compile(f"[ÂÃÄÅÎÏÐÑÒ×ØÙÚÛ][{_CONTINUE}]|[à-ï][{_CONTINUE}]{{2}}|[ð-ô][{_CONTINUE}]{{3}}")
 _PUNCTUATION = frozenset("«»“”‘’„‚…–—·°´¨¸¡¿‹›•²³¹ŠŒŽšœžŸƒ˜ˆ")
 """These follow a letter in sound text as well."""
@@ -65,10 +65,20 @@ def _is_twice_alone(piece: str) -> bool:
 
 def _decodes(piece: str) -> bool:
     try:
-        bytes(ord(char) if ord(char) < 256 else char.encode("cp1252")[0] for char in piece).decode()
+        bytes(map(_byte, piece)).decode()
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _byte(char: str) -> int:
+    """The byte that a letter stands for: in Latin-1, in byte-level BPE (U+0121 to U+0143), or in Windows-1252."""
+    code = ord(char)
+    if code < 256:
+        return code
+    if code <= 0x143:
+        return 173 if code == 0x143 else code - 0x121 + 127
+    return char.encode("cp1252")[0]
 
 
 def _around(text: str, match: re.Match[str]) -> str:

@@ -14,8 +14,8 @@ _ABOUT_HISTORY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CERTAINLY_HISTORY = re.compile(
-    r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|roles? must|conversation roles|last role|"
-    r"(?:unexpected|invalid|unknown|unsupported) role|\brole:? ['\"`]|tool_call_id|messages?\[\d+\]|assistant message",
+    r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|roles? (?:must|not supported)|roles are supported|conversation roles|last role|"
+    r"(?:unexpected|invalid|unknown|unsupported) role|\brole:? ['\"`]?(?:system|developer|user|assistant|tool)\b|tool_call_id|messages?\[\d+\]|assistant message",
     re.IGNORECASE | re.DOTALL,
 )
 """A server that fails of itself speaks of roles, too: of its own processes."""

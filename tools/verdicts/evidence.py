@@ -8,7 +8,7 @@ from typing import Any
 
 from replayer.tools.verdicts import differential
 from replayer.tools.verdicts.case import Case
-from replayer.tools.verdicts.leak import Leak
+from replayer.tools.verdicts.leak import Leak, leak_at
 from replayer.tools.verdicts.markup import ends_in_calls, find_leaks, strip_control
 from replayer.tools.verdicts.prose import split_thinking
 from replayer.tools.verdicts.schema_check import CallCheck
@@ -70,6 +70,8 @@ def see(case: Case) -> Seen:
         thought, spoken = split_thinking(reply.content)
         answer = visible(spoken)
         leaks = find_leaks(spoken, case.validator.names, case.request.prompt_contains)
+        if thought and not leaks and (start := reply.content.find("<|")) == 0:
+            leaks = (leak_at("control_token", reply.content, start, hard=False),)
     if not checks and (thought or reply.reasoning):
         hidden = hidden_in(f"{reply.reasoning}\n{thought}", answer, case)
     evidence = differential.NONE

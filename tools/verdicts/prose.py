@@ -47,12 +47,19 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>(?P<thought>.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_ANALYSIS = re.compile(
+    r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>analysis<\|message\|>"
+    r"(?P<thought>.*?)(?:<\|(?:end|return)\|>|(?=<\|(?:channel|start)\|>)|\Z)",
+    re.DOTALL,
+)
 
 
 def split_thinking(content: str) -> tuple[str, str]:
     """(reasoning, answer) of content whose reasoning no parser took out: `<think>…</think>` at its beginning, or an
-    end tag alone, where the template had already opened it."""
-    if match := _THINKING.match(content):
+    end tag alone, where the template had already opened it; or gpt-oss's channel for it."""
+    if "<" not in content:
+        return "", content
+    if match := _THINKING.match(content) or _ANALYSIS.match(content):
         return match["thought"], content[match.end() :]
     thought, tag, answer = content.partition("</think>")
     return (thought, answer) if tag and "<think>" not in thought else ("", content)

@@ -143,7 +143,7 @@ class Validator:
             hint = f"; nearest is {near!r}" if near else ""
             offered = "no tool of that name was offered" if self._tools else "no tools were offered"
             blame: Blame = (
-                "parser" if re.search("[<|>｜]", name) else "model"
+                "parser" if re.search(r"[<|>｜{}()\[\]\n]", name) else "model"
             )  # markup the parser let through
             yield Fault("unknown_tool", blame, f"{_short(name)}: {offered}{hint}", True, call_index)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.tools.second_set import leaks, replies, sound, streams
+from tests.tools.second_set import attacks, leaks, replies, sound, streams
 from tests.tools.second_set.case import Case
 
 
 def cases() -> Iterator[Case]:
     """Every exchange of the set; names are unique."""
-    for module in (leaks, replies, streams, sound):
+    for module in (leaks, replies, streams, sound, attacks):
         yield from module.cases()
