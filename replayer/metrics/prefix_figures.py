@@ -43,7 +43,7 @@ def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | N
         evicted=found.evicted,
         reported=found.reported if reported is None else reported,
         source="usage" if known else found.source,
-        cause=None if known and found.cause == "not_reported" else found.cause,
+        cause=None if found.cause == "not_reported" and (known or not turns) else found.cause,
         causes=found.causes,
         curve=_curve(turns, findings),
         verdict=found.verdict,

@@ -15,7 +15,7 @@ _LEAST_SHARE = 0.005
 _OFF_TURNS, _OFF_TOKENS = 3, 2000
 _FULL, _IDLE = 0.9, 0.3
 """Peak use of the KV pool from which on it counts as full, and below which nothing was evicted."""
-_FELL = 0.1
+_FELL = 0.05
 """Least fall of the reused share that is called pressure."""
 
 

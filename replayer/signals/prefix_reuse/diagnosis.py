@@ -16,8 +16,9 @@ _STRAY = 8
 _GRANULAR_SHARE = 0.25
 _GRANULAR_TOKENS = 32
 
-_OFF_TURNS, _OFF_TOKENS = 3, 2000
-"""Turns that missed all that was surely cached, and their tokens, before a cache is called off without a witness."""
+_OFF_TURNS, _OFF_TOKENS, _OFF_UNKNOWN = 3, 500, 2000
+"""Turns that missed all that was surely cached, and their tokens, before a cache is called off without a witness; more
+tokens where the block size is not known."""
 _LARGE_BLOCK = 528
 """Where the block size is not known, a cache of large blocks misses shorter prefixes, too."""
 _NEAR = 0.5
@@ -195,7 +196,7 @@ class Diagnosis:
         if report.witness == "cached":
             fact = "0 reported, but the first token came as fast as from a warm cache"
             return Loss("counter_broken", gap, fact, (fact,))
-        if not server.reported and (server.cached or 0) > max(_OFF_TOKENS, expected.least // 2):
+        if not server.reported and (server.cached or 0) > max(_OFF_UNKNOWN, expected.least // 2):
             fact = f"replies report 0 cached tokens, the server's counter says {server.cached:,.0f}"
             return Loss("counter_broken", gap, fact, (fact,))
         if self.caching is False:
@@ -212,7 +213,7 @@ class Diagnosis:
         if not self._surely_held(turn) or (self.block is None and largest < _LARGE_BLOCK):
             return None
         slow = report.witness == "recomputed"
-        if not slow and (turns < _OFF_TURNS or tokens < _OFF_TOKENS):
+        if not slow and (turns < _OFF_TURNS or tokens < (_OFF_TOKENS if self.block else _OFF_UNKNOWN)):
             return None
         evidence = [f"no hit in {turns} turns that could have reused {tokens:,} tokens"]
         evidence += ["the first token came as slowly as from a cold cache"] if slow else []
@@ -221,7 +222,8 @@ class Diagnosis:
 
     def _some_cached(self, turn: TurnReuse, expected: Expected, gap: int) -> Loss:
         server = self._server
-        if turn.token_source == "engine" and server.hits and gap <= turn.shared_generated:
+        pressed = turn.pool_evicts or server.preempted
+        if turn.token_source == "engine" and server.hits and not pressed and gap <= turn.shared_generated:
             fact = "the prompt was reused, what was generated after it was not"
             return Loss("retokenisation", gap, fact, (fact,))
         if server.preempted:

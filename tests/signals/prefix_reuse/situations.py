@@ -307,3 +307,30 @@ def _repeats() -> Iterator[Situation]:
         trace="tools-stress",
         args=("--max-turns", "10"),
     )
+
+
+def on_llamacpp() -> Iterator[Situation]:
+    """The same on the embedded llama.cpp, really run: short sessions, for it computes 60 to 130 prompt tokens a second."""
+    short = ("--max-turns", "4", "--max-tokens", "12")
+    one, two = "a=embedded", "a=embedded,parallel=2"
+    off = frozenset({"cache_off"})
+    plain: list[tuple[str, str, frozenset[str | None], tuple[str, ...]]] = [
+        ("healthy", one, HEALTHY, ("--max-turns", "5", "--max-tokens", "12")),
+        ("off", f"{one},extra.cache_prompt=false", off, ("--max-turns", "5", "--max-tokens", "8")),
+        ("repeat", one, HEALTHY, (*short, "--repeat", "2")),
+        ("two-slots", two, HEALTHY, (*short, "--repeat", "2", "--concurrency", "2")),
+        ("more-sessions-than-slots", one, frozenset({None, "eviction"}), (*short, "--repeat", "3", "--concurrency", "3")),
+        ("live", one, HEALTHY, ("--mode", "live", "--max-turns", "3", "--max-tokens", "48")),
+        ("sampled", f"{one},temperature=0.8", HEALTHY, short),
+    ]  # fmt: skip
+    for name, lane, right, args in plain:
+        yield Situation(name=f"llamacpp-{name}", lanes=(lane,), trace="first-look", right=right, args=args)
+    for name in ("clock", "nonce", "rewritten", "parts", "cache_control"):
+        yield Situation(
+            name=f"llamacpp-{name}",
+            lanes=(one,),
+            trace="first-look",
+            right=CLIENT[name],
+            transform=name,
+            args=short,
+        )
