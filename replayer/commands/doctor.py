@@ -1,4 +1,4 @@
-"""`replayer doctor`: what a server is and what would make it tell more."""
+"""`replayer doctor`: what a server is and what would make it report more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Six small requests that tell what an engine's prefix cache does, whatever its documentation says."""
+"""Six small requests that show what an engine's prefix cache does, whatever its documentation says."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def _caching(replies: Sequence[ProbeReply]) -> tuple[Tristate, Counter, tuple[st
     return (
         "no" if reported else "unknown",
         "unknown" if reported else "not_reported",
-        (f"no hit within {longest} tokens and times too close to tell: off, or blocks longer than that",),
+        (f"no hit within {longest} tokens and times too close to decide: off, or blocks longer than that",),
     )
 
 

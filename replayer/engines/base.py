@@ -18,7 +18,7 @@ Tristate = Literal["yes", "no", "unknown"]
 
 
 def origin(url: str) -> str:
-    """What tells servers apart: scheme, host and port."""
+    """What distinguishes servers: scheme, host and port."""
     parts = urlsplit(url)
     host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname
     return f"{parts.scheme}://{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
@@ -66,7 +66,7 @@ class TelemetrySample:
     accepted: float | None = None
     accepted_per_position: tuple[float, ...] | None = None
     cached_device_tokens: float | None = None
-    """Of the cached tokens, those that the accelerator itself still had, where the engine tells its tiers apart."""
+    """Of the cached tokens, those that the accelerator itself still had, where the engine counts its tiers apart."""
     cached_host_tokens: float | None = None
     cached_remote_tokens: float | None = None
     """From a store beyond host memory."""

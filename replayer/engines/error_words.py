@@ -46,7 +46,7 @@ def _kind(status: int, body: str, said: str, rules: Sequence[Rule]) -> FaultKind
             return kind
     locations = _LOCATION.findall(said)
     if status < 500 and locations:
-        # A validation error repeats the whole request: only where it points to tells what is wrong.
+        # A validation error repeats the whole request: only the place it points to says what is wrong.
         at_tools = any(_TOOL_LOCATION.search(location) for location in locations)
         return "bad_tools" if at_tools or "tool_choice`" in said.split("'input'")[0] else "bad_request"
     return default_fault(status, body).kind

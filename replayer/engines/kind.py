@@ -25,7 +25,7 @@ class EngineKind:
     owner: str | None = None
     """`owned_by` of the models that it lists."""
     server: str = ""
-    """Part of its `Server` header that tells it from another kind with the same owner."""
+    """Part of its `Server` header that distinguishes it from another kind with the same owner."""
     sign: tuple[str, str] | None = None
     """An endpoint and what its answer holds: known by it behind a gateway that rewrites the models' owner."""
     sampling: Sampling | None = None

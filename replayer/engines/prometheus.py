@@ -72,7 +72,7 @@ class Page:
 
 
 def parse(text: str, wanted: frozenset[str] | None = None) -> Page:
-    """Raises ValueError for text that is no metrics page.
+    """Raises ValueError for text that is not a metrics page.
 
     Only samples named in `wanted` are parsed: a whole page takes 8 to 12 ms, which the loop that stamps deltas
     cannot spare; the three dozen that an adapter reads take about 1 ms.

@@ -202,7 +202,7 @@ def _look(messages: Sequence[JsonObject]) -> tuple[str, str, int]:
 
 
 def opening(messages: Sequence[JsonObject]) -> str:
-    """What tells a session's requests from another's: its first user or tool message, marker and all."""
+    """What distinguishes a session's requests from another's: its first user or tool message, marker and all."""
     first = next((message for message in messages if ROLES.get(str(message.get("role"))) == "other"), {})
     return content_text(first.get("content"))
 

@@ -1,4 +1,4 @@
-"""Runs a simulated engine until it is told to stop."""
+"""Runs a simulated engine until a signal stops it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Energy:
 
 
 def lane_energy(samples: Sequence[JsonObject]) -> Energy | None:
-    """None without two readings of a GPU. Journals written before lanes were told apart say `unknown`."""
+    """None without two readings of a GPU. Journals written before readings named their lanes say `unknown`."""
     read = [sample for sample in samples if sample.get("gpus")]
     if len(read) < 2:
         return None

@@ -96,7 +96,7 @@ def dcgm_gpus(page: Page) -> list[Gpu]:
 
 
 class NvmlReader:
-    """Reads the GPUs of this machine. Raises MissingPartError where there is no NVML."""
+    """Reads the GPUs of this machine. Raises MissingPartError without NVML."""
 
     def __init__(self) -> None:
         try:

