@@ -74,6 +74,9 @@ class Item:
 class SystemItem(Item):
     text: str
     role: Literal["system", "developer"] = "system"
+    cuts: tuple[int, ...] = ()
+    """Where the second part of the text begins, and each one after it, where the source had several; a newline
+    stands before each."""
     kind: Literal["system"] = "system"
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.codex_items import exit_code, output_content, usage_of
+from replayer.traces.importers.codex_items import cuts, exit_code, output_content, usage_of
 from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_str, as_text, compact, dicts, epoch, opt_str
@@ -193,7 +193,8 @@ class _Reader:
         content = content_of(item.get("content"))
         if item.get("role") in ("developer", "system"):
             role: Literal["system", "developer"] = "developer" if item["role"] == "developer" else "system"
-            self.context.append(self.builder.add(SystemItem(id=0, text=text_of(content), role=role)))
+            said = SystemItem(id=0, text=text_of(content), role=role, cuts=cuts(content))
+            self.context.append(self.builder.add(said))
         else:
             self.context.append(self.builder.user(content))
             self.users.append(self.context[-1])
@@ -227,7 +228,9 @@ class _Reader:
         text = "\n\n".join(as_str(part.get("text")) for part in parts if part.get("text"))
         secret = item.get("encrypted_content")
         self.hidden = self.hidden or not text
-        return self.builder.reasoning(text, {"encrypted_content": secret} if secret else None)
+        summary = [as_str(part.get("text")) for part in dicts(item.get("summary"))]
+        kept = {"encrypted_content": secret} | ({"summary": summary} if len(summary) > 1 else {})
+        return self.builder.reasoning(text, kept if secret else None)
 
     def _output(self, at: float | None, item: dict[str, Any]) -> None:
         call_id = as_str(item.get("call_id"))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import Any
 
 from replayer.traces.importers.pieces import content_of, text_of
-from replayer.traces.importers.values import as_dict, as_int, compact, parsed
+from replayer.traces.importers.values import as_dict, as_int, as_str, compact, parsed
 from replayer.traces.schema import Content, Usage
 
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:|exited with code) (-?\d+)")
@@ -33,6 +34,14 @@ def usage_of(value: Any) -> Usage | None:
         reasoning_tokens=as_int(raw.get("reasoning_output_tokens")),
         raw=raw,
     )
+
+
+def cuts(content: Content) -> tuple[int, ...]:
+    """Where the parts of `joined` begin, without the first."""
+    if isinstance(content, str):
+        return ()
+    lengths = [len(as_str(part.get("text"))) + 1 for part in content if part.get("type") == "text"]
+    return tuple(accumulate(lengths[:-1]))
 
 
 def output_content(item: dict[str, Any]) -> Content:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import orjson
@@ -17,6 +18,7 @@ from replayer.traces.schema import (
     AssistantItem,
     CompactionItem,
     Content,
+    OpaqueItem,
     ReasoningItem,
     SystemItem,
     ToolCallItem,
@@ -66,7 +68,10 @@ class ResponsesVerbatim:
         if isinstance(item, SystemItem):
             if len(items) > 1:
                 return {"instructions": item.text}
-            return self._message(item.role, item.text)
+            begins = (0, *item.cuts, len(item.text) + 1)
+            texts = [item.text[a : b - 1] for a, b in pairwise(begins)]
+            parts = tuple({"type": "text", "text": text} for text in texts)
+            return self._message(item.role, parts if item.cuts else item.text)
         if isinstance(item, UserItem):
             return self._message("user", item.content)
         if isinstance(item, CompactionItem):
@@ -145,6 +150,14 @@ class CodexResponses(ResponsesVerbatim):
         super().__init__(options)
         self._freeform: set[str] = set()
 
+    def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
+        """Calls that the API itself executed (a web search) are sent back as they came."""
+        return [item for item in items if not isinstance(item, OpaqueItem) or _is_call(item.record)]
+
+    def message(self, items: Sequence[AnyItem]) -> Message | None:
+        first = items[0]
+        return first.record if isinstance(first, OpaqueItem) else super().message(items)
+
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
         if isinstance(tools.wire, list) and all(_is_own(tool) for tool in tools.wire):
             return tools.wire
@@ -174,11 +187,11 @@ class CodexResponses(ResponsesVerbatim):
         secret = opaque.get("encrypted_content")
         if is_off(self._options, "encrypted") and secret:
             secret = None
-        if not secret and not item.text:
+        if is_off(self._options, "encrypted") and not item.text:
             return None
         texts = opaque.get("summary") or ([item.text] if item.text else [])
         summary = [{"type": "summary_text", "text": text} for text in texts]
-        return {"type": "reasoning", "summary": summary, "content": None, "encrypted_content": secret}
+        return {"type": "reasoning", "summary": summary} | ({"encrypted_content": secret} if secret else {})
 
     def _call(self, item: ToolCallItem) -> Message:
         if item.name == "local_shell" and isinstance(item.parsed, dict):
@@ -202,6 +215,10 @@ class CodexResponses(ResponsesVerbatim):
     def _result(self, item: ToolResultItem) -> Message:
         result = super()._result(item)
         return {**result, "type": "custom_tool_call_output"} if item.call_id in self._freeform else result
+
+
+def _is_call(record: Any) -> bool:
+    return isinstance(record, dict) and str(record.get("type")).endswith("_call")
 
 
 def _is_own(tool: Any) -> bool:
