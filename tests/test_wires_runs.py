@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -10,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from replayer.simulated import SimulatedSpec, launch
+from replayer.traces.library import find
 
 TRACE = "fix-failing-test"
 
@@ -79,3 +83,45 @@ def test_a_fault_may_be_of_one_wire_only(tmp_path: Path) -> None:
     engine = "a=simulated,kind=vllm,fault=leaked_markup:wire=messages"
     folder, _ = run(tmp_path, "--trace", TRACE, "--engine", engine, "--wire", "all", "--max-turns", "2")
     assert {wire_of(e) for e in events(folder, "verdict") if not e["usable"]} == {"messages"}
+
+
+@pytest.mark.parametrize("kind", ["vllm", "llamacpp"])
+def test_a_live_session_goes_the_same_way_over_every_wire(kind: str, tmp_path: Path) -> None:
+    engine = f"a=simulated,kind={kind}"
+    folder, _ = run(tmp_path, "--trace", TRACE, "--engine", engine, "--wire", "all", "--mode", "live")
+    turns: dict[str, list[Any]] = {}
+    for event in events(folder, "turn_finished"):
+        assert event["fault"] is None
+        turns.setdefault(wire_of(event), []).append([call["name"] for call in event["tool_calls"]])
+    assert set(turns) == {"chat", "messages", "responses"} and len(turns["chat"]) > 2
+    assert turns["chat"] == turns["messages"] == turns["responses"]
+
+
+async def _done(*command: str) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    said, _ = await process.communicate()
+    return process.returncode or 0, said.decode()
+
+
+@pytest.mark.parametrize("wire", ["messages", "responses"])
+async def test_a_turn_is_sent_again_over_its_own_wire(wire: str, tmp_path: Path) -> None:
+    trace = str(find(TRACE))
+    engine = await launch(SimulatedSpec(kind="vllm", trace=(trace,), fault=("leaked_markup",)))
+    try:
+        out, bug = str(tmp_path / "run"), tmp_path / "bug"
+        lane = ["--trace", TRACE, "--engine", f"a={engine.base_url}", "--wire", wire, "--max-turns", "2"]
+        code, said = await _done("-m", "replayer", "run", *lane, "--plain", "--out", out)
+        assert code in (0, 1), said
+        code, said = await _done("-m", "replayer", "repro", out, "1", "a", "-o", str(bug))
+        assert code == 0, said
+        assert "byte for byte what was sent" in (bug / "README.md").read_text()
+        path = {"messages": "/messages", "responses": "/responses"}[wire]
+        assert f"/v1}}{path}" in (bug / "curl.sh").read_text()
+        code, said = await _done(str(bug / "repro.py"), engine.base_url)
+        assert code == 0 and "seen again ['leaked_markup']" in said
+        code, said = await _done("-m", "replayer", "report", out, "--rejudge")
+        assert code in (0, 1), said
+    finally:
+        await engine.stop()

@@ -67,7 +67,7 @@ class Executor:
 
 def parsed(call: ToolCall | ToolCallItem) -> dict[str, Any]:
     """The arguments as an object. Raises ValueError with the parser's words."""
-    if isinstance(call, ToolCallItem) and call.freeform:
+    if call.freeform:
         return {"input": call.arguments}
     value = orjson.loads(call.arguments or "{}")
     if not isinstance(value, dict):

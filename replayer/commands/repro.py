@@ -16,6 +16,7 @@ from replayer.journal.log import find_run
 from replayer.repro.folder import Case, find_case, write_case
 from replayer.repro.shrink import OutOfBudget, Probe, shrink
 from replayer.run.lanes import open_lane
+from replayer.traces.wire_forms import LIST_OF
 
 
 class Command:
@@ -69,16 +70,17 @@ async def _shrunk(case: Case, budget: int) -> tuple[bytes | None, str]:
         traces = sorted((case.folder / "traces").glob("*/trace.jsonl*"))
         lane = await open_lane(case.lane_plan, Path(logs), trace_paths=traces)
         try:
-            probe = Probe(lane.instances[0].client, body, wanted, budget)
+            probe = Probe(lane.instances[0].client, body, wanted, budget, wire=case.wire)
             return await _search(probe, body, sorted(wanted))
         finally:
             await lane.close()
 
 
 async def _search(probe: Probe, body: dict[str, Any], names: list[str]) -> tuple[bytes | None, str]:
-    before = len(body["messages"])
+    key = LIST_OF[probe.wire]
+    before = len(body[key])
     try:
-        again = await probe.shows(body["messages"]) or await probe.shows(body["messages"])
+        again = await probe.shows(body[key]) or await probe.shows(body[key])
     except OutOfBudget:
         again = False
     if not again:
@@ -86,8 +88,8 @@ async def _search(probe: Probe, body: dict[str, Any], names: list[str]) -> tuple
             None,
             f"Not shrunk: {', '.join(names)} did not show again in {probe.sent} tries of the whole request.",
         )
-    messages = await shrink(body["messages"], probe.shows)
+    messages = await shrink(body[key], probe.shows)
     if len(messages) == before:
         return None, f"Not shrunk: no shorter history showed {', '.join(names)} in {probe.sent} requests."
     told = f"Shrunk from {before} to {len(messages)} messages with {probe.sent} requests while {', '.join(names)} stayed."
-    return orjson.dumps(body | {"messages": messages}), told
+    return orjson.dumps(body | {key: messages}), told

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from replayer.wire.types import Wire
+
 JOURNAL_SCHEMA = 2
 
 STALL_NS = 5_000_000
@@ -123,6 +125,7 @@ class TurnFinished(TurnEvent):
     usage_source: Literal["usage", "computed", "none"]
     extra: dict[str, Any] = {}
     done: bool
+    wire: Wire = "chat"
     fault: dict[str, Any] | None
     stopped_by_us: str | None = None
     """Name of the signal whose alarm ended the stream."""

@@ -18,7 +18,9 @@ from replayer.plan.model import LanePlan, Plan
 from replayer.repro.rebuild import Rebuilder, Rebuilt
 from replayer.repro.signs import signs
 from replayer.text import nearest, safe
-from replayer.wire.types import Request
+from replayer.traces.wire_forms import LIST_OF
+from replayer.wire.client import PATHS
+from replayer.wire.types import Request, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,12 @@ class Case:
 
     @property
     def request(self) -> Request:
-        return Request([self.sent.body], stream=self.sent.stream)
+        return Request([self.sent.body], stream=self.sent.stream, wire=self.wire)
+
+    @property
+    def wire(self) -> Wire:
+        """The API that the turn went over."""
+        return (self.said.reply or {}).get("wire", "chat")  # type: ignore[no-any-return]
 
     @property
     def faults(self) -> list[dict[str, Any]]:
@@ -111,7 +118,7 @@ def write_case(case: Case, out: Path, shrunk: bytes | None = None, told: str = "
 def _curl(case: Case) -> str:
     key = f' -H "Authorization: Bearer ${case.lane_plan.api_key_env}"' if case.lane_plan.api_key_env else ""
     return (
-        f'#!/bin/sh\ncd "$(dirname "$0")" && curl -sN "${{1:-{_address(case)}}}/chat/completions" '
+        f'#!/bin/sh\ncd "$(dirname "$0")" && curl -sN "${{1:-{_address(case)}}}{PATHS[case.wire]}" '
         f"-H 'Content-Type: application/json'{key} --data-binary @request.json\n"
     )
 
@@ -127,6 +134,7 @@ def _verdict(case: Case) -> dict[str, Any]:
     ]
     return {
         "base_url": case.lane.base_url,
+        "path": PATHS[case.wire],
         "api_key_env": case.lane_plan.api_key_env,
         "usable": (case.said.verdict or {}).get("usable"),
         "faults": (case.said.verdict or {}).get("faults", []),
@@ -159,7 +167,7 @@ def _readme(case: Case, body: bytes, told: str) -> str:
             "",
             *(found or ["- no fault"]),
             "",
-            f"- `request.json`: {len(orjson.loads(body)['messages'])} messages, {len(body):,} bytes. "
+            f"- `request.json`: {len(orjson.loads(body)[LIST_OF[case.wire]])} messages, {len(body):,} bytes. "
             + (told or f"Built anew, {like}."),
             "- `curl.sh [BASE_URL]`: sends it",
             "- `repro.py [BASE_URL]`: sends it with the openai client, keeps the answer in `again.sse`, says whether "

@@ -1,21 +1,26 @@
 """Sends request.json again and says whether the answer shows a fault of verdict.json again.
 
-Usage: repro.py [BASE_URL]. Needs the openai package only. The judging was done by `replayer`: verdict.json keeps for
+Usage: repro.py [BASE_URL]. Needs the openai package only, and not even that for /messages and /responses. The judging was done by `replayer`: verdict.json keeps for
 each fault a sign, a piece of text or an event that showed it, and this script looks for the signs. To judge a new
 answer that differs: replayer judge request.json again.sse
 """
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import openai
 
 HERE = Path(__file__).resolve().parent
+CHAT = "/chat/completions"
+ENDS = ("message_stop", "response.completed", "response.incomplete", "response.failed")
 CHAT_KEYS = ("model", "messages", "stream")
 REFUSED = (400, 413, 422)
 Facts = dict[str, Any]
@@ -43,19 +48,42 @@ def send(request: dict[str, Any], base_url: str, api_key_env: str | None, name: 
     return facts_of(raw, stream, error)
 
 
+def post(path: str, base_url: str, api_key_env: str | None, stream: bool) -> Facts:
+    """Ask once over another API than chat completions, with the very bytes of request.json."""
+    key = os.environ.get(api_key_env or "", "none")
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}", "x-api-key": key}
+    url = base_url.rstrip("/") + path
+    request = urllib.request.Request(url, (HERE / "request.json").read_bytes(), headers)
+    request.add_header("anthropic-version", "2023-06-01")
+    raw, error = b"", ""
+    try:
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            while piece := answer.read1():
+                raw += piece
+    except urllib.error.HTTPError as status:
+        error = "refused" if status.code in REFUSED else f"broken: status {status.code}"
+    except (OSError, http.client.HTTPException) as broken:
+        error = f"broken: {type(broken).__name__}"
+    (HERE / f"again.{'sse' if stream else 'json'}").write_bytes(raw)
+    return facts_of(raw, stream, error)
+
+
 def facts_of(raw: bytes, stream: bool, error: str) -> Facts:
     """What came, piece after piece: nothing is assembled or judged here."""
     facts: Facts = {key: "" for key in ("text", "reasoning", "arguments", "ended", "error")}
+    facts["closed"] = False
     facts |= {"names": [], "ids": [], "indexes": [], "oddities": [], "tokens": []}
     text = raw.decode("utf-8", "replace")
     lines = [line[5:].strip() for line in text.split("\n") if line.startswith("data:")] if stream else [text]
     for line in lines:
         try:
             if line not in ("", "[DONE]"):
-                take(facts, json.loads(line))
+                event = json.loads(line)
+                take(facts, event)
+                take_event(facts, event)
         except ValueError:
             facts["oddities"].append("bad_event")
-    if stream and "[DONE]" not in lines:
+    if stream and "[DONE]" not in lines and not facts["closed"]:
         facts["oddities"].append("no_done")
         error = error or ("" if facts["ended"] else "broken: no end")
     facts["error"] = error or facts["error"]
@@ -79,6 +107,41 @@ def take(facts: Facts, event: dict[str, Any]) -> None:
         for place, call in enumerate(calls):
             take_call(facts, call, call.get("index", place if "message" in choice else None))
         facts["ended"] = choice.get("finish_reason") or facts["ended"]
+
+
+def take_event(facts: Facts, event: dict[str, Any]) -> None:
+    """An event, or a whole body, of /messages or /responses."""
+    kind, delta = str(event.get("type")), event.get("delta")
+    item = event.get("content_block") or (event.get("item") if kind == "response.output_item.added" else None)
+    whole = event.get("content") if kind == "message" else event.get("output") if "output" in event else None
+    for part in [item] if item else whole if isinstance(whole, list) else []:
+        take_part(facts, part)
+    if isinstance(delta, dict):
+        facts["text"] += delta.get("text") or ""
+        facts["reasoning"] += delta.get("thinking") or ""
+        facts["arguments"] += delta.get("partial_json") or ""
+    elif isinstance(delta, str):
+        facts["reasoning" if "reasoning" in kind else "arguments" if "call" in kind else "text"] += delta
+    response = event.get("response") if kind in ENDS else event if "output" in event else None
+    stop = (delta.get("stop_reason") if isinstance(delta, dict) else None) or event.get("stop_reason")
+    facts["ended"] = stop or (response or {}).get("status") or facts["ended"]
+    facts["closed"] |= kind in ENDS or whole is not None
+    usage = event.get("usage") or (response or {}).get("usage")
+    facts["tokens"] = [usage.get("output_tokens")] if usage and "output_tokens" in usage else facts["tokens"]
+
+
+def take_part(facts: Facts, part: dict[str, Any]) -> None:
+    """A content block or an output item, as it begins or whole."""
+    if part.get("type") in ("tool_use", "function_call", "custom_tool_call"):
+        facts["indexes"].append(len(facts["names"]))
+        facts["names"].append(part.get("name"))
+        facts["ids"].append(part.get("call_id") or part.get("id") or None)
+        facts["arguments"] += json.dumps(part["input"]) if part.get("input") else part.get("arguments") or ""
+    for text in part.get("content") or [part]:
+        if part.get("type") in ("text", "message"):
+            facts["text"] += text.get("text") or ""
+        elif part.get("type") in ("thinking", "reasoning"):
+            facts["reasoning"] += text.get("text") or text.get("thinking") or ""
 
 
 def take_call(facts: Facts, call: dict[str, Any], index: int | None) -> None:
@@ -121,8 +184,14 @@ def main() -> int:
     request = json.loads((HERE / "request.json").read_bytes())
     verdict = json.loads((HERE / "verdict.json").read_bytes())
     base_url = sys.argv[1] if len(sys.argv) > 1 else verdict["base_url"]
-    facts = send(request, base_url, verdict["api_key_env"])
-    if not facts["error"] and any(fact == "differs" for _, fact, _ in verdict["signs"]):
+    path = verdict.get("path", CHAT)
+    stream = bool(request.get("stream"))
+    facts = (
+        send(request, base_url, verdict["api_key_env"])
+        if path == CHAT
+        else post(path, base_url, verdict["api_key_env"], stream)
+    )
+    if path == CHAT and not facts["error"] and any(fact == "differs" for _, fact, _ in verdict["signs"]):
         other = send(other_mode(request), base_url, verdict["api_key_env"], "again-other-mode")
         facts["differs"] = differences(facts, other)
     print(f"text ({len(facts['text'])} characters): {facts['text'][-300:]!r}")

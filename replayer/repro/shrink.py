@@ -18,8 +18,9 @@ from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import judge
+from replayer.traces.wire_forms import LIST_OF
 from replayer.wire.client import WireClient
-from replayer.wire.types import Delta, Request
+from replayer.wire.types import Delta, Request, Wire
 
 Messages = list[dict[str, Any]]
 Shows = Callable[[Messages], Awaitable[bool]]
@@ -40,18 +41,20 @@ class Probe:
     left: int
     tries: int = 2
     sent: int = 0
+    wire: Wire = "chat"
 
     async def shows(self, messages: Messages) -> bool:
         for _ in range(self.tries):
             if self.left <= 0:
                 raise OutOfBudget
             self.left, self.sent = self.left - 1, self.sent + 1
-            if self.wanted & await self._faults(self.body | {"messages": messages}):
+            if self.wanted & await self._faults(self.body | {LIST_OF[self.wire]: messages}):
                 return True
         return False
 
     async def _faults(self, body: dict[str, Any]) -> frozenset[str]:
-        request, facts = Request([orjson.dumps(body)], stream=bool(body.get("stream"))), read_request(body)
+        facts = read_request(body)
+        request = Request([orjson.dumps(body)], stream=bool(body.get("stream")), wire=self.wire)
         detector = RepetitionDetector(Expected(facts.prompt_contains))
         collapsed: list[Finding] = []
 
@@ -70,7 +73,7 @@ def exchanges(messages: Messages) -> tuple[Messages, list[Messages], Messages]:
     """(head that stays, removable exchanges, tail that stays). Tool results belong to the message before them."""
     groups: list[Messages] = []
     for message in messages:
-        if groups and message.get("role") == "tool":
+        if groups and _goes_with(groups[-1][-1], message):
             groups[-1].append(message)
         else:
             groups.append([message])
@@ -79,6 +82,17 @@ def exchanges(messages: Messages) -> tuple[Messages, list[Messages], Messages]:
     )
     head = [message for group in groups[:first] for message in group]
     return head, groups[first:-1], groups[-1] if len(groups) > first else []
+
+
+def _goes_with(before: dict[str, Any], message: dict[str, Any]) -> bool:
+    """Whether a message cannot stand without the one before it: results, and on Responses the pieces of one reply."""
+    kind, content = str(message.get("type")), message.get("content")
+    if message.get("role") == "tool" or kind.endswith("_output"):
+        return True
+    if kind.endswith("_call"):
+        return str(before.get("type")).endswith("_call") or before.get("type") == "reasoning"
+    blocks = content if isinstance(content, list) else []
+    return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
 async def shrink(messages: Messages, shows: Shows) -> Messages:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import orjson
 
+from replayer.requests.dialects.base import FREEFORM, OWN
 from replayer.requests.history import RecordedHistory
 from replayer.run.tool_runs import (
     Recording,
@@ -55,6 +56,8 @@ class Said:
     calls: Sequence[ToolCall | ToolCallItem]
     reasoning_field: str = "reasoning_content"
     runs_calls: bool = True
+    own: Sequence[Message] = ()
+    """The reply in the form of its wire, with signatures and all; () on chat."""
 
 
 @dataclass(slots=True)
@@ -175,7 +178,7 @@ class LiveConversation:
         # Zed runs calls only when the engine says that it ended for them.
         runs_calls = self.client != "zed" or reply.finish_reason == "tool_calls"
         named = reply.reasoning_field or "reasoning_content"
-        return Said(reply.content, reply.reasoning, reply.tool_calls, named, runs_calls)
+        return Said(reply.content, reply.reasoning, reply.tool_calls, named, runs_calls, reply.output)
 
     async def _carry_out(self, said: Said, recorded_turn: int, runs: list[ToolRun]) -> None:
         """Adds to `runs` what was run, so that it is there even when the sandbox ends in the middle."""
@@ -188,9 +191,8 @@ class LiveConversation:
         for place, (call, name) in enumerate(zip(said.calls, ids, strict=True)):
             run = await self._execute(call, place, name, recorded_turn)
             self.counts.malformed_answered += run.outcome.detail.get("malformed", False)
-            self._messages.append(
-                {"role": "tool", "tool_call_id": name, "content": self._result(run.outcome)}
-            )
+            answer = {"role": "tool", "tool_call_id": name, "content": self._result(run.outcome)}
+            self._messages.append(answer | ({FREEFORM: True} if call.freeform else {}))
             runs.append(run)
 
     async def _execute(
@@ -263,6 +265,9 @@ class LiveConversation:
                 }
                 for call, name in zip(said.calls, ids, strict=True)
             ]
+        given = [call.id if isinstance(call, ToolCall) else call.call_id for call in said.calls]
+        if said.own and given == list(ids or given):
+            message[OWN] = list(said.own)
         return message
 
     def _arguments(self, call: ToolCall | ToolCallItem) -> str:

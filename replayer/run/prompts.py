@@ -86,7 +86,9 @@ class Prompts:
 
         In a thread: it is the user's code, and may start a program, while other replies are judged.
         """
-        return None if self.transform is None else await asyncio.to_thread(self.transform, messages())
+        if self.transform is None:
+            return None
+        return await asyncio.to_thread(self.transform, [_plain(message) for message in messages()])
 
     def fields(self, recorded_turn: int) -> dict[str, Any]:
         """What the recording asked for where it matters to the answer, and what the lane and the plan ask for."""
@@ -125,6 +127,11 @@ class Prompts:
         request = build(not self.lane.plan.stream)
         request.headers.update(self.headers)
         return request
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """A message without what only its wire knows."""
+    return {key: value for key, value in message.items() if not key.startswith("_")}
 
 
 def body_digest(pieces: Sequence[bytes | memoryview]) -> str:

@@ -140,6 +140,7 @@ def finished(
         usage_source=source,
         extra={name: value for name, value in reply.extra.items() if name not in BULKY},
         done=reply.done,
+        wire=reply.wire,
         fault=dataclasses.asdict(reply.fault) if reply.fault else None,
         stopped_by_us=watch.stopped_by,
         retries=timing.retries,

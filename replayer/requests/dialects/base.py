@@ -12,6 +12,11 @@ from replayer.wire.types import Wire
 DialectName = Literal["openai-verbatim", "zed", "claude-code", "codex"]
 Message = dict[str, Any]
 
+OWN = "_own"
+"""Key under which a chat message of a live reply keeps the blocks or items of its wire."""
+FREEFORM = "_freeform"
+"""Key of a tool result whose call held text instead of JSON."""
+
 
 class Dialect(Protocol):
     """Stateless. A message depends on its own items only, so that its bytes are made once and shared."""

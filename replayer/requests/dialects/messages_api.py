@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import Message, in_order, is_off
+from replayer.requests.dialects.base import OWN, Message, in_order, is_off
 from replayer.requests.dialects.given import for_messages
 from replayer.traces.grouping import Outputs, from_model
 from replayer.traces.requests import fields_as_sent, sent_items, sent_over
@@ -231,10 +231,6 @@ def as_messages_body(messages: Sequence[Message]) -> tuple[Any, list[Message]]:
         elif blocks:
             found.append({"role": role, "content": blocks})
     return "\n\n".join(system), found
-
-
-OWN = "_own"
-"""Key under which a message of a reply keeps the blocks or items of its wire."""
 
 
 def _chat_blocks(message: Message) -> Iterator[dict[str, Any]]:

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import Message, in_order, is_off
+from replayer.requests.dialects.base import FREEFORM, OWN, Message, in_order, is_off
 from replayer.requests.dialects.given import for_responses
-from replayer.requests.dialects.messages_api import OWN
 from replayer.traces.grouping import Outputs
 from replayer.traces.requests import fields_as_sent, sent_items, sent_over
 from replayer.traces.schema import (
@@ -250,7 +249,7 @@ def as_responses_body(messages: Sequence[Message]) -> tuple[Any, list[Message]]:
             instructions = content
         elif role == "tool":
             named = {"call_id": message.get("tool_call_id"), "output": content or ""}
-            kind = "custom_tool_call_output" if message.get("_freeform") else "function_call_output"
+            kind = "custom_tool_call_output" if message.get(FREEFORM) else "function_call_output"
             found.append({"type": kind, **named})
         else:
             found += message.get(OWN) or list(_chat_items(role, content, message))
