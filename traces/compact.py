@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from hashlib import blake2b
-from struct import Struct
 
-_HALVES = Struct("<qq").unpack
 _FIRST_SLOTS = 1 << 10
 
 
 class Index:
-    """Numbers keys from 0 in the order in which they come. Keys are not kept, only 128 bits of each."""
+    """Numbers keys from 0 in the order in which they come. Keys are not kept, only two hashes of 64 bits of each."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -24,31 +21,26 @@ class Index:
         return self._count
 
     def find(self, key: str | bytes) -> int:
-        """The number of a key, -1 where it was never added. Bytes are taken for a digest of 16 bytes."""
+        """The number of a key, -1 where it was never added."""
         if self._recent[0] == key:
             return self._recent[1]
-        low, high = _HALVES(key if isinstance(key, bytes) else _digest(key))
-        return self._numbers[self._slot(low, high)]
+        return self._numbers[self._slot(hash(key), hash(key[::-1]))]
 
     def add(self, key: str | bytes) -> int:
         """The number of a key, a new one where it is new: then it is the length of before."""
         if self._recent[0] == key:
             return self._recent[1]
-        low, high = _HALVES(key if isinstance(key, bytes) else _digest(key))
+        low, high = hash(key), hash(key[::-1])
         slot = self._slot(low, high)
         number = self._numbers[slot]
-        self._recent = key, number if number >= 0 else self._count
-        if number >= 0:
-            return number
-        self._put(slot, low, high, self._count)
-        self._count += 1
-        if self._count * 2 > self._mask:
-            old = zip(self._lows, self._highs, self._numbers, strict=True)
-            self._make(2 * len(self._numbers))
-            for low, high, number in old:
-                if number >= 0:
-                    self._put(self._slot(low, high), low, high, number)
-        return self._count - 1
+        if number < 0:
+            number = self._count
+            self._lows[slot], self._highs[slot], self._numbers[slot] = low, high, number
+            self._count += 1
+            if self._count * 2 > self._mask:
+                self._grow()
+        self._recent = key, number
+        return number
 
     def _slot(self, low: int, high: int) -> int:
         numbers, lows, highs, mask = self._numbers, self._lows, self._highs, self._mask
@@ -57,13 +49,18 @@ class Index:
             slot = (slot + 1) & mask
         return slot
 
-    def _put(self, slot: int, low: int, high: int, number: int) -> None:
-        self._lows[slot], self._highs[slot], self._numbers[slot] = low, high, number
-
     def _make(self, slots: int) -> None:
         self._mask = slots - 1
         self._lows, self._highs = array("q", bytes(8 * slots)), array("q", bytes(8 * slots))
         self._numbers = array("i", b"\xff" * (4 * slots))
+
+    def _grow(self) -> None:
+        old = zip(self._lows, self._highs, self._numbers, strict=True)
+        self._make(2 * len(self._numbers))
+        for low, high, number in old:
+            if number >= 0:
+                slot = self._slot(low, high)
+                self._lows[slot], self._highs[slot], self._numbers[slot] = low, high, number
 
 
 class Lists:
@@ -81,7 +78,3 @@ class Lists:
 
     def __getitem__(self, place: int) -> array[int]:
         return self._values[self._ends[place] : self._ends[place + 1]]
-
-
-def _digest(key: str) -> bytes:
-    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()

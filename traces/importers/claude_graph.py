@@ -6,7 +6,7 @@ Lines, replies and calls are numbers in packed tables, because a session that ne
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,8 @@ class Graph:
         self._line_of_key = array("i")
         self.parents = array("i")
         self._reply_of_line = array("i")
+        self._places = array("i")
+        """Of each line, where its items and answers stand; NONE where it adds nothing."""
         self._items = Lists()
         self._answers = Lists()
         self._replies = Lists()
@@ -52,14 +54,15 @@ class Graph:
         return self._line_of_key[number] if number >= 0 else NONE
 
     def link(
-        self, key: str, parent: int, items: Iterable[int] = (), reply: int = NONE, answers: Iterable[int] = ()
+        self, key: str, parent: int, items: Sequence[int] = (), reply: int = NONE, answers: Sequence[int] = ()
     ) -> int:
         """Adds a line; a later line of the same key stands for it from then on."""
         line = len(self.parents)
         self.parents.append(parent)
         self._reply_of_line.append(reply)
-        self._items.append(items)
-        self._answers.append(answers)
+        self._places.append(self._items.append(items) if items else NONE)
+        if items:
+            self._answers.append(answers)
         number = self._keys.add(key)
         if number == len(self._line_of_key):
             self._line_of_key.append(line)
@@ -97,11 +100,13 @@ class Graph:
     def reply_of(self, line: int) -> int:
         return self._reply_of_line[line]
 
-    def said(self, line: int) -> array[int]:
-        return self._items[line]
+    def said(self, line: int) -> Sequence[int]:
+        place = self._places[line]
+        return self._items[place] if place != NONE else ()
 
-    def answers(self, line: int) -> array[int]:
-        return self._answers[line]
+    def answers(self, line: int) -> Sequence[int]:
+        """Calls whose results are among the line's items."""
+        return self._answers[self._places[line]]
 
     def reply(self, number: int) -> tuple[Iterable[int], Iterable[int]]:
         """Items and calls of a reply, as far as they have come."""
