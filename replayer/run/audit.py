@@ -50,12 +50,14 @@ from replayer.signals.prefix_reuse import PrefixFinding
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.public.workloads import credits_of
 from replayer.traces.reader import Trace
-from replayer.traces.schema import ToolSchema, Turn
+from replayer.traces.schema import ToolSchema, Turn, plain
 from replayer.wire.types import Delta, Reply
 
 _PIECE = 512
 """Characters that the repetition signal is fed at once."""
 _UNSAFE = re.compile(r"[^\w.+@=-]+")
+_OUTPUT_KEPT = 2_000
+"""Characters of a call's result in the journal; the whole one is in the trace."""
 NO_MODEL = "unknown-model"
 COUNTS = ("turns", "calls", "failed", "unusable", "collapsed", "loops")
 
@@ -293,6 +295,7 @@ def _tool_runs(where: dict[str, Any], known: RecordedTurn) -> Iterator[ToolRunFi
             call_index=index,
             name=known.reply.tool_calls[index].name,
             outcome="tool_error" if result.is_error else "ok",
+            output=plain(result.content)[:_OUTPUT_KEPT],
         )
 
 
