@@ -43,10 +43,12 @@ def prefix_text(found: dict[str, Any] | None, width: int) -> tuple[Spans, bool]:
         return [("prefix cache\n", _TITLE), *counts, (why, _QUIET), "\n"], False
     why = PHRASES.get(cause, cause)
     detail = f" ({found['detail']})" if found.get("detail") else ""
+    known = cause != "unknown"
     spans = [
-        (f"↯ PREFIX LOST: {cause.replace('_', ' ')}\n", "bold $warning"),
+        (f"↯ PREFIX LOST: {cause.replace('_', ' ')}\n", "bold $warning" if known else _TITLE),
         *counts,
         *_labelled("why", f"{why}{detail}", width),
+        *(line for fact in found.get("evidence", ()) for line in _labelled("evidence", fact, width)),
         *_place(found, width),
         *_excerpts(found, width),
         *(_labelled("remedy", FIXES[cause], width) if cause in FIXES else []),

@@ -80,11 +80,12 @@ def _collapses(found: LaneFigures) -> str:
 
 
 def _prefix(found: LaneFigures) -> str:
-    return "$warning" if found.prefix_cache.cause else ""
+    """No alarm where nobody knows why."""
+    return "$warning" if found.prefix_cache.cause not in (None, "unknown", "not_reported") else ""
 
 
 def _cause(found: LaneFigures) -> str:
-    return "$warning" if found.prefix_cache.cause else "$foreground-muted"
+    return _prefix(found) or "$foreground-muted"
 
 
 def _errors(found: LaneFigures) -> str:

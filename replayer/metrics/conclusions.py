@@ -20,13 +20,12 @@ from replayer.metrics.documents import (
     Ranking,
     Verdict,
 )
+from replayer.metrics.prefix_figures import expected_words
 from replayer.metrics.shown import figure, percent
 from replayer.signals.prefix_reuse.causes import PHRASES
 
 FULL_POOL = 0.95
 """Use of the KV pool from which on an engine must evict or make requests wait."""
-_OVER = 0.0005
-"""Half of the last digit shown: reuse above the best possible by more is worth a word."""
 _LOST = 0.01
 _WARM = "The cache was warm before the run, or our estimate is low."
 _FEW = 4
@@ -184,11 +183,9 @@ def _reuse(prefix: PrefixCache) -> str | None:
         return f"Prefix reuse was not reported; {_cause(prefix)}." if unknown else None
     if ideal is None:
         return f"Its prefix cache served {percent(reported)} of the prompts; the best possible is not known."
-    over = reported > ideal + _OVER
-    limit = f"{'expected at most' if over else 'best possible'} {percent(ideal)}"
     gone = f"; another {percent(prefix.evicted)} was evicted first" if prefix.evicted else ""
-    parts = [f"Its prefix cache served {percent(reported)} of the prompts ({limit}){gone}."]
-    parts += [_WARM] if over else []
+    parts = [f"Its prefix cache served {percent(reported)} of the prompts ({expected_words(prefix)}){gone}."]
+    parts += [_WARM] if prefix.above is not None else []
     if prefix.cause and ideal - reported > _LOST:
         parts.append(
             f"Chief cause: {_cause(prefix)}; {(prefix.verdict or 'no more is known').removesuffix('.')}."

@@ -11,6 +11,7 @@ from typing import Any
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import CurvePoint, LostTokens, PrefixCache
+from replayer.metrics.shown import percent
 from replayer.metrics.stats import quantile
 from replayer.metrics.turn_values import is_judged
 from replayer.signals.prefix_reuse.conclusion import ServerFacts, conclude
@@ -54,6 +55,16 @@ def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | N
         above=found.above,
         pressure=asdict(pressure) | {"sentence": pressure.sentence} if pressure else None,
     )
+
+
+def expected_words(found: PrefixCache) -> str:
+    """What the reported share is held against."""
+    ideal, reported = found.ideal or 0.0, found.reported or 0.0
+    if found.above is not None:
+        return f"expected at most {percent(found.range[1] if found.range else ideal)}"
+    if reported > ideal and found.range and percent(found.range[0]) != percent(found.range[1]):
+        return f"best possible {found.range[0]:.1%} to {found.range[1]:.1%}"
+    return f"best possible {percent(ideal)}"
 
 
 def server_facts(lane: LaneView, turns: Sequence[TurnFacts]) -> ServerFacts:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures, Quantiles
+from replayer.metrics.prefix_figures import expected_words
 from replayer.metrics.shown import DASH, count, number, percent, rate
 from replayer.signals.prefix_reuse.causes import PHRASES
 
@@ -77,8 +78,7 @@ def _prefix(lane: LaneFigures) -> tuple[str, ...]:
     words = percent(found.reported)
     if found.ideal is None:
         return (words,)
-    over = found.reported > found.ideal + 0.0005
-    limit = f"expected at most {percent(found.ideal)}" if over else f"best possible {percent(found.ideal)}"
+    limit = expected_words(found)
     gone = f", {percent(found.evicted)} evicted first" if found.evicted else ""
     return (f"{words} ({limit}{gone})", f"{words} ({limit})", f"{words} of {percent(found.ideal)}")
 

@@ -14,7 +14,7 @@ import pytest
 
 from replayer.simulated import SimulatedSpec, launch
 from replayer.traces import library
-from tests.signals.prefix_reuse.situations import TRANSFORMS, Situation, situations
+from tests.signals.prefix_reuse.situations import TRANSFORMS, Situation, on_llamacpp, situations
 
 ALL = {situation.name: situation for situation in situations()}
 FAST = [
@@ -126,3 +126,9 @@ async def test_lanes_of_one_server_are_as_if_each_were_alone(tmp_path: Path) -> 
             assert low - 0.002 <= lane["prefix_cache"]["reported"] <= high + 0.002
             assert lane["prefix_cache"]["ideal"] == pytest.approx(single["prefix_cache"]["ideal"], abs=0.002)
             assert not lane["server"]["foreign_tokens"]["prompt"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("situation", list(on_llamacpp()), ids=lambda situation: situation.name)
+async def test_the_same_on_the_embedded_llamacpp(situation: Situation, tmp_path: Path) -> None:
+    assert check(situation, await report(situation, tmp_path)) == 0
