@@ -15,7 +15,7 @@ _ABOUT_HISTORY = re.compile(
 )
 _CERTAINLY_HISTORY = re.compile(
     r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|roles? (?:must|not supported)|roles are supported|conversation roles|last role|"
-    r"(?:unexpected|invalid|unknown|unsupported) role|\brole:? ['\"`]?(?:system|developer|user|assistant|tool)\b|tool_call_id|messages?\[\d+\]|assistant message",
+    r"(?:unexpected|invalid|unknown|unsupported) role|\brole:? ['\"`]?(?:system|developer|user|assistant|tool)\b|tool_call_id|tool_use_id|messages?\[\d+\]|assistant message",
     re.IGNORECASE | re.DOTALL,
 )
 """A server that fails of itself speaks of roles, too: of its own processes."""
