@@ -9,7 +9,7 @@ import pytest
 
 from replayer.journal.events import ToolRunFinished
 from replayer.journal.log import read
-from tests.test_runs import replayer
+from tests.run.test_runs import replayer
 
 pytestmark = pytest.mark.sandbox
 

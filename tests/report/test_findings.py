@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.generate import long_session
-from tests.test_runs import replayer
+from tests.run.test_runs import replayer
 
 pytestmark = pytest.mark.slow
 TIMED = {"ttft_ms.p50", "ttft_ms.p95", "itl_ms.p50", "decode_tok_s"}

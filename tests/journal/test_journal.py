@@ -132,7 +132,7 @@ def test_a_missing_run_is_named(tmp_path: Path) -> None:
 
 
 def test_a_journal_of_the_first_schema_stays_readable() -> None:
-    old = Path(__file__).parent / "old_runs" / "schema-1"
+    old = Path(__file__).parents[1] / "old_runs" / "schema-1"
     events = list(read(old))
     assert sum(isinstance(event, TurnFinished) for event in events) > 5
     assert any(isinstance(event, SessionFinished) for event in events)

@@ -9,7 +9,7 @@ import pytest
 
 from replayer.plan.load import load_plan, make_plan
 from replayer.plan.shipped import find_plan, purpose, shipped
-from tests.test_runs import replayer
+from tests.run.test_runs import replayer
 
 NAMES = [
     "decode-length",
@@ -72,7 +72,7 @@ def document(plan: str, out: Path, *more: str) -> dict[str, Any]:
 
 def _environment() -> dict[str, str]:
     """The runs are started from another folder than the project's."""
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from replayer.journal.events import StoppedEarly
 from replayer.journal.log import read
 from tests.generate import long_session
-from tests.test_runs import replayer
+from tests.run.test_runs import replayer
 
 SESSIONS = 14
 LANE = "{}=simulated,seed={},fault=unknown_tool@{}"

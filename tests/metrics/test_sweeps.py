@@ -11,7 +11,7 @@ from replayer.journal.events import SessionStarted, TurnFinished, TurnStarted, V
 from replayer.journal.log import read
 from replayer.plan.load import make_plan
 from tests.generate import long_session
-from tests.test_runs import replayer
+from tests.run.test_runs import replayer
 
 PLAN = """
 order = "sequential"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_runs import replayer
+from tests.run.test_runs import replayer
 
 FAULTS = (
     "missing_parameter:turn=0", "leaked_markup:turn=1", "collapse:turn=2:at=40", "bad_call_id:turn=3", "500:turn=4",

@@ -17,7 +17,7 @@ from replayer.errors import ReplayerError
 from replayer.prefix.gguf import read_metadata
 from replayer.prefix.tokenizers import Characters, load_tokenizer
 
-PART = Path(__file__).parent / "signals" / "prefix_reuse" / "smollm2_part.tokenizer.json"
+PART = Path(__file__).parents[1] / "signals" / "prefix_reuse" / "smollm2_part.tokenizer.json"
 TEXT = "def f0_12(x):\n    return x+12  # <|im_end|> and  two   spaces"
 
 

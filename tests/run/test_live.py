@@ -19,7 +19,7 @@ from replayer.wire.types import Reply, Timing, ToolCall
 
 pytestmark = pytest.mark.sandbox
 
-TRACE = Path(__file__).parents[1] / "traces/recorded/fix-failing-test/trace.jsonl"
+TRACE = Path(__file__).parents[2] / "traces/recorded/fix-failing-test/trace.jsonl"
 FINE = Verdict(True)
 TIMING = Timing(0, 0, 0, 0)
 

@@ -10,7 +10,7 @@ import pytest
 from replayer.cli import main
 from replayer.traces.reader import Trace
 
-FOLDER = Path(__file__).parent / "old_runs" / "schema-1-two-lanes"
+FOLDER = Path(__file__).parents[1] / "old_runs" / "schema-1-two-lanes"
 COUNTS = json.loads((FOLDER / "counts.json").read_text("utf-8"))
 """What `report --json` printed when the run was made, in the words of that time."""
 

@@ -11,7 +11,7 @@ import pytest
 from replayer.commands.sandbox import exit_code
 from replayer.tools.sandbox import Ran
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def replayer(*arguments, **more):

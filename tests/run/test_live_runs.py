@@ -7,7 +7,7 @@ import pytest
 
 from replayer.journal.events import SessionFinished, Substituted, ToolRunFinished
 from replayer.journal.log import read
-from tests.test_runs import replayer
+from tests.run.test_runs import replayer
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 SESSIONS = ["--trace", "fix-failing-test", "--trace", "django-reservations"]
