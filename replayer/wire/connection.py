@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 import httptools
 
-from replayer.wire.remote import RemoteTransport
+from replayer.wire.remote import StampingTransport
 
 Piece = bytes | memoryview
 Headers = Sequence[tuple[bytes, bytes]]
@@ -241,7 +241,7 @@ class Connection(asyncio.Protocol):
         """The next write is the first of the request: stamped here, or by the receiver as it goes out."""
         self._begun = True
         self._last = time.monotonic_ns()
-        if isinstance(self._transport, RemoteTransport):
+        if isinstance(self._transport, StampingTransport):
             self._transport.begin()
         else:
             self.sent(self._last)

@@ -18,6 +18,7 @@ from replayer.errors import PlanError
 from replayer.wire.connection import Connection
 from replayer.wire.plain import take_over
 from replayer.wire.remote import Receiver
+from replayer.wire.tls import TlsTransport
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,30 +121,53 @@ async def dial(
 ) -> Connection:
     """A connection over which requests to `origin` can be sent; a plain one through a proxy takes absolute URLs.
 
-    The socket of a plain connection goes to the `receiver` process where there is one.
+    The socket goes to the `receiver` process where there is one; only within a TLS proxy it does not.
 
     Raises OSError, of which ssl.SSLError, socket.gaierror and TunnelRefused will not go away by trying again.
     """
     target = proxy or origin
+    remote = receiver if receiver is not None and receiver.alive and target.scheme == "http" else None
+    if proxy is None and origin.scheme == "https" and receiver is not None and receiver.alive:
+        transport, connection = await _connect(origin, None)
+        assert tls is not None
+        await _secure(transport, connection, origin, tls, receiver)
+        return connection
     transport, connection = await _connect(target, tls)
     if proxy is None or origin.scheme == "http":
         if target.scheme == "http":
-            _attach(transport, connection, receiver)
+            _attach(transport, connection, remote)
         return connection
     tunnel = _Tunnel()
     transport.set_protocol(tunnel)
     await tunnel.open(transport, origin, proxy)
     transport.set_protocol(connection)
-    loop = asyncio.get_running_loop()
     assert tls is not None
-    secure = await loop.start_tls(transport, connection, tls, server_hostname=origin.host)
+    if remote is not None:
+        await _secure(transport, connection, origin, tls, remote)
+        return connection
+    secure = await asyncio.get_running_loop().start_tls(
+        transport, connection, tls, server_hostname=origin.host
+    )
     assert secure is not None
     connection.attach(secure)
     return connection
 
 
+async def _secure(
+    transport: asyncio.Transport,
+    connection: Connection,
+    origin: Origin,
+    tls: ssl.SSLContext,
+    receiver: Receiver,
+) -> None:
+    """TLS over a socket that the receiver reads."""
+    secure = TlsTransport(tls, origin.host, connection)
+    await secure.open(receiver.adopt(transport, secure))
+    connection.attach(secure)
+
+
 def _attach(transport: asyncio.Transport, connection: Connection, receiver: Receiver | None) -> None:
-    if receiver is not None and receiver.alive:
+    if receiver is not None:
         connection.attach(receiver.adopt(transport, connection))
     elif plain := take_over(transport, connection):
         connection.attach(plain)
@@ -151,8 +175,8 @@ def _attach(transport: asyncio.Transport, connection: Connection, receiver: Rece
 
 async def _connect(target: Origin, tls: ssl.SSLContext | None) -> tuple[asyncio.Transport, Connection]:
     loop = asyncio.get_running_loop()
-    name = target.host if target.scheme == "https" else None
     context = tls if target.scheme == "https" else None
+    name = target.host if context is not None else None
     # uvloop does not know the option: there an address that swallows packets costs the whole time-out
     race: dict[str, Any] = {"happy_eyeballs_delay": 0.25} if isinstance(loop, asyncio.BaseEventLoop) else {}
     return await loop.create_connection(

@@ -200,7 +200,15 @@ class LateSample(Protocol):
     def __call__(self, at: int, late: int) -> None: ...
 
 
-class RemoteTransport(asyncio.Transport):
+class StampingTransport(asyncio.Transport):
+    """A transport whose other end stamps what goes out."""
+
+    def begin(self) -> None:
+        """The next write is the start of a request: it is stamped as it goes out."""
+        raise NotImplementedError
+
+
+class RemoteTransport(StampingTransport):
     """One socket of the receiver. Never blocks; a writer that is far ahead is paused."""
 
     def __init__(self, receiver: Receiver, number: int, connection: Received) -> None:
@@ -213,7 +221,6 @@ class RemoteTransport(asyncio.Transport):
         self._closed = False
 
     def begin(self) -> None:
-        """The next write is the start of a request: the receiver stamps it as it goes out."""
         self._begins = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:

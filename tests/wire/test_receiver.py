@@ -6,11 +6,13 @@ import signal
 import socket
 import threading
 import time
+from pathlib import Path
 
 from replayer.wire.client import WireClient
 from replayer.wire.remote import Receiver
 from replayer.wire.types import Delta, Request
-from tests.wire.serving import DONE, Received, chat, chunk, delta, finish, serving, stream_head
+from tests.wire.certificates import make
+from tests.wire.serving import DONE, Received, chat, chunk, delta, finish, serving, serving_raw, stream_head
 
 
 async def ordinary(request: Received) -> None:
@@ -141,3 +143,42 @@ async def test_a_receiver_ends_with_its_judge() -> None:
     pid = receiver.pid
     receiver.close()
     assert not os.path.exists(f"/proc/{pid}")
+
+
+async def test_within_tls_the_kernel_stamps_too(tmp_path: Path) -> None:
+    server_side, client_side = make(tmp_path)
+    receiver = Receiver()
+    async with serving(ordinary, tls=server_side) as server:
+        client = WireClient(server.url, verify=client_side, receiver=receiver)
+        replies = [await client.chat(Request([b"x" * 400_000])) for _ in range(20)]
+        await client.aclose()
+    receiver.close()
+    assert all(reply.content == "Hello there" and reply.fault is None for reply in replies)
+    assert any(reply.timing.stamped_by == "kernel" for reply in replies)
+
+
+async def test_a_certificate_that_is_not_trusted_is_refused(tmp_path: Path) -> None:
+    server_side, _ = make(tmp_path)
+    receiver = Receiver()
+    async with serving(ordinary, tls=server_side) as server:
+        client = WireClient(server.url, receiver=receiver)
+        reply = await client.chat(Request([b"{}"]))
+        await client.aclose()
+    receiver.close()
+    assert reply.fault is not None and "certificate is not trusted" in reply.fault.message
+    assert reply.timing.retries == 0
+
+
+async def test_a_server_that_does_not_speak_tls_is_said_so() -> None:
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    receiver = Receiver()
+    async with serving_raw(plain) as server:
+        client = WireClient(server.url.replace("http:", "https:"), receiver=receiver)
+        reply = await client.chat(Request([b"{}"]))
+        await client.aclose()
+    receiver.close()
+    assert reply.fault is not None and reply.fault.kind == "unreachable"
+    assert "does not speak TLS" in reply.fault.message
