@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import orjson
 from replayer.errors import ReplayerError
 from replayer.signals.base import Expected
 from replayer.signals.repetition import Finding, RepetitionDetector
+from replayer.tools.verdicts import engine_parsers
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.differential import token_counts, token_text_of
 from replayer.tools.verdicts.request_facts import RequestFacts, read_request
@@ -44,6 +46,11 @@ class Command:
         parser.add_argument(
             "--pair", type=Path, metavar="OTHER", help="the other mode's answer to the same request"
         )
+        parser.add_argument(
+            "--parsers",
+            action="store_true",
+            help="also what vLLM's and SGLang's own parsers read in the text, where those packages are installed",
+        )
         parser.add_argument("--json", action="store_true", help="one JSON document")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -56,8 +63,20 @@ class Command:
         )
         verdict = judge(case)
         document = _document(reply, verdict, validator)
+        if args.parsers:
+            document |= _parsers(case.token_text or f"{reply.reasoning}\n{reply.content}".strip(), request)
         print(_json(document) if args.json else _readable(document))
         return 0
+
+
+def _parsers(text: str, request: RequestFacts) -> dict[str, Any]:
+    found = engine_parsers.readings(text, request.tools)
+    if not found:
+        print(
+            "replayer: neither vllm nor sglang can be imported here; install one beside replayer",
+            file=sys.stderr,
+        )
+    return {"parsers": engine_parsers.as_json(found), "parsers_summary": engine_parsers.summary(found)}
 
 
 def _read(path: Path) -> bytes:
@@ -160,6 +179,8 @@ def _readable(document: dict[str, Any]) -> str:
     for index, call in enumerate(document["tool_calls"]):
         worth = "valid" if call["valid"] else "invalid"
         lines.append(f"  call {index}  {call['name']!r} {_short(call['arguments_raw'])} {worth}")
+    if document.get("parsers"):
+        lines.append(f"  parsers {document['parsers_summary']}")
     if document["content"].strip():
         lines.append(f"  content {_short(document['content'])}")
     if document["reasoning"].strip():

@@ -1,0 +1,178 @@
+"""What the engines' own parsers read in a text: vLLM's and SGLang's, where those packages are installed.
+
+Evidence for `judge --parsers`, never needed for a verdict: "sglang hermes reads this, sglang mistral does not".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from replayer.tools.verdicts.schema_check import Validator
+from replayer.traces.schema import ToolSchema
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCall:
+    """A call as a parser would have delivered it."""
+
+    name: str
+    arguments: str
+    valid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one parser makes of a text. `failed` is its own error, where it raised one."""
+
+    parser: str
+    calls: tuple[ParsedCall, ...] = ()
+    failed: str | None = None
+
+
+_Parse = Callable[[str], list[tuple[str, str]]]
+"""From a text to names and arguments."""
+
+
+def readings(text: str, tools: Sequence[ToolSchema]) -> list[Reading]:
+    """What every parser that can be imported reads; empty where none can."""
+    logging.disable(logging.CRITICAL)  # both packages log each text that they cannot read
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return [_read(name, parse, text, Validator(tools)) for name, parse in _parsers(tools)]
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _parsers(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, _Parse]]:
+    for package, load in (("vllm", _vllm), ("sglang", _sglang)):
+        if importlib.util.find_spec(package) is not None:
+            try:
+                yield from load(tools)
+            except Exception as error:  # noqa: BLE001 - parts may be missing, or of another version
+                yield package, _raising(error)
+
+
+def _raising(error: Exception) -> _Parse:
+    def parse(_: str) -> list[tuple[str, str]]:
+        raise error
+
+    return parse
+
+
+def _read(name: str, parse: _Parse, text: str, validator: Validator) -> Reading:
+    try:
+        found = parse(text)
+    except Exception as error:  # noqa: BLE001 - the code is not ours, and the text is hostile
+        return Reading(name, failed=f"{type(error).__name__}: {error}"[:200])
+    calls = (ParsedCall(of, arguments, validator.check(of, arguments).valid) for of, arguments in found)
+    return Reading(name, tuple(calls))
+
+
+def _functions(tools: Sequence[ToolSchema]) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "function",
+            "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
+        }
+        for t in tools
+    ]
+
+
+def _sglang(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, _Parse]]:
+    parser = importlib.import_module("sglang.srt.function_call.function_call_parser").FunctionCallParser
+    tool = importlib.import_module("sglang.srt.entrypoints.openai.protocol").Tool
+    offered = [tool(**function) for function in _functions(tools)]
+    for name in sorted(parser.ToolCallParserEnum):
+
+        def parse(text: str, name: str = name) -> list[tuple[str, str]]:
+            _, calls = parser(offered, name).parse_non_stream(text)
+            return [(str(call.name), str(call.parameters)) for call in calls]
+
+        yield f"sglang {name}", parse
+
+
+_VLLM_MANAGERS = ("vllm.tool_parsers", "vllm.entrypoints.openai.tool_parsers")
+_VLLM_REQUESTS = ("vllm.entrypoints.openai.chat_completion.protocol", "vllm.entrypoints.openai.protocol")
+
+
+def _vllm(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, _Parse]]:
+    manager = _first(_VLLM_MANAGERS, "ToolParserManager")
+    asked = _first(_VLLM_REQUESTS, "ChatCompletionRequest")
+    request = asked(model="m", messages=[{"role": "user", "content": "x"}], tools=_functions(tools))
+    names = manager.list_registered() if hasattr(manager, "list_registered") else sorted(manager.tool_parsers)
+    for name in names:
+
+        def parse(text: str, name: str = name) -> list[tuple[str, str]]:
+            information = manager.get_tool_parser(name)(_AnyTokenizer()).extract_tool_calls(text, request)
+            return [(call.function.name, call.function.arguments) for call in information.tool_calls]
+
+        yield f"vllm {name}", parse
+
+
+def _first(modules: Sequence[str], name: str) -> Any:
+    for module in modules:
+        with contextlib.suppress(ImportError, AttributeError):
+            return getattr(importlib.import_module(module), name)
+    raise ImportError(f"no {name} in {' or '.join(modules)}")
+
+
+class _AnyVocabulary(dict[str, int]):
+    """Holds every token: parsers ask for those of their family before they read anything."""
+
+    def get(self, key: str, default: Any = None) -> int:
+        return self[key]
+
+    def __missing__(self, key: str) -> int:
+        self[key] = len(self)
+        return self[key]
+
+
+class _AnyTokenizer:
+    """As much of a tokenizer as parsers of whole texts use."""
+
+    def __init__(self) -> None:
+        self.vocab = _AnyVocabulary()
+
+    def get_vocab(self) -> dict[str, int]:
+        return self.vocab
+
+    def encode(self, text: str, **_: Any) -> list[int]:
+        return [self.vocab[text]]
+
+
+def summary(found: Sequence[Reading]) -> str:
+    """Which parsers read a valid call, which read something, in one sentence."""
+    sound = [one.parser for one in found if any(call.valid for call in one.calls)]
+    other = [one.parser for one in found if one.calls and one.parser not in sound]
+    words = f"{len(sound)} of {len(found)} parsers read a valid call here"
+    words += f" ({', '.join(sound)})" if sound else ""
+    return words + (f"; without a valid call: {', '.join(other)}" if other else "")
+
+
+def as_json(found: Sequence[Reading]) -> list[dict[str, Any]]:
+    """The readings for `judge --json`; parsers that read nothing are listed without calls."""
+    return [
+        {
+            "parser": one.parser,
+            "calls": [
+                {"name": c.name, "arguments": _value(c.arguments), "valid": c.valid} for c in one.calls
+            ],
+            "failed": one.failed,
+        }
+        for one in found
+    ]
+
+
+def _value(arguments: str) -> Any:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
