@@ -187,7 +187,7 @@ class ResponsesReader:
 
     def _note_unannounced(self, stated: dict[str, Any], number: int) -> None:
         words = f"item {number} of the final object ({stated.get('type')}) is in no event"
-        lost = stated.get("type") in _CALLS and not len(self._parts.calls)
+        lost = str(stated.get("type")) in _CALLS and not len(self._parts.calls)
         self._notes.add("call_not_streamed" if lost else "final_differs", words)
 
     def _compare(self, item: Block, stated: dict[str, Any]) -> None:
@@ -231,7 +231,7 @@ class ResponsesReader:
             return
         index = chunk.get("output_index")
         if type(index) is int and (before := self._by_index.get(index)):
-            costs = len(self._parts.calls) if {stated.get("type"), before.kind} & _CALLS else None
+            costs = len(self._parts.calls) if {str(stated.get("type")), before.kind} & _CALLS else None
             words = f"an item was added under output_index {index}, which was in use"
             self._notes.add("repeated_block", words, costs)
         item = self._open(stated, index, at)
@@ -360,7 +360,7 @@ class ResponsesReader:
 
 def _texts(stated: dict[str, Any]) -> Iterator[str]:
     """The texts of a whole item, in the order in which they would stream."""
-    kind = stated.get("type")
+    kind = str(stated.get("type"))
     if kind == "message":
         yield from texts_of(stated.get("content"))
     elif kind == "reasoning":
