@@ -100,6 +100,8 @@ class Assembler:
             if text.__class__ is not str or not text:
                 self._take_block(block, at)
                 continue
+            if template.counted is not None and self._reader is not None:
+                self._reader.counted(template.count())
             template.pieces.append(text)
             self._read_by_template += 1
             self.parts.arrivals.append(at)

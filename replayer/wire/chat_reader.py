@@ -46,6 +46,9 @@ class ChatReader:
     def finish(self) -> None:
         """Chat states nothing that only the end shows."""
 
+    def counted(self, number: int) -> None:
+        """This wire has no sequence numbers."""
+
     def pieces(self, delta: Delta) -> list[str]:
         if delta.channel == "content":
             return self._parts.content

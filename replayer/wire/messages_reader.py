@@ -95,6 +95,9 @@ class MessagesReader:
             if self._ended and parts.usage is None:
                 self._notes.add("usage_zero", "usage is all zeros: not reported")
 
+    def counted(self, number: int) -> None:
+        """This wire has no sequence numbers."""
+
     def pieces(self, delta: Delta) -> list[str]:
         return self._last.pieces if self._last is not None else []
 

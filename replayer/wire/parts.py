@@ -71,6 +71,9 @@ class WireReader(Protocol):
     def finish(self) -> None:
         """Nothing more comes: settle what only the end shows. Doing it twice changes nothing."""
 
+    def counted(self, number: int) -> None:
+        """An event with this sequence number was read elsewhere."""
+
     def pieces(self, delta: Delta) -> list[str]:
         """The list that the text of the latest delta went to."""
 

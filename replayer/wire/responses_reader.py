@@ -107,6 +107,9 @@ class ResponsesReader:
                 words = "the item holds the arguments of more than one call"
                 self._notes.add("merged_arguments", words, item.position)
 
+    def counted(self, number: int) -> None:
+        self._sequence = number
+
     def pieces(self, delta: Delta) -> list[str]:
         return self._last.pieces if self._last is not None else []
 

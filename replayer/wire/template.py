@@ -21,7 +21,24 @@ _PROBE = "\x01 another text \x02"
 _STRING = re.compile(rb':\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+_NUMBER = re.compile(rb'"sequence_number"\s*:\s*(\d+)')
+
+
+@dataclass(slots=True)
+class Counted:
+    """The place of the sequence number, which is one higher in every event: `before` and `after` it."""
+
+    before: bytes
+    after: bytes
+    number: int
+    in_suffix: bool
+
+    @property
+    def following(self) -> bytes:
+        return b"%b%d%b" % (self.before, self.number + 1, self.after)
+
+
+@dataclass(slots=True)
 class Template:
     """Bytes before and after the JSON string of the text, which goes to `pieces`."""
 
@@ -32,6 +49,20 @@ class Template:
     pieces: list[str]
     start: int
     stop: int
+    counted: Counted | None = None
+
+    def count(self) -> int:
+        """An event was read: the next one has the next number. Returns the number that was read."""
+        counted = self.counted
+        assert counted is not None
+        counted.number += 1
+        if counted.in_suffix:
+            self.suffix = counted.following
+            self.stop = -len(self.suffix)
+        else:
+            self.prefix = counted.following
+            self.start = len(self.prefix)
+        return counted.number
 
 
 def learn(
@@ -48,11 +79,36 @@ def learn(
             continue
         prefix, suffix = block[: match.start(1)], block[match.end(1) :]
         if _is_proven(prefix[payload:], suffix, chunk, delta, reader):
-            pieces = reader.pieces(delta)
-            return Template(
-                prefix, suffix, delta.channel, delta.call_index, pieces, len(prefix), -len(suffix)
-            )
+            return _template(prefix, suffix, payload, chunk, delta, reader)
     return None
+
+
+def _template(
+    prefix: bytes, suffix: bytes, payload: int, chunk: dict[str, Any], delta: Delta, reader: WireReader
+) -> Template | None:
+    pieces = reader.pieces(delta)
+    number = chunk.get("sequence_number")
+    if type(number) is not int or number < 0:
+        return Template(prefix, suffix, delta.channel, delta.call_index, pieces, len(prefix), -len(suffix))
+    counted = _counted(suffix, number, in_suffix=True) or _counted(prefix, number, in_suffix=False)
+    if counted is None:
+        return None
+    if counted.in_suffix:
+        suffix = counted.following
+    else:
+        prefix = counted.following
+    if not _is_proven(prefix[payload:], suffix, {**chunk, "sequence_number": number + 1}, delta, reader):
+        return None
+    return Template(
+        prefix, suffix, delta.channel, delta.call_index, pieces, len(prefix), -len(suffix), counted
+    )
+
+
+def _counted(text: bytes, number: int, *, in_suffix: bool) -> Counted | None:
+    match = _NUMBER.search(text)
+    if match is None or int(match[1]) != number:
+        return None
+    return Counted(text[: match.start(1)], text[match.end(1) :], number, in_suffix)
 
 
 def _is_proven(prefix: bytes, suffix: bytes, chunk: dict[str, Any], delta: Delta, reader: WireReader) -> bool:

@@ -47,7 +47,7 @@ def load(base: Path) -> Captured:
         status=int(headers.split()[1]),
         request=asked,
         body=gzip.decompress(body) if answer.suffix == ".gz" else body,
-        streamed=answer.name.endswith(".sse"),
+        streamed=answer.suffix in (".sse", ".events"),
     )
 
 

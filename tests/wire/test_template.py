@@ -135,7 +135,9 @@ def message_events(draw: st.DrawFn) -> dict[str, Any]:
 def response_events(draw: st.DrawFn) -> dict[str, Any]:
     """One event of a Responses stream, in any order."""
     index = draw(st.integers(0, 2))
-    named = draw(st.sampled_from([{"output_index": index}, {"item_id": f"i{index}"}, {}]))
+    named: dict[str, Any] = draw(st.sampled_from([{"output_index": index}, {"item_id": f"i{index}"}, {}]))
+    if draw(st.booleans()):
+        named = {"sequence_number": draw(st.integers(0, 12)), **named}
     kind = draw(st.sampled_from(["added", "done", *["delta"] * 6]))
     delta = draw(st.sampled_from(sorted(ITEMS)))
     if kind == "delta":
@@ -153,6 +155,8 @@ def wire_streams(draw: st.DrawFn) -> bytes:
     for _ in range(draw(st.integers(1, 8))):
         payload = draw(events)
         for text in draw(st.lists(TEXTS, min_size=1, max_size=3)):
+            if "sequence_number" in payload and draw(st.integers(0, 3)):
+                payload["sequence_number"] += 1
             if isinstance(payload.get("delta"), str):
                 payload["delta"] = text
             elif DELTAS.get(payload.get("delta", {}).get("type", "")):
