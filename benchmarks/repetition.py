@@ -24,6 +24,7 @@ from repetition_baselines import RULES
 from repetition_corpus import BLIND, SEEDS, Sample, Sound, collapses, material, sound
 from repetition_hostile import HOSTILE
 from repetition_picture import draw
+from repetition_table import tables
 
 from replayer.signals.base import Expected
 from replayer.signals.repetition import RepetitionDetector, scan
@@ -290,6 +291,7 @@ def main() -> None:
     parser.add_argument(
         "--root", type=Path, action="append", default=[], help="sound files from here instead"
     )
+    parser.add_argument("--files", type=Path, help="folder filled by repetition_files.py: new kinds of files")
     parser.add_argument("--seed", type=int, help="draw the synthetic collapses anew")
     args = parser.parse_args()
     if args.seed is not None:
@@ -307,6 +309,8 @@ def main() -> None:
     for kind, name in alarms.hits[:60]:
         print(f"   {kind}: {name}")
     print_recall(args.split, samples)
+    print(f"\n## By family, script and kind of sound text, {args.split}")
+    tables(args.split, args.files, listed=False)
     structure(samples, files)
     if not args.quick and args.baselines:
         print_baselines(files, samples, args.baselines)

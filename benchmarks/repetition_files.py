@@ -18,8 +18,10 @@ from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
-from repetition_corpus import FILE_CAP, Sound, kind_of
-from repetition_loops import Part
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks.repetition_corpus import FILE_CAP, Sound, kind_of
+from benchmarks.repetition_loops import Part
 
 PACKAGES: dict[Part, tuple[tuple[str, str], ...]] = {
     "tuning": (

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from repetition_files import files
-from repetition_loops import Loop, loops
-from repetition_work import works
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.repetition_files import files
+from benchmarks.repetition_loops import Loop, Part, loops
+from benchmarks.repetition_work import works
 from replayer.signals.repetition import scan
 
 WIDE = 0x2E80
@@ -102,6 +104,13 @@ def alarms(texts: Iterable[tuple[str, str, str]], listed: bool) -> None:
         print(f"| {group:20s} | {row.found:3d}/{row.total:<4d} | {row.suspect:3d} |")
 
 
+def tables(part: Part, folder: Path | None, *, listed: bool) -> None:
+    recall(loops(part), listed)
+    alarms(((work.group, work.name, work.text) for work in works(part)), listed)
+    if folder:
+        alarms(((f"file, {file.kind}", file.name, file.text) for file in files(folder, part)), listed)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -110,12 +119,7 @@ def main() -> None:
     parser.add_argument("--files", type=Path, help="folder filled by repetition_files.py")
     parser.add_argument("--list", action="store_true", help="name what is missed, late, or alarms")
     args = parser.parse_args()
-    recall(loops(args.part), args.list)
-    alarms(((work.group, work.name, work.text) for work in works(args.part)), args.list)
-    if args.files:
-        alarms(
-            ((f"file, {file.kind}", file.name, file.text) for file in files(args.files, args.part)), args.list
-        )
+    tables(args.part, args.files, listed=args.list)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from repetition_loops import SEEDS, Part, Words
+from benchmarks.repetition_loops import SEEDS, Part, Words
 
 PER_KIND = 45
 Group = Literal["prose", "list", "log", "polling", "code", "data"]

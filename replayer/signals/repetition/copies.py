@@ -1,6 +1,6 @@
 """Text copied from itself: sentences of a pool in any order, and near-copies of one passage.
 
-A one-sided CUSUM test (Page 1954) runs over pairs of words (in scripts without blanks, over five graphemes): among the
+A one-sided CUSUM test (Page 1954) runs over pairs of words (in scripts without blanks, over five graphemes or three signs): among the
 600 to 1,200 different ones before, a pair that was seen twice adds 1, one seen once 0.4, a new one takes 2.5. Sound prose
 stays under 60 but for licences and one file in a thousand.
 
@@ -18,17 +18,20 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from replayer.signals.repetition.prose import is_legal, is_list, is_prose
+from replayer.signals.repetition.scripts import WIDE
 
 NEW_COSTS = 2.5
 ONCE_COSTS = 0.6
 GENERATION = 600
 PROSE, LISTED, LEGAL = 90, 180, 280
-KNOWN, KNOWN_LEGAL = 0.88, 0.985
+KNOWN, KNOWN_CUT, KNOWN_LEGAL = 0.88, 0.84, 0.99
 """Share of the pairs that must be known since the score was zero."""
-CUT = 0.68
-"""Of it, where the token limit cut the text in the middle of it."""
+CUT, CUT_KNOWN = 0.68, 0.5
+"""Of it, where the token limit cut the text in the middle of it; the second where hardly a pair of the last piece was new."""
+STALE = 0.1
 """Score at which prose, lists and licences are loops."""
-GRAPHEMES = 5
+GRAPHEMES, SIGNS = 5, 3
+"""How many make a gram: of the graphemes of Thai and its like, of the signs of Chinese and Japanese."""
 FAMILIAR = 0.35
 """Share of copied pieces (smoothed) from which on near-copies are looked for."""
 COPIES = 7
@@ -48,13 +51,14 @@ class CopiedText:
     """The test, fed with the words of each next piece of text."""
 
     def __init__(self) -> None:
-        self._seen, self._twice = set[tuple[str, ...]](), set[tuple[str, ...]]()
-        self._older_seen, self._older_twice = set[tuple[str, ...]](), set[tuple[str, ...]]()
+        self._seen, self._twice = set[int](), set[int]()
+        self._older_seen, self._older_twice = set[int](), set[int]()
         self._rest: list[str] = []
         self._score = 0.0
         self._words = self._new = 0
         self.size = 0
         self.familiar = 0.0
+        self._fresh = 1.0
 
     def push(self, words: list[str], size: int, unspaced: bool) -> bool:
         """Whether the text may be a loop by now. `size`: characters of the piece."""
@@ -62,13 +66,15 @@ class CopiedText:
             return False
         words = self._rest + words
         if unspaced:
-            self._rest = words[1 - GRAPHEMES :]
-            grams: set[tuple[str, ...]] = set(zip(*(words[at:] for at in range(GRAPHEMES)), strict=False))
+            order = SIGNS if words[-1] >= WIDE else GRAPHEMES
+            self._rest = words[1 - order :]
+            grams = set(map(hash, zip(*(words[at:] for at in range(order)), strict=False)))
         else:
             self._rest = words[-1:]
-            grams = set(pairwise(words))
-        count, new = len(words) - 1, len(grams - self._seen - self._older_seen)
-        self.familiar += 0.15 * ((1 - new / len(grams) if grams else 0.0) - self.familiar)
+            grams = set(map(hash, pairwise(words)))
+        count, new = len(words) - 1, len(grams.difference(self._seen, self._older_seen))
+        self.familiar += 0.25 * ((1 - new / len(grams) if grams else 0.0) - self.familiar)
+        self._fresh = new / count if count else self._fresh
         if not self._score and count <= (NEW_COSTS + 1) * new:
             self._remember(grams)
             return False
@@ -84,9 +90,9 @@ class CopiedText:
         self._words += count
         self._new += new
         self.size += size
-        return self._score >= PROSE * CUT
+        return self._score >= PROSE * CUT_KNOWN
 
-    def _remember(self, grams: set[tuple[str, ...]]) -> None:
+    def _remember(self, grams: set[int]) -> None:
         self._seen |= grams
         if len(self._seen) > GENERATION:
             self._older_seen, self._older_twice = self._seen, self._twice
@@ -98,11 +104,15 @@ class CopiedText:
 
     def is_loop(self, text: str, cut: bool = False) -> bool:
         """Judge the newest text by what it is; `cut`: by the token limit."""
-        legal = is_legal(text)
-        needed = LEGAL if legal else LISTED if is_list(text) else PROSE
-        if self.share < (KNOWN_LEGAL if legal else KNOWN):
+        if not cut and self._score < PROSE:
             return False
-        return self._score >= (needed * CUT if cut else needed) and is_prose(text)
+        legal = is_legal(text)
+        needed: float = LEGAL if legal else LISTED if is_list(text) else PROSE
+        if self.share < (KNOWN_LEGAL if legal else KNOWN_CUT if cut else KNOWN):
+            return False
+        if cut:
+            needed *= CUT_KNOWN if self._fresh <= STALE else CUT
+        return self._score >= needed and is_prose(text)
 
 
 class Copies(NamedTuple):

@@ -15,12 +15,18 @@ LEGAL = re.compile(
     r"copyright|licen[cs]e[ds]?|licensee|permission|warrant(?:y|ies)|redistribution|liability|notice|damages"
 )
 CODE = re.compile(
-    r"""\w[.(\[]\w|\w_\w|[=;{}]|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</?\w+>|\\|","|[\s,][.#][\w-]{3}"""
+    r"""\w[.(]\w|\w\[|\s@\w|>\.|\?\.|\)[);]|\w_\w|[a-z][A-Z]|[=;{}]|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</?\w+>|\\|","|\][(\[]|[\s,][.#][\w-]{3}"""
 )
 RULER = re.compile(r"([*=#_~-])\1{4}")
 LISTED = re.compile(r"^[ \t]*(?:[-*+•|>#]|\d+[.)]|\[[ x]\]|[✅✓✔❌])", re.MULTILINE)
 FILL = frozenset({"none", "null", "true", "false", "nan", "nil", "yes", "no", "na"})
 """Values that fill tables."""
+
+
+def looks_like_code(text: str) -> bool:
+    """A glance at a short piece."""
+    count = text.count
+    return count("=") + count(";") + count("{") + count("\n  ") + count("\t") > 0.02 * len(text)
 
 
 def is_code(text: str) -> bool:
@@ -55,9 +61,10 @@ def is_babble(text: str, words: list[str], joined: bool = False, staged: bool = 
         digits <= (0.07 if staged else 0.03) * size
         and not RULER.search(text)
         and len(symbols.translate(DROP_BABBLE)) <= 0.04 * size
-        and symbols.count(",") <= 0.06 * size + 2
+        and (staged or symbols.count(",") <= 0.06 * size + 2)
         and text.count("  ") + text.count("\t") <= 0.02 * size + 1
-        and not is_code(text.replace("_", " ") if joined else text)
+        and len(CODE.findall(text.replace("_", " ") if joined else text)) <= 0.008 * size + joined
+        and text.count("\n ") <= 1
         and sum(map(FILL.__contains__, words)) <= 0.2 * len(words)
     )
 

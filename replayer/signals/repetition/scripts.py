@@ -16,6 +16,8 @@ WITHOUT_BLANKS = (
 BETWEEN_WORDS = "\u0f0b\u1361"
 """Written between words, where others have blanks: Tibetan, Ethiopic."""
 COMMAS = "，、،؛；"
+WIDE = "\u2e80"
+"""From here on a character is a syllable or a word."""
 DRAWN = range(0x2500, 0x2600)
 """Boxes, bars and shades: drawings, no signs of speech."""
 

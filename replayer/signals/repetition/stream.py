@@ -9,17 +9,24 @@ from replayer.signals.repetition.copies import FAMILIAR, CopiedText, near_copies
 from replayer.signals.repetition.cycles import CycleSignal, Level, Run
 from replayer.signals.repetition.evidence import Evidence
 from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind
+from replayer.signals.repetition.prose import DROP_DIGITS, looks_like_code
 from replayer.signals.repetition.scripts import words_of
 from replayer.signals.repetition.templates import Template, TemplateSignal
 from replayer.signals.repetition.vocabulary import Vocabulary
 
 STRIDE = 32
 """Verdicts fall at multiples of this many characters only, however the text was cut into deltas."""
-WORDS_EVERY = 4
+WORDS_EVERY = 8
 FAR_EVERY = 16
 """Strides after which words, and long cycles and templates, are looked at."""
-LITTLE = 0.5
+LONGEST_WORD = 48
+CALM = 0.2
+"""Share of known word pairs (smoothed) from which on words are looked at twice as often; four times as often where
+the newest words are few different ones."""
+LITTLE = 0.4
 """Share of known word pairs (smoothed) below which no template is looked for."""
+CODE_IS = 0.2
+"""More familiar than prose, for good reasons."""
 NEAR_TEXT = 12_288
 """Characters that near-copies are looked for in."""
 NEAR_EVERY = 2048
@@ -42,6 +49,9 @@ class TextDetector:
         self._vocabulary = Vocabulary()
         self._copied = CopiedText()
         self._rest = ""
+        self._code = False
+        self._words_every = WORDS_EVERY
+        self._words_at = 0
         self._near_due = NEAR_EVERY
         self._near_looks = 0
         self._block: list[str] = []
@@ -84,26 +94,42 @@ class TextDetector:
         block.append(piece)
         hit = self._near.push(piece)
         count = len(block)
-        if not (hit or last or count % WORDS_EVERY == 0):
+        words_due = count % self._words_every == 0
+        if not (hit or last or words_due):
             return ()
         found: Sequence[Finding] = self._cycle(*hit) if hit else ()
-        if count % WORDS_EVERY == 0 or last:
-            new = block[-(count % WORDS_EVERY or WORDS_EVERY) :]
+        if words_due or last:
+            new = block[self._words_at :]
+            self._words_at = count
             found = [*found, *self._look_at_words("".join(new), last)]
+            if count % WORDS_EVERY == 0:
+                self._words_every = self._next_look()
         if count == FAR_EVERY or last:
             found = [*found, *self._look_far(last)]
         return found
+
+    def _next_look(self) -> int:
+        if not self._code and self._vocabulary.is_thin:
+            return WORDS_EVERY // 4
+        return WORDS_EVERY if self._copied.familiar < CALM else WORDS_EVERY // 2
 
     def _look_at_words(self, block: str, last: bool) -> list[Finding]:
         """Whole words only; the rest waits for the next look."""
         if self.channel == "tool_arguments":
             block = block.replace("\\n", " \n")
         text = self._rest + block
-        cut = len(text) if last else max(text.rfind(" "), text.rfind("\n")) + 1 or len(text)
+        cut = max(text.rfind(" "), text.rfind("\n")) + 1
+        if last or len(text) - cut > LONGEST_WORD:
+            cut = len(text)
         self._rest = text[cut:]
         return self._judge_words(text[:cut])
 
     def _judge_words(self, text: str) -> list[Finding]:
+        copied = self._copied
+        self._code = looks_like_code(text)
+        if self._code:
+            copied.push(text.translate(DROP_DIGITS).split(), len(text), False)
+            return []
         words = words_of(text)
         end, found = self._offset - len(self._rest), list[Finding]()
         if babble := self._vocabulary.push(text, words):
@@ -111,7 +137,6 @@ class TextDetector:
             found = self._state(
                 "vocabulary", "collapsed", onset, None, self._recent(200), babble.share, babble.size
             )
-        copied = self._copied
         unspaced = len(words) > 0.5 * len(text) and not text.isascii()
         if copied.push(words, len(text), unspaced) and copied.is_loop(
             self._recent(min(copied.size, NEAR_TEXT)), self._cut
@@ -123,17 +148,19 @@ class TextDetector:
     def _look_far(self, last: bool) -> list[Finding]:
         block = "".join(self._block)
         self._block = []
+        self._words_at = 0
         found: list[Finding] = []
         if hit := self._far.push(block):
             found += self._cycle(*hit)
         if self.channel == "tool_arguments":
             self._checksum = crc32(block.encode("utf-8", "replace"), self._checksum)
             block = block.replace("\\n", " \n")
-        if self._copied.familiar < LITTLE and not last:
+        familiar = self._copied.familiar - CODE_IS * self._code
+        if familiar < LITTLE and not last:
             self._templates.wait(block)
         elif template := self._templates.push(block, last, self._cut):
             found += self._template(template)
-        if self._copied.familiar >= FAMILIAR:
+        if familiar >= FAMILIAR:
             found += self._look_for_copies(len(block))
         else:
             self._near_looks = max(0, self._near_looks - 1)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ QUOTED = re.compile(r"""("[^"\n]{1,80}"|`[^`\n]{1,80}`|(?<!\w)'[^'\n]{1,80}')"""
 NUMBERS = re.compile(r"\d+")
 EDGE = ".,;:!?()[]{}<>*#\n"
 CLOCK = re.compile(r"\d{1,4}[-:/.]\d\d?[-:/.]\d\d?|\d\d?:\d\d")
+EPOCH = 10
+"""Digits of a number of seconds since 1970, at least."""
 BOUND = re.compile(rf"{SLOT}\s?(?:/|of|von|de|из|／)\s?{SLOT}|{SLOT}\s?%")
 LINE = 512
 """A line without an end is taken in pieces of about this many characters."""
@@ -35,7 +38,7 @@ COUNTER = (7, 420)
 """(copies, characters without slots) at least where the slots say nothing new,"""
 CLOCKED, CLOCKED_SENTENCE = (20, 1000), (9, 600)
 """where a clock goes on,"""
-NEWS, NEWS_SENTENCE = (40, 2000), (16, 1100)
+NEWS, NEWS_SENTENCE = (40, 2000), (14, 900)
 """where something in them is new,"""
 LISTED = (60, 3000)
 """and where that is a list or a log. Sound lists of one kind end before."""
@@ -98,9 +101,7 @@ class TemplateSignal:
         self._marks.append((self._bare_end, self._end))
         if len(self._marks) > 96:
             del self._marks[:32]
-        run = self._tracker.push(bare)
-        if last and run is None:
-            run = self._tracker.push("")
+        run = self._tracker.push(bare) or self._tracker.push("")
         share = CUT if by_limit else 1.0
         if run is None or run.copies < COUNTER[0] * share or run.end - run.start < COUNTER[1] * share:
             return None
@@ -165,32 +166,30 @@ def template_of(text: str) -> str:
 def _mask_words(text: str, values: list[str]) -> str:
     words = text.replace("\n", " \n").split(" ")
     for at, word in enumerate(words):
-        if not (word.isalpha() and word[1:].islower()) and len(word) > 0:
-            words[at] = _mask(word, values)
+        if word and not (word.isalpha() and word.islower()):
+            masked_word, held = _mask(word)
+            if held:
+                words[at] = masked_word
+                values.extend(held)
     return " ".join(words)
 
 
-def _mask(word: str, values: list[str]) -> str:
+@lru_cache(maxsize=4096)
+def _mask(word: str) -> tuple[str, tuple[str, ...]]:
     """A word with a digit, an underscore, a slash or a capital within is a slot; beyond ASCII, only its numbers are."""
     core = word.strip(EDGE)
     if not core or (core.isalpha() and (core[1:].islower() or core.isupper() or not core.isascii())):
-        return word
-    if not core.isascii():
-        values.extend(NUMBERS.findall(core))
-        return NUMBERS.sub(SLOT, word)
-    if "/" in core and not NUMBERS.search(core) and len(core) < 4:
-        return word
+        return word, ()
     numbers = NUMBERS.findall(core)
+    if not core.isascii():
+        return NUMBERS.sub(SLOT, word), tuple(numbers)
     if len(numbers) == 2 and core == f"{numbers[0]}/{numbers[1]}":
-        values.extend(numbers)
-        return word.replace(core, f"{SLOT}/{SLOT}")
+        return word.replace(core, f"{SLOT}/{SLOT}"), tuple(numbers)
     if core.endswith("%") and core[:-1].isdigit():
-        values.append(core[:-1])
-        return word.replace(core, f"{SLOT}%")
-    if numbers or "_" in core or "/" in core or core.isalpha():
-        values.append(core)
-        return word.replace(core, SLOT)
-    return word
+        return word.replace(core, f"{SLOT}%"), (core[:-1],)
+    if numbers or "_" in core or ("/" in core and len(core) > 3) or core.isalpha():
+        return word.replace(core, SLOT), (core,)
+    return word, ()
 
 
 def _kind(column: Sequence[str]) -> str:
@@ -200,7 +199,9 @@ def _kind(column: Sequence[str]) -> str:
     if all(map(str.isdecimal, column)):
         steps = [int(later) - int(former) for former, later in pairwise(column)]
         usual = max(set(steps), key=steps.count)
-        return "count" if usual > 0 and steps.count(usual) >= 0.8 * len(steps) else "news"
+        if usual > 0 and steps.count(usual) >= 0.8 * len(steps):
+            return "count"
+        return "clock" if len(column[0]) >= EPOCH and min(steps) >= 0 else "news"
     if all(map(CLOCK.search, column)):
         ups = sum(later >= former for former, later in pairwise(column))
         return "clock" if ups >= 0.9 * (len(column) - 1) else "news"

@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from replayer.signals.repetition.prose import is_legal, is_list, is_prose
-from replayer.signals.repetition.scripts import is_without_blanks, plain
+from replayer.signals.repetition.scripts import WIDE, is_without_blanks, plain
 
 FILL = re.compile(
     r"""\b(?:none|null|true|false|nan|nil|undefined|inf|void|na|0x[0-9a-f]+|([a-z])\1{7,})\b|["']\\{1,2}u[0-9a-f]{4}["']""",
@@ -31,8 +31,6 @@ OPTION = re.compile(r"[>&|<$]\S*\d|\d\S*[>&|<$]|(?:^|\s)--?[A-Za-z](?:\s|$)|\w=\
 """Flags and redirections of a shell: digits, but no table."""
 JOINED = re.compile(r"\w[./:]\w")
 
-WIDE = "\u2e80"
-"""From here on a character is a syllable or a word."""
 FLOOD = 400
 LIST = 800
 """What repeated elements of a list, and encoded data, must reach: both are sound more often than not."""
@@ -133,12 +131,12 @@ def _length(period: int) -> int:
 
 
 def _length_of_prose(unit: str) -> int:
-    """120 characters of a word or phrase, 280 of a sentence, then copies: 3, 2.6 and 2.3; half where characters are words."""
+    """120 characters of a word or phrase, 280 of a sentence, then copies: 3.4, 2.6 and 2.3; half where characters are words."""
     period, wide = len(unit), is_without_blanks(unit) and unit.strip()[0] >= WIDE
     floor = 120 + 4 * max(0, min(period, 60) - 20)
     length = floor // 2 if wide else floor
     if period < 250:
-        return int(max(length, 3 * period))
+        return int(max(length, 3.4 * period))
     return int((2.6 if period < 1000 else 2.3) * period)
 
 

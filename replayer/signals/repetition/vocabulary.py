@@ -14,15 +14,16 @@ from replayer.signals.repetition.prose import is_babble
 ORDERED = ((48, 3), (64, 4), (96, 6))
 """(words, different ones among them at most), whatever their order."""
 DISORDERED = ((16, 3), (20, 4), (24, 6), (28, 7), (34, 8), (44, 9), (56, 10), (72, 11), (96, 12), (128, 14))
-STAGED = ((16, 4), (20, 6), (24, 8), (28, 9), (34, 11), (44, 13), (56, 15), (72, 18), (96, 21), (128, 24))
+STAGED = ((12, 5), (16, 7), (20, 9), (24, 10), (28, 11), (34, 12), (44, 14), (56, 16), (72, 18), (96, 21))
 """The same where at least `DISORDER` times as many different pairs as words follow one another; the second for
 what looks like stage directions."""
 STAGES = ("(", "[", "*", "<", "…", "...")
 DISORDER = 1.6
 MANY = 14
 """Different words in one piece of text, from which on there is no loop to look for."""
-MARKS, MOST_MARKS = ("=", ";", "{", "\n  ", "\t", "->"), 2
-"""What a piece of code has, and babble has not."""
+THIN = (12, 8)
+"""(words, different ones among them at most) that call for a closer look."""
+TEXTS = 24
 KEPT = DISORDERED[-1][0]
 LEAST = 150
 """Characters of a babble at least; `LEAST_WIDE` where a word is one character."""
@@ -48,12 +49,18 @@ class Vocabulary:
     def push(self, text: str, words: list[str]) -> Babble | None:
         self._texts.append(text)
         self._words += words
-        del self._words[:-KEPT]
-        del self._texts[:-12]
+        if len(self._texts) > 2 * TEXTS:
+            del self._texts[:-TEXTS]
+            del self._words[:-KEPT]
         different = len(set(words))
-        if (different > MANY and different > 0.7 * len(words)) or sum(map(text.count, MARKS)) > MOST_MARKS:
+        if different > MANY and different > 0.7 * len(words):
             return None
         return self._words_loop() or self._letters()
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether a loop may have begun."""
+        return len(set(self._words[-THIN[0] :])) <= THIN[1]
 
     def _words_loop(self) -> Babble | None:
         if len(set(self._words[-24:])) > MANY:
@@ -75,7 +82,7 @@ class Vocabulary:
     def _is_staged(self) -> bool:
         """Whether many of the newest words stand in brackets or stars, or trail off, as noises do."""
         text = "".join(self._texts[-3:])
-        return 5 * sum(map(text.count, STAGES)) >= len(text.split())
+        return 4 * sum(map(text.count, STAGES)) >= len(text.split())
 
     def _babble(self, newest: list[str], different: int, joined: bool, staged: bool) -> Babble | None:
         size = sum(map(len, newest)) + len(newest)
