@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.codex_items import cuts, exit_code, output_content, usage_of
+from replayer.traces.importers.conversation import Conversation
 from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_str, as_text, compact, dicts, epoch, opt_str
@@ -78,10 +79,7 @@ class _Reader:
     def __init__(self, builder: Builder, probe: Probe) -> None:
         self.builder, self.probe = builder, probe
         self.system: list[int] = []
-        self.context: list[int] = []
-        self.produced: list[int] = []
-        self.late: list[int] = []
-        """Results that arrived while the reply was still open; they follow it in the context."""
+        self.line = Conversation(builder)
         self.users: list[int] = []
         self.model: str | None = None
         self.params: dict[str, Any] = {}
@@ -146,7 +144,7 @@ class _Reader:
             self.builder.opaque({"type": kind, "payload": payload})
 
     def _meta(self, meta: dict[str, Any]) -> None:
-        if self.builder.header.source.version is not None or self.context:
+        if self.builder.header.source.version is not None or self.line.context:
             first, own = self.builder.header.meta.get("session_id"), opt_str(meta.get("id"))
             if (
                 own
@@ -173,10 +171,10 @@ class _Reader:
         own = opt_str(meta.get("instructions"))
         if base:
             self.system = [self.builder.system(base)]
-            self.context = list(self.system)
+            self.line.restart(self.system)
         elif own and self.bare:
             # Wrapped rollouts hold them among the messages; these do not, although they were sent so.
-            self.context = [self.builder.user(f"<user_instructions>\n\n{own}\n\n</user_instructions>")]
+            self.line.restart([self.builder.user(f"<user_instructions>\n\n{own}\n\n</user_instructions>")])
 
     def _item(self, at: float | None, kind: str, item: dict[str, Any]) -> None:
         if kind == "message" and item.get("role") != "assistant":
@@ -194,16 +192,16 @@ class _Reader:
         if item.get("role") in ("developer", "system"):
             role: Literal["system", "developer"] = "developer" if item["role"] == "developer" else "system"
             said = SystemItem(id=0, text=text_of(content), role=role, cuts=cuts(content))
-            self.context.append(self.builder.add(said))
+            self.line.said(self.builder.add(said))
         else:
-            self.context.append(self.builder.user(content))
-            self.users.append(self.context[-1])
+            self.users.append(self.builder.user(content))
+            self.line.said(self.users[-1])
         self.started = at
 
     def _from_model(self, at: float | None, kind: str, item: dict[str, Any]) -> None:
-        if self.late and not self.counted:
+        if self.line.late and not self.counted:
             self._close(None)
-        self.produced.append(self._model_item(kind, item))
+        self.line.produced.append(self._model_item(kind, item))
         self.spoken = True
         self.ended = at
 
@@ -239,11 +237,8 @@ class _Reader:
         refused = text_of(content).startswith(_FAILED)
         failed = bool(code) or refused or as_dict(item.get("output")).get("success") is False
         result = self.builder.answer(call_id, content, is_error=failed, ended=at, exit_code=code)
-        if self.produced:
-            self.late.append(result)
-        else:
-            self.context.append(result)
-        self.started = self.started if self.produced else at
+        self.line.said(result)
+        self.started = self.started if self.line.produced else at
 
     def _event(self, at: float | None, event: dict[str, Any]) -> None:
         if event.get("type") == "token_count":
@@ -270,43 +265,38 @@ class _Reader:
         self._close(None)
         history = payload.get("replacement_history")
         if isinstance(history, list):
-            self.context = list(self.system)
+            self.line.restart(self.system)
             for item in dicts(history):
                 self._replaced(as_str(item.get("type")), item)
             return
         message = as_str(payload.get("message"))
-        self.context = [*self.system, *self.users, self.builder.compaction(message)]
+        self.line.restart([*self.system, *self.users, self.builder.compaction(message)])
         self.builder.warn("a compaction without replacement history: the context is rebuilt from its summary")
 
     def _replaced(self, kind: str, item: dict[str, Any]) -> None:
         if kind in ("compaction", "compaction_summary"):
             self.builder.warn("a compaction is encrypted: the prompts that follow lack its text")
-            self.context.append(self.builder.opaque(item))
+            self.line.said(self.builder.opaque(item))
         elif (kind == "message" and item.get("role") == "assistant") or kind in _CALLS or kind == "reasoning":
-            self.context.append(self._model_item(kind, item))
+            self.line.said(self._model_item(kind, item))
         else:
             self._item(None, kind, item)
 
     def _close(self, usage: Usage | None) -> None:
         """Ends the open reply."""
-        if not self.produced:
+        if not self.line.produced:
             return
         usage, self.pending = usage or self.pending, None
         if usage is not None and self.gap is None and usage.prompt_tokens is not None:
             self.gap = usage.prompt_tokens
-        calls = any(self.builder.is_call(item) for item in self.produced)
-        self.builder.turn(
-            self.context,
-            self.produced,
+        self.line.close(
             model=self.model,
             params=self.params,
             usage=usage,
             times=Times(started=self.started, ended=self.ended) if self.ended else None,
-            finish_reason="tool_calls" if calls else "stop",
+            finish_reason=self.line.ending,
         )
-        self.context = [*self.context, *self.produced, *self.late]
         self.started = self.ended
-        self.produced, self.late = [], []
 
     def _explain(self) -> None:
         self._correct_fidelity()

@@ -16,12 +16,13 @@ class Conversation:
         self.builder, self.thread = builder, thread
         self.context = array("i")
         self.produced: list[int] = []
-        self._late: list[int] = []
+        self.late: list[int] = []
+        """What came while the reply was open; it follows the reply."""
 
     def said(self, *items: int) -> None:
-        """Items that the model is sent; those that come while a reply is open follow it."""
+        """Items that the model is sent."""
         if self.produced:
-            self._late += items
+            self.late += items
         else:
             self.context.extend(items)
 
@@ -35,8 +36,8 @@ class Conversation:
         if self.produced:
             self.builder.turn(Prompt(self.context), self.produced, thread=self.thread, **facts)
             self.context.extend(() if forget else self.produced)
-        self.context.extend(self._late)
-        self.produced, self._late = [], []
+        self.context.extend(self.late)
+        self.produced, self.late = [], []
 
     def restart(self, items: Iterable[int]) -> None:
         """From here on the model is sent these items instead of what it was sent before."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.conversation import Conversation
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times, Usage
@@ -50,9 +51,7 @@ class _Reader:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.system: list[int] = []
-        self.context: list[int] = []
-        self.produced: list[int] = []
-        self.late: list[int] = []
+        self.line = Conversation(builder)
         self.call_key: str | None = None
         self.facts: dict[str, Any] = {}
         self.clock: float | None = None
@@ -73,12 +72,12 @@ class _Reader:
             self._close()
             item = self.builder.system(as_str(data.get("content")))
             self.system.append(item)
-            self.context.append(item)
+            self.line.said(item)
             self.builder.fidelity(system="recorded")
         elif kind == "user.message":
             self._close()
             text = as_str(data.get("transformedContent")) or as_str(data.get("content"))
-            self.context.append(self.builder.user(text))
+            self.line.said(self.builder.user(text))
             self.clock = at
         elif kind == "assistant.message":
             self._said(data, at)
@@ -106,15 +105,15 @@ class _Reader:
         builder = self.builder
         if data.get("reasoningText") or data.get("reasoningOpaque"):
             opaque = data.get("reasoningOpaque")
-            self.produced.append(
+            self.line.produced.append(
                 builder.reasoning(as_str(data.get("reasoningText")), {"opaque": opaque} if opaque else None)
             )
         if text := as_str(data.get("content")):
-            self.produced.append(builder.assistant(text))
+            self.line.produced.append(builder.assistant(text))
         calls = dicts(data.get("toolRequests"))
         for call in calls:
             call_id, name = as_str(call.get("toolCallId")), as_str(call.get("name"))
-            self.produced.append(builder.call(call_id, name, as_text(call.get("arguments", {}))))
+            self.line.produced.append(builder.call(call_id, name, as_text(call.get("arguments", {}))))
         tokens = as_int(data.get("outputTokens"))
         if tokens:
             builder.fidelity(usage="recorded")
@@ -134,17 +133,15 @@ class _Reader:
             else as_dict(data.get("result")).get("content")
         )
         text = as_text(found if found is not None else data.get("error") or data.get("result"))
-        self.late.append(self.builder.answer(call_id, text, is_error=failed, ended=at))
+        self.line.said(self.builder.answer(call_id, text, is_error=failed, ended=at))
         self.clock = at
 
     def _compacted(self, data: dict[str, Any]) -> None:
         self._close()
         summary = as_str(data.get("summaryContent")) or as_str(data.get("summary"))
-        self.context = [*self.system, self.builder.compaction(summary)]
+        self.line.restart([*self.system, self.builder.compaction(summary)])
         self.builder.warn("after a compaction the context is rebuilt from system message and summary")
 
     def _close(self) -> None:
-        if self.produced:
-            self.builder.turn(self.context, self.produced, **self.facts)
-        self.context = [*self.context, *self.produced, *self.late]
-        self.produced, self.late, self.call_key = [], [], None
+        self.line.close(**self.facts)
+        self.call_key = None
