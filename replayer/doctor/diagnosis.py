@@ -180,17 +180,18 @@ def describe(found: Diagnosis) -> str:
     facts = found.facts
     context = f"{facts.context_length:,} tokens" if facts.context_length else "unknown"
     pool = f"{facts.kv_pool_tokens:,} tokens" if facts.kv_pool_tokens else "unknown"
+    wide = max(map(len, [*facts.effective, *found.features, "prefix cache"]))
     lines = [
         f"{facts.base_url}: {facts.kind} {facts.version or '(version unknown)'}",
-        f"  model           {facts.model or 'unknown'}"
+        f"  {'model':<{wide}} {facts.model or 'unknown'}"
         + (f" (of {len(facts.models)})" if len(facts.models) > 1 else ""),
-        f"  context         {context}",
-        f"  KV pool         {pool}" + (f" in blocks of {facts.block_size}" if facts.block_size else ""),
+        f"  {'context':<{wide}} {context}",
+        f"  {'KV pool':<{wide}} {pool}" + (f" in blocks of {facts.block_size}" if facts.block_size else ""),
     ]
-    lines += [f"  {name:<15} {value}" for name, value in facts.effective.items()]
-    lines += ["", *(f"  {name:<15} {state}" for name, state in sorted(found.features.items()))]
+    lines += [f"  {name:<{wide}} {value}" for name, value in facts.effective.items()]
+    lines += ["", *(f"  {name:<{wide}} {state}" for name, state in sorted(found.features.items()))]
     if found.prefix_probe is not None:
-        lines += ["", "  prefix cache    " + _probe_line(found.prefix_probe)]
+        lines += ["", f"  {'prefix cache':<{wide}} {_probe_line(found.prefix_probe)}"]
     return "\n".join(
         lines + (["", "advice:"] if found.advice else []) + [f"- {text}" for text in found.advice]
     )
