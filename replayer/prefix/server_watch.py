@@ -27,6 +27,8 @@ JsonObject = dict[str, Any]
 
 _COMMON_TEXT = 8
 """Characters of a reply that must come back before its first words are worth counting."""
+_LINES = 8
+"""Requests of a session whose replies may come back: subagents work beside one another."""
 _SLACK = 2000
 """Prompt tokens of warm-up and probes that the server may have counted beside ours."""
 _BOOK_BYTES = 64 << 20
@@ -121,15 +123,19 @@ class ServerWatch:
         tokenizer = model_tokenizer(facts.effective.get("weights")) or Estimate()
         self._local = PromptTokens(tokenizer)
         self._open: dict[str, _Sent] = {}
-        self._last: dict[str, _Sent] = {}
+        self._last: dict[str, list[_Sent]] = {}
         self._ours = 0
         self._counters: dict[str, _Counters] = {}
+        self._reuse = self._watching("engine" if self._book else tokenizer.name)
+
+    def _watching(self, token_source: str) -> PrefixReuse:
+        facts = self._facts
         slots = facts.effective.get("slots") if facts.kind in ("llamacpp", "ik_llama") else None
-        self._reuse = PrefixReuse(
+        return PrefixReuse(
             block_size=facts.block_size,
             capacity_tokens=facts.kv_pool_tokens,
             speculative_backoff=backs_off(facts),
-            token_source="engine" if self._book else tokenizer.name,
+            token_source=token_source,
             slots=slots if isinstance(slots, int) else None,
             caching={"yes": True, "no": False}.get(facts.features.get("prefix_caching", "")),
         )
@@ -138,15 +144,18 @@ class ServerWatch:
         """A request is sent. `filler`: its text says nothing, so no change in it is a client's."""
         request = orjson.loads(body)
         messages, tools = conversation(request)
-        prompt: Any
+        prompt: Any = None
         ids = None
         if self._book is not None:
             prompt = self._book.find(str(request.get("model")), messages, tools)
-            if prompt is None:
-                return
+            if prompt is None and (self._open or self._ours):
+                return  # the tokens of one request alone are missing: nothing is said of it
+        if prompt is not None:
             ids = unpack(prompt)
             self._learn_what_came_back(thread, ids, messages)
-        else:
+        elif self._book is not None:
+            self._book, self._reuse = None, self._watching(self._local.source)
+        if prompt is None:
             prompt = self._local.prompt([orjson.dumps(message) for message in messages], orjson.dumps(tools))
         for other in self._open.values():
             other.alone = False
@@ -173,7 +182,7 @@ class ServerWatch:
             output = self._local.reply(orjson.dumps(answer.message))
             self._reuse.generated(key, output, answer.message if self._live else None, tokens=tokens)
         else:
-            self._last[sent.thread] = sent
+            self._last[sent.thread] = [*self._last.get(sent.thread, []), sent][-_LINES:]
         ttft = None if answer.first is None or not sent.alone else answer.first - answer.sent
         found = self._reuse.reported(key, usage, ttft_ns=ttft, ended=answer.complete)
         self._reuse.settle(key, answer.ended)
@@ -219,12 +228,14 @@ class ServerWatch:
 
     def _learn_what_came_back(self, thread: str, prompt: list[int], messages: list[JsonObject]) -> None:
         """The history holds a recorded reply. As far as the engine had said the same, it has those tokens cached."""
-        before = self._last.pop(thread, None)
+        lines = self._last.get(thread, [])
+        before = next((sent for sent in reversed(lines) if prompt[: len(sent.ids or ())] == sent.ids), None)
         if before is None or before.ids is None or before.answer is None:
             return
+        lines.remove(before)
         start, said = len(before.ids), _text(before.answer.message) or ""
         came_back = [text for message in messages[len(before.messages) :] if (text := _text(message))]
-        if not said or prompt[:start] != before.ids:
+        if not said:
             return
         usage = before.answer.usage
         if said in came_back and usage and usage.completion_tokens:

@@ -151,17 +151,16 @@ async def learn_prompts(run: Run, queues: Sequence[Sequence[Session]]) -> None:
 def _can_be_known(run: Run, lane: Lane, session: Session) -> bool:
     """The messages are known before they are sent, and the engine gives their tokens."""
     known = run.plan.mode == "recorded" and run.traces.transform is None and len(lane.instances) == 1
-    return (
-        known
-        and lane.facts.features.get("tokenize") == "yes"
-        and not run.traces.histories[session.trace].is_filler
-    )
+    if not known or lane.facts.features.get("tokenize") != "yes":
+        return False
+    history = run.traces.histories[session.trace].over(lane.plan.wire)
+    return history.wire == "chat" and not history.is_filler
 
 
 async def _learn(run: Run, name: str, sessions: Sequence[tuple[Lane, Session]]) -> None:
     book, prompts = run.servers.book, {}
     for lane, session in sessions:
-        history = run.traces.histories[session.trace]
+        history = run.traces.histories[session.trace].over(lane.plan.wire)
         tag = run.tag(session, run.schedule.attempts.tried[session.id] + 1)
         marks = (None,) if lane.instances[0].engine.isolation("x") else (None, marker(tag))
         for recorded_turn in history.turns[: run.plan.max_turns]:
@@ -170,7 +169,7 @@ async def _learn(run: Run, name: str, sessions: Sequence[tuple[Lane, Session]]) 
         if len(prompts) > MOST_PROMPTS:
             return
     for (model, trace, recorded_turn, mark), lane in prompts.items():
-        history = run.traces.histories[trace]
+        history = run.traces.histories[trace].over(lane.plan.wire)
         messages, tools = history.messages(recorded_turn, marker=mark), history.tools(recorded_turn)
         if book.find(model, messages, tools) is not None:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from replayer.signals.prefix_reuse.divergence import Conversation, shared_messages
-from replayer.signals.prefix_reuse.messages import as_bytes, parsed
+from replayer.signals.prefix_reuse.messages import as_bytes, first_difference, parsed
 
 _KEPT = 32
 _ROLES = 4
@@ -60,13 +60,16 @@ class Lineage:
 
         Another first message makes it a doubtful relative, for sessions can call the same tools with the same results.
         Without a common message beside the system prompt it is still the same conversation when the first user
-        messages begin or end alike, or when the roles go on where the earlier ones ended (everything was rewritten).
+        messages begin or end alike, or when the roles go on where the earlier ones ended (everything was rewritten):
+        unless its instructions are another agent's.
         """
         heads = _heads(old)
         equal = sum(self._bare(message) in ours for message in old.messages[heads:])
         first, alike = new.messages[_heads(new) : _heads(new) + 1], _alike(_opening(old), _opening(new))
         if equal and (alike or first[0] in old.messages):
             return equal + sum(self._bare(message) in ours for message in old.messages[:heads])
+        if not _same_agent(old, new):
+            return 0.0
         if equal or alike:
             return 0.75 if equal else 0.5
         roles = [[_role(message) for message in c.messages[:_ROLES]] for c in (old, new)]
@@ -90,6 +93,16 @@ class Lineage:
                 ]
             found = self._bares[message] = as_bytes(value)
         return found
+
+
+def _same_agent(old: Conversation, new: Conversation) -> bool:
+    """Whether the instructions are the same but for an edit; subagents have their own."""
+    if not (_heads(old) and _heads(new)) or old.messages[0] == new.messages[0]:
+        return True
+    one, other = old.messages[0].decode("utf-8", "replace"), new.messages[0].decode("utf-8", "replace")
+    head = first_difference(one, other)
+    tail = first_difference(one[head:][::-1], other[head:][::-1])
+    return 2 * (head + tail) >= min(len(one), len(other))
 
 
 def _alike(one: str, other: str) -> bool:

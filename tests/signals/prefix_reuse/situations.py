@@ -109,6 +109,13 @@ def _healthy() -> Iterator[Situation]:
         name="healthy-long", lanes=("a=simulated", "b=simulated,kind=sglang"), trace="flaky-service"
     )
     yield Situation(name="healthy-live", lanes=("a=simulated,block_size=1",), args=("--mode", "live"))
+    for wire in ("messages", "responses"):
+        yield Situation(
+            name=f"wire-{wire}",
+            lanes=("a=simulated",),
+            args=("--wire", wire),
+            right=frozenset({None, "not_reported"}),
+        )
     yield Situation(
         name="speculation-takes-a-block",
         lanes=("a=simulated,block_size=64,spec_backoff=true",),
