@@ -11,11 +11,18 @@ import re
 from collections.abc import Callable, Container, Iterator
 from itertools import islice
 
-from replayer.tools.verdicts.call_text import TextCall, calls_in, json_text_at, python_call
+from replayer.tools.verdicts.call_text import (
+    REACT_INPUT,
+    REACT_NAME,
+    TextCall,
+    calls_in,
+    json_text_at,
+    python_call,
+)
 from replayer.tools.verdicts.leak import Leak, leak_at
 from replayer.tools.verdicts.prose import WORDS, is_sentence
 from replayer.tools.verdicts.strict_json import NotJson, is_beginning, parse
-from replayer.tools.verdicts.xml_calls import arguments_in
+from replayer.tools.verdicts.xml_calls import arguments_in, wrapped_calls
 
 _Found = tuple[int, tuple[TextCall, ...]]
 """Where the first call begins, and the calls."""
@@ -95,17 +102,17 @@ def _calls_of_code(text: str, start: int, end: int, offered: Container[str]) -> 
 
 
 _CODE = re.compile(
-    r"(?m)^[ \t]*(?:<(?P<tag>code|tool_code)>|(?:Code:[ \t]*\n)?(?P<fence>```)\w*\n)"
-    r"(?P<body>(?s:.*?))(?:</(?P=tag)>|```[ \t]*<end_code>|(?P<end>\Z))"
+    r"(?m)^[ \t]*(?:<(?P<tag>code|tool_code)>|(?P<headed>Code:[ \t]*\n)?(?P<fence>```)\w*\n)"
+    r"(?P<body>(?s:.*?))(?:</(?P=tag)>|^[ \t]*```(?:[ \t]*<end_code>)?|\Z)"
 )
 
 
 def _code_agent(text: str, visible: str, offered: Container[str]) -> _Found | None:
     """Code that an agent such as smolagents' would run: between tags of its own, or in a fence that `<end_code>` ends."""
-    if "<code>" not in text and "<tool_code>" not in text and "<end_code>" not in text:
+    if not any(hint in text for hint in ("<code>", "<tool_code>", "<end_code>", "Code:")):
         return None
     for match in islice(_CODE.finditer(text), _MOST):
-        if match["fence"] and match["end"] is not None:
+        if match["fence"] and not (match["headed"] or match.group().endswith("<end_code>")):
             continue
         calls = _calls_of_code(text, match.start("body"), match.end("body"), offered)
         if calls and not is_sentence(text[match.end() :]):
@@ -113,7 +120,9 @@ def _code_agent(text: str, visible: str, offered: Container[str]) -> _Found | No
     return None
 
 
-_REACT = re.compile(r"(?m)^[ \t]*+Action[ \t]*+:[ \t]*+(?P<name>[A-Za-z_][\w.]*+)\s*+Action Input\s*+:")
+_REACT = re.compile(
+    rf"(?m)^[ \t]*+{REACT_NAME}[ \t]*+:[ \t]*+(?P<name>[A-Za-z_][\w.]*+)\s*+{REACT_INPUT}\s*+:"
+)
 _CALL_COLON = re.compile(r"(?<!\w)call:(?P<name>[A-Za-z_][\w.\-]*+)\{")
 
 
@@ -145,6 +154,14 @@ def _tag_of_tool(text: str, visible: str, offered: Container[str]) -> _Found | N
         end = visible.find(f"</{name}>", opened.end())
         calls.append(arguments_in(text, name, opened.start(), opened.end(), end, True))
     return (calls[0].start, tuple(calls)) if calls else None
+
+
+def _wrapped(text: str, visible: str, offered: Container[str]) -> _Found | None:
+    """`<action><tool>Bash</tool>…</action>` and its like at the end of the text."""
+    if "</" not in visible:
+        return None
+    calls = tuple(call for call in wrapped_calls(visible, offered) if call.intact)
+    return (calls[0].start, calls) if calls and not is_sentence(text[calls[-1].end :]) else None
 
 
 _OBJECT = re.compile(
@@ -204,9 +221,10 @@ _FINDERS: tuple[tuple[str, Callable[[str, str, Container[str]], _Found | None]],
     ("bare", _named_objects),
     ("bare", _python_list),
     ("code", _code_agent),
-    ("react", _named_line(_REACT, "Action Input")),
+    ("react", _named_line(_REACT, ":")),
     ("gemma", _named_line(_CALL_COLON, "call:")),
     ("bare", _tag_of_tool),
+    ("xml", _wrapped),
     ("json", _objects),
 )
 

@@ -84,6 +84,8 @@ MAX_UNCLOSED = 20_000
 """Characters of a call without an end tag that are read for its parameters."""
 
 _NAME = r"[A-Za-z_][\w.\-:/]{0,127}"
+REACT_NAME = "(?:Action|Tool|Function)"
+REACT_INPUT = "(?:Action Input|Tool Input|Arguments|Parameters|Input)"
 _WHERE_NAMES_STAND = re.compile(
     "|".join(
         (
@@ -105,9 +107,9 @@ _WHERE_NAMES_STAND = re.compile(
             rf"\bto=\s*(?:functions\.|(?={_NAME}\s*(?:<\||json\b|\{{)))(?P<harmony>{_NAME})",
             rf"^>>>\s*(?P<functionary>{_NAME})\s*\n",
             rf"(?:(?<=\[)|(?<=function_calls>\n)|(?<=python_start\|>)|(?<=python_tag\|>))\s*(?P<pythonic>{_NAME}?)(?:\.call)?\(",
-            rf"(?P<args>{_NAME})\[ARGS\](?=\s*\{{)",  # mistral without its first token
+            rf"(?P<args>{_NAME})(?:\[CALL_ID\][\w\-]*)?\[ARGS\](?=\s*\{{)",  # mistral without its first token
             rf"^[ \t]*+(?P<loose>{_NAME})\s*(?=<arg_key>|<parameter[\s=])",  # glm and qwen without theirs
-            rf"^[ \t]*+Action[ \t]*+:[ \t]*+(?P<react>{_NAME})\s*+Action Input\s*+:",
+            rf"^[ \t]*+{REACT_NAME}[ \t]*+:[ \t]*+(?P<react>{_NAME})\s*+{REACT_INPUT}\s*+:",
         )
     ),
     re.MULTILINE,

@@ -73,7 +73,10 @@ def see(case: Case) -> Seen:
         if thought and not leaks and (start := reply.content.find("<|")) == 0:
             leaks = (leak_at("control_token", reply.content, start, hard=False),)
     if not checks and (thought or reply.reasoning):
-        hidden = hidden_in(f"{reply.reasoning}\n{thought}", answer, case)
+        drafts = (
+            "" if answer and "think>" not in reply.content else thought
+        )  # a channel is not ended by a call
+        hidden = hidden_in(f"{reply.reasoning}\n{drafts}", answer, case)
     evidence = differential.NONE
     if case.pair is not None or case.token_text is not None:
         evidence = differential.evidence(case, checks, cut=cut is not None)

@@ -28,7 +28,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ("qwen", r"/?tools>"),
     ("glm", r"/?arg_key>|/?arg_value>"),
     ("minimax", r"/?minimax:tool_call>|/?(?:\w+:)?invoke(?:\s+name\s*=|>)|(?:\w+:)?parameter\s+name\s*="),
-    ("tool_calls_tag", r"/?(?:\w+:)?(?:tool_calls|function_calls?|TOOLCALL|(?:seed:|longcat_)tool_call)>"),
+    ("tool_calls_tag", r"/?(?:\w+:)?(?:tool_calls|function_?calls?|TOOLCALL|(?:seed:|longcat_)tool_call)>"),
     ("dsml", rf"/?{_BAR}DSML{_BAR}"),
     ("deepseek", rf"{_BAR}tool[▁_](?:calls?|outputs?)?[▁_]?(?:begin|end|sep){_BAR}>"),
     ("kimi", r"\|tool_calls?_section_(?:begin|end)\|>|\|tool_call_argument_begin\|>"),
@@ -51,7 +51,7 @@ _OTHER_MARKERS: tuple[tuple[str, re.Pattern[str]], ...] = (
         "[",
         re.compile(
             r"\[(?:(?P<mistral>/?TOOL_CALLS\]|ARGS\]|CALL_ID\])|(?P<tool_response>/?TOOL_RESULTS\])|"
-            r"(?P<lm_studio>(?:END_)?TOOL_REQUEST\]))"
+            r"(?P<lm_studio>(?:END_)?TOOL_REQUEST\]|/?TOOL_CALL\]))"
         ),
     ),
     ("to=functions.", re.compile(r"to=(?P<harmony>functions\.\w)")),
@@ -65,7 +65,9 @@ _CONTROL = re.compile(
     rf"observation|START_RESPONSE|END_RESPONSE|END_OF_TURN_TOKEN){_BAR}>|(?:start|end)_of_turn>|/s>\s*\Z)"
 )
 _CONTROL_AT_END = re.compile(rf"(?:\s*(?:{_CONTROL.pattern}))+\s*\Z")
-_HEAD_SWALLOWED = re.compile(r'\s*+(?:[\w.\-]{0,64}")?\s*+,?\s*+"(?:arguments|parameters)"\s*+:\s*+[{\[]')
+_HEAD_SWALLOWED = re.compile(
+    r'\s*+\[ARGS\]\s*+\{|\s*+(?:[\w.\-]{0,64}")?\s*+,?\s*+"(?:arguments|parameters)"\s*+:\s*+[{\[]'
+)
 
 
 def _markers(text: str) -> list[re.Match[str]]:
@@ -100,7 +102,9 @@ def find_leaks(
     return tuple(leaks.values())
 
 
-_SUSPECT = re.compile(r"[<\[{✿]|```|\A\s*\w+\(|>>>|to=functions|\"arguments\"|\"parameters\"|Action Input")
+_SUSPECT = re.compile(
+    r"[<\[{✿]|```|\A\s*\w+\(|>>>|to=functions|\"arguments\"|\"parameters\"|Action Input|(?:Tool|Function)\s*:|Code:"
+)
 
 
 def _never(_: str) -> bool:

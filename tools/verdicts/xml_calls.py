@@ -14,6 +14,7 @@ from replayer.tools.verdicts.call_text import (
     MAX_CALLS,
     MAX_UNCLOSED,
     TextCall,
+    calls_in,
     json_text_at,
     parameters_in,
     python_call,
@@ -23,7 +24,7 @@ _NAME = r"[A-Za-z_][\w.\-]{0,127}"
 _CERTAIN = ("tool_call", "tool_use", "use_mcp_tool")
 """Wrappers that are nothing but calls, whatever they name."""
 _WRAPPER = re.compile(
-    r"<(?P<tag>(?:\w{1,20}[:_])?(?:tool_call|tool_use|use_mcp_tool|call_tool|function_call|tool|action|call))"
+    r"<(?P<tag>(?:\w{1,20}[:_])?(?:tool_call|tool_use|use_mcp_tool|mcp_tool_call|mcp_call|call_tool|function_?call|tool|action|call))"
     r"(?P<attributes>\s[^<>]{0,300})?>"
 )
 _NAME_ATTRIBUTE = re.compile(rf"\b(?:name|tool|function)\s*=\s*[\"'](?P<name>{_NAME})[\"']")
@@ -55,6 +56,8 @@ def _in_wrapper(text: str, wrapper: re.Match[str]) -> TextCall | None:
         return None  # only the innermost holds the call
     end = closing if closing >= 0 else min(len(text), begin + MAX_UNCLOSED)
     inner = text[begin:end]
+    if inner.lstrip()[:1] in ("{", "[") and (call := next(calls_in(inner), None)):
+        return call.moved(begin)
     named = _NAME_ATTRIBUTE.search(wrapper["attributes"] or "")
     inside = _NAME_TAG.search(inner) or _NAME_AS_TAG.match(inner) or _BARE_NAME.match(inner)
     if named is None and inside is None:

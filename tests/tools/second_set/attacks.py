@@ -50,6 +50,15 @@ def _leaks() -> Iterator[Case]:
         "after-a-closed-fence": f"I write it down.\n```bash\nls /tmp\n```\n{CALL}",
         "two-families": f'{CALL}\n[TOOL_CALLS]Read[ARGS]{{"file_path": "/a"}}',
         "token-behind": f"{LS}<|im_end|>",
+        "functioncall": f"<functioncall> {LS}",
+        "tool-tag": f"<tool>{LS}</tool>",
+        "tool-call-brackets": f"[TOOL_CALL]{LS}[/TOOL_CALL]",
+        "action-tags": '<action>\n<tool>Bash</tool>\n<params>{"command": "ls"}</params>\n</action>',
+        "mcp-tool-call": '<mcp_tool_call><tool>Bash</tool><input>{"command": "ls"}</input></mcp_tool_call>',
+        "tool-and-arguments": 'Tool: Bash\nArguments: {"command": "ls"}',
+        "call-id": 'Bash[CALL_ID]abc123456[ARGS]{"command": "ls"}',
+        "name-swallowed": '[ARGS]{"command": "ls"}',
+        "code-agent": 'Thought: I list it.\nCode:\n```py\nx = Bash(command="ls")\n```',
         "lost-broken-beside-sound": 'Bash{"command": "ls"}\nRead{"file_path": "/a"}',
     }  # fmt: skip
     for name, text in lost.items():
@@ -168,6 +177,9 @@ def _texts() -> Iterator[Case]:
         yield from both(f"attack-empty-{name}", text, fatal={"empty_turn": "unknown"}, allowed=WARNED_LEAK)
     only = "<|channel|>analysis<|message|>The user wants the list; I should call Bash."
     yield from both("attack-analysis-only", only, fatal={"empty_turn": "unknown"}, allowed=WARNED_LEAK)
+    drafted = '<|channel|>analysis<|message|>I could do to=functions.Bash {"command": "ls"}<|end|>'
+    spoken = "<|start|>assistant<|channel|>final<|message|>There is nothing to list."
+    yield from both("attack-analysis-drafts-a-call", drafted + spoken, **warn("leaked_markup"))
     beside = "<|channel|>analysis<|message|>I need Bash.<|end|>"
     yield from both("attack-analysis-beside-a-call", beside, BASH, **warn("leaked_markup"))
 
