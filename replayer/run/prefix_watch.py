@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from replayer.run.lanes import Instance, Lane
     from replayer.run.state import Run
 
-MOST_PROMPTS = 512
-"""Prompts that are asked of an engine before the sessions of a block begin; with more than these, all are estimated."""
+MOST_PROMPTS, MOST_SECONDS = 512, 15.0
+"""Prompts that are asked of an engine before the sessions of a block begin, and the time for it: beyond, all are
+estimated."""
 
 
 @dataclass(slots=True)
@@ -141,7 +142,8 @@ async def learn_prompts(run: Run, queues: Sequence[Sequence[Session]]) -> None:
             wanted.setdefault(run.servers.of(lane.instances[0].engine).name, []).append((lane, session))
     for name, sessions in wanted.items():
         server = run.servers.of(sessions[0][0].instances[0].engine)
-        if server.watch is None and all(_can_be_known(run, lane, session) for lane, session in sessions):
+        first = server.watch is None or name in run.servers.book.complete
+        if first and all(_can_be_known(run, lane, session) for lane, session in sessions):
             await _learn(run, name, sessions)
         for lane, _ in sessions:
             for instance in lane.instances:
@@ -168,6 +170,7 @@ async def _learn(run: Run, name: str, sessions: Sequence[tuple[Lane, Session]]) 
                 prompts[lane.model, session.trace, recorded_turn, mark] = lane
         if len(prompts) > MOST_PROMPTS:
             return
+    due = time.monotonic() + MOST_SECONDS
     for (model, trace, recorded_turn, mark), lane in prompts.items():
         history = run.traces.histories[trace].over(lane.plan.wire)
         messages, tools = history.messages(recorded_turn, marker=mark), history.tools(recorded_turn)
@@ -177,6 +180,6 @@ async def _learn(run: Run, name: str, sessions: Sequence[tuple[Lane, Session]]) 
             ids = await lane.instances[0].engine.tokenize(messages, tools or None)
         except ReplayerError:
             return
-        if not ids or not book.add(model, messages, tools, ids):
+        if not ids or not book.add(model, messages, tools, ids) or time.monotonic() > due:
             return
     book.complete.add(name)

@@ -13,10 +13,9 @@ from replayer.signals.prefix_reuse.continuation import Past, later_divergence, t
 from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report, TtftWitness
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
 from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse
-from replayer.signals.prefix_reuse.index import Node, Position, RadixIndex, path
+from replayer.signals.prefix_reuse.index import Node, Pool, Position, RadixIndex, path
 from replayer.signals.prefix_reuse.lineage import Lineage
 from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields
-from replayer.signals.prefix_reuse.pool import Pool
 from replayer.signals.prefix_reuse.tokens import Prompt, count, ideal_reuse, segments_of
 from replayer.traces.schema import Usage
 
