@@ -13,7 +13,7 @@ from replayer.traces.reader import Trace
 from replayer.traces.schema import AssistantItem, ToolCallItem
 from tests.generate import long_session
 
-CAPTURES = Path(__file__).parents[2] / "captures"
+CAPTURES = Path(__file__).parents[1] / "captures"
 
 
 @pytest.fixture(scope="module")
