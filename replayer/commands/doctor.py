@@ -51,7 +51,7 @@ async def _examine(args: argparse.Namespace) -> Diagnosis:
     engine = await connect(args.url, kind=args.kind, api_key=key)
     client = WireClient(engine.dial_url, api_key=key, classify=engine.fault)
     try:
-        return await examine(engine, client, probe=args.probe, longest_prompt=longest, say=_say)
+        return await examine(engine, client, probe=args.probe, longest_prompt=longest, api_key=key, say=_say)
     finally:
         await client.aclose()
         await engine.aclose()

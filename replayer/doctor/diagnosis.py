@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 import orjson
 
 from replayer.doctor.cache_probe import Chat, Message, ProbeReply, ProbeResult, probe_prefix_cache
+from replayer.doctor.wire_probe import NOTES, probe_wires
 from replayer.engines.base import Engine, EngineFacts, JsonObject, Tristate
 from replayer.engines.json_values import tristate
 from replayer.engines.registry import KINDS
@@ -37,6 +38,8 @@ class Diagnosis:
     facts: EngineFacts
     features: dict[str, Tristate] = field(default_factory=dict)
     advice: list[str] = field(default_factory=list)
+    wire_notes: list[str] = field(default_factory=list)
+    """What its other APIs lack, which no flag changes."""
     prefix_probe: ProbeResult | None = None
 
     def as_data(self) -> JsonObject:
@@ -52,6 +55,7 @@ class Diagnosis:
             "effective": facts.effective,
             "features": self.features,
             "advice": self.advice,
+            "wire_notes": self.wire_notes,
             "prefix_probe": asdict(self.prefix_probe) if self.prefix_probe else None,
         }
 
@@ -66,6 +70,7 @@ async def examine(
     *,
     probe: bool = True,
     longest_prompt: int | None = None,
+    api_key: str | None = None,
     say: Say = lambda what: None,
 ) -> Diagnosis:
     """Ask the server what it is; with `probe`, also send some tiny requests and seven for the prefix cache.
@@ -77,6 +82,10 @@ async def examine(
     found = Diagnosis(facts, {**KINDS[facts.kind].features, **facts.features})
     if probe and facts.model is not None:
         await _ask(found, engine, client, facts.model, say)
+        say("trying the Messages and Responses APIs")
+        wires = await probe_wires(client, engine.dial_url, facts.model, api_key)
+        found.features |= wires
+        found.wire_notes = [NOTES[name] for name, state in wires.items() if state == "no" and name in NOTES]
     say("reading its metrics")
     said = found.features.get("metrics", "unknown")
     found.features["metrics"] = await _metrics(engine, "no" if probe and said == "unknown" else said)
@@ -192,9 +201,10 @@ def describe(found: Diagnosis) -> str:
     lines += ["", *(f"  {name:<{wide}} {state}" for name, state in sorted(found.features.items()))]
     if found.prefix_probe is not None:
         lines += ["", f"  {'prefix cache':<{wide}} {_probe_line(found.prefix_probe)}"]
-    return "\n".join(
-        lines + (["", "advice:"] if found.advice else []) + [f"- {text}" for text in found.advice]
-    )
+    for title, texts in (("its other APIs:", found.wire_notes), ("advice:", found.advice)):
+        if texts:
+            lines += ["", title, *(f"- {text}" for text in texts)]
+    return "\n".join(lines)
 
 
 def _probe_line(probe: ProbeResult) -> str:

@@ -20,7 +20,7 @@ from replayer.simulated.playback import Playback
 from replayer.simulated.script import Script, forced, opening, shaped, unparsed
 from replayer.simulated.spec import SimulatedSpec
 from replayer.simulated.token_bytes import WIDTH, JsonObject, render
-from replayer.simulated.wire_requests import COUNTS, PATHS, as_chat, custom_tools, error_on
+from replayer.simulated.wire_requests import COUNTS, PATHS, as_chat, custom_tools, error_on, not_stored
 from replayer.wire.types import Wire
 
 BAD_HISTORY = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
@@ -84,7 +84,7 @@ class Simulator:
             # llama.cpp erases a slot by a query: `/slots/0?action=erase`
             self._send(exchange, self._counted(path, body) or self._other(exchange.path, body))
             return
-        job = self._accept(as_chat(body, wire), wire)
+        job = not_stored(body) or self._accept(as_chat(body, wire), wire)
         if not isinstance(job, Job):
             self._send(exchange, error_on(wire, job))
             return

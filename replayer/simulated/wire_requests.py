@@ -38,6 +38,15 @@ def as_chat(body: Any, wire: Wire) -> Any:
     return found
 
 
+def not_stored(body: Any) -> Answer | None:
+    """The refusal of a request that goes on from a stored response, as vLLM words it: nothing is stored here."""
+    before = body.get("previous_response_id") if isinstance(body, Mapping) else None
+    if not before:
+        return None
+    error = {"message": f"Response with id '{before}' not found.", "type": "invalid_request_error"}
+    return 404, JSON, {"error": error | {"param": "response_id", "code": 404}}
+
+
 def custom_tools(body: Any) -> frozenset[str]:
     """The tools of a request whose calls hold text instead of JSON."""
     tools = body.get("tools") if isinstance(body, Mapping) else None

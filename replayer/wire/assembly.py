@@ -100,8 +100,8 @@ class Assembler:
             if text.__class__ is not str or not text:
                 self._take_block(block, at)
                 continue
-            if template.counted is not None and self._reader is not None:
-                self._reader.counted(template.count())
+            if template.counted is not None:
+                template.count()
             template.pieces.append(text)
             self._read_by_template += 1
             self.parts.arrivals.append(at)
@@ -109,6 +109,8 @@ class Assembler:
         return self._drain()
 
     def _take_block(self, block: bytes, at: int) -> None:
+        if self._template is not None and self._template.counted is not None and self._reader is not None:
+            self._reader.counted(self._template.counted.number)
         self._template = None
         start = payload_start(block)
         if start is None:

@@ -51,8 +51,8 @@ class Template:
     stop: int
     counted: Counted | None = None
 
-    def count(self) -> int:
-        """An event was read: the next one has the next number. Returns the number that was read."""
+    def count(self) -> None:
+        """An event was read: the next one has the next number."""
         counted = self.counted
         assert counted is not None
         counted.number += 1
@@ -62,7 +62,6 @@ class Template:
         else:
             self.prefix = counted.following
             self.start = len(self.prefix)
-        return counted.number
 
 
 def learn(

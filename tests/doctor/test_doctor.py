@@ -6,7 +6,9 @@ import pytest
 
 from replayer.cli import main
 from replayer.doctor.diagnosis import examine
+from replayer.doctor.wire_probe import probe_wires
 from replayer.engines.detect import connect
+from replayer.simulated import SimulatedSpec, launch
 from replayer.wire.client import WireClient
 
 POOR = {"report_cached": False, "report_metrics": False, "tool_parser": False, "reset_endpoint": False}
@@ -83,3 +85,18 @@ async def test_the_command(start, capsys):
 def test_nobody_there_is_exit_code_3(capsys):
     assert main(["doctor", "http://127.0.0.1:9"]) == 3
     assert "cannot be reached" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["vllm", "llamacpp"])
+async def test_doctor_says_what_the_other_apis_report(kind: str) -> None:
+    """As captured: llama.cpp reports cached tokens on Messages, vLLM does not; neither keeps responses by default."""
+    engine = await launch(SimulatedSpec(kind=kind))
+    client = WireClient(engine.base_url)
+    try:
+        found = await probe_wires(client, engine.base_url, "simulated", None)
+    finally:
+        await client.aclose()
+        await engine.stop()
+    assert found.pop("messages_cached_tokens") == ("yes" if kind == "llamacpp" else "no")
+    assert found.pop("stored_responses") == "no"
+    assert set(found.values()) == {"yes"} and {"messages", "responses", "count_tokens"} <= found.keys()
