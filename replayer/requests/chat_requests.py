@@ -12,9 +12,13 @@ import orjson
 from replayer.errors import TraceError
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import Transform
-from replayer.traces.chat import standard
+from replayer.traces.chat import message_of, standard
 from replayer.traces.reader import Trace
 from replayer.traces.schema import TokenShape, Usage
+from replayer.traces.wire_forms import wire_of
+from replayer.traces.wire_view import chat_messages, chat_tools
+from replayer.wire.reply import assemble
+from replayer.wire.types import Wire
 
 _HOLDERS = ("request", "body")
 """Keys that a recorder puts around the request's body."""
@@ -112,10 +116,13 @@ def _request(entry: Any, key: str, where: str) -> ChatRequest:
     for holder in _HOLDERS:
         if isinstance(entry, dict) and isinstance(entry.get(holder), dict):
             body = entry[holder]
-    messages = _messages(body, where)
+    wire = wire_of(body) if isinstance(body, dict) else "chat"
+    messages = _messages(body, where) if wire == "chat" else chat_messages(body, wire)
     answer = entry.get("response") if isinstance(entry.get("response"), dict) else {}
     answer = answer.get("body", answer) if isinstance(answer.get("body"), dict) else answer
-    tools = body.get("tools") or []
+    tools = body.get("tools") or [] if wire == "chat" else chat_tools(body, wire)
+    if wire != "chat":
+        answer = _as_chat(answer, wire)
     return ChatRequest(
         key=key,
         messages=tuple(orjson.dumps(message) for message in messages),
@@ -125,6 +132,14 @@ def _request(entry: Any, key: str, where: str) -> ChatRequest:
         scope=str(body.get("model") or ""),
         salt=str(body.get("cache_salt") or ""),
     )
+
+
+def _as_chat(answer: dict[str, Any], wire: Wire) -> dict[str, Any]:
+    """A whole answer of Messages or Responses as a chat completion."""
+    if not answer:
+        return {}
+    reply = assemble(orjson.dumps(answer), stream=False, wire=wire)
+    return {"choices": [{"message": message_of(reply)}], "usage": reply.usage}
 
 
 def _messages(body: Any, where: str) -> Sequence[dict[str, Any]]:

@@ -157,3 +157,18 @@ def test_bad_arguments_get_one_sentence(arguments: list[str], words: str) -> Non
     done = prefix(*arguments)
     assert done.returncode == 2
     assert words in done.stderr.splitlines()[-1]
+
+
+def test_requests_of_messages_are_read_and_the_attribution_header_has_a_name(tmp_path: Path) -> None:
+    lines = []
+    for number, cch in enumerate(("abcde", "f0123")):
+        billing = f"x-anthropic-billing-header: cc_version=2.1.0; cc_entrypoint=cli; cch={cch};"
+        system = [{"type": "text", "text": billing}, {"type": "text", "text": "You are Claude Code. " * 40}]
+        said = [{"role": "user", "content": [{"type": "text", "text": "go on", "cache_control": {}}]}]
+        asked = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}, *said]
+        lines.append(json.dumps({"model": "m", "system": system, "messages": asked[: 1 + 2 * number]}))
+    path = tmp_path / "claude.jsonl"
+    path.write_text("\n".join(lines))
+    (place,) = json.loads(prefix(path, "--json").stdout)["divergences"]
+    assert (place["class"], place["message_index"]) == ("random_id_or_hash", 0)
+    assert "attribution header of Claude Code" in place["detail"]

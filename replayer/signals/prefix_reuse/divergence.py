@@ -176,6 +176,13 @@ def _first_field(before: list[Field], after: list[Field]) -> tuple[Field | None,
     return None, None
 
 
+_BILLING = "x-anthropic-billing-header"
+_ATTRIBUTION = (
+    "the attribution header of Claude Code (`cch`): CLAUDE_CODE_ATTRIBUTION_HEADER=0 turns it off, "
+    "and in a replay the dialect claude-code:attribution=off"
+)
+
+
 def _edit_cause(role: str, path: str, a: str, b: str, offset: int) -> tuple[Cause, str]:
     if is_reasoning(path) or _without_thought(a, b):
         return "reasoning_stripped", "reasoning was sent before and is not any more"
@@ -185,7 +192,7 @@ def _edit_cause(role: str, path: str, a: str, b: str, offset: int) -> tuple[Caus
     if kind == "clock":
         return "clock_or_date", ""
     if kind == "random" or path.endswith(("].id", "tool_call_id")):
-        return "random_id_or_hash", ""
+        return "random_id_or_hash", _ATTRIBUTION if _BILLING in a[:offset].rpartition("\n")[2] else ""
     if role in ("system", "developer"):
         return "system_prompt_edited", ""
     if _is_pruned(a, b):
