@@ -198,11 +198,11 @@ def main() -> int:
     print(f"calls {facts['names']} {facts['arguments'][:300]!r}")
     print(f"finish reason {facts['ended'] or None}; error: {facts['error'] or None}")
     wanted = {fault for fault, _, _ in verdict["signs"]}
-    told = {fault for fault, fact, sign in verdict["signs"] if sign in facts.get(fact, "")}
+    matching = {fault for fault, fact, sign in verdict["signs"] if sign in facts.get(fact, "")}
     seen = (
-        {fault for fault, fact, _ in verdict["signs"] if fact == "error" and fault in told}
+        {fault for fault, fact, _ in verdict["signs"] if fact == "error" and fault in matching}
         if facts["error"]
-        else told
+        else matching
     )
     print(f"wanted {sorted(wanted)}, seen again {sorted(seen)}")
     return 0 if seen else 1

@@ -171,7 +171,9 @@ class _Writer:
         turns += self._close(facts)
         if not turns:
             self.builder.opaque(info)
-            self.builder.warn("replies that hold nothing, because the request failed, are no turns")
+            self.builder.warn(
+                "replies that hold nothing, because the request failed, are not counted as turns"
+            )
         elif info.get("summary") is True and self.asked is not None:
             self._compacted()
 

@@ -100,7 +100,9 @@ class _Reader:
         reason = as_str(message.get("stopReason"))
         if not produced:
             self.builder.opaque(entry)
-            self.builder.warn("replies that hold nothing, because the request failed, are no turns")
+            self.builder.warn(
+                "replies that hold nothing, because the request failed, are not counted as turns"
+            )
             return []
         self.line.close(
             forget=reason in _BROKEN,

@@ -59,7 +59,7 @@ def opened(probe: Probe) -> Iterator[sqlite3.Connection]:
 
 
 def columns(probe: Probe, table: str) -> list[str]:
-    """Names of a table's columns; [] where there is no such table. Raises TraceError for what is no database."""
+    """Names of a table's columns; [] where there is no such table. Raises TraceError where the file cannot be read as a database."""
     try:
         with opened(probe) as connection:
             return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]

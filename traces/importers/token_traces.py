@@ -183,7 +183,7 @@ def _mended(record: Any) -> dict[str, Any] | None:
 
 
 class _Chains:
-    """Finds the thread whose last prompt's full blocks begin a prompt, the longest first; one shared block is no chain.
+    """Finds the thread whose last prompt's full blocks begin a prompt, the longest first; one shared block does not make a chain.
 
     Prompts are compared by the JSON of their ids: hashing and cutting that costs a third of what a tuple costs.
     """
