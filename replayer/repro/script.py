@@ -191,6 +191,8 @@ def main() -> int:
         if path == CHAT
         else post(path, base_url, verdict["api_key_env"], stream)
     )
+    offered = {(tool.get("function") or tool).get("name") for tool in request.get("tools") or []}
+    facts["came"] += ["a call not offered"] * bool(set(facts["names"]) - offered)
     if path == CHAT and not facts["error"] and any(fact == "differs" for _, fact, _ in verdict["signs"]):
         other = send(other_mode(request), base_url, verdict["api_key_env"], "again-other-mode")
         facts["differs"] = differences(facts, other)

@@ -13,6 +13,7 @@ _CAME = {
     "empty_turn": "nothing",
     "bad_call_id": "ids",
     "bad_call_index": "order",
+    "unknown_tool": "a call not offered",
 }
 _DIFFERS = {
     "silent_drop": ("names",),
@@ -59,8 +60,6 @@ def _of(
     elif klass == "collapsed":
         unit = (collapse or {}).get("unit") or ""
         yield from [("spoken", unit * _UNITS)] if unit.strip() else []
-    elif klass == "unknown_tool" and call is not None:
-        yield "names", call["name"]
     elif call is not None:
         yield "arguments", call["arguments"]
     else:
