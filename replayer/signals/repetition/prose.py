@@ -15,7 +15,7 @@ LEGAL = re.compile(
     r"copyright|licen[cs]e[ds]?|licensee|permission|warrant(?:y|ies)|redistribution|liability|notice|damages"
 )
 CODE = re.compile(
-    r"""\w[.(]\w|\w\[|\s@\w|>\.|\?\.|\)[);]|\w_\w|[a-z][A-Z]|[=;{}]|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</?\w+>|\\|","|\][(\[]|[\s,][.#][\w-]{3}"""
+    r"""\w[.(]\w|\w\[|\s@\w|>\.|\?\.|\)[);]|\w_\w|[a-z][A-Z]|[=;{}]|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</\w+>|\\|","|\][(\[]|[\s,][.#][\w-]{3}"""
 )
 RULER = re.compile(r"([*=#_~-])\1{4}")
 LISTED = re.compile(r"^[ \t]*(?:[-*+•|>#]|\d+[.)]|\[[ x]\]|[✅✓✔❌])", re.MULTILINE)
