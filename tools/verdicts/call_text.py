@@ -77,6 +77,11 @@ def keywords_of(code: str) -> dict[str, Any] | None:
     return None
 
 
+def bare_name(name: str) -> str:
+    """The name without the namespace and number that a family puts around it."""
+    return name.removeprefix("functions.").partition(":")[0]
+
+
 MAX_CALLS = 64
 """A text full of calls has said enough; a model that collapses writes thousands."""
 

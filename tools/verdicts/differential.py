@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from replayer.tools.verdicts.call_text import TextCall
+from replayer.tools.verdicts.call_text import TextCall, bare_name
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.leak import Leak
 from replayer.tools.verdicts.markup import find_leaks, strip_control
 from replayer.tools.verdicts.prose import split_thinking
 from replayer.tools.verdicts.schema_check import CallCheck, Validator
-from replayer.tools.verdicts.strict_json import is_beginning
+from replayer.tools.verdicts.strict_json import is_beginning, same_value
 from replayer.tools.verdicts.verdict import Blame, Fault
 from replayer.wire.counts import count
 from replayer.wire.types import Reply, ToolCall
@@ -158,7 +158,7 @@ def _twins(here: _Side, there: _Side) -> Iterator[Fault]:
             yield _repair(f"broken here, but whole in the {there.mode} answer: {_short(b)}", index)
         elif yours.defect and not mine.defect:
             yield _repair(f"whole here, but broken in the {there.mode} answer: {_short(b)}", index)
-        elif not mine.defect and not _same(mine.value, yours.value):
+        elif not mine.defect and not same_value(mine.value, yours.value):
             yield _repair(f"other arguments in the {there.mode} answer: {_short(b)}", index)
 
 
@@ -169,7 +169,7 @@ def _uneven(longer: _Side, shorter: _Side) -> Iterator[Fault]:
         if call.name in waiting:
             waiting.remove(call.name)
             continue
-        written = next((text for text in shorter.written if _bare_name(text.name) == call.name), None)
+        written = next((text for text in shorter.written if bare_name(text.name) == call.name), None)
         told = _changed(call, check, written) if written else None
         if told and written:
             yield _repair(
@@ -196,16 +196,16 @@ def _against_text(
 
 def _changed(call: ToolCall, check: CallCheck, written: TextCall) -> str | None:
     """How delivered arguments differ from the written ones; None where they carry the same."""
-    if _bare_name(written.name) != _bare_name(call.name or ""):
+    if bare_name(written.name) != bare_name(call.name or ""):
         return f"the name is {call.name!r}"
     if written.parameters is not None:
         return _changed_parameters(check.value, written.parameters)
-    if written.arguments is None or check.defect:
+    if (written.arguments is None and written.code is None) or check.defect:
         return None
     if not written.intact:
         return f"broken arguments were repaired to {_short(call)}"
     value = written.value if isinstance(written.value, dict) else check.value
-    return None if _same(value, check.value) else f"the arguments are {_short(call)}"
+    return None if same_value(value, check.value) else f"the arguments are {_short(call)}"
 
 
 def _changed_parameters(value: Any, written: Sequence[tuple[str, str]]) -> str | None:
@@ -218,10 +218,6 @@ def _changed_parameters(value: Any, written: Sequence[tuple[str, str]]) -> str |
         if isinstance(value[key], str) and value[key].strip() != text.strip():
             return f"the parameter {key!r} is {value[key][:80]!r}"
     return None
-
-
-def _bare_name(name: str) -> str:
-    return name.removeprefix("functions.").partition(":")[0]
 
 
 def _blames(side: _Side, written: Sequence[TextCall]) -> dict[int, Blame]:
@@ -268,15 +264,8 @@ def _canonical(value: Any) -> Any:
     return dict(sorted(value.items())) if isinstance(value, dict) else value
 
 
-def _same(a: Any, b: Any) -> bool:
-    try:
-        return bool(a == b)
-    except RecursionError:
-        return False
-
-
 def _written(call: TextCall) -> str:
-    text = call.arguments if call.arguments is not None else str(dict(call.parameters or ()))
+    text = call.arguments or call.code or str(dict(call.parameters or ()))
     return repr(text if len(text) <= 80 else text[:80] + "…")
 
 

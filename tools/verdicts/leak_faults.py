@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from replayer.tools.verdicts.call_text import TextCall
+from replayer.tools.verdicts.call_text import TextCall, bare_name
 from replayer.tools.verdicts.evidence import Seen
 from replayer.tools.verdicts.leak import Leak
 from replayer.tools.verdicts.schema_check import CallCheck, Validator
-from replayer.tools.verdicts.strict_json import NotJson, parse
+from replayer.tools.verdicts.strict_json import NotJson, parse, same_value
 from replayer.tools.verdicts.verdict import Blame, Fault
 
 _SOFT = {
@@ -39,7 +39,7 @@ def _is_lost(written: TextCall, seen: Seen) -> bool:
         return False
     delivered = zip(seen.reply.tool_calls, seen.checks, strict=True)
     return not any(
-        call.name == bare_name(written.name) and one.value == check.value for call, one in delivered
+        call.name == bare_name(written.name) and same_value(one.value, check.value) for call, one in delivered
     )
 
 
@@ -90,11 +90,6 @@ def _typed(text: Any) -> Any:
         return parse(text)
     except NotJson:
         return text
-
-
-def bare_name(name: str) -> str:
-    """The name without the namespace and number that a family puts around it."""
-    return name.removeprefix("functions.").partition(":")[0]
 
 
 def hidden_calls(seen: Seen) -> Iterable[Fault]:

@@ -63,6 +63,14 @@ def so_far(text: str) -> Any:
         return None
 
 
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values are equal; those nested too deeply to compare are not."""
+    try:
+        return bool(a == b)
+    except RecursionError:
+        return False
+
+
 class _Refused(Exception):
     def __init__(self, defect: Defect, message: str) -> None:
         super().__init__(message)
