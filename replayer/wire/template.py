@@ -55,13 +55,12 @@ class Template:
         """An event was read: the next one has the next number."""
         counted = self.counted
         assert counted is not None
-        counted.number += 1
+        counted.number = number = counted.number + 1
+        following = b"%b%d%b" % (counted.before, number + 1, counted.after)
         if counted.in_suffix:
-            self.suffix = counted.following
-            self.stop = -len(self.suffix)
+            self.suffix, self.stop = following, -len(following)
         else:
-            self.prefix = counted.following
-            self.start = len(self.prefix)
+            self.prefix, self.start = following, len(following)
 
 
 def learn(

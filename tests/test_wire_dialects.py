@@ -1,0 +1,99 @@
+"""Requests as Claude Code and Codex write them, and request logs of both wires as turns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replayer.cli import main
+from replayer.requests.history import RecordedHistory
+from replayer.traces.library import find
+from replayer.traces.reader import Trace
+from tests.tools import exchanges
+
+TRACE = "fix-failing-test"
+
+
+def body(history: RecordedHistory, turn: int, **fields: Any) -> dict[str, Any]:
+    request = history.request(turn, {"model": "m", **fields})
+    parsed: dict[str, Any] = json.loads(b"".join(map(bytes, request.body)))
+    return parsed
+
+
+def test_claude_code_marks_the_cache_and_answers_calls_in_one_user_message() -> None:
+    with Trace.open(find(TRACE)) as trace:
+        history = RecordedHistory(trace, "claude-code").over(None)
+        assert history.wire == "messages"
+        sent = body(history, history.turns[2], max_tokens=50)
+        assert list(sent)[:3] == ["model", "messages", "system"] and sent["max_tokens"] == 50
+        assert sent["system"][-1]["cache_control"] == {"type": "ephemeral"}
+        roles = [message["role"] for message in sent["messages"]]
+        assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
+        marks = [b.get("cache_control") for m in sent["messages"] for b in m["content"]]
+        assert marks[-1] and not any(marks[:-1])
+        called = [b["id"] for m in sent["messages"] for b in m["content"] if b["type"] == "tool_use"]
+        answered = [
+            b["tool_use_id"] for m in sent["messages"] for b in m["content"] if b["type"] == "tool_result"
+        ]
+        assert called == answered and len(called) > 1
+        assert all(isinstance(tool["input_schema"], dict) for tool in sent["tools"])
+
+
+def test_codex_sends_items_and_its_own_fields() -> None:
+    with Trace.open(find(TRACE)) as trace:
+        history = RecordedHistory(trace, "codex").over(None)
+        assert history.wire == "responses"
+        sent = body(history, history.turns[2], max_tokens=50)
+        assert list(sent)[:3] == ["model", "instructions", "input"] and sent["max_output_tokens"] == 50
+        assert (sent["store"], sent["tool_choice"], sent["parallel_tool_calls"]) == (False, "auto", True)
+        kinds = [item["type"] for item in sent["input"]]
+        assert (
+            kinds[0] == "message" and kinds.count("function_call") == kinds.count("function_call_output") > 1
+        )
+        assert sent["input"][0]["content"][0]["type"] == "input_text"
+
+
+def test_the_attribution_header_can_be_left_out(tmp_path: Path) -> None:
+    history = [{"role": "system", "content": "x-anthropic-billing-header: cch=abcde;"}]
+    lines = [
+        json.dumps({"request": {"model": "m", "messages": [*history, {"role": "user", "content": "hi"}]}})
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines))
+    assert main(["import", str(tmp_path / "log.jsonl"), "-o", str(tmp_path / "out")]) == 0
+    (path,) = (tmp_path / "out").iterdir()
+    with Trace.open(path) as trace:
+        kept = RecordedHistory(trace, "claude-code", wire="messages")
+        left = RecordedHistory(trace, "claude-code:attribution=off", wire="messages")
+        assert "cch=abcde" in json.dumps(body(kept, 0)) and "cch" not in json.dumps(body(left, 0))
+
+
+@pytest.mark.parametrize("wire", ["messages", "responses"])
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "no-stream"])
+def test_a_log_of_a_wire_becomes_turns_that_are_sent_as_they_were(
+    wire: Any, stream: bool, tmp_path: Path
+) -> None:
+    call = {"id": "c1", "name": "Bash", "arguments": '{"command":"ls /tmp"}'}
+    reply = {
+        "content": "I look.",
+        "tool_calls": [call],
+        "finish_reason": "tool_calls",
+        "completion_tokens": 9,
+    }
+    events = {"messages": exchanges.messages_events, "responses": exchanges.responses_events}[wire]
+    whole = {"messages": exchanges.messages_whole, "responses": exchanges.responses_whole}[wire](reply)
+    assert whole is not None
+    answer = exchanges.events(events(reply)).decode() if stream else json.loads(whole)
+    request = exchanges.on_wire(exchanges.request({}), wire)
+    (tmp_path / "log.jsonl").write_text(json.dumps({"request": request, "response": answer}))
+    assert main(["import", str(tmp_path / "log.jsonl"), "-o", str(tmp_path / "out")]) == 0
+    (path,) = (tmp_path / "out").iterdir()
+    with Trace.open(path) as trace:
+        (turn,) = trace.turns
+        kinds = [trace.item(number).kind for number in turn.produced]
+        assert kinds == ["assistant", "tool_call"] and turn.usage is not None
+        assert (turn.usage.prompt_tokens, turn.usage.completion_tokens) == (100, 9)
+        history = RecordedHistory(trace).over("recorded")
+        assert history.wire == wire and body(history, 0) == request | {"stream": True}
