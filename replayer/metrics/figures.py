@@ -162,6 +162,8 @@ def _rate_of(turns: Sequence[TurnFacts], key: str) -> Rate:
 
 _OUTLIER = 2.0
 """A reply that changes the decode speed of all replies together by such a factor is named."""
+_WORTH_A_WORD = 1.0
+"""Seconds: a shorter reply says nothing of an engine, whatever it does to a mean of hundred thousands of tokens/s."""
 
 
 def _outlier(lane: LaneView) -> str | None:
@@ -176,7 +178,7 @@ def _outlier(lane: LaneView) -> str | None:
     (tokens, seconds), trace, turn = max(timed, key=lambda one: one[0][1])
     all_tokens, all_seconds = (sum(one[0][part] for one in timed) for part in (0, 1))
     value, without = all_tokens / all_seconds, (all_tokens - tokens) / (all_seconds - seconds)
-    if without < _OUTLIER * value:
+    if seconds < _WORTH_A_WORD or without < _OUTLIER * value:
         return None
     return outlier_words(value, without, seconds, seconds / all_seconds, f"turn {turn + 1} of {trace}")
 
