@@ -232,14 +232,14 @@ def _evicted(findings: Sequence[PrefixFinding]) -> float | None:
 def _verdict(
     findings: Sequence[PrefixFinding], chief: str | None, pressure: Pressure | None, price: str
 ) -> str | None:
-    """Of the session that lost most."""
+    """Where something was lost, of the session that lost most; else of the lane, as its figures are."""
     if pressure is not None:
         return f"{pressure.sentence}; {price}; fix: {FIXES['eviction']}."
+    if chief is None:
+        return session_verdict([replace(found, cause=None) for found in findings]) if findings else None
     sessions: dict[str, list[PrefixFinding]] = defaultdict(list)
     for found in findings:
-        sessions[found.key.rpartition("/")[0]].append(
-            found if chief or found.cause is None else replace(found, cause=None)
-        )
+        sessions[found.key.rpartition("/")[0]].append(found)
     worst = max(sessions.values(), key=lambda session: sum(f.lost_tokens for f in session), default=None)
     return session_verdict(worst) if worst else None
 
