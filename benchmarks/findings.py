@@ -24,8 +24,8 @@ from typing import Any
 from zlib import crc32
 
 from replayer.journal.view import load
-from replayer.metrics.documents import Pair, RunFigures
 from replayer.metrics.figures import run_figures
+from replayer.metrics.run_documents import Pair, RunFigures
 from replayer.plan.load import make_plan
 from replayer.run.runner import start_run
 from replayer.simulated import SimulatedSpec, launch

@@ -8,7 +8,7 @@ from replayer.journal.several_runs import against
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.compare import compare
-from replayer.metrics.documents import Pair
+from replayer.metrics.run_documents import Pair
 
 SESSIONS, TURNS = 12, 6
 

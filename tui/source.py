@@ -13,8 +13,9 @@ from replayer.errors import RunFolderError
 from replayer.journal.log import JOURNAL, writer_pid
 from replayer.journal.view import MISFITS, Fold, RunView, fold_from, misfit, named_apart, side_by_side
 from replayer.metrics.conclusions import lane_conclusion
-from replayer.metrics.documents import LaneConclusion, LaneFigures
+from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import lane_figures
+from replayer.metrics.run_documents import LaneConclusion
 from replayer.tui.better import Better, better_lanes
 from replayer.tui.curves import LaneCurves, lane_curves
 from replayer.tui.lane_replies import LaneReplies, Talk

@@ -17,7 +17,7 @@ from replayer.journal.view import LaneView, RunView, load
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, resolve
 from replayer.metrics.compare import compare, is_aa, lane_pairs
 from replayer.metrics.conclusions import and_list, pair_sentences
-from replayer.metrics.documents import Pair
+from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import chance, figure, interval, signed
 from replayer.text import nearest, safe
 

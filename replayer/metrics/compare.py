@@ -16,8 +16,8 @@ from statistics import NormalDist
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, Metric
 from replayer.metrics.decide import ALPHA, PRIMARY_SHARE, decide, rounded
-from replayer.metrics.documents import Pair
 from replayer.metrics.resampling import quantile_differences, ratio_difference, sign_flip, swap
+from replayer.metrics.run_documents import Pair
 from replayer.metrics.samples import (
     Sample,
     Turns,

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
-from replayer.metrics.documents import (
+from replayer.metrics.documents import LaneFigures, PrefixCache
+from replayer.metrics.run_documents import (
     Conclusions,
     Crossover,
     Difference,
     LaneConclusion,
-    LaneFigures,
     Pair,
-    PrefixCache,
     Ramp,
     Ranking,
     Verdict,

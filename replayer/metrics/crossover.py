@@ -14,7 +14,7 @@ from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.compare import compare_turns
 from replayer.metrics.decide import ALPHA
-from replayer.metrics.documents import Crossing, Crossover, Level, Pair
+from replayer.metrics.run_documents import Crossing, Crossover, Level, Pair
 from replayer.metrics.samples import by_key
 from replayer.metrics.stats import holm
 

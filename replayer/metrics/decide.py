@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from replayer.metrics.catalogue import COMPARED, PRIMARY
-from replayer.metrics.documents import Pair
+from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import interval, signed
 from replayer.metrics.stats import MIN_SESSIONS, holm
 

@@ -17,11 +17,9 @@ from replayer.metrics.documents import (
     Acceptance,
     KvPool,
     LaneFigures,
-    Note,
     Quantiles,
     Rate,
     Repetition,
-    RunFigures,
     Speed,
     Tokens,
     ToolCalls,
@@ -30,6 +28,7 @@ from replayer.metrics.load_figures import load, quantiles, rate
 from replayer.metrics.model_grid import model_grid
 from replayer.metrics.prefix_figures import prefix_cache, worked_out
 from replayer.metrics.ranking import ranking
+from replayer.metrics.run_documents import Note, RunFigures
 from replayer.metrics.samples import Sample, by_session, sample
 from replayer.metrics.stats import weighted_quantile
 from replayer.metrics.sweep_figures import crossovers, ramps

@@ -7,7 +7,8 @@ from typing import Any
 
 from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import METRICS, PRIMARY
-from replayer.metrics.documents import GridRow, LaneFigures, ModelGrid, Pair
+from replayer.metrics.documents import LaneFigures
+from replayer.metrics.run_documents import GridRow, ModelGrid, Pair
 from replayer.metrics.sweep import engine, setting
 
 SHOWN = {

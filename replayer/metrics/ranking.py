@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from replayer.journal.view import LaneView
-from replayer.metrics.documents import LaneFigures, Pair, Ranked, Ranking
+from replayer.metrics.documents import LaneFigures
+from replayer.metrics.run_documents import Pair, Ranked, Ranking
 from replayer.metrics.sweep import LOAD_AXES, setting
 from replayer.plan.lane_text import lane_spec, lane_toml
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from replayer.metrics.catalogue import Metric
-from replayer.metrics.documents import Pair, Rate
+from replayer.metrics.documents import Rate
+from replayer.metrics.run_documents import Pair
 
 DASH = "–"
 

@@ -8,7 +8,8 @@ from itertools import combinations
 
 from replayer.journal.view import LaneView
 from replayer.metrics.crossover import crossover
-from replayer.metrics.documents import Crossover, LaneFigures, Ramp
+from replayer.metrics.documents import LaneFigures
+from replayer.metrics.run_documents import Crossover, Ramp
 from replayer.metrics.saturation import saturation
 from replayer.metrics.sweep import curves
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from replayer.journal.view import LaneView
-from replayer.metrics.documents import Spread, Variance
 from replayer.metrics.load_figures import load
+from replayer.metrics.run_documents import Spread, Variance
 from replayer.metrics.stats import student_t
 
 METRICS = ("output_tok_s", "ttft_ms.p50", "tpot_ms.p50", "e2e_ms.p50")

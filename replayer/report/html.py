@@ -9,9 +9,9 @@ from typing import Any
 
 from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import COMPARED, METRICS
-from replayer.metrics.documents import Pair, RunFigures
 from replayer.metrics.figures import run_figures
 from replayer.metrics.rows import ROWS
+from replayer.metrics.run_documents import Pair, RunFigures
 from replayer.metrics.shown import chance, figure, interval, signed
 from replayer.report import plots
 from replayer.report.answers import collapse_examples, turn_browser

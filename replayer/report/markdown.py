@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from replayer.metrics.catalogue import COMPARED
-from replayer.metrics.documents import Pair
 from replayer.metrics.figures import run_figures
+from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import figure, interval, signed
 from replayer.report.evidence import Evidence
 from replayer.report.sections import Section, sections

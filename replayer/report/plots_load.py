@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replayer.metrics.documents import RunFigures
+from replayer.metrics.run_documents import RunFigures
 from replayer.report.markup import Html
 from replayer.report.plots import figure, lane_legend
 from replayer.report.svg import Plot, Point, colour, short, ticks

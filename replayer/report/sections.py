@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from replayer.metrics.catalogue import METRICS
-from replayer.metrics.documents import (
+from replayer.metrics.documents import LaneFigures, Load
+from replayer.metrics.model_grid import SHOWN
+from replayer.metrics.run_documents import (
     Crossover,
-    LaneFigures,
-    Load,
     ModelGrid,
     Ramp,
     Ranked,
@@ -21,7 +21,6 @@ from replayer.metrics.documents import (
     Spread,
     Variance,
 )
-from replayer.metrics.model_grid import SHOWN
 from replayer.metrics.shown import DASH, figure, number
 from replayer.metrics.shown import rate as share
 

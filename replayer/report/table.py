@@ -6,8 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from replayer.metrics.documents import LaneFigures, RunFigures
+from replayer.metrics.documents import LaneFigures
 from replayer.metrics.rows import ROWS, counted
+from replayer.metrics.run_documents import RunFigures
 from replayer.metrics.shown import DASH
 from replayer.report.sections import Section, sections
 from replayer.report.server import server_notes, server_rows

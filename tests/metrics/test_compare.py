@@ -7,8 +7,8 @@ from replayer.journal.turns import TurnFacts
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.compare import compare_turns
 from replayer.metrics.decide import decide
-from replayer.metrics.documents import Pair
 from replayer.metrics.gate import parse
+from replayer.metrics.run_documents import Pair
 
 Turns = dict[tuple[str, int, int], TurnFacts]
 

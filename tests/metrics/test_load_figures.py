@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.crossover import crossover, find
-from replayer.metrics.documents import Level, Quantiles, Tail
+from replayer.metrics.documents import Quantiles, Tail
 from replayer.metrics.load_figures import busy_seconds, load
+from replayer.metrics.run_documents import Level
 from replayer.metrics.saturation import saturation
 from replayer.metrics.variance import over_repeats
 

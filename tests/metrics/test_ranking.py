@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.engines.engine_spec import parse
-from replayer.metrics.documents import Pair
 from replayer.metrics.ranking import beats, decided, dominates
+from replayer.metrics.run_documents import Pair
 from replayer.plan.lane_text import lane_spec, lane_toml
 from replayer.plan.load import make_plan
 from replayer.plan.model import LanePlan

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from replayer.journal.view import load
 from replayer.metrics.catalogue import METRICS
-from replayer.metrics.documents import RunFigures
 from replayer.metrics.figures import run_figures
+from replayer.metrics.run_documents import RunFigures
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
 from replayer.report.junit import junit_report

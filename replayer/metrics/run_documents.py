@@ -1,0 +1,214 @@
+"""What lanes are to each other, as types: comparisons, sweeps, conclusions, and the whole document of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+from replayer.metrics.documents import Better, LaneFigures, Rate
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One comparison: b minus a. `low` and `high` are None where the sessions allow no interval."""
+
+    a: str
+    b: str
+    metric: str
+    better: Better
+    aa: bool
+    sequential: bool
+    n_turns: int
+    n_sessions: int
+    value_a: float
+    value_b: float
+    difference: float
+    low: float | None
+    high: float | None
+    p_value: float | None
+    method: str
+    p_value_adjusted: float | None = None
+    decided: bool = False
+    conclusion: str = ""
+    scope: Literal["sessions", "these sessions"] = "sessions"
+    """What the interval is about: sessions like these, or, below six, these sessions and no others."""
+    needed: int | None = None
+    needed_unit: str = ""
+    needed_for: str = ""
+    """The difference that so many would show in four of five such runs."""
+    flips: float | None = None
+    """Share of the turns that were usable on one of the two only."""
+    between_runs: bool = False
+
+    @property
+    def winner(self) -> str | None:
+        """The better lane; None where nothing is decided."""
+        if not self.decided or self.aa:
+            return None
+        return self.b if (self.difference > 0) == (self.better == "higher") else self.a
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """Throughput by requests at once, and where it saturates."""
+
+    ramp: str
+    points: list[tuple[float, float]]
+    levels: int
+    peak: float
+    peak_at: float
+    level: float
+    saturated: bool
+    knee: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Two lanes at one answer length."""
+
+    length: float
+    value_a: float
+    value_b: float
+    difference: float
+    low: float | None
+    high: float | None
+    n_sessions: int
+    faster: str | None = None
+
+
+Crossing = TypedDict("Crossing", {"from": str, "to": str, "after": float, "by": float, "estimate": float})
+"""Where the faster lane changes between two lengths; at `estimate` the line through both differences is zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossover:
+    a: str
+    b: str
+    levels: list[Level]
+    crossovers: list[Crossing]
+    conclusion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Of one figure over repeats: mean with Student's 95 % interval, standard deviation, coefficient of variation."""
+
+    n: int
+    mean: float
+    sd: float
+    cv: float | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    lane: str
+    repeats: int
+    metrics: dict[str, Spread]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One lane of a ranking; `toml` and `spec` are its settings to copy."""
+
+    lane: str
+    rank: int
+    front: bool
+    setting: dict[str, Any]
+    usable: Rate
+    decode_tok_s: float | None
+    collapsed_turns: int
+    invalid_calls: int
+    tool_calls: int
+    toml: str
+    spec: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    axes: list[str]
+    lanes: list[Ranked]
+    conclusion: str
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """A model with its setting. `sessions`: by engine its lane and its figures by key."""
+
+    model: str
+    setting: str
+    sessions: dict[str, dict[str, Any]]
+    ahead: dict[str, str | None]
+    """By metric, the engine that is better than every other of the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGrid:
+    engines: list[str]
+    rows: list[GridRow]
+
+
+Verdict = Literal["sound", "faults", "collapsed", "unfinished"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneConclusion:
+    """`words` say all of it; `missing`, `reuse` and `pressure` are the sentences in it on these, where there are any."""
+
+    lane: str
+    verdict: Verdict
+    words: str
+    short: str
+    missing: str | None
+    reuse: str | None
+    pressure: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A sentence on two lanes. `tone`: better, worse, differs (a lane from itself), or open (nothing is decided)."""
+
+    tone: str
+    metric: str | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusions:
+    sweeps: list[str]
+    lanes: list[LaneConclusion]
+    pairs: list[Difference]
+
+    def sentences(self) -> list[str]:
+        """All of them, in reading order."""
+        return [*(pair.words for pair in self.pairs), *self.sweeps, *(lane.words for lane in self.lanes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    lane: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigures:
+    """The document of `report --json`."""
+
+    run: str
+    state: str
+    mode: str
+    tools: str
+    incomplete_sessions: int
+    stopped_early: str | None
+    exit_code: int | None
+    reasons: list[str]
+    lanes: list[LaneFigures]
+    warnings: list[Note]
+    comparisons: list[Pair]
+    saturation: list[Ramp]
+    crossovers: list[Crossover]
+    variance: list[Variance]
+    ranking: Ranking | None
+    models: ModelGrid | None
+    conclusions: Conclusions
