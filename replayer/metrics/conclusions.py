@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
 from replayer.metrics.documents import LaneFigures, PrefixCache
+from replayer.metrics.prefix_figures import expected_words
 from replayer.metrics.run_documents import (
     Conclusions,
     Crossover,
@@ -19,7 +20,6 @@ from replayer.metrics.run_documents import (
     Ranking,
     Verdict,
 )
-from replayer.metrics.prefix_figures import expected_words
 from replayer.metrics.shown import figure, percent
 from replayer.signals.prefix_reuse.causes import PHRASES
 
