@@ -14,7 +14,7 @@ from replayer.metrics.catalogue import METRICS
 from replayer.metrics.figures import run_figures
 from replayer.tui.source import RunSource
 from tests.generate import long_session
-from tests.test_runs import replayer, report
+from tests.run.test_runs import replayer, report
 
 
 @pytest.fixture(scope="module")
