@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 
+from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.load_figures import load
 from replayer.metrics.run_documents import Spread, Variance
@@ -16,7 +18,10 @@ METRICS = ("output_tok_s", "ttft_ms.p50", "tpot_ms.p50", "e2e_ms.p50")
 
 def variance(lane: LaneView) -> Variance | None:
     """None with fewer than two repeats."""
-    repeats = [_figures(lane, repeat) for repeat in sorted({attempt.repeat for attempt in lane.attempts})]
+    turns: dict[int, list[TurnFacts]] = defaultdict(list)
+    for attempt in lane.attempts:
+        turns[attempt.repeat] += [turn for turn in attempt.turns.values() if turn.total_ns is not None]
+    repeats = [_figures(turns[repeat]) for repeat in sorted(turns)]
     if len(repeats) < 2:
         return None
     columns = {
@@ -28,14 +33,7 @@ def variance(lane: LaneView) -> Variance | None:
     return Variance(lane.name, len(repeats), spreads)
 
 
-def _figures(lane: LaneView, repeat: int) -> dict[str, float | None]:
-    turns = [
-        turn
-        for attempt in lane.attempts
-        if attempt.repeat == repeat
-        for turn in attempt.turns.values()
-        if turn.total_ns is not None
-    ]
+def _figures(turns: list[TurnFacts]) -> dict[str, float | None]:
     found = load(turns, 1, None)
     values = (found.output_tok_s, found.ttft_ms.p50, found.tpot_ms.p50, found.e2e_ms.p50)
     return dict(zip(METRICS, values, strict=True))
