@@ -8,17 +8,14 @@ are rewritten; a response passes byte for byte, before anything looks at it. Hea
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import ssl
-import time
 from collections.abc import Callable
 from typing import Any
 
-import httptools
-
 from replayer.errors import TraceError
 from replayer.traces.passing import Observed, Passed
+from replayer.traces.recorder_server import ServerSide, hold_reading
 from replayer.traces.request_framing import Head, read_head
 from replayer.traces.upstream import Upstream
 from replayer.wire.types import FaultKind
@@ -48,7 +45,7 @@ class _Client(asyncio.Protocol):
         self._to = proxy.to
         self._loop = asyncio.get_running_loop()
         self._transport: Any = None
-        self._server: _Server | None = None
+        self._server: ServerSide | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._waiting: list[bytes] = []
         self._head = bytearray()
@@ -104,7 +101,7 @@ class _Client(asyncio.Protocol):
             self._server.hold(False)
 
     def hold(self, held: bool) -> None:
-        _hold(self._transport, held)
+        hold_reading(self._transport, held)
 
     def from_server(self, data: bytes) -> None:
         if self._again:
@@ -235,7 +232,7 @@ class _Client(asyncio.Protocol):
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 _, server = await self._loop.create_connection(
-                    lambda: _Server(self), to.host, to.port, ssl=to.tls, server_hostname=name
+                    lambda: ServerSide(self), to.host, to.port, ssl=to.tls, server_hostname=name
                 )
         except (OSError, TimeoutError) as error:
             self._refuse(502, f"the upstream {to.authority} cannot be reached ({_reason(error)})")
@@ -266,104 +263,6 @@ class _Client(asyncio.Protocol):
             self._loop.call_later(_LINGER_SECONDS, self._transport.abort)
         else:
             self._transport.close()
-
-
-class _Server(asyncio.Protocol):
-    """The server's side: passes every byte on at once, then looks at it."""
-
-    def __init__(self, client: _Client) -> None:
-        self._client = client
-        self._transport: Any = None
-        self._blind = False
-        self._headers: list[tuple[bytes, bytes]] = []
-        self.keeps_alive = False
-        """It has answered, and did not say that it would close."""
-        self._at = 0
-        self._parser = httptools.HttpResponseParser(self)
-
-    def expect(self) -> None:
-        """Another request goes out. What followed an answer to HEAD is no body: the parser begins anew."""
-        if self._blind:
-            self._blind = False
-            self._parser = httptools.HttpResponseParser(self)
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        at = time.monotonic_ns()
-        self._client.from_server(data)
-        self._at = at
-        if self._blind:
-            return
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._blind = True
-        except httptools.HttpParserError:
-            self._blind = True
-            self._client.blind()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        exchange = self._client.exchange
-        # A body without length ends with the connection; anything else that ends so is broken off.
-        whole = exchange is not None and exchange.status >= 200 and not exchange.has_length
-        answered = "early" if exchange is not None and exchange.status else "before it answered"
-        reason = None if whole and error is None else f"the server closed the connection {answered}"
-        self._client.server_lost(reason)
-
-    def pause_writing(self) -> None:
-        self._client.hold(True)
-
-    def resume_writing(self) -> None:
-        self._client.hold(False)
-
-    def write(self, data: bytes) -> None:
-        self._transport.write(data)
-
-    def hold(self, held: bool) -> None:
-        _hold(self._transport, held)
-
-    def close(self) -> None:
-        """The client has left: nothing that is still to be sent is wanted any more."""
-        self._transport.abort()
-
-    # What the parser of responses calls.
-    def on_message_begin(self) -> None:
-        self._headers = []
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
-
-    def on_headers_complete(self) -> None:
-        exchange, status = self._client.exchange, self._parser.get_status_code()
-        if exchange is None or (status < 200 and status != 101):
-            return
-        exchange.answered(status, self._headers, self._at)
-        if status == 101 or (exchange.method == "CONNECT" and status < 300):
-            self._blind = True
-            self._client.ended()
-            self._client.blind()
-        elif exchange.method == "HEAD":
-            self._blind = True
-            self._client.ended()
-
-    def on_body(self, data: bytes) -> None:
-        exchange = self._client.exchange
-        if exchange is not None:
-            exchange.received(data, self._at)
-
-    def on_message_complete(self) -> None:
-        exchange = self._client.exchange
-        if exchange is not None and exchange.status >= 200:
-            self.keeps_alive = exchange.has_length and self._parser.should_keep_alive()
-            self._client.ended()
-
-
-def _hold(transport: Any, held: bool) -> None:
-    if not transport.is_closing():
-        with contextlib.suppress(RuntimeError):  # already so, which some loops take for a mistake
-            (transport.pause_reading if held else transport.resume_reading)()
 
 
 def _reason(error: OSError | TimeoutError) -> str:

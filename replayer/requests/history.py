@@ -120,8 +120,7 @@ class RecordedHistory:
 
     def tools(self, turn: int) -> list[dict[str, Any]]:
         """Tool definitions as a chat template sees them; empty where neither trace nor profile has any."""
-        raw = self.wire_tools(turn)
-        return raw if self.wire == "chat" else chat_tools({"tools": raw}, self.wire)
+        return chat_tools({"tools": self.wire_tools(turn)}, self.wire)
 
     def wire_tools(self, turn: int) -> list[dict[str, Any]]:
         """Tool definitions as sent at this turn."""

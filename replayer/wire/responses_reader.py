@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import orjson
 
 from replayer.wire import counts, extras
 from replayer.wire.merged import holds_two_calls
-from replayer.wire.parts import Block, Parts, texts_of
+from replayer.wire.parts import Block, Parts
+from replayer.wire.response_items import (
+    CALLS,
+    as_sent_back,
+    channel_of,
+    first_call,
+    text_of_item,
+    text_or_empty,
+    texts,
+)
 from replayer.wire.types import Channel, Delta, Wire
 
 _KEPT = frozenset(
@@ -47,7 +55,6 @@ _KIND_OF_CHANNEL: dict[Channel, tuple[str, ...]] = {
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 _BOUNDS = ("response.content_part.", "response.reasoning_part.", "response.reasoning_summary_part.")
 _SILENT = frozenset({"response.created", "response.in_progress", "response.queued"})
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _TERMINAL = frozenset({"completed", "incomplete", "failed", "cancelled"})
 
 
@@ -101,7 +108,7 @@ class ResponsesReader:
         parts = self._parts
         parts.content = [t for item in self._items if item.kind == "message" for t in item.pieces]
         parts.reasoning = [t for item in self._items if item.kind == "reasoning" for t in item.pieces]
-        parts.output = tuple([_stated(item, self._final.get(item.index)) for item in self._items])
+        parts.output = tuple([as_sent_back(item, self._final.get(item.index)) for item in self._items])
         for item in self._items:
             if item.kind == "function_call" and holds_two_calls(item.text):
                 words = "the item holds the arguments of more than one call"
@@ -182,7 +189,7 @@ class ResponsesReader:
                 self._note_unannounced(stated, number)
         if len(output) < len(streamed):
             words = f"{len(streamed)} items were streamed, the final object has {len(output)}"
-            self._notes.add("final_differs", words, _first_call(streamed[len(output) :]))
+            self._notes.add("final_differs", words, first_call(streamed[len(output) :]))
         for item in streamed:
             if item.open:
                 words = f"an output item of type {item.kind!r} was never done"
@@ -190,14 +197,14 @@ class ResponsesReader:
 
     def _note_unannounced(self, stated: dict[str, Any], number: int) -> None:
         words = f"item {number} of the final object ({stated.get('type')}) is in no event"
-        lost = str(stated.get("type")) in _CALLS and not len(self._parts.calls)
+        lost = str(stated.get("type")) in CALLS and not len(self._parts.calls)
         self._notes.add("call_not_streamed" if lost else "final_differs", words)
 
     def _compare(self, item: Block, stated: dict[str, Any]) -> None:
         """A streamed item beside the same item of the final object."""
         self._final.setdefault(item.index, stated)
         self._check_ids(item, stated)
-        final = _text_of(stated)
+        final = text_of_item(stated)
         if final is not None and final != item.text:
             position = item.position if item.position >= 0 else None
             self._notes.add(
@@ -223,8 +230,8 @@ class ResponsesReader:
         item = self._open(stated, None, at)
         item.open = False
         self._final[item.index] = stated
-        for text in _texts(stated):
-            self._fill(item, _channel(item.kind), text, at)
+        for text in texts(stated):
+            self._fill(item, channel_of(item.kind), text, at)
         self._take_refusals(stated)
 
     def _add(self, chunk: dict[str, Any], at: int) -> None:
@@ -234,12 +241,12 @@ class ResponsesReader:
             return
         index = chunk.get("output_index")
         if type(index) is int and (before := self._by_index.get(index)):
-            costs = len(self._parts.calls) if {str(stated.get("type")), before.kind} & _CALLS else None
+            costs = len(self._parts.calls) if {str(stated.get("type")), before.kind} & CALLS else None
             words = f"an item was added under output_index {index}, which was in use"
             self._notes.add("repeated_block", words, costs)
         item = self._open(stated, index, at)
-        for text in _texts(stated):
-            self._fill(item, _channel(item.kind), text, at)
+        for text in texts(stated):
+            self._fill(item, channel_of(item.kind), text, at)
 
     def _open(self, stated: dict[str, Any], index: Any, at: int) -> Block:
         item = Block(str(stated.get("type")), stated, len(self._items))
@@ -248,7 +255,7 @@ class ResponsesReader:
             self._by_id[stated["id"]] = item
         if type(index) is int:
             self._by_index[index] = item
-        if item.kind in _CALLS:
+        if item.kind in CALLS:
             name = stated.get("name") if item.kind != "local_shell_call" else "local_shell"
             freeform = item.kind == "custom_tool_call"
             call_id = stated.get("call_id")
@@ -282,7 +289,7 @@ class ResponsesReader:
 
     def _item_of(self, chunk: dict[str, Any], kinds: tuple[str, ...]) -> Block:
         """By item id, else by output index, else the last one of the right type."""
-        by_id = self._by_id.get(_text(chunk.get("item_id")))
+        by_id = self._by_id.get(text_or_empty(chunk.get("item_id")))
         index = chunk.get("output_index")
         by_index = self._by_index.get(index) if type(index) is int else None
         if by_id is not None and by_index is not None and by_id is not by_index:
@@ -304,7 +311,7 @@ class ResponsesReader:
         item = Block(kind, {"type": kind, "stray": True}, len(self._items))
         item.open = False
         self._items.append(item)
-        if kind in _CALLS:
+        if kind in CALLS:
             item.position = self._parts.calls.open(None, None, item.pieces)
         return item
 
@@ -334,7 +341,7 @@ class ResponsesReader:
         if not isinstance(stated, dict):
             self._notes.add("bad_field", "`item` is not an object")
             return
-        by_id = self._by_id.get(_text(stated.get("id")))
+        by_id = self._by_id.get(text_or_empty(stated.get("id")))
         index = chunk.get("output_index")
         item = by_id or (self._by_index.get(index) if type(index) is int else None)
         if item is None:
@@ -344,8 +351,8 @@ class ResponsesReader:
         item.open = False
         self._final[item.index] = stated
         if not item.pieces:
-            for text in _texts(stated):
-                self._fill(item, _channel(item.kind), text, at)
+            for text in texts(stated):
+                self._fill(item, channel_of(item.kind), text, at)
         self._take_refusals(stated)
         self._compare(item, stated)
 
@@ -359,51 +366,3 @@ class ResponsesReader:
         for part in content if isinstance(content, list) else ():
             if isinstance(part, dict) and part.get("type") == "refusal" and part.get("refusal"):
                 self._parts.extra["refusal"] = part["refusal"]
-
-
-def _texts(stated: dict[str, Any]) -> Iterator[str]:
-    """The texts of a whole item, in the order in which they would stream."""
-    kind = str(stated.get("type"))
-    if kind == "message":
-        yield from texts_of(stated.get("content"))
-    elif kind == "reasoning":
-        yield from texts_of(stated.get("summary"))
-        yield from texts_of(stated.get("content"))
-    elif kind == "local_shell_call":
-        yield orjson.dumps(stated.get("action") or {}).decode()
-    else:
-        text = stated.get("input" if kind == "custom_tool_call" else "arguments")
-        if isinstance(text, str) and text and kind in _CALLS:
-            yield text
-        elif isinstance(text, dict) and kind in _CALLS:
-            yield orjson.dumps(text).decode()
-
-
-def _text_of(stated: dict[str, Any]) -> str | None:
-    return "".join(_texts(stated)) if stated.get("type") in (*_CALLS, "message", "reasoning") else None
-
-
-def _channel(kind: str) -> Channel:
-    return "content" if kind == "message" else "reasoning" if kind == "reasoning" else "tool_arguments"
-
-
-def _stated(item: Block, final: dict[str, Any] | None) -> dict[str, Any]:
-    """The item as a client sends it back: as the event that closed it states it."""
-    if final is not None:
-        return final
-    stated = {key: value for key, value in item.at_start.items() if key != "stray"}
-    if item.kind in _CALLS:
-        stated["input" if item.kind == "custom_tool_call" else "arguments"] = item.text
-    elif item.kind == "message":
-        stated["content"] = [{"type": "output_text", "text": item.text, "annotations": []}]
-    elif item.kind == "reasoning":
-        stated["content"] = [{"type": "reasoning_text", "text": item.text}]
-    return stated
-
-
-def _first_call(items: list[Block]) -> int | None:
-    return next((item.position for item in items if item.position >= 0), None)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
