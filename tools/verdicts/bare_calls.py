@@ -50,6 +50,8 @@ _NAMED_OBJECT = re.compile(
 def _named_objects(text: str, visible: str, offered: Container[str]) -> _Found | None:
     """`Bash{"command": …}`, `functions.Bash:0{…}`, `Bash[ARGS]{…}`, the name above its object."""
     calls: list[TextCall] = []
+    if "{" not in text:
+        return None
     for match in _NAMED_OBJECT.finditer(text):
         name = _offered_name(match["name"], offered)
         if name is None or visible[match.start()] != text[match.start()] or len(calls) == _MOST:
@@ -173,6 +175,8 @@ _KEYED = re.compile(r'(?m)^[ \t]*\[\s*\{\s*"(?P<name>[A-Za-z_][\w.\-]*)"\s*:\s*\
 
 def _objects(text: str, visible: str, offered: Container[str]) -> _Found | None:
     """`{"name": …, "arguments": …}` and its like, also `[{"Bash": {…}}]`."""
+    if "{" not in visible:
+        return None
     for match in islice(_OBJECT.finditer(visible), _MOST):
         if calls := _bare_calls(text[match.start() :], offered):
             return match.start(), tuple(call.moved(match.start()) for call in calls)

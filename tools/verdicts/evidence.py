@@ -97,7 +97,9 @@ def see(case: Case) -> Seen:
 
 def visible(text: str) -> str:
     """The text without control tokens and without what nobody can see."""
-    return _INVISIBLE.sub("", strip_control(text))
+    if "<" in text:
+        text = strip_control(text)
+    return text.strip() if text.isascii() else _INVISIBLE.sub("", text.strip())
 
 
 _INVISIBLE = re.compile(
