@@ -133,16 +133,15 @@ class Connection(asyncio.Protocol):
         if self._sink is not None:
             self._sink.sent(at)
 
-    def receive(self, data: bytes | memoryview, now: int, kernel: int | None) -> None:
+    def receive(self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0) -> None:
         """Bytes that were read at `now`, and came in at `kernel` where the kernel has told.
 
-        A stamp before the last one, or from the future, is none: the wall clock was set just then.
+        `delay`: nanoseconds that the reading process had waited for a core before. A stamp before the last one, or from the future, is none: the wall clock was set just then.
         """
         self._last = now
         if kernel is not None and self._at <= kernel <= now:
             by_kernel, at = True, kernel
-            if self.late_ns is None or now - kernel > self.late_ns:
-                self.late_ns = now - kernel
+            self.late_ns = max(self.late_ns or 0, now - kernel, delay)
         else:
             by_kernel, at = False, now
         self._at = at

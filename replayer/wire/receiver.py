@@ -25,8 +25,9 @@ COMMAND = struct.Struct("<III")
 OPEN, WRITE, BEGIN, ABORT = range(4)
 """OPEN comes with the socket; BEGIN is a WRITE whose first byte is the first of a request."""
 
-RECORD = struct.Struct("<IIIqq")
-"""From the receiver: connection, size of the bytes that follow, kind, and two numbers (times are monotonic, in ns)."""
+RECORD = struct.Struct("<IIIIqq")
+"""From the receiver: connection, size of the bytes that follow, kind, how long (us) the receiver had waited for a core
+before this round, and two numbers (times are monotonic, in ns)."""
 DATA, SENT, ROOM, CLOSED, LATE, HELLO = range(6)
 """DATA: read at, stamped by the kernel at (0: not). SENT: the first byte went out at. ROOM: so many bytes were taken.
 CLOSED: error number, 0 for an orderly end. LATE: at, the worst lateness since the last such record. HELLO: priority."""
@@ -79,6 +80,8 @@ class Receiver:
         self._forwarded = 0
         self._worst = 0
         self._sampled = 0
+        self._delays = _Delays()
+        self._delayed = 0
         self._open = True
 
     def run(self, priority: int) -> None:
@@ -91,6 +94,8 @@ class Receiver:
             due = self._due()
             ready = self._epoll.poll(due)
             before = time.monotonic_ns()
+            self._delayed = self._delays.since_last()
+            self._late(self._delayed * 1000)
             if due and not ready:
                 self._late(before - self._deadline)
             gathering = self._round(ready)
@@ -149,12 +154,15 @@ class Receiver:
         kernel = 0 if wall is None or offset is None else wall - offset
         if 0 < kernel <= now:
             self._late(now - kernel)
-        self._out += RECORD.pack(peer.number, size, DATA, now, kernel), bytes(self._buffer[:size])
+        self._out += (
+            RECORD.pack(peer.number, size, DATA, self._delayed, now, kernel),
+            bytes(self._buffer[:size]),
+        )
         self._out_bytes += size
         return kernel > 0
 
     def _record(self, number: int, kind: int, first: int, second: int) -> None:
-        self._out.append(RECORD.pack(number, 0, kind, first, second))
+        self._out.append(RECORD.pack(number, 0, kind, 0, first, second))
 
     def _close(self, peer: _Peer, error: int) -> None:
         self._record(peer.number, CLOSED, error, 0)
@@ -275,6 +283,29 @@ class Receiver:
         self._blocked = False
         self._epoll.modify(self._channel.fileno(), select.POLLIN)
         self._forwarded = 0
+
+
+class _Delays:
+    """Time that this process could have run and had no core, as the system counts it; 0 where it does not.
+
+    What piles up in a socket meanwhile comes with the stamp of its last packet alone, so that the stamp does not show it.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._file = os.open("/proc/self/schedstat", os.O_RDONLY)
+        except OSError:
+            self._file = -1
+        self._last = 0
+        self.since_last()
+
+    def since_last(self) -> int:
+        """Microseconds."""
+        if self._file < 0:
+            return 0
+        delay = int(os.pread(self._file, 64, 0).split()[1])
+        before, self._last = self._last, delay
+        return min((delay - before) // 1000, 0xFFFF_FFFF)
 
 
 class _Poll:

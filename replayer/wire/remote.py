@@ -44,7 +44,7 @@ class Received(Protocol):
 
     def sent(self, at: int) -> None: ...
 
-    def receive(self, data: bytes | memoryview, now: int, kernel: int | None) -> None: ...
+    def receive(self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0) -> None: ...
 
     def pause_writing(self) -> None: ...
 
@@ -155,7 +155,7 @@ class Receiver:
             data = self._rest + data
         at, view, transports = 0, memoryview(data), self._transports
         while len(data) - at >= RECORD.size:
-            number, size, kind, first, second = RECORD.unpack_from(data, at)
+            number, size, kind, delay, first, second = RECORD.unpack_from(data, at)
             start = at + RECORD.size
             if len(data) < start + size:
                 break
@@ -163,7 +163,7 @@ class Receiver:
             transport = transports.get(number)
             if kind == DATA:
                 if transport is not None:
-                    transport.connection.receive(view[start:at], first, second or None)
+                    transport.connection.receive(view[start:at], first, second or None, delay * 1000)
             else:
                 self._take(kind, transport, first, second)
         self._rest = data[at:]

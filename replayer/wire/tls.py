@@ -37,7 +37,7 @@ class TlsTransport(StampingTransport):
     def sent(self, at: int) -> None:
         self._connection.sent(at)
 
-    def receive(self, data: bytes | memoryview, now: int, kernel: int | None) -> None:
+    def receive(self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0) -> None:
         self._incoming.write(data)
         if not self._agreed.done():
             self._shake_hands()
@@ -50,7 +50,7 @@ class TlsTransport(StampingTransport):
             return
         self._flush()
         if whole:
-            self._connection.receive(whole, now, kernel)
+            self._connection.receive(whole, now, kernel, delay)
         if self._incoming.eof:
             self._end(None)
 
