@@ -302,7 +302,7 @@ def test_flags_of_a_shell_are_words_though_they_hold_digits(unit: str) -> None:
     assert found[-1]["level"] == "collapsed" and found[-1]["detected_at"] <= 22 + 450
 
 
-@pytest.mark.parametrize("part", ["tuning", "validation"])
+@pytest.mark.parametrize("part", ["tuning", pytest.param("validation", marks=pytest.mark.slow)])
 def test_drawn_collapses_are_found_and_drawn_work_is_sound(part: Part) -> None:
     """The sets of `benchmarks/repetition_table.py`; docs/repetition.md names what is missed."""
     samples = list(loops(part))

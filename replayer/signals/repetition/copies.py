@@ -29,6 +29,8 @@ KNOWN, KNOWN_CUT, KNOWN_LEGAL = 0.88, 0.84, 0.99
 CUT, CUT_KNOWN = 0.68, 0.5
 """Of it, where the token limit cut the text in the middle of it; the second where hardly a pair of the last piece was new."""
 STALE = 0.1
+ASK_AGAIN = 1.1
+"""How much the score must grow before a text that was no loop is judged again: a look is dear."""
 """Score at which prose, lists and licences are loops."""
 GRAPHEMES, SIGNS = 5, 3
 """How many make a gram: of the graphemes of Thai and its like, of the signs of Chinese and Japanese."""
@@ -59,6 +61,7 @@ class CopiedText:
         self.size = 0
         self.familiar = 0.0
         self._fresh = 1.0
+        self._ask_from: float = PROSE
 
     def push(self, words: list[str], size: int, unspaced: bool) -> bool:
         """Whether the text may be a loop by now. `size`: characters of the piece."""
@@ -86,11 +89,12 @@ class CopiedText:
         if self._score <= 0:
             self._score = 0.0
             self._words = self._new = self.size = 0
+            self._ask_from = PROSE
             return False
         self._words += count
         self._new += new
         self.size += size
-        return self._score >= PROSE * CUT_KNOWN
+        return self._score >= self._ask_from
 
     def _remember(self, grams: set[int]) -> None:
         self._seen |= grams
@@ -104,8 +108,7 @@ class CopiedText:
 
     def is_loop(self, text: str, cut: bool = False) -> bool:
         """Judge the newest text by what it is; `cut`: by the token limit."""
-        if not cut and self._score < PROSE:
-            return False
+        self._ask_from = ASK_AGAIN * self._score
         legal = is_legal(text)
         needed: float = LEGAL if legal else LISTED if is_list(text) else PROSE
         if self.share < (KNOWN_LEGAL if legal else KNOWN_CUT if cut else KNOWN):

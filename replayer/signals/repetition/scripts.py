@@ -18,6 +18,8 @@ BETWEEN_WORDS = "\u0f0b\u1361"
 COMMAS = "，、،؛；"
 WIDE = "\u2e80"
 """From here on a character is a syllable or a word."""
+SAMPLE = 240
+"""Characters that are enough to see what a text is written in."""
 DRAWN = range(0x2500, 0x2600)
 """Boxes, bars and shades: drawings, no signs of speech."""
 
@@ -81,4 +83,7 @@ def plain(text: str) -> str:
 
 def is_without_blanks(text: str) -> bool:
     """Whether most of it is written in a script that puts no blanks between words."""
-    return not text.isascii() and sum(map(is_unspaced, text)) > 0.4 * len(text)
+    if text.isascii():
+        return False
+    some = text[-SAMPLE:]
+    return sum(map(is_unspaced, some)) > 0.4 * len(some)

@@ -138,9 +138,8 @@ class TextDetector:
                 "vocabulary", "collapsed", onset, None, self._recent(200), babble.share, babble.size
             )
         unspaced = len(words) > 0.5 * len(text) and not text.isascii()
-        if copied.push(words, len(text), unspaced) and copied.is_loop(
-            self._recent(min(copied.size, NEAR_TEXT)), self._cut
-        ):
+        due = copied.push(words, len(text), unspaced) or (self._cut and copied.size > 0)
+        if due and copied.is_loop(self._recent(min(copied.size, NEAR_TEXT)), self._cut):
             onset = max(0, end - copied.size)
             found += self._state("recycled", "collapsed", onset, None, self._recent(200), copied.share, 400)
         return found

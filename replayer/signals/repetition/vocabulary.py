@@ -23,6 +23,8 @@ MANY = 14
 """Different words in one piece of text, from which on there is no loop to look for."""
 THIN = (12, 8)
 """(words, different ones among them at most) that call for a closer look."""
+MOST_LOOKS = 3
+"""Windows whose kind of text is judged at one look."""
 TEXTS = 24
 KEPT = DISORDERED[-1][0]
 LEAST = 150
@@ -45,6 +47,7 @@ class Vocabulary:
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._words: list[str] = []
+        self._looks = 0
 
     def push(self, text: str, words: list[str]) -> Babble | None:
         self._texts.append(text)
@@ -67,6 +70,7 @@ class Vocabulary:
             return None
         staged = self._is_staged()
         table, disorder = (STAGED, 1.3) if staged else (DISORDERED, DISORDER)
+        self._looks = 0
         for size, most in (*ORDERED, *table):
             newest = self._words[-size:]
             different = len(set(newest))
@@ -77,6 +81,8 @@ class Vocabulary:
                 continue
             if found := self._babble(newest, different, ordered, staged):
                 return found
+            if self._looks >= MOST_LOOKS:
+                return None
         return None
 
     def _is_staged(self) -> bool:
@@ -87,10 +93,11 @@ class Vocabulary:
     def _babble(self, newest: list[str], different: int, joined: bool, staged: bool) -> Babble | None:
         size = sum(map(len, newest)) + len(newest)
         text = "".join(self._texts)[-size:]
-        wide = size <= 2.2 * len(newest)
-        if size < (LEAST_WIDE if wide and not text.isascii() else LEAST) or not is_babble(
-            text, newest, joined, staged
-        ):
+        wide = size <= 2.2 * len(newest) and not text.isascii()
+        if size < (LEAST_WIDE if wide else LEAST):
+            return None
+        self._looks += 1
+        if not is_babble(text, newest, joined, staged):
             return None
         return Babble(size, 1 - different / len(newest))
 
