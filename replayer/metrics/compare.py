@@ -265,9 +265,17 @@ def _with_needed(pair: Pair, metric: Metric) -> Pair:
     alpha = ALPHA * (PRIMARY_SHARE if metric.key == PRIMARY else (1 - PRIMARY_SHARE) / (len(DEFAULT) - 1))
     error = (pair.high - pair.low) / 2 / student_t(0.975, sessions - 1)
     reach = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(POWER)
-    needed = math.ceil(sessions * (reach * error / target) ** 2) + LEAST_EXTRA
+    needed = math.ceil(sessions * (reach * error / target) ** 2 / _assured(sessions - 1)) + LEAST_EXTRA
     words = "5 points" if points else f"{TARGET_SHARE:.0%}"
     return replace(pair, needed=needed, needed_unit="such sessions", needed_for=words)
+
+
+def _assured(freedom: int) -> float:
+    """The share of a variance that a few sessions show at least, four times of five (chi-square by Wilson and Hilferty
+    1931): a spread that looks small by luck would recommend too few."""
+    part = 2 / (9 * freedom)
+    z: float = NormalDist().inv_cdf(1 - POWER)
+    return max(0.1, 1 - part + z * math.sqrt(part)) ** 3
 
 
 def ended(a: LaneView, b: LaneView) -> dict[str, int]:
