@@ -66,7 +66,7 @@ async def test_the_recorded_assistant_gets_the_recorded_results_and_does_the_wor
     assert (await live.check())["passed"] is False
     said = []
     while live.finished is None:
-        said += await live.accept(recorded_reply(session.history, live.turn), FINE)
+        said += await live.accept(recorded_reply(session.history, live.recorded_turn), FINE)
     assert live.finished == "stopped"
     assert [run.against_recorded for run in said if run.against_recorded not in ("same", "equivalent")] == []
     assert len(said) == sum(len(live._recording.by_turn[turn]) for turn in session.history.turns)
@@ -152,14 +152,14 @@ async def test_a_malformed_call_is_answered_and_counted_and_the_session_goes_on(
 async def test_a_malformed_call_can_be_replaced_by_the_recorded_turn(session):
     live = session.conversation(malformed="substitute")
     bad = Verdict(False, (Fault("arguments_not_json", "model", "", True, 0),))
-    turn = live.turn
+    turn = live.recorded_turn
     runs = await live.accept(reply("", ("a", "read_file", "{")), bad)
     assert live.substituted == "arguments_not_json"
     assert live.counts.substituted == 1
     assert [run.name for run in runs] == [call.name for call in live._recording.by_turn[turn]]
     assert all(run.against_recorded in ("same", "equivalent") for run in runs)
     while live.finished is None:
-        await live.accept(recorded_reply(session.history, live.turn), FINE)
+        await live.accept(recorded_reply(session.history, live.recorded_turn), FINE)
     assert (await live.check())["passed"] is True
 
 
@@ -187,7 +187,7 @@ async def test_matched_mode_answers_equal_calls_from_the_recording_and_keeps_the
     live = session.conversation(tools="matched")
     sources = []
     while live.finished is None:
-        runs = await live.accept(recorded_reply(session.history, live.turn), FINE)
+        runs = await live.accept(recorded_reply(session.history, live.recorded_turn), FINE)
         sources += [run.source for run in runs]
     assert set(sources) == {"recorded"}
     assert (await live.check())["passed"] is True
@@ -198,7 +198,7 @@ async def test_matched_mode_answers_equal_calls_from_the_recording_and_keeps_the
 
 async def test_without_a_sandbox_only_the_recording_answers(session):
     live = LiveConversation(session.history, None, LivePolicy(tools="matched"))
-    (first, *_) = await live.accept(recorded_reply(session.history, live.turn), FINE)
+    (first, *_) = await live.accept(recorded_reply(session.history, live.recorded_turn), FINE)
     (other,) = await live.accept(reply("", ("b", "terminal", {"command": "id", "cd": "."})), FINE)
     assert first.source == "recorded"
     assert (other.source, other.outcome.kind) == ("none", "not_executable_here")
