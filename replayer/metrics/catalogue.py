@@ -164,6 +164,8 @@ _METRICS = [
     _count("prefix_evicted", "evicted first", "prefix_cache.evicted",
            "what a pool without limit would still have held, over prompt tokens", "points"),
     _count("acceptance_length", "tokens per draft", "acceptance.length", "tokens per verification step", better="higher"),
+    _count("deltas_per_chunk", "deltas per chunk", "deltas_per_chunk",
+           "deltas that came together; over 1, the time between tokens is that between chunks", better=None),
     _count("output_tok_s", "output tok/s of a lane", "load.output_tok_s",
            "over the time in which at least one of its requests was in flight", "tok/s", "higher"),
     _count("requests_per_s", "requests/s", "load.requests_per_s",

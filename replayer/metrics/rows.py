@@ -171,7 +171,7 @@ ROWS = (
         "the finding of the prefix signal that cost most tokens"),
     Row("TTFT ms", "TTFT ms", tuple(f"ttft_ms.{place}" for place in _TIMES), _quantiles(lambda lane: lane.ttft_ms),
         "no reply has started yet", "no reply yet", compared="ttft_ms.p50"),
-    Row("ITL ms", "ITL ms", tuple(f"itl_ms.{place}" for place in _TIMES), _itl,
+    Row("ITL ms", "ITL ms", (*(f"itl_ms.{place}" for place in _TIMES), "deltas_per_chunk"), _itl,
         "no streamed reply with two deltas yet", "no stream yet", compared="itl_ms.p50"),
     Row("decode tok/s", "tok/s", ("decode_tok_s",), _number("decode_tok_s"),
         "no reply with known tokens yet", "no tokens known yet", compared="decode_tok_s"),
