@@ -55,7 +55,8 @@ def test_a_large_difference_stops_the_run_and_the_report_says_so(plan: Path, tmp
     assert "stopped early" in told and "have no complete attempt" not in told
     junit = tmp_path / "junit.xml"
     replayer("report", tmp_path / "run", "--junit", junit)
-    assert ElementTree.parse(junit).find("testsuite[@name='conditions']/testcase/*") is None
+    conditions = ElementTree.parse(junit).findall("testsuite[@name='conditions']/testcase")
+    assert not [case for case in conditions if {"failure", "error"} & {part.tag for part in case}]
     again = replayer("resume", tmp_path / "run", "--json")
     assert [lane["sessions"] for lane in json.loads(again.stdout)["lanes"]] == sessions
 

@@ -75,9 +75,9 @@ ENGINES = [
     "--max-lag",
     "60000",
     "--engine",
-    "a=simulated,tok_s=4000,fault=unknown_tool@0.1",
+    "a=simulated,tok_s=4000,fault=unknown_tool@1",
     "--engine",
-    "b=simulated,kind=sglang,tok_s=4000,fault=collapse@0.05",
+    "b=simulated,kind=sglang,tok_s=4000,fault=collapse@1",
 ]
 
 

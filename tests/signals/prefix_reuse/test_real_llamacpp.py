@@ -52,8 +52,9 @@ async def test_every_turn_of_a_shipped_session(engine: LlamaCppEngine) -> None:
     findings = []
     with Trace.open(Path(library.shipped()["fix-failing-test"])) as trace:
         history = RecordedHistory(trace)
-        for turn in history.turns:
-            findings.append(await turn(engine, reuse, str(turn), history.messages(turn), history.tools(turn)))
+        for number in history.turns:
+            messages, tools = history.messages(number), history.tools(number)
+            findings.append(await turn(engine, reuse, str(number), messages, tools))
     assert len(findings) >= 8
     assert all((found.gap is not None and abs(found.gap) <= 1) or found.cause for found in findings)
     assert sum(found.cause == "unknown" for found in findings) * 20 <= len(findings)
