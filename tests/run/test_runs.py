@@ -46,21 +46,27 @@ CLOCK = (
 )
 
 
+TIMED = ("_ms", "tok_s", "per_s", "kv_peak", "deltas_per_chunk")
+"""Parts of the keys of figures that a clock, or what telemetry happened to see, decides."""
+
+
+def _is_timed(item: Any) -> bool:
+    """A comparison of times, or a sentence about times."""
+    if isinstance(item, dict):
+        return any(part in str(item.get("metric", "")) for part in TIMED) or _is_timed(item.get("words"))
+    return isinstance(item, str) and ("time to first" in item or "time between" in item or " tok/s" in item)
+
+
 def without_clock(value: Any) -> Any:
     """A report less what a clock decides: times, speeds, and what telemetry happened to see when."""
     if isinstance(value, dict):
         return {
             key: without_clock(item)
             for key, item in value.items()
-            if key not in CLOCK and not key.endswith(("_ms", "tok_s"))
+            if key not in CLOCK and not any(part in key for part in TIMED)
         }
     if isinstance(value, list):
-        timed = ("ttft_ms", "decode_tok_s")
-        return [
-            without_clock(item)
-            for item in value
-            if not (isinstance(item, dict) and item.get("metric") in timed)
-        ]
+        return [without_clock(item) for item in value if not _is_timed(item)]
     return value
 
 
@@ -77,7 +83,7 @@ ENGINES = [
     "--engine",
     "a=simulated,tok_s=4000,fault=unknown_tool@1",
     "--engine",
-    "b=simulated,kind=sglang,tok_s=4000,fault=collapse@1",
+    "b=simulated,kind=sglang,tok_s=4000,fault=leaked_markup@1",
 ]
 
 
