@@ -1,4 +1,4 @@
-"""What one server's prefix cache should hold and what it reuses, told from the requests and replies of all its lanes.
+"""What one server's prefix cache should hold and what it reuses, worked out from the requests and replies of all its lanes.
 
 Pure: it knows requests as bytes, replies, usage and times, and neither HTTP nor the journal. A run feeds it while it
 goes on, `report --rejudge` from what a journal kept.

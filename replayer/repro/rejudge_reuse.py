@@ -1,4 +1,4 @@
-"""Prefix reuse judged again from a journal: requests are built anew, and told to today's watch of their server."""
+"""Prefix reuse judged again from a journal: requests are built anew and given to today's watch of their server."""
 
 from __future__ import annotations
 

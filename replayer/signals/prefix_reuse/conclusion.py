@@ -98,12 +98,12 @@ class ReuseConclusion:
 def conclude(findings: Sequence[PrefixFinding], server: ServerFacts) -> ReuseConclusion:
     """Findings of one lane in order. A cause outweighs the error of the figures and contradicts none of them."""
     found = [_in_the_light_of(f, server) for f in settled(_counted_as_none(findings, server))]
-    told = [f for f in found if f.reported_tokens is not None]
-    judged = told or found
+    with_report = [f for f in found if f.reported_tokens is not None]
+    judged = with_report or found
     prompt = sum(f.prompt_tokens for f in judged)
-    reported, source = _reported(told, prompt, server)
+    reported, source = _reported(with_report, prompt, server)
     chief, lost = _chief(judged, prompt)
-    if chief is None and not told and (found or reported is None):
+    if chief is None and not with_report and (found or reported is None):
         chief = "not_reported"
     pressure = _pressure(chief, judged, prompt, reported, server)
     above = sum(f.above for f in judged)
@@ -167,10 +167,10 @@ def _in_the_light_of(found: PrefixFinding, server: ServerFacts) -> PrefixFinding
 
 
 def _reported(
-    told: Sequence[PrefixFinding], prompt: int, server: ServerFacts
+    with_report: Sequence[PrefixFinding], prompt: int, server: ServerFacts
 ) -> tuple[float | None, str | None]:
-    if told:
-        return _share(sum(f.reported_tokens or 0 for f in told), prompt), told[0].source
+    if with_report:
+        return _share(sum(f.reported_tokens or 0 for f in with_report), prompt), with_report[0].source
     if server.alone and server.cached is not None and server.prompt:
         return server.cached / server.prompt, "metrics"
     return None, None
@@ -335,17 +335,17 @@ def _price(hit: Sequence[PrefixFinding]) -> str:
 
 
 def _healthy(findings: Sequence[PrefixFinding]) -> str:
-    told = [found for found in findings if found.reported_tokens is not None]
-    judged = told or findings
+    with_report = [found for found in findings if found.reported_tokens is not None]
+    judged = with_report or findings
     prompt = sum(found.prompt_tokens for found in judged)
     if not prompt:
         return "no request to judge."
     ideal = sum(found.ideal_tokens for found in judged) / prompt
-    if not told:
+    if not with_report:
         return f"healthy as far as the requests go: {ideal:.1%} of the prompt tokens can be reused; nothing was reported."
-    real = sum(found.reported_tokens or 0 for found in told) / prompt
-    if sum(found.above for found in told) > _LEAST_SHARE * prompt:
-        most = sum(found.ideal_tokens if found.most is None else found.most for found in told) / prompt
+    real = sum(found.reported_tokens or 0 for found in with_report) / prompt
+    if sum(found.above for found in with_report) > _LEAST_SHARE * prompt:
+        most = sum(found.ideal_tokens if found.most is None else found.most for found in with_report) / prompt
         return (
             f"{real:.1%} of the prompt tokens were reused (expected at most {most:.1%}: the cache was warm before the "
             "run, or our estimate is low)."
