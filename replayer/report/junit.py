@@ -38,7 +38,7 @@ def _conditions(root: Element, view: RunView) -> Element:
         words = [f"state {view.state}, {view.incomplete} sessions without a complete attempt"]
         _outcome(case, "error", "the run is not complete", words)
     found = run_figures(view).conclusions.sentences()
-    SubElement(case, "system-out").text = _text("\n".join(found))
+    SubElement(suite, "system-out").text = _text("\n".join(found))
     return _counted(suite)
 
 
