@@ -170,6 +170,8 @@ class Acceptance:
     length: float | None
     per_position: list[float] | None
     source: str
+    shared_with: tuple[str, ...] = ()
+    """Other lanes on the same server, where the figure is the server's: its counters are of all of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def lane_figures(lane: LaneView, *, stopped: bool = False) -> LaneFigures:
         prefill_tok_s=_speed([found for turn in turns if (found := prefilled(turn)) is not None]),
         load=loaded,
         tokens=counted,
-        acceptance=acceptance(turns, server),
+        acceptance=acceptance(lane, turns, server),
         bands=fit["bands"] if fit and len(fit["bands"]) > 1 else [],
         band_fit=fit,
         server=server,
@@ -263,12 +263,15 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def acceptance(turns: Sequence[TurnFacts], server: dict[str, Any] | None = None) -> Acceptance | None:
+def acceptance(
+    lane: LaneView, turns: Sequence[TurnFacts], server: dict[str, Any] | None = None
+) -> Acceptance | None:
     """Share of drafted tokens that were accepted: the engine's counts per request, else its counters over the run."""
     counters = server["acceptance"] if server else None
     over_turns = _ratio(turns, "acceptance_rate")
     if over_turns is None:
-        return Acceptance(**counters) if counters else None
+        others = tuple(name for name in sorted(lane.asked_of_server.lanes) if name != lane.name)
+        return Acceptance(**counters, shared_with=others) if counters else None
     length = counters["length"] if counters else None
     return Acceptance(over_turns, length, None, "usage")
 

@@ -114,6 +114,9 @@ def _acceptance(lane: LaneFigures) -> tuple[str, ...]:
     if found is None or found.rate is None:
         return ()
     length = f" · length {found.length:.2f}" if found.length else ""
+    if found.shared_with:
+        together = f"with {', '.join(found.shared_with)}"
+        return (f"{found.rate:.1%}{length} · of the server, {together}", f"{found.rate:.1%} {together}")
     return (f"{found.rate:.1%}{length}",)
 
 
