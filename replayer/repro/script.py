@@ -161,7 +161,7 @@ def summary(facts: Facts) -> Facts:
     """The facts that a sign can name beside the texts themselves."""
     names, ids = facts["names"], facts["ids"]
     shown = {
-        "call": names, "no call": not names, "nothing": not names and not facts["text"].strip(),
+        "call": names, "several calls": len(names) > 1, "no call": not names, "nothing": not names and not facts["text"].strip(),
         "ids": None in ids or len(set(ids)) < len(ids), "order": facts["indexes"] != list(range(len(names))),
         f"{facts['ended']} {'with' if names else 'without'} a call": True,
     }  # fmt: skip

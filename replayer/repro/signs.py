@@ -13,6 +13,7 @@ _CAME = {
     "empty_turn": "nothing",
     "bad_call_id": "ids",
     "bad_call_index": "order",
+    "parallel_ignored": "several calls",
     "unknown_tool": "a call not offered",
 }
 _DIFFERS = {

@@ -128,6 +128,30 @@ def _unexpected(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
     return True
 
 
+def _swallowed(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
+    """As a parser that misses an end tag: a parameter stands with its markup in the text of its neighbour."""
+    holder = _text_in(values)
+    known = schema.get("properties") or {}
+    lost = next((name for name in (*values, *known) if name in known and name != holder), None)
+    if holder is None or lost is None:
+        return False
+    values[holder] += f"\n</parameter>\n<parameter={lost}>\n{values.pop(lost, 1)}"
+    return True
+
+
+def _damaged(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
+    """UTF-8 that the detokenizer encoded twice."""
+    holder = _text_in(values)
+    if holder is None:
+        return False
+    values[holder] += " cafÃ©"
+    return True
+
+
+def _text_in(values: JsonObject) -> str | None:
+    return next((name for name, value in values.items() if isinstance(value, str)), None)
+
+
 def _unknown_tool(call: Call, scene: Scene) -> bool:
     call.name += scene.rng.choice(("_v2", "_file", "s"))
     return True
@@ -165,6 +189,14 @@ def _bad_id(reply: Reply, scene: Scene) -> bool:
         call.id = None if form == "null" else "call_0"
     if form == "repeated" and len(reply.calls) == 1:
         reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments, "call_0"))
+    return True
+
+
+def _in_parallel(reply: Reply, scene: Scene) -> bool:
+    """A second call, though the request allows one."""
+    if not reply.calls or scene.body.get("parallel_tool_calls") is not False:
+        return False
+    reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments))
     return True
 
 
@@ -312,6 +344,9 @@ FAULTS: dict[str, Callable[[Reply, Scene], bool]] = {
     "unexpected_parameter": _edit(_unexpected),
     "unknown_tool": _on_call(_unknown_tool),
     "leaked_markup": _leaked,
+    "swallowed_parameter": _edit(_swallowed),
+    "damaged_text": _edit(_damaged),
+    "parallel_ignored": _in_parallel,
     "call_in_reasoning": _in_reasoning,
     "bad_call_id": _bad_id,
     "bad_call_index": _bad_index,

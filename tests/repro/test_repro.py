@@ -79,17 +79,20 @@ CLASSES = (
     "unexpected_parameter", "leaked_markup", "call_in_reasoning", "bad_call_id", "bad_call_index", "silent_repair",
     "silent_drop", "truncated", "empty_turn", "finish_contradicts", "protocol", "stream_differs", "collapse",
     "history_rejected", "500", "disconnect", "malformed_sse", "stream_error",
+    "swallowed_parameter", "damaged_text",
 )  # fmt: skip
 """What an engine can do wrong with any request, each at a turn of its own."""
 AT_TURN = [f"{name}:turn={turn + 1}" for turn, name in enumerate(CLASSES)]
 ASKED = {"none": ('tool_choice="none"', "choice_ignored"), "json": (
     'tool_choice="none",extra.response_format={"type":"json_object"}', "breaks_schema"
+), "one": ("extra.parallel_tool_calls=false", "parallel_ignored"), "endless": (
+    'tool_choice="none",extra.response_format={"type":"json_schema","json_schema":{"name":"n","schema":{"$ref":"#"}}}', ""
 )}  # fmt: skip
-"""Faults that only certain requests can meet: lane -> (what it asks for, the fault)."""
+"""Faults that only certain requests can meet: lane -> (what it asks for, the fault, none where it is the request's)."""
 
 
 def planted(lane: str) -> list[str]:
-    return AT_TURN if lane == "any" else [ASKED[lane][1]]
+    return AT_TURN if lane == "any" else [fault for fault in (ASKED[lane][1],) if fault]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +103,7 @@ def all_faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "any=simulated,kind=sglang,temperature=0," + ",".join(f"fault={one}" for one in AT_TURN),
     ]
     for name, (asked, fault) in ASKED.items():
-        lanes += ["--engine", f"{name}=simulated,kind=sglang,fault={fault},{asked}"]
+        lanes += ["--engine", f"{name}=simulated,kind=sglang,{asked}" + (f",fault={fault}" if fault else "")]
     done = replayer("run", "--trace", TRACE, *lanes, "--max-turns", str(len(CLASSES) + 1), "--differential", "--plain",
                     "--max-lag", "60000", "--out", folder)  # fmt: skip
     assert folder.is_dir(), done.stderr

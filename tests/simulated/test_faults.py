@@ -78,6 +78,8 @@ PLANTED = [
     ("bad_value", "bad_value"),
     ("unexpected_parameter", "unexpected_parameter"),
     ("unknown_tool", "unknown_tool"),
+    ("swallowed_parameter", "swallowed_parameter"),
+    ("damaged_text", "damaged_text"),
     ("call_in_reasoning", "call_in_reasoning"),
     ("truncated:at=20", "truncated"),
     ("empty_turn", "empty_turn"),
@@ -130,6 +132,15 @@ async def test_a_tool_choice_is_kept_unless_the_fault_says_otherwise(serve, choi
     assert bool(reply.tool_calls) == (choice == "required") and classes(request, reply)[1]
     request, reply, _ = await send(await serve(fault="choice_ignored"), {"tool_choice": choice})
     assert "choice_ignored" in classes(request, reply)[0], message
+
+
+@pytest.mark.parametrize("several", [True, False])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_second_call_is_a_fault_only_where_one_was_allowed(serve, several, stream):
+    url = await serve(fault="parallel_ignored")
+    request, reply, _ = await send(url, {"parallel_tool_calls": several}, stream=stream)
+    assert len(reply.tool_calls) == (1 if several else 2)
+    assert classes(request, reply) == ((set(), True) if several else ({"parallel_ignored"}, False))
 
 
 @pytest.mark.parametrize(("fault", "stream"), [("silent_repair", True), ("silent_drop", False)])
