@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replayer.journal.turns import CHANNELS, TurnFacts
-from replayer.signals.repetition import AT_THE_LIMIT
+from replayer.signals.repetition.finding import AT_THE_LIMIT
 
 Count = tuple[float, float]
 """What a turn adds to a figure: numerator and denominator."""
