@@ -97,8 +97,9 @@ def _placed(summary: Summary, name: str | None, traces: Path) -> Audited | None:
     while (traces / stem).exists():
         number += 1
         stem = f"{base}-{number}"
-    (traces / stem).mkdir()
+    (traces / stem).mkdir(0o700)
     target = source.rename(traces / stem / "trace.jsonl")
+    target.chmod(0o600)
     with Trace.open(target) as trace:
         agent = trace.header.agent or summary.format
     return Audited(stem, target, agent, summary.failed_results)

@@ -91,6 +91,7 @@ class CommandServer:
 
 async def _start_command(order: Order, log: Path) -> CommandServer:
     assert order.url is not None
+    log.touch(0o600)
     with log.open("ab") as stream:
         try:
             process = await asyncio.create_subprocess_exec(

@@ -6,6 +6,8 @@ RUN/traces/         a copy of each trace
 RUN/engines/        logs of the engines that the run started
 RUN/live/           text now streaming, for screens only
 RUN/lock            held by the one writer; its pid
+
+All of it is for its owner alone (0700, files 0600): prompts and replies are nobody else's business.
 """
 
 from __future__ import annotations
@@ -78,7 +80,7 @@ class JournalWriter:
         self._lock = _lock(folder)
         path = folder / JOURNAL
         try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             self._size = _drop_torn_tail(path, self._fd)
         except OSError as error:
             os.close(self._lock)
@@ -144,9 +146,9 @@ def create_folder(folder: Path) -> None:
             f"{folder} holds a run already; choose another --out, or `--into {folder}` to add lanes to it"
         )
     try:
-        (folder / "traces").mkdir(parents=True, exist_ok=True)
-        (folder / "engines").mkdir(exist_ok=True)
-        (folder / "live").mkdir(exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        for part in ("traces", "engines", "live"):
+            (folder / part).mkdir(0o700, exist_ok=True)
     except OSError as error:
         raise RunFolderError(f"run folder {folder} cannot be made: {error.strerror}") from None
 
@@ -169,7 +171,7 @@ def writer_pid(folder: Path) -> int | None:
 
 def _lock(folder: Path) -> int:
     try:
-        fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise RunFolderError(f"run folder {folder} cannot be written: {error.strerror}") from None
     try:

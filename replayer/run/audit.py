@@ -95,6 +95,7 @@ def audit(recordings: Sequence[Audited], folder: Path) -> None:
     try:
         lanes = _lanes(traces)
         plan = _plan(recordings, lanes)
+        (folder / "plan.json").touch(0o600)
         (folder / "plan.json").write_text(plan.model_dump_json(indent=2), "utf-8")
         journal = JournalWriter(folder)
         try:

@@ -48,8 +48,10 @@ class LiveFeed:
     def _append(self, lane: str, lines: bytes) -> None:
         size = self._written.get(lane, 0)
         mode = "ab" if size and size < _ROTATE_BYTES else "wb"
+        path = self._folder / f"{lane}.jsonl"
         try:
-            with (self._folder / f"{lane}.jsonl").open(mode) as stream:
+            path.touch(0o600)
+            with path.open(mode) as stream:
                 stream.write(lines)
         except OSError:
             return  # the feed is disposable: a full disk ends the run through the journal, not here

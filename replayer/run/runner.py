@@ -87,13 +87,19 @@ def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
     copies = {}
     for name, path in traces.items():
         target = folder / "traces" / name
-        target.mkdir()
+        target.mkdir(0o700)
         copies[name] = target / ("trace.jsonl.zst" if path.name.endswith(".zst") else "trace.jsonl")
-        shutil.copyfile(path, copies[name])
+        _copy(path, copies[name])
         archive = (Trace.open(path).header.workspace or {}).get("tar")
         if archive is not None and (path.parent / archive).is_file():
-            shutil.copyfile(path.parent / archive, target / archive)
+            _copy(path.parent / archive, target / archive)
     return copies
+
+
+def _copy(source: Path, target: Path) -> None:
+    """For the owner alone, from the first byte on."""
+    target.touch(0o600)
+    shutil.copyfile(source, target)
 
 
 def _histories(plan: Plan, traces: dict[str, Path]) -> dict[str, RecordedHistory]:

@@ -39,6 +39,8 @@ async def start_child(
     module: str, settings: str, log: Path | None, environment: Mapping[str, str] | None = None
 ) -> tuple[Process, str]:
     """The process, and its first line: empty where it ended or said nothing in time."""
+    if log is not None:
+        log.touch(0o600)
     errors = log.open("ab") if log is not None else None
     try:
         process = await asyncio.create_subprocess_exec(

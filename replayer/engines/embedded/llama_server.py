@@ -63,6 +63,7 @@ async def launch(options: dict[str, Any], progress: weights.Progress | None = No
     model = await asyncio.to_thread(weights.resolve, chosen.model, progress)
     scratch = tempfile.TemporaryDirectory(prefix="replayer-embedded-")
     log = chosen.log or Path(scratch.name, "server.log")
+    log.touch(0o600)
     log.write_bytes(b"")  # an earlier start's errors are not this one's
     try:
         settings = json.dumps(_settings(chosen, model, scratch.name))
