@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from replayer.commands.run import add_view_flags, finish
+from replayer.commands.finishing import add_view_flags, finish
 from replayer.journal.log import new_run_folder
 from replayer.launch.job import Job
 from replayer.plan.load import make_plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from replayer.commands.run import add_view_flags, finish
+from replayer.commands.finishing import add_view_flags, finish
 from replayer.journal.log import find_run
 from replayer.journal.progress import plan_of
 from replayer.launch.job import Job

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import glob
-import sys
 from pathlib import Path
 from typing import Any
 
+from replayer.commands.finishing import add_view_flags, finish
 from replayer.commands.plan_flags import add_plan_flags, plan_values
 from replayer.errors import PlanError
-from replayer.journal.log import JOURNAL, find_run, new_run_folder, writer_pid
+from replayer.journal.log import find_run, new_run_folder
 from replayer.journal.progress import plan_of
-from replayer.launch.job import Job, follow
+from replayer.launch.job import Job
 from replayer.metrics.gate import check_plan
 from replayer.plan.load import load_plan, make_plan
 from replayer.plan.model import Plan
@@ -82,11 +82,6 @@ class Command:
         _complete(plan)
         folder = args.out or new_run_folder("run")
         return finish(Job(plan, folder, paths), args)
-
-
-def add_view_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--plain", action="store_true", help="progress bars instead of the screen")
-    parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
 
 
 def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
@@ -171,15 +166,3 @@ def _into(values: dict[str, Any], origin: str, args: argparse.Namespace) -> int:
     check_plan(widened, origin)
     _complete(widened)
     return finish(Job(widened, folder, {}, "widen"), args)
-
-
-def finish(job: Job, args: argparse.Namespace) -> int:
-    """Run the job, print its report, return the exit code. A run that was left running has no report yet."""
-    code = follow(job, plain=args.plain or args.json)
-    if (job.folder / JOURNAL).exists() and writer_pid(job.folder) is None:
-        from replayer.report.output import show
-
-        show(job.folder, as_json=args.json)
-        if not args.json:
-            print(f"run folder: {job.folder}", file=sys.stderr)
-    return code

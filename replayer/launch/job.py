@@ -69,7 +69,11 @@ def perform(job: Job, on_event: Callable[[AnyEvent], None] | None = None) -> int
         ) from None
 
 
-def follow(job: Job, *, plain: bool) -> int:
+Screen = Callable[[Path], str]
+"""Shows the run in a folder until its user leaves; returns what they chose for the runner: stop or leave."""
+
+
+def follow(job: Job, screen: Screen, *, plain: bool) -> int:
     """Run the job and show it: the screen on a terminal, bars with `plain`, lines where there is no terminal."""
     bars = plain and is_terminal(sys.stdout) and is_terminal(sys.stderr)
     if why_no_screen() and not bars:
@@ -81,10 +85,8 @@ def follow(job: Job, *, plain: bool) -> int:
             return _failed(runner, errors)
         if bars:
             return _watch_bars(job, runner, errors)
-        from replayer.tui.watch import watch
-
         try:
-            choice = watch([job.folder])
+            choice = screen(job.folder)
         except ReplayerError as error:
             print(f"replayer: {safe(str(error))}", file=sys.stderr)
             choice = "leave"

@@ -1,0 +1,33 @@
+"""What the commands that run something share: flags of the view, and the way from a job to its report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from replayer.journal.log import JOURNAL, writer_pid
+from replayer.launch.job import Job, follow
+
+
+def add_view_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--plain", action="store_true", help="progress bars instead of the screen")
+    parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
+
+
+def finish(job: Job, args: argparse.Namespace) -> int:
+    """Run the job, print its report, return the exit code. A run that was left running has no report yet."""
+    code = follow(job, _screen, plain=args.plain or args.json)
+    if (job.folder / JOURNAL).exists() and writer_pid(job.folder) is None:
+        from replayer.report.output import show
+
+        show(job.folder, as_json=args.json)
+        if not args.json:
+            print(f"run folder: {job.folder}", file=sys.stderr)
+    return code
+
+
+def _screen(folder: Path) -> str:
+    from replayer.tui.watch import watch  # late: plain runs need no screen
+
+    return watch([folder])
