@@ -10,11 +10,12 @@ import sys
 import orjson
 
 from replayer.doctor.diagnosis import Diagnosis, describe, examine
-from replayer.engines.detect import connect, without_login
+from replayer.engines.detect import connect
 from replayer.errors import PlanError
 from replayer.text import safe
 from replayer.traces.library import find
 from replayer.wire.client import WireClient
+from replayer.wire.credentials import without_login
 
 
 class Command:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 
 from replayer.commands.finishing import add_view_flags, finish
+from replayer.commands.run import lane_values
+from replayer.engines.engine_spec import parse
 from replayer.journal.log import find_run
 from replayer.journal.progress import plan_of
 from replayer.launch.job import Job
+from replayer.plan.load import make_plan
+from replayer.run.into import with_secrets_of
 
 
 class Command:
@@ -20,8 +24,18 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
+        parser.add_argument(
+            "--engine",
+            action="append",
+            default=[],
+            metavar="SPEC",
+            help="a lane of the run again, for the login or key in it, which the run folder does not keep",
+        )
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         folder = find_run(args.run)
-        return finish(Job(plan_of(folder), folder, {}, "resume"), args)
+        plan = plan_of(folder)
+        given = make_plan({"lane": [lane_values(parse(spec)) for spec in args.engine]}, "--engine").lane
+        plan = plan.model_copy(update={"lane": tuple(with_secrets_of(plan.lane, given))})
+        return finish(Job(plan, folder, {}, "resume"), args)

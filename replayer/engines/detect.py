@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -16,6 +15,7 @@ from replayer.engines.openai.adapter import PROBE_SECONDS
 from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.text import safe
+from replayer.wire.credentials import without_login
 from replayer.wire.dial import read_url
 
 
@@ -31,11 +31,6 @@ def base_url_of(url: str) -> str:
         )
     trimmed = url.rstrip("/").removesuffix("/chat/completions")
     return trimmed if urlsplit(trimmed).path.strip("/") else trimmed + "/v1"
-
-
-def without_login(url: str) -> str:
-    """The URL without a user name and password: what may be shown and written down."""
-    return re.sub(r"//[^/]*@", "//", url, count=1)
 
 
 async def connect(

@@ -11,6 +11,7 @@ from replayer.engines.base import JsonObject
 from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import PlanError
 from replayer.text import nearest, similar
+from replayer.wire.credentials import without_secrets
 
 LaunchKind = Literal["embedded", "simulated"]
 
@@ -35,7 +36,14 @@ class EngineSpec:
 
 
 def parse(text: str) -> EngineSpec:
-    """Raises PlanError in one sentence that names the SPEC and what is wrong with it."""
+    """Raises PlanError in one sentence that names the SPEC, without its secrets, and what is wrong with it."""
+    try:
+        return _parsed(text)
+    except PlanError as error:
+        raise PlanError(without_secrets(str(error))) from None
+
+
+def _parsed(text: str) -> EngineSpec:
     name, equals, rest = text.partition("=")
     target, *settings = split(rest, text)
     if not equals or not name.strip() or not target.strip():

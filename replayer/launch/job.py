@@ -35,9 +35,10 @@ class Job:
     action: str = "start"
 
     def dump(self) -> str:
+        """For the pipe to the runner alone: it holds the credentials."""
         return json.dumps(
             {
-                "plan": self.plan.model_dump(mode="json"),
+                "plan": self.plan.model_dump(mode="json", context={"reveal": True}),
                 "folder": str(self.folder),
                 "traces": {name: str(path) for name, path in self.traces.items()},
                 "action": self.action,

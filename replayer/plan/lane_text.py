@@ -12,8 +12,8 @@ from replayer.plan.model import LanePlan
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _PLAIN = re.compile(r"[\w./:+-]*\Z")
-_MADE = {"base", "setting", "exclusive"}
-"""What a matrix added, and what only matters beside other lanes."""
+_MADE = {"base", "setting", "exclusive", "secrets"}
+"""What a matrix added, what only matters beside other lanes, and where credentials stood."""
 
 
 def lane_toml(lane: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from replayer.errors import PlanError
 from replayer.plan.model import LanePlan
 from replayer.plan.problems import first_problem
 from replayer.text import nearest
+from replayer.wire.credentials import is_secret_field, without_login
 
 
 def twice(lane: LanePlan) -> Iterator[LanePlan]:
@@ -29,8 +30,10 @@ def expand(lane: LanePlan, matrix: dict[str, tuple[Any, ...]], origin: str) -> I
     if not matrix:
         yield lane
         return
+    if secret := next((key for key in matrix if is_secret_field(_axis(key))), None):
+        raise PlanError(f"{origin}: matrix: {secret} holds a secret, which cannot name lanes")
     for values in itertools.product(*matrix.values()):
-        setting = {_axis(key): value for key, value in zip(matrix, values, strict=True)}
+        setting = {_axis(key): _shown(value) for key, value in zip(matrix, values, strict=True)}
         changed = lane.model_dump()
         for key, value in zip(matrix, values, strict=True):
             for path in key.split("+"):
@@ -47,6 +50,11 @@ def expand(lane: LanePlan, matrix: dict[str, tuple[Any, ...]], origin: str) -> I
             yield LanePlan.model_validate(changed)
         except ValidationError as error:
             raise PlanError(f"{origin}: matrix: {first_problem(error)}") from None
+
+
+def _shown(value: Any) -> Any:
+    """An address without its login."""
+    return without_login(value) if isinstance(value, str) else value
 
 
 def _axis(key: str) -> str:

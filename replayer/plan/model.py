@@ -7,9 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializationInfo,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
+from replayer.plan.lane_secrets import Secrets, put_back, shown, taken_out
 from replayer.requests.workload import Workload
+from replayer.wire.credentials import with_login
 
 Mode = Literal["recorded", "live"]
 SandboxName = Literal["auto", "bubblewrap", "landlock", "container"]
@@ -83,12 +93,43 @@ class LanePlan(_Strict):
     base: str | None = None
     """The lane that a matrix made this one from, and `setting` the values it took of each axis."""
     setting: dict[str, Any] = Field(default_factory=dict)
+    secrets: Secrets = Field(default_factory=dict)
+    """What stood in `url`, `urls`, `sampling` and `extra` and lets someone in: JSON has only where it stood."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """What is dialled: with the logins."""
+        places = {"url": self.url} if self.url else {f"urls/{n}": url for n, url in enumerate(self.urls)}
+        logins = {place: secret.get_secret_value() for place, secret in self.secrets.items() if secret}
+        return [with_login(url, logins.get(place)) for place, url in places.items()]
+
+    @property
+    def sent_fields(self) -> dict[str, Any]:
+        """`sampling` and `extra` as requests carry them."""
+        sampling = put_back(self.sampling, "sampling", self.secrets)
+        return sampling | put_back(self.extra, "extra", self.secrets)
+
+    @property
+    def lost_secrets(self) -> list[str]:
+        """Where credentials stood that the run folder does not have."""
+        return [place.replace("/", ".") for place, secret in self.secrets.items() if secret is None]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _secrets_are_taken_out(cls, values: Any) -> Any:
+        return taken_out(values) if isinstance(values, dict) else values
+
+    @field_serializer("secrets", when_used="json")
+    def _secrets_are_not_written(self, secrets: Secrets, info: SerializationInfo) -> dict[str, str | None]:
+        return shown(secrets, reveal=bool(info.context and info.context.get("reveal")))
 
     @field_validator("api_key_env")
     @classmethod
     def _key_is_a_variable(cls, name: str | None) -> str | None:
         if name is not None and not _VARIABLE.match(name):
-            raise ValueError(f"api_key_env {name!r} is no name of an environment variable")
+            raise ValueError(
+                "what api_key_env holds is no name of an environment variable; put the key into one"
+            )
         return name
 
     @field_validator("headers")

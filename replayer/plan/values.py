@@ -7,6 +7,7 @@ import tomllib
 from typing import Any
 
 from replayer.errors import PlanError
+from replayer.wire.credentials import without_secrets
 
 
 def assign(values: dict[str, Any], text: str) -> None:
@@ -16,7 +17,9 @@ def assign(values: dict[str, Any], text: str) -> None:
     """
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise PlanError(f"--set {text!r} is not KEY=VALUE, for example --set workload.sessions=4")
+        raise PlanError(
+            f"--set {without_secrets(text)!r} is not KEY=VALUE, for example --set workload.sessions=4"
+        )
     head, dot, rest = key.partition(".")
     values[head] = _changed(values.get(head), rest, _parsed(value), text) if dot else _parsed(value)
 
@@ -33,7 +36,7 @@ def _changed(old: Any, key: str, value: Any, text: str) -> Any:
     if isinstance(old, list):
         return [_changed(entry, key, value, text) for entry in old]
     if old is not None and not isinstance(old, dict):
-        raise PlanError(f"--set {text!r}: there is no table to set {key!r} in")
+        raise PlanError(f"--set {without_secrets(text)!r}: there is no table to set {key!r} in")
     changed = copy.copy(old) if old else {}
     head, dot, rest = key.partition(".")
     if dot and isinstance(changed.get(head), dict):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from urllib.parse import urlsplit
 
 from replayer.wire.client import PATHS
+from replayer.wire.credentials import without_login
 from replayer.wire.types import Request
 
 _MOST_ARGUMENT = 100_000
@@ -17,13 +17,8 @@ def curl(base_url: str, request: Request, api_key_env: str | None = None) -> str
     body = b"".join(bytes(piece) for piece in request.body)
     words = shlex.quote(body.decode("utf-8", "replace"))
     key = f' -H "Authorization: Bearer ${api_key_env}"' if api_key_env else ""
-    address = shlex.quote(_without_password(base_url) + PATHS[request.wire])
+    address = shlex.quote(without_login(base_url) + PATHS[request.wire])
     command = f"curl -sN {address} -H 'Content-Type: application/json'{key} --data-binary"
     if len(words.encode()) <= _MOST_ARGUMENT:
         return f"{command} {words}"
     return f"printf %s {words} | {command} @-"
-
-
-def _without_password(url: str) -> str:
-    place = urlsplit(url).netloc
-    return url.replace(place, place.rpartition("@")[2], 1)

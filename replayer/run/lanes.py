@@ -84,7 +84,7 @@ class Lane:
         limit = self.plan.max_tokens or max_tokens
         if limit is not None:
             fields["max_tokens"] = limit
-        return fields | engine.request_fields() | self.plan.sampling | self.plan.extra
+        return fields | engine.request_fields() | self.plan.sent_fields
 
     def settings(self) -> dict[str, Any]:
         """What was asked of this lane, for the journal."""
@@ -119,6 +119,7 @@ async def open_lane(
     Raises EngineUnavailable (unreachable, wrong key), MissingPartError (embedded engine not installed) and
     PlanError (unknown model or sampling field).
     """
+    _check_secrets(plan)
     instances: list[Instance] = []
     try:
         for url, launched in await _servers(plan, log_folder, trace_paths):
@@ -134,13 +135,21 @@ async def open_lane(
     return lane
 
 
+def _check_secrets(plan: LanePlan) -> None:
+    if lost := plan.lost_secrets:
+        raise PlanError(
+            f"lane {plan.name!r}: the credential in its {' and '.join(lost)} was not written into the run folder; "
+            f"give the lane again with --engine {plan.base or plan.name}=…, or a key with api_key_env=VARIABLE"
+        )
+
+
 async def _servers(
     plan: LanePlan, log_folder: Path, trace_paths: Sequence[Path]
 ) -> list[tuple[str, Launched | None]]:
     if plan.launch is None and not plan.command:
-        return [(url, None) for url in ([plan.url] if plan.url else plan.urls)]
+        return [(url, None) for url in plan.addresses]
     launched = await start(plan, log_folder, trace_paths)
-    return [(launched.base_url, launched)]
+    return [(plan.addresses[0] if plan.url else launched.base_url, launched)]
 
 
 async def _open_instance(

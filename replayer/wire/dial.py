@@ -46,12 +46,13 @@ _PORTS = {"http": 80, "https": 443}
 
 def read_url(url: str, what: str = "URL") -> tuple[Origin, SplitResult]:
     """Raises PlanError with a sentence that names the remedy."""
-    shown = re.sub(r"//[^/@]*@", "//…@", url)  # never a password
+    shown = re.sub(r"//.*@", "//…@", url)  # never a password
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise PlanError(f"{what} {shown!r} cannot be read: {error}") from None
+        told = f": {error}" if shown == url else ""  # a password with a slash stands in it
+        raise PlanError(f"{what} {shown!r} cannot be read{told}") from None
     if parts.scheme.startswith("socks"):
         raise PlanError(
             f"{what} {parts.scheme}://… is a SOCKS proxy, which is not supported: give an HTTP proxy"

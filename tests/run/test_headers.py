@@ -19,6 +19,7 @@ class Server:
 
     def __init__(self) -> None:
         self.heads: list[str] = []
+        self.bodies: list[str] = []
         self.port = 0
         self._ready, self._end = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
@@ -45,7 +46,7 @@ class Server:
         length = next(
             (int(x.split(":")[1]) for x in head.lower().split("\r\n") if x.startswith("content-length")), 0
         )
-        await reader.readexactly(length)
+        self.bodies.append((await reader.readexactly(length)).decode())
         if head.startswith("GET") and "/models" in head:
             status, kind, body = "200 OK", "application/json", b'{"object":"list","data":[{"id":"m"}]}'
         elif head.startswith("POST"):

@@ -1,0 +1,78 @@
+"""A lane's credentials, taken out of its addresses and fields as the plan is read: in memory alone, never written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import SecretStr
+
+from replayer.wire.credentials import is_secret_field, split_login
+
+Secrets = dict[str, SecretStr | None]
+"""By where they stood: `url`, `urls/0`, `extra/api_key`. None: one stood there, and the run folder does not have it."""
+
+NOT_KEPT = "[not kept]"
+"""Stands in a request that is built anew without its secret."""
+_FIELDS = ("extra", "sampling")
+
+
+def taken_out(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a lane with its credentials under `secrets` alone. Raises ValueError for a URL with a query."""
+    values = dict(values)
+    secrets = dict(values.get("secrets") or {})
+    if isinstance(values.get("url"), str):
+        values["url"] = _address(values["url"], "url", secrets)
+    if isinstance(values.get("urls"), list | tuple):
+        values["urls"] = [
+            _address(url, f"urls/{n}", secrets) if isinstance(url, str) else url
+            for n, url in enumerate(values["urls"])
+        ]
+    for part in _FIELDS:
+        if isinstance(values.get(part), dict):
+            values[part] = _clean(values[part], part, secrets)
+    return values | {"secrets": secrets} if secrets else values
+
+
+def _address(url: str, place: str, secrets: dict[str, Any]) -> str:
+    address, login = split_login(url)
+    if "?" in address or "#" in address:
+        shown = address.partition("?")[0].partition("#")[0]
+        raise ValueError(
+            f"the URL {shown!r} must end with its path, without ? or #; give a key with api_key_env=VARIABLE"
+        )
+    if login is not None:
+        secrets[place] = login
+    return address
+
+
+def _clean(fields: dict[str, Any], path: str, secrets: dict[str, Any]) -> dict[str, Any]:
+    kept = {}
+    for name, value in fields.items():
+        place = f"{path}/{name}"
+        if isinstance(value, str) and value and is_secret_field(name.rpartition(".")[2]):
+            secrets[place] = value
+        else:
+            kept[name] = _clean(value, place, secrets) if isinstance(value, dict) else value
+    return kept
+
+
+def put_back(fields: dict[str, Any], part: str, secrets: Secrets) -> dict[str, Any]:
+    """The fields as they are sent."""
+    whole = fields
+    for place, secret in secrets.items():
+        first, *path = place.split("/")
+        if first == part and path:
+            whole = _with(whole, path, secret.get_secret_value() if secret else NOT_KEPT)
+    return whole
+
+
+def _with(fields: dict[str, Any], path: list[str], value: str) -> dict[str, Any]:
+    name, *rest = path
+    return {**fields, name: _with(fields.get(name, {}), rest, value) if rest else value}
+
+
+def shown(secrets: Secrets, *, reveal: bool) -> dict[str, str | None]:
+    """For JSON: where they stood; what they are only for the process that runs the plan."""
+    return {
+        place: secret.get_secret_value() if reveal and secret else None for place, secret in secrets.items()
+    }
