@@ -14,7 +14,7 @@ from replayer.journal.events import (
     LaneReady,
     TelemetryRead,
 )
-from replayer.plan.model import Plan
+from replayer.plan.model import LanePlan, Plan
 from replayer.plan.schedule import Session
 from replayer.run.lanes import Instance, Lane, open_lane, warm_up
 from replayer.run.state import Run
@@ -27,17 +27,30 @@ from replayer.wire.remote import Receiver
 async def open_lanes(
     plan: Plan, names: set[str], folder: Path, traces: dict[str, Path], receiver: Receiver | None
 ) -> dict[str, Lane]:
+    """Side by side, so that a slow server keeps no other lane waiting. Servers that we start by a command come one after
+    another: those that share a GPU measure its free memory while they start."""
     opened: dict[str, Lane] = {}
+
+    async def open_each(lanes: Sequence[LanePlan]) -> None:
+        for lane in lanes:
+            opened[lane.name] = await open_lane(
+                lane, folder / "engines", trace_paths=list(traces.values()), receiver=receiver
+            )
+
+    wanted = [lane for lane in plan.lane if lane.name in names]
+    started = [lane for lane in wanted if lane.command]
+    whole = False
     try:
-        for lane in plan.lane:
-            if lane.name in names:
-                opened[lane.name] = await open_lane(
-                    lane, folder / "engines", trace_paths=list(traces.values()), receiver=receiver
-                )
-    except BaseException:
-        await close_lanes(opened)
-        raise
-    return opened
+        async with asyncio.TaskGroup() as group:
+            for lanes in [started, *([lane] for lane in wanted if not lane.command)]:
+                group.create_task(open_each(lanes))
+        whole = True
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        if not whole:
+            await close_lanes(opened)
+    return {lane.name: opened[lane.name] for lane in wanted}
 
 
 async def lane_ready(run: Run, lane: Lane) -> None:

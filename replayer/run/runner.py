@@ -235,8 +235,7 @@ async def _background(run: Run) -> AsyncIterator[None]:
 
 
 async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[str, Path]) -> None:
-    for lane in run.lanes.values():
-        await lane_ready(run, lane)
+    await asyncio.gather(*(lane_ready(run, lane) for lane in run.lanes.values()))
     run.stop_if_decided()
     for number, phase in enumerate(phases):
         if run.schedule.stopped is not None:
@@ -246,8 +245,7 @@ async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[
         missing = lanes_of([phase]) - run.lanes.keys()
         opened = await open_lanes(run.plan, missing, run.folder, traces, run.receiver)
         run.lanes.update(opened)
-        for lane in opened.values():
-            await lane_ready(run, lane)
+        await asyncio.gather(*(lane_ready(run, lane) for lane in opened.values()))
         await prepare(run, phase)
         await learn_prompts(run, phase)
         async with telemetry(run, lanes_of([phase])):

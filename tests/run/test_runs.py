@@ -81,9 +81,9 @@ ENGINES = [
     "--max-lag",
     "60000",
     "--engine",
-    "a=simulated,tok_s=4000,fault=unknown_tool@1",
+    "a=simulated,tok_s=4000,fault=leaked_markup@1",
     "--engine",
-    "b=simulated,kind=sglang,tok_s=4000,fault=leaked_markup@1",
+    "b=simulated,kind=sglang,tok_s=4000",
 ]
 
 
