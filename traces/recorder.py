@@ -15,6 +15,7 @@ from typing import Any
 
 from replayer.errors import TraceError
 from replayer.traces.passing import Observed, Passed
+from replayer.traces.recorder_guard import refusal
 from replayer.traces.recorder_server import ServerSide, hold_reading
 from replayer.traces.request_framing import Head, read_head
 from replayer.traces.upstream import Upstream
@@ -166,7 +167,12 @@ class _Client(asyncio.Protocol):
         block, rest = bytes(self._head[: end + 4]).lstrip(b"\r\n"), bytes(self._head[end + 4 :])
         self._head.clear()
         try:
-            self._begin(read_head(block), block)
+            head = read_head(block)
+            reason = refusal(head.fields, self._proxy.host)
+            if reason is None:
+                self._begin(head, block)
+            else:
+                self._refuse(403, reason)
         except ValueError as error:
             self._refuse(400, str(error))
         return rest
@@ -279,6 +285,8 @@ class Proxy:
     def __init__(self, to: Upstream, on_passed: OnPassed) -> None:
         self.to = to
         self.on_passed = on_passed
+        self.host = ""
+        """Where it listens, as its user wrote it."""
         self.clients: set[_Client] = set()
         self._server: asyncio.Server | None = None
 
@@ -291,7 +299,7 @@ class Proxy:
         """Raises TraceError when the address cannot be had."""
         if not 0 <= port <= 65535:
             raise TraceError(f"--port {port}: a port is a number from 0 to 65535")
-        loop = asyncio.get_running_loop()
+        self.host, loop = host, asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(lambda: _Client(self), host, port)
         except OSError as error:
