@@ -99,10 +99,23 @@ def sweep_sentences(
     return found + ([f"Settings: {ranking.conclusion}."] if ranking else [])
 
 
+_PRESSED = "Under pressure: "
+
+
 def lane_conclusion(lane: LaneFigures) -> LaneConclusion:
     """What one lane did, in words."""
     missing, reuse, pressure = _missing(lane), _reuse(lane.prefix_cache), _pressure(lane)
-    parts = [_answers(lane), missing, _troubles(lane), reuse, pressure, _bands(lane), lane.outlier]
+    sentence = (pressure or "").removeprefix(_PRESSED).removesuffix(".")
+    again = bool(sentence) and sentence in (reuse or "")  # the chief cause has said it
+    parts = [
+        _answers(lane),
+        missing,
+        _troubles(lane),
+        reuse,
+        "" if again else pressure,
+        _bands(lane),
+        lane.outlier,
+    ]
     return LaneConclusion(
         lane=lane.lane,
         verdict=verdict(lane),
@@ -205,7 +218,7 @@ def _pressure(lane: LaneFigures) -> str | None:
     parts += [f"{preempted:,.0f} running requests were preempted"] if preempted else []
     parts += [f"up to {waiting:,.0f} requests waited"] if waiting and parts else []
     words = prefix["sentence"] if prefix else and_list(parts)
-    return f"Under pressure: {words}." if words else None
+    return f"{_PRESSED}{words}." if words else None
 
 
 def _bands(lane: LaneFigures) -> str | None:
