@@ -147,6 +147,7 @@ def _verdict(case: Case) -> dict[str, Any]:
 _LIKENESS = {
     "same": "byte for byte what was sent (SHA-256)",
     "as_long": "as long as what was sent",
+    "withheld": "what was sent, but for a secret that the run folder does not keep: put it in for [not kept]",
     "differs": "NOT what was sent: it differs",
 }
 

@@ -28,8 +28,8 @@ from replayer.run.isolation import Isolation, again
 from replayer.run.lanes import Lane
 from replayer.wire.types import Request
 
-Likeness = Literal["same", "as_long", "differs"]
-"""`same`: byte for byte, by its SHA-256. `as_long`: an older journal kept the length alone."""
+Likeness = Literal["same", "as_long", "differs", "withheld"]
+"""`withheld`: it carried a secret, which the run folder does not have. `same`: byte for byte, by its SHA-256. `as_long`: an older journal kept the length alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ class Rebuilder:
         )
         request = self._build(attempt, turn, fields | isolation.fields, isolation.marker, started)
         body = b"".join(bytes(piece) for piece in request.body)
-        return Rebuilt(body, self._lane_plan.stream, _likeness(body, started[-1]))
+        withheld = any(not place.startswith("url") for place in self._lane_plan.lost_secrets)
+        likeness: Likeness = "withheld" if withheld else _likeness(body, started[-1])
+        return Rebuilt(body, self._lane_plan.stream, likeness)
 
     def _isolation(self, engine: Engine, attempt: Attempt) -> Isolation:
         if attempt.isolation is None:

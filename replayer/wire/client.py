@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import replayer
 from replayer.errors import PlanError
 from replayer.wire.connection import Broken, Connection, Silent
+from replayer.wire.credentials import secrets_of
 from replayer.wire.dial import dial, environment_proxy, is_lasting, read_url, tls_context, why
 from replayer.wire.faults import Classify, default_fault
 from replayer.wire.remote import Receiver
@@ -67,6 +68,7 @@ class WireClient:
         receiver: Receiver | None = None,
     ) -> None:
         self._origin, parts = read_url(base_url, "base URL")
+        self._secrets = secrets_of(api_key, parts)
         proxy = proxy or environment_proxy(self._origin)
         self._proxy = read_url(proxy, "proxy")[0] if proxy else None
         secure = "https" in (self._origin.scheme, self._proxy.scheme if self._proxy else "")
@@ -96,11 +98,20 @@ class WireClient:
         limit = asyncio.timeout(total)
         try:
             async with limit, self._slots:
-                return await self._chat(request, on_deltas, exchange)
+                return self._without_secrets(await self._chat(request, on_deltas, exchange))
         except TimeoutError:
             if not limit.expired():
                 raise
             return exchange.reply(WireFault("timeout", f"the reply was not complete within {total:g} s"))
+
+    def _without_secrets(self, reply: Reply) -> Reply:
+        """Some gateways repeat in their refusal the key that they were sent."""
+        if reply.fault is None:
+            return reply
+        message, body = reply.fault.message, reply.fault.body
+        for secret in self._secrets:
+            message, body = message.replace(secret, "…"), body and body.replace(secret, "…")
+        return replace(reply, fault=replace(reply.fault, message=message, body=body))
 
     async def aclose(self) -> None:
         for connection in self._idle:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from urllib.parse import SplitResult, unquote
 
+_SHORTEST = 8
 _LOGIN = re.compile(r"(?<=//)([^/?#]*)@")
 _NAME = (
     r"(?:api[-_]?key|access[-_]?key|private[-_]?key|(?:client[-_]?)?secret(?:[-_]?key)?|passw(?:or)?d|passphrase"
@@ -32,6 +35,14 @@ def without_login(url: str) -> str:
 def with_login(url: str, login: str | None) -> str:
     """What is dialled."""
     return url if login is None else url.replace("//", f"//{login}@", 1)
+
+
+def secrets_of(api_key: str | None, parts: SplitResult) -> tuple[str, ...]:
+    """What a server could repeat of what lets us in; words too short to be made up are left."""
+    login = (parts.username, parts.password, unquote(parts.username or ""), unquote(parts.password or ""))
+    pair = f"{login[2]}:{login[3]}"
+    found = {api_key, *login, b64encode(pair.encode()).decode() if login[0] else None}
+    return tuple(sorted((one for one in found if one and len(one) >= _SHORTEST), key=len, reverse=True))
 
 
 def is_secret_field(name: str) -> bool:

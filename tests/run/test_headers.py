@@ -20,6 +20,7 @@ class Server:
     def __init__(self) -> None:
         self.heads: list[str] = []
         self.bodies: list[str] = []
+        self.repeats_keys = False
         self.port = 0
         self._ready, self._end = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
@@ -49,6 +50,9 @@ class Server:
         self.bodies.append((await reader.readexactly(length)).decode())
         if head.startswith("GET") and "/models" in head:
             status, kind, body = "200 OK", "application/json", b'{"object":"list","data":[{"id":"m"}]}'
+        elif head.startswith("POST") and self.repeats_keys:
+            status, kind = "403 Forbidden", "application/json"
+            body = f'{{"error":{{"message":"refused: {head.partition("Bearer ")[2][:40]!r}"}}}}'.encode()
         elif head.startswith("POST"):
             status, kind = "200 OK", "text/event-stream"
             body = (

@@ -70,7 +70,8 @@ def test_a_secret_reaches_the_server_and_no_file(
     turn = server.bodies[-1] if "@" not in engine else server.heads[-1]
     assert (CANARY if "@" not in engine else login if "me:" in engine else "Basic ") in turn
     _told_everywhere(tmp_path / "run")
-    assert (tmp_path / "run" / "repro" / "curl.sh").exists()
+    readme = (tmp_path / "run" / "repro" / "README.md").read_text()
+    assert ("[not kept]" in readme) == (CANARY in server.bodies[-1])
     assert not _leaks(capsys, tmp_path)
 
 
@@ -141,4 +142,15 @@ def test_a_run_goes_on_only_with_its_credential(
         else:
             assert code in (0, 1) and server.heads and all(word in head for head in server.heads)
         assert CANARY not in said
+    assert not _leaks(capsys, tmp_path)
+
+
+def test_a_key_that_the_server_repeats_is_not_written(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_A", CANARY)
+    server.repeats_keys = True
+    engine = f"a=http://127.0.0.1:{server.port}/v1,model=m,api_key_env=KEY_OF_A"
+    assert _run("--engine", engine, "--out", str(tmp_path / "run")) == 1
+    assert b"refused: " in (tmp_path / "run" / "journal.jsonl").read_bytes()
     assert not _leaks(capsys, tmp_path)
