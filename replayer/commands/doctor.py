@@ -15,7 +15,7 @@ from replayer.errors import PlanError
 from replayer.text import safe
 from replayer.traces.library import find
 from replayer.wire.client import WireClient
-from replayer.wire.credentials import without_login
+from replayer.wire.credentials import without_secrets
 
 
 class Command:
@@ -48,7 +48,7 @@ class Command:
 async def _examine(args: argparse.Namespace) -> Diagnosis:
     key = _key(args.api_key_env)
     longest = longest_prompt(args.trace) if args.trace else None
-    _say(f"connecting to {without_login(args.url)}")
+    _say(f"connecting to {without_secrets(args.url)}")
     engine = await connect(args.url, kind=args.kind, api_key=key)
     client = WireClient(engine.dial_url, api_key=key, classify=engine.fault)
     try:

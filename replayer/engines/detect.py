@@ -15,14 +15,14 @@ from replayer.engines.openai.adapter import PROBE_SECONDS
 from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.text import safe
-from replayer.wire.credentials import without_login
+from replayer.wire.credentials import without_login, without_secrets
 from replayer.wire.dial import read_url
 
 
 def base_url_of(url: str) -> str:
     """The URL that ends where `/chat/completions` follows; a bare host gets `/v1`. Raises PlanError."""
     parts = urlsplit(url)
-    shown = without_login(url.partition("?")[0])
+    shown = without_secrets(url).partition("?")[0]
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise PlanError(f"{shown!r} is not the URL of a server, for example http://127.0.0.1:8000/v1")
     if parts.query or parts.fragment:

@@ -15,8 +15,8 @@ _NAME = (
 _FIELD = re.compile(rf"(?:.*[^a-z])?{_NAME}s?|token|key|auth", re.I | re.S)
 """`stop_token`, `max_tokens` and their like are no secrets."""
 _IN_TEXT = (
-    (re.compile(r"(?<=[/'\"=])\S*@"), "…@"),
-    (re.compile(r"\?[^\s,]+"), "?…"),
+    (re.compile(r"(?<=//)\S*@|(?<=['\"=])(?!https?:)\S*@"), "…@"),
+    (re.compile(r"([?#])[^\s,]+"), r"\1…"),
     (re.compile(rf"({_NAME}s?[\"']?\s*[=:]\s*)[^,]+", re.I), r"\1…"),
 )
 

@@ -154,3 +154,12 @@ def test_a_key_that_the_server_repeats_is_not_written(
     assert _run("--engine", engine, "--out", str(tmp_path / "run")) == 1
     assert b"refused: " in (tmp_path / "run" / "journal.jsonl").read_bytes()
     assert not _leaks(capsys, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "rest", ["me:{0}@h:1/v1", "me:{0}/{0}@127.0.0.1:1/v1", "h:1/v1?key={0}", "u:{0}@h/v1#{0}"]
+)
+def test_doctor_repeats_no_secret(capsys: pytest.CaptureFixture[str], rest: str) -> None:
+    assert main(["doctor", "http://" + rest.format(CANARY)]) != 0
+    said = capsys.readouterr()
+    assert said.err and CANARY not in said.out + said.err
