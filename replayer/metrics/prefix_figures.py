@@ -64,6 +64,8 @@ def expected_words(found: PrefixCache) -> str:
         return f"expected at most {percent(found.range[1] if found.range else ideal)}"
     if reported > ideal and found.range and percent(found.range[0]) != percent(found.range[1]):
         return f"best possible {found.range[0]:.1%} to {found.range[1]:.1%}"
+    if reported > ideal and percent(reported) != percent(ideal):
+        return f"expected at most {percent(ideal)}"
     return f"best possible {percent(ideal)}"
 
 

@@ -86,7 +86,7 @@ def _prefix(lane: LaneFigures) -> tuple[str, ...]:
 def _cause(lane: LaneFigures) -> tuple[str, ...]:
     found = lane.prefix_cache
     if found.cause is None:
-        return ("nothing lost",)
+        return ("nothing lost",) if found.reported is not None else ()
     if found.cause == "not_reported" and found.reported is None:
         return ()
     return (PHRASES.get(found.cause, found.cause.replace("_", " ")),)
