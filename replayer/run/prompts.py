@@ -108,8 +108,7 @@ class Prompts:
         sent: dict[str, Any] | None,
     ) -> PreparedTurn:
         stream = self.lane.plan.stream
-        request = build(stream)
-        request.headers.update(self.headers)
+        request = self._with_headers(build(stream))
         return PreparedTurn(
             number,
             recorded_turn,
@@ -119,12 +118,10 @@ class Prompts:
             self.history.recorded(recorded_turn),
             self.history.trace.turns[recorded_turn].tokens is not None,
             sent,
-            self._other(build) if self.differential else None,
+            self._with_headers(build(not stream)) if self.differential else None,
         )
 
-    def _other(self, build: Callable[[bool], Request]) -> Request:
-        """The same request in the other mode, streamed or not."""
-        request = build(not self.lane.plan.stream)
+    def _with_headers(self, request: Request) -> Request:
         request.headers.update(self.headers)
         return request
 
