@@ -56,6 +56,17 @@ def test_codex_sends_items_and_its_own_fields() -> None:
         assert sent["input"][0]["content"][0]["type"] == "input_text"
 
 
+@pytest.mark.parametrize("name", ["openai-verbatim", "codex", "claude-code"])
+def test_what_the_model_said_is_a_list_of_output_texts_on_responses(name: str) -> None:
+    """vLLM 0.21 answers a string there with 400: nine of twelve turns of a real run."""
+    with Trace.open(find(TRACE)) as trace:
+        history = RecordedHistory(trace, name, wire="responses")
+        rebuilt = history.build(history.turns[-1], history.messages(history.turns[-1]), {}, stream=True)
+        for sent in (body(history, history.turns[-1]), json.loads(b"".join(map(bytes, rebuilt.body)))):
+            said = [item["content"] for item in sent["input"] if item.get("role") == "assistant"]
+            assert said and all([part["type"] for part in parts] == ["output_text"] for parts in said)
+
+
 def test_the_attribution_header_can_be_left_out(tmp_path: Path) -> None:
     history = [{"role": "system", "content": "x-anthropic-billing-header: cch=abcde;"}]
     lines = [

@@ -184,7 +184,7 @@ class ResponsesReader:
             elif not streamed:
                 self._take_item(stated, at)
             elif number < len(streamed) and streamed[number].kind == stated.get("type"):
-                self._compare(streamed[number], stated)
+                self._compare(streamed[number], stated, last=True)
             else:
                 self._note_unannounced(stated, number)
         if len(output) < len(streamed):
@@ -200,10 +200,10 @@ class ResponsesReader:
         lost = str(stated.get("type")) in CALLS and not len(self._parts.calls)
         self._notes.add("call_not_streamed" if lost else "final_differs", words)
 
-    def _compare(self, item: Block, stated: dict[str, Any]) -> None:
-        """A streamed item beside the same item of the final object."""
+    def _compare(self, item: Block, stated: dict[str, Any], last: bool = False) -> None:
+        """A streamed item beside the same item in the event that closes it or, `last`, in the final object."""
         self._final.setdefault(item.index, stated)
-        self._check_ids(item, stated)
+        self._check_ids(item, stated, last)
         final = text_of_item(stated)
         if final is not None and final != item.text:
             position = item.position if item.position >= 0 else None
@@ -214,7 +214,8 @@ class ResponsesReader:
         if item.position >= 0 and isinstance(name, str):
             self._parts.calls.name(item.position, name)
 
-    def _check_ids(self, item: Block, stated: dict[str, Any]) -> None:
+    def _check_ids(self, item: Block, stated: dict[str, Any], last: bool) -> None:
+        """vLLM 0.21 makes new ids for the final object: a client uses either, never both."""
         before, now = item.at_start.get("id"), stated.get("id")
         if before and now and before != now:
             self._notes.add("item_id_changed", f"item {before!r} is {now!r} in a later event")
@@ -223,7 +224,7 @@ class ResponsesReader:
             known = self._parts.calls.identify(item.position, call_id)
             if known != call_id:
                 words = f"the id changed from {known!r} to {call_id!r}"
-                self._notes.add("changed_id", words, item.position)
+                self._notes.add("final_id_differs" if last else "changed_id", words, item.position)
 
     def _take_item(self, stated: dict[str, Any], at: int) -> None:
         """An item that came whole, in the final object or in a body."""

@@ -49,6 +49,7 @@ NoteCode = Literal[
     "delta_without_block",  # a delta for a content block or item that never began
     "duplicate_id",  # two calls with the same id
     "final_differs",  # the final object is not the sum of the deltas
+    "final_id_differs",  # a call has another id in the final object than in all of its events
     "index_out_of_order",  # calls appear in another order than 0, 1, 2, ...
     "invalid_utf8",  # bytes that are not UTF-8; replaced by U+FFFD
     "item_id_changed",  # an output item has one id in the events and another in the final object

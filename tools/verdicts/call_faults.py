@@ -138,7 +138,9 @@ _DEEPEST = 6
 
 _INDEX_NOTES = frozenset({"missing_index", "index_out_of_order", "repeated_index"})
 _NOTED_ELSEWHERE = frozenset({"missing_id", "duplicate_id", "missing_name"})
-_HARMLESS = frozenset({"content_parts", "item_id_changed", "no_deltas", "unknown_event", "usage_zero"})
+_HARMLESS = frozenset(
+    {"content_parts", "final_id_differs", "item_id_changed", "no_deltas", "unknown_event", "usage_zero"}
+)
 _UNREADABLE = frozenset({"delta_without_block", "late_start", "repeated_start", "call_not_streamed"})
 """Clients give up here: Anthropic's throws, OpenAI's never sees the call."""
 _COSTS_A_CALL = frozenset({"item_not_done", "repeated_block"})

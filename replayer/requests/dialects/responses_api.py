@@ -225,9 +225,10 @@ def _is_own(tool: Any) -> bool:
 
 
 def _content(role: str, content: Content, listed: bool) -> Any:
+    """What the model said is always a list: vLLM 0.21 answers a string there with 400."""
     kind = "output_text" if role == "assistant" else "input_text"
     if isinstance(content, str):
-        return [{"type": kind, "text": content}] if listed else content
+        return [{"type": kind, "text": content}] if listed or role == "assistant" else content
     return [_part(part, kind) for part in content]
 
 
