@@ -17,6 +17,7 @@ from replayer.wire.template import Template, learn
 from replayer.wire.types import Delta, ToolCall, Wire
 
 _loads = orjson.loads
+_QUOTE = ord('"')
 _new = tuple.__new__
 
 READERS: dict[Wire, type[ChatReader] | type[MessagesReader] | type[ResponsesReader]] = {
@@ -93,9 +94,10 @@ class Assembler:
             ):
                 self._take_block(block, at)
                 continue
-            try:
-                text = _loads(block[template.start : template.stop])
-            except orjson.JSONDecodeError:
+            quoted = block[template.start : template.stop]
+            try:  # white space around the string may be a line that belongs to no field
+                text = _loads(quoted) if quoted[-1] == quoted[0] == _QUOTE else None
+            except (orjson.JSONDecodeError, IndexError):
                 text = None
             if text.__class__ is not str or not text:
                 self._take_block(block, at)
