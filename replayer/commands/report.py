@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from replayer.journal.log import find_run
+from replayer.journal.salvage import Salvaged, salvaged
 from replayer.report.csv import csv_report
 from replayer.report.evidence import Evidence, gather
 from replayer.report.html import html_report
@@ -16,7 +17,8 @@ from replayer.report.junit import junit_report
 from replayer.report.markdown import markdown_report
 from replayer.report.output import show, show_together, write
 from replayer.report.parquet import parquet_report
-from replayer.repro.rejudge import rejudged
+from replayer.repro.rejudge import Rejudged, rejudged
+from replayer.text import safe
 
 _FORMATS: dict[str, tuple[Callable[[Evidence], str | bytes], str]] = {
     "html": (html_report, "one HTML page that needs nothing else"),
@@ -47,21 +49,36 @@ class Command:
             action="store_true",
             help="judge every reply again, by the rules of this version of replayer; the run stays as it is",
         )
+        parser.add_argument(
+            "--salvage",
+            action="store_true",
+            help="read what is sound of a damaged journal, and say what is missing; the run stays as it is",
+        )
         for name, (_, words) in _FORMATS.items():
             parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=words)
 
     def run(self, args: argparse.Namespace) -> int:
         folders = [find_run(name) for name in args.runs]
-        if not args.rejudge:
-            return _report(folders, args)
         with ExitStack() as stack:
-            again = [stack.enter_context(rejudged(folder)) for folder in folders]
-            for one in again:
-                print(
-                    f"{one.folder.name}: {one.judged:,} replies judged again, {one.changed:,} verdicts changed",
-                    file=sys.stderr,
-                )
-            return _report([one.folder for one in again], args)
+            if args.salvage:
+                folders = [_salvaged(stack.enter_context(salvaged(folder))) for folder in folders]
+            if args.rejudge:
+                folders = [_rejudged(stack.enter_context(rejudged(folder))) for folder in folders]
+            return _report(folders, args)
+
+
+def _salvaged(found: Salvaged) -> Path:
+    for words in found.words or ["the journal is whole"]:
+        print(f"{found.folder.name}: {safe(words)}", file=sys.stderr)
+    return found.folder
+
+
+def _rejudged(again: Rejudged) -> Path:
+    print(
+        f"{again.folder.name}: {again.judged:,} replies judged again, {again.changed:,} verdicts changed",
+        file=sys.stderr,
+    )
+    return again.folder
 
 
 def _report(folders: list[Path], args: argparse.Namespace) -> int:

@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from replayer.wire.types import Wire
 
-JOURNAL_SCHEMA = 2
+JOURNAL_SCHEMA = 3
+"""3: every line is sealed (`replayer.journal.seal`)."""
 
 STALL_NS = 5_000_000
 """Lateness of the receiver from which on a turn is marked."""

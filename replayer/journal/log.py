@@ -7,6 +7,7 @@ RUN/engines/        logs of the engines that the run started
 RUN/live/           text now streaming, for screens only
 RUN/lock            held by the one writer; its pid
 
+Every line of the journal is sealed (see `seal`), and forced to disk at the end of each session and every few seconds.
 All of it is for its owner alone (0700, files 0600): prompts and replies are nobody else's business.
 """
 
@@ -26,8 +27,19 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from replayer.errors import RunFolderError
-from replayer.journal.events import EVENT, JOURNAL_SCHEMA, AnyEvent, Event, RunResumed, RunStarted
+from replayer.journal.events import (
+    EVENT,
+    JOURNAL_SCHEMA,
+    AnyEvent,
+    Event,
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    SessionFinished,
+)
 from replayer.journal.older import loads
+from replayer.journal.seal import Damage, Order, seal
+from replayer.journal.syncing import Syncing
 
 JOURNAL = "journal.jsonl"
 
@@ -71,20 +83,24 @@ def find_run(name: str) -> Path:
 class JournalWriter:
     """Appends facts to one run folder; the only writer while it is open.
 
+    `sync_every`: seconds after which what was written is forced to disk; 0 leaves it to the ends of sessions.
     Raises RunFolderError when the folder cannot be written, is locked by another process, or its disk is full.
     """
 
-    def __init__(self, folder: Path, on_event: Callable[[AnyEvent], None] | None = None) -> None:
+    def __init__(
+        self, folder: Path, on_event: Callable[[AnyEvent], None] | None = None, sync_every: float = 0.0
+    ) -> None:
         self.folder = folder
         self._on_event = on_event
         self._lock = _lock(folder)
         path = folder / JOURNAL
         try:
             self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            self._size = _drop_torn_tail(path, self._fd)
+            self._size, self._lines = _drop_torn_tail(path, self._fd)
         except OSError as error:
             os.close(self._lock)
             raise RunFolderError(f"{path} cannot be written: {error.strerror}") from None
+        self._syncing = Syncing(self._fd, sync_every)
         self._started = time.monotonic_ns()
         self._offset = 0
 
@@ -98,7 +114,9 @@ class JournalWriter:
 
     def append(self, event: AnyEvent) -> None:
         stamped = event if event.at else event.model_copy(update={"at": self.now()})
-        self._write(_line(stamped))
+        self._write(seal(self._lines + 1, encoded(stamped)))
+        if isinstance(event, SessionFinished | RunFinished):
+            self._syncing.request()
         if self._on_event is not None:
             self._on_event(stamped)
 
@@ -114,19 +132,21 @@ class JournalWriter:
                 f"free some space, then `replayer resume {self.folder}`"
             ) from None
         self._size += written
+        self._lines += 1
 
     def close(self) -> None:
+        self._syncing.close()
         os.close(self._fd)
         (self.folder / "lock").unlink(missing_ok=True)
         os.close(self._lock)
 
 
-def _line(event: AnyEvent) -> bytes:
-    """One line of JSON. A lone surrogate in a reply becomes U+FFFD, the only form UTF-8 allows."""
+def encoded(event: AnyEvent) -> bytes:
+    """An event as JSON. A lone surrogate in a reply becomes U+FFFD, the only form UTF-8 allows."""
     try:
-        return event.model_dump_json().encode() + b"\n"
+        return event.model_dump_json().encode()
     except PydanticSerializationError:
-        return orjson.dumps(_without_surrogates(event.model_dump())) + b"\n"
+        return orjson.dumps(_without_surrogates(event.model_dump()))
 
 
 def _without_surrogates(value: Any) -> Any:
@@ -187,13 +207,13 @@ def _lock(folder: Path) -> int:
     return fd
 
 
-def _drop_torn_tail(path: Path, fd: int) -> int:
-    """Cut a last line that a killed process left without its end; return the size that remains."""
+def _drop_torn_tail(path: Path, fd: int) -> tuple[int, int]:
+    """Cut a last line that a killed process left without its end; the bytes and the lines that remain."""
     data = path.read_bytes() if path.stat().st_size else b""
     whole = data.rfind(b"\n") + 1
     if whole != len(data):
         os.ftruncate(fd, whole)
-    return whole
+    return whole, data.count(b"\n")
 
 
 def read(folder: Path, offset: int = 0) -> Iterator[AnyEvent]:
@@ -209,28 +229,47 @@ def read_from(folder: Path, offset: int = 0) -> Iterator[tuple[AnyEvent, int]]:
         stream = path.open("rb")
     except OSError as error:
         raise RunFolderError(f"{path} cannot be read: {error.strerror}") from None
+    order = Order(whole=not offset)
     with stream:
         stream.seek(offset)
         for line in stream:
             if not line.endswith(b"\n"):
                 return
-            event = _parse(line, path, offset)
+            try:
+                order.check(line)
+                event = parsed(line, path)
+            except Damage as damage:
+                raise damaged(path, offset, f"is damaged: {damage}") from None
             offset += len(line)
             if event is not None:
                 yield event, offset
 
 
-def line_at(path: Path, offset: int) -> int:
-    """The number of the line that starts at byte `offset`, counted from 1."""
+def damaged(path: Path, offset: int, how: str) -> RunFolderError:
+    """For the line that starts at byte `offset`."""
     with path.open("rb") as stream:
-        return 1 + stream.read(offset).count(b"\n")
+        number = 1 + stream.read(offset).count(b"\n")
+        kind = kind_of(stream.readline())
+    return RunFolderError(
+        f"{path}, line {number}: a {kind} {how}; `replayer report --salvage` reads what is sound"
+    )
 
 
-def _parse(line: bytes, path: Path, offset: int) -> AnyEvent | None:
+def kind_of(line: bytes) -> str:
+    """What a damaged line seems to have been."""
+    found = next((kind for kind in sorted(KNOWN_TYPES) if f'"{kind}"'.encode() in line), None)
+    return f"{found!r} event" if found else "line"
+
+
+def parsed(line: bytes, path: Path) -> AnyEvent | None:
+    """The event of a whole line, None for a type of a later version.
+
+    Raises Damage for what is no event, RunFolderError for a journal of a later schema.
+    """
     try:
         event = EVENT.validate_json(line)
     except ValidationError:
-        return _older_or_unknown(line, path, offset)
+        return _older_or_unknown(line, path)
     if isinstance(event, RunStarted):
         _check_schema(event.schema_number, path)
     if isinstance(event, RunStarted | RunResumed) and not event.turns:
@@ -243,21 +282,19 @@ def _check_schema(number: object, path: Path) -> None:
         raise RunFolderError(f"{path} has journal schema {number}, this is {JOURNAL_SCHEMA}: update replayer")
 
 
-def _older_or_unknown(line: bytes, path: Path, offset: int) -> AnyEvent | None:
+def _older_or_unknown(line: bytes, path: Path) -> AnyEvent | None:
     """Migrate a line of an older journal; skip event types that this version does not know."""
     try:
         values = loads(line)
         kind = values["type"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise RunFolderError(
-            f"{path}, line {line_at(path, offset)}: not a journal line; the file is damaged there"
-        ) from None
+        raise Damage("not a journal line") from None
     if kind == "run_started":
         _check_schema(values.get("schema_number"), path)
     if str(kind) in KNOWN_TYPES:
         with suppress(ValidationError):
             return EVENT.validate_python(values)
-        raise RunFolderError(f"{path}, line {line_at(path, offset)}: a damaged {kind!r} event")
+        raise Damage("its values are not those of such an event")
     return None
 
 

@@ -25,7 +25,8 @@ _MARKS = ("cell", "step", "steps", "cells_left")
 
 
 def modern(values: dict[str, Any]) -> dict[str, Any]:
-    """A line's values in the words of the present schema; the same object where it has them already."""
+    """A line's values in the words of the present schema, without its seal; the same object where it has them already."""
+    values.pop("seq", None), values.pop("crc", None)
     if not any(mark in values for mark in _MARKS):
         return values
     renamed = {_KEYS.get(key, key): value for key, value in values.items()}

@@ -23,11 +23,24 @@ def pack(offsets_ns: Sequence[int]) -> str:
     return base64.b64encode(zlib.compress(gaps.tobytes(), 1)).decode() if gaps else ""
 
 
+_MOST_BYTES = 1 << 26
+"""16 million gaps: a damaged or forged journal asks for no more memory than this."""
+
+
 def gaps_us(packed: str) -> array[int]:
-    """The gaps between arrivals in microseconds; the first is the time to the first delta."""
+    """The gaps between arrivals in microseconds; the first is the time to the first delta.
+
+    Raises ValueError for what `pack` did not make.
+    """
     gaps = array("I")
     if packed:
-        gaps.frombytes(zlib.decompress(base64.b64decode(packed)))
+        unpacker = zlib.decompressobj()
+        try:
+            gaps.frombytes(unpacker.decompress(base64.b64decode(packed, validate=True), _MOST_BYTES))
+        except zlib.error as error:
+            raise ValueError(f"packed times cannot be unpacked: {error}") from None
+        if not unpacker.eof or unpacker.unused_data:
+            raise ValueError("packed times are cut, or are more than they may be")
         if sys.byteorder == "big":
             gaps.byteswap()
     return gaps

@@ -30,7 +30,7 @@ from replayer.journal.events import (
     VerdictGiven,
     Warned,
 )
-from replayer.journal.log import JOURNAL, line_at, read_from
+from replayer.journal.log import JOURNAL, damaged, read_from
 from replayer.journal.turns import Attempt
 
 MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
@@ -305,11 +305,7 @@ def fold_from(folder: Path, fold: Fold, offset: int = 0) -> Iterator[int]:
         try:
             fold.apply(event, offset)
         except MISFITS as error:
-            path = folder / JOURNAL
-            raise RunFolderError(
-                f"{path}, line {line_at(path, offset)}: a {event.type!r} event that fits nothing before it; "
-                "the file is damaged there"
-            ) from error
+            raise damaged(folder / JOURNAL, offset, "that fits nothing before it") from error
         offset = after
         yield offset
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -268,6 +269,11 @@ class Schedule(_Strict):
     cool_down: float = Field(default=0.0, ge=0)
     """Seconds of rest between blocks of sessions: lanes that take turns, and repeats."""
     telemetry_interval: float = Field(default=1.0, gt=0)
+    sync_every: Annotated[
+        float,
+        Field(ge=0, le=threading.TIMEOUT_MAX),
+        Flag("force the journal to disk every S seconds (default 5; 0: at session ends only)", "S"),
+    ] = 5.0
 
     @field_validator("timing")
     @classmethod

@@ -17,8 +17,9 @@ from typing import Any
 import orjson
 
 from replayer.journal.events import Alarm, AnyEvent, SignalFinding, TurnFinished, TurnStarted, VerdictGiven
-from replayer.journal.log import JOURNAL, read
+from replayer.journal.log import JOURNAL, encoded, read
 from replayer.journal.progress import plan_of
+from replayer.journal.seal import seal
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.model import Plan
@@ -61,9 +62,9 @@ def rejudged(folder: Path) -> Iterator[Rejudged]:
         (result.folder / "traces").symlink_to((folder / "traces").resolve())
         judging = _Judging(folder, load(folder), plan_of(folder), result)
         with (result.folder / JOURNAL).open("wb") as journal:
-            for event in read(folder):
-                for line in judging.take(event):
-                    journal.write(line.model_dump_json().encode() + b"\n")
+            lines = (line for event in read(folder) for line in judging.take(event))
+            for number, line in enumerate(lines, 1):
+                journal.write(seal(number, encoded(line)))
         yield result
 
 

@@ -139,7 +139,9 @@ async def _run(
         try:
             await ahead
             early_stop = _early_stop(plan, folder)
-            with contextlib.closing(JournalWriter(folder, _told(early_stop, on_event))) as journal:
+            with contextlib.closing(
+                JournalWriter(folder, _told(early_stop, on_event), plan.sync_every)
+            ) as journal:
                 run = Run(
                     plan,
                     folder,

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from replayer.errors import RunFolderError
 from replayer.journal.events import JOURNAL_SCHEMA, RunStarted, SessionFinished, TurnFinished, Warned
-from replayer.journal.log import JOURNAL, JournalWriter, create_folder, find_run, read, writer_pid
+from replayer.journal.log import JOURNAL, JournalWriter, create_folder, encoded, find_run, read, writer_pid
 from replayer.journal.packing import gaps_us, pack
 from replayer.journal.progress import plan_of
+from replayer.journal.seal import seal
 
 
 @pytest.fixture
@@ -51,8 +52,10 @@ def test_a_torn_last_line_is_left_out_and_then_dropped(folder: Path) -> None:
 def test_a_damaged_line_is_named(folder: Path) -> None:
     write(folder, "one", "two")
     path = folder / JOURNAL
-    path.write_bytes(path.read_bytes().replace(b'{"at"', b'{at"', 1))
-    with pytest.raises(RunFolderError, match=r"journal\.jsonl, line 1: not a journal line"):
+    path.write_bytes(path.read_bytes().replace(b',"at"', b',at"', 1))
+    with pytest.raises(
+        RunFolderError, match=r"journal\.jsonl, line 1: a 'warning' event is damaged: its checksum"
+    ):
         messages(folder)
 
 
@@ -61,21 +64,21 @@ def test_a_damaged_line_is_named_by_its_place_in_the_file_by_whoever_reads_on(fo
     path = folder / JOURNAL
     size = path.stat().st_size
     path.write_bytes(path.read_bytes() + b"{}\n")
-    with pytest.raises(RunFolderError, match=r"line 3: not a journal line"):
+    with pytest.raises(RunFolderError, match=r"line 3: a line is damaged: not a journal line"):
         list(read(folder, size))
 
 
 def test_a_journal_of_a_later_schema_is_refused_even_where_it_could_be_read(folder: Path) -> None:
     line = RunStarted(schema_number=JOURNAL_SCHEMA + 1, run_id="r", wall=0.0, version="9", plan={})
-    (folder / JOURNAL).write_text(line.model_dump_json() + "\n")
+    (folder / JOURNAL).write_bytes(seal(1, encoded(line)))
     with pytest.raises(RunFolderError, match="update replayer"):
         list(read(folder))
 
 
 def test_events_of_a_later_version_are_passed_over(folder: Path) -> None:
     write(folder, "one")
-    with (folder / JOURNAL).open("a") as stream:
-        stream.write('{"type":"telepathy","at":1}\n')
+    with (folder / JOURNAL).open("ab") as stream:
+        stream.write(seal(2, b'{"type":"telepathy","at":1}'))
     write(folder, "two")
     assert messages(folder) == ["one", "two"]
 

@@ -1,8 +1,8 @@
 """What is said of a run: the same words in every output, and nothing that its figures do not hold."""
 
 import io
-import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -27,6 +27,7 @@ from replayer.report.html import html_report
 from replayer.report.junit import junit_report
 from replayer.report.markdown import markdown_report, words
 from replayer.report.table import print_report
+from tests.journals import rewrite
 from tests.tui.pictures import Folder
 
 LANES: dict[str, dict[str, Any]] = {"a": {}, "b": {}}
@@ -134,25 +135,15 @@ def test_a_gate_that_allows_unusable_turns_keeps_junit_green(tmp_path: Path) -> 
         reasons = ["b: usable turns 66.7% (limit 90.0%)"] if red else []
         made.add(RunFinished(exit_code=int(red), reasons=reasons))
         made.journal.close()
-        journal = (path / "journal.jsonl").read_text().splitlines()
-        opening = json.loads(journal[0])
-        opening["plan"]["fail_if"] = [gate]
-        rewritten(path, opening, journal)
+        rewrite(path / "journal.jsonl", partial(gated, gate))
         root = ElementTree.fromstring(junit_report(gather([path])).encode())
         assert (root.get("failures"), root.get("errors")) == (str(int(red)), "0")
         told = root.find("testsuite[@name='b']/testcase/system-out")
         assert told is not None and "turn 1: unknown_tool" in (told.text or "")
 
 
-def rewritten(path: Path, opening: dict[str, Any], journal: list[str]) -> None:
-    """The same run with another first line."""
-    (path / "journal.jsonl").unlink()
-    writer = JournalWriter(path)
-    fields = {key: value for key, value in opening.items() if key in RunStarted.model_fields}
-    writer.append(RunStarted(**fields))
-    writer.close()
-    with (path / "journal.jsonl").open("a") as stream:
-        stream.write("\n".join(journal[1:]) + "\n")
+def gated(gate: str, line: dict[str, Any]) -> dict[str, Any]:
+    return line | {"plan": line["plan"] | {"fail_if": [gate]}} if line["type"] == "run_started" else line
 
 
 def test_a_session_that_the_plan_cut_is_not_unfinished_work(tmp_path: Path) -> None:
@@ -246,27 +237,11 @@ def test_long_model_names_leave_room_for_the_figures(tmp_path: Path) -> None:
         path = tmp_path / name
         made = finished(path)
         made.journal.close()
-        text = (path / "journal.jsonl").read_text().splitlines()
-        opening = json.loads(text[0])
-        lines = [json.loads(line) for line in text[1:]]
-        (path / "journal.jsonl").unlink()
-        writer = JournalWriter(path)
-        writer.append(
-            RunStarted(**{key: value for key, value in opening.items() if key in RunStarted.model_fields})
+        long = f"some-organisation/a-very-long-name-of-a-model-with-all-its-quantisation-{name}"
+        rewrite(
+            path / "journal.jsonl",
+            lambda line, long=long: line | {"model": long} if line["type"] == "lane_ready" else line,
         )
-        for values in lines:
-            if values["type"] == "lane_ready":
-                values["model"] = (
-                    f"some-organisation/a-very-long-name-of-a-model-with-all-its-quantisation-{name}"
-                )
-                writer.append(
-                    LaneReady(
-                        **{key: value for key, value in values.items() if key in LaneReady.model_fields}
-                    )
-                )
-        writer.close()
-        with (path / "journal.jsonl").open("a") as stream:
-            stream.write("\n".join(line for line in text[1:] if '"lane_ready"' not in line) + "\n")
         paths.append(path)
     from replayer.journal.several_runs import load_several
 

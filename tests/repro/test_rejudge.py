@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.journals import rewrite
 from tests.run.test_runs import replayer
 
 FAULTS = (
@@ -14,14 +15,13 @@ FAULTS = (
 )  # fmt: skip
 
 
-def tampered(line: str) -> str:
+def tampered(event: dict[str, Any]) -> dict[str, Any]:
     """As an older version might have judged: no fault ever found, no collapse noticed."""
-    event: dict[str, Any] = json.loads(line)
     if event["type"] == "verdict":
         event |= {"usable": True, "faults": []}
     if event["type"] == "alarm":
         event["finding"] = event["finding"] | {"level": "noted"}
-    return json.dumps(event) + "\n"
+    return event
 
 
 def without_expectation(document: dict[str, Any]) -> dict[str, Any]:
@@ -51,8 +51,7 @@ def test_todays_rules_find_what_an_older_version_missed(tmp_path: Path, mode: st
     turns = before["lanes"][0]["turns"]
     assert same.stderr == f"run: {turns} replies judged again, 0 verdicts changed\n"
     assert without_expectation(json.loads(same.stdout)) == without_expectation(before)
-    journal = run / "journal.jsonl"
-    journal.write_text("".join(tampered(line) for line in journal.read_text().splitlines()))
+    rewrite(run / "journal.jsonl", tampered)
     older = json.loads(replayer("report", run, "--json").stdout)
     assert not older["lanes"][0]["faults"]
     again = replayer("report", run, "--json", "--rejudge", "--html", tmp_path / "page.html")

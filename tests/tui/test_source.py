@@ -13,6 +13,7 @@ from replayer.journal.events import TurnStarted
 from replayer.tui import source
 from replayer.tui.export import report_words
 from replayer.tui.source import RunSource, Sources
+from tests.journals import lines_of, write_lines
 from tests.tui.pictures import Folder
 
 LANES: dict[str, dict[str, float]] = {"a": {}, "b": {}}
@@ -65,7 +66,8 @@ def test_a_journal_that_was_replaced_or_cut_is_read_from_its_start(tmp_path: Pat
     assert finished_turns(followed) == [2, 0]
     journal.write_bytes(short)
     assert finished_turns(followed) == [1, 0]
-    (tmp_path / "another").write_bytes(short + short.splitlines(keepends=True)[-1] * 50)
+    (tmp_path / "another").write_bytes(b"")
+    write_lines(tmp_path / "another", [*lines_of(journal), *lines_of(journal)[-1:] * 50])
     (tmp_path / "another").rename(journal)
     assert finished_turns(followed) == [1, 0]
 

@@ -1,0 +1,130 @@
+"""`report --salvage`: what is sound of a damaged journal, and what is missing."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from replayer.errors import RunFolderError
+from replayer.journal.events import AnyEvent, Warned
+from replayer.journal.log import JOURNAL, encoded, kind_of, parsed
+from replayer.journal.seal import SEALED_FROM, Damage, number_of, schema_of, seal
+from replayer.journal.view import MISFITS, Fold
+
+CODE = "salvaged"
+_SESSION = re.compile(rb'"session":"([^"\\]{1,200})"')
+_NAMED = 20
+"""Losses that are named one by one; the others are counted."""
+
+Place = tuple[bool, int]
+"""Whether a line is sealed, and its number: lines without a seal stand before those with one."""
+
+
+@dataclass(slots=True)
+class Salvaged:
+    """`folder` is a run folder that holds the sound lines, under the old name; `losses` are sentences."""
+
+    folder: Path
+    kept: int = 0
+    losses: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> list[str]:
+        """What a reader must know before any figure."""
+        if not self.losses:
+            return []
+        named, more = self.losses[:_NAMED], len(self.losses) - _NAMED
+        head = f"the journal is damaged: {self.kept:,} lines are sound; figures lack what follows"
+        return [head, *named, *([f"and {more:,} more losses"] if more > 0 else [])]
+
+
+@contextmanager
+def salvaged(folder: Path) -> Iterator[Salvaged]:
+    """The folder lasts as long as the context. Raises RunFolderError where nothing can be read."""
+    with tempfile.TemporaryDirectory(prefix="replayer-salvage-") as scratch:
+        result = Salvaged(Path(scratch) / folder.resolve().name)
+        result.folder.mkdir()
+        (result.folder / "traces").symlink_to((folder / "traces").resolve())
+        with (folder / JOURNAL).open("rb") as stream, (result.folder / JOURNAL).open("wb") as journal:
+            for event in _fitting(_sound(stream.name, result), Path(stream.name), result):
+                result.kept += 1
+                journal.write(seal(result.kept, encoded(event)))
+            if not result.kept:
+                raise RunFolderError(f"{folder / JOURNAL} holds no sound line")
+            for number, words in enumerate(result.words, result.kept + 1):
+                journal.write(seal(number, encoded(Warned(message=words, code=CODE))))
+        yield result
+
+
+def _sound(name: str, result: Salvaged) -> Iterator[tuple[int, bytes]]:
+    """Every line that is as it was written, once and in its order, with its number."""
+    path = Path(name)
+    places = _places(path, result)
+    with path.open("rb") as stream:
+        for (_, number), offset in sorted(places.items()):
+            stream.seek(offset)
+            yield number, stream.readline()
+    numbers = {number for _, number in places}
+    gaps = [number for number in range(1, max(numbers, default=0)) if number not in numbers]
+    result.losses += [f"line {number} is missing" for number in gaps if not _accounted(number, result)]
+
+
+def _accounted(number: int, result: Salvaged) -> bool:
+    return any(loss.startswith(f"line {number}: ") for loss in result.losses)
+
+
+def _places(path: Path, result: Salvaged) -> dict[Place, int]:
+    """Where each sound line starts."""
+    places: dict[Place, int] = {}
+    offset, must_be_sealed = 0, False
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            if number == 1:
+                must_be_sealed = (schema_of(line) or 0) >= SEALED_FROM
+            try:
+                written = _written(line, must_be_sealed)
+                place = written is not None, written or number
+                if place in places:
+                    raise Damage(f"line {written} once more")
+                places[place] = offset
+                must_be_sealed = must_be_sealed or place[0]
+            except Damage as damage:
+                result.losses.append(_loss(number, line, str(damage)))
+            offset += len(line)
+    return places
+
+
+def _written(line: bytes, must_be_sealed: bool) -> int | None:
+    if not line.endswith(b"\n"):
+        raise Damage("cut off")
+    number = number_of(line)
+    if number is None and must_be_sealed:
+        raise Damage("it has no checksum, or a damaged one")
+    return number
+
+
+def _loss(number: int, line: bytes, how: str) -> str:
+    session = _SESSION.search(line)
+    of = f" of {session[1].decode('utf-8', 'replace')}" if session else ""
+    return f"line {number}: a damaged {kind_of(line)}{of}: {how}"
+
+
+def _fitting(lines: Iterator[tuple[int, bytes]], path: Path, result: Salvaged) -> Iterator[AnyEvent]:
+    """The events that make sense after those before them."""
+    fold = Fold()
+    for number, line in lines:
+        try:
+            event = parsed(line, path)
+            if event is None:
+                continue
+            fold.apply(event)
+        except Damage as damage:
+            result.losses.append(_loss(number, line, str(damage)))
+        except MISFITS:
+            result.losses.append(_loss(number, line, "it needs a line that is missing"))
+        else:
+            yield event
