@@ -27,7 +27,8 @@ from replayer.journal.view import load
 from replayer.metrics.figures import run_figures
 from replayer.metrics.run_documents import Pair, RunFigures
 from replayer.plan.load import make_plan
-from replayer.run.runner import start_run
+from replayer.run.job import Job
+from replayer.run.runner import perform
 from replayer.simulated import SimulatedSpec, launch
 from tests.generate import long_session
 
@@ -109,7 +110,7 @@ def replay(urls: dict[str, str], traces: list[Path], folder: Path) -> RunFigures
     ]
     named = {path.name.partition(".")[0]: path for path in traces}
     values = {"traces": list(named), "lane": lanes, "limits": {"lag_ms": 60_000}, "telemetry_interval": 0.5}
-    start_run(make_plan(values), named, folder)
+    perform(Job(make_plan(values), folder, named))
     return run_figures(load(folder))
 
 

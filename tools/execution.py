@@ -11,7 +11,7 @@ import orjson
 
 from replayer.tools.clients import client_for
 from replayer.tools.clients.base import Box, Given, OutcomeKind, ToolFailed, ToolOutcome, speakable
-from replayer.tools.sandbox.sandbox import Sandbox
+from replayer.tools.sandbox.sandbox import OpenSandbox
 from replayer.tools.sandbox.types import FileError, FileFault
 from replayer.tools.toolsets import Action, ToolKit
 from replayer.traces.schema import ToolCallItem
@@ -26,7 +26,7 @@ KINDS: dict[FileFault, OutcomeKind] = {"denied": "denied", "timeout": "timeout",
 class Executor:
     """Runs the calls of one session. `path_map` says where the recording's paths lie in the sandbox."""
 
-    def __init__(self, sandbox: Sandbox, kit: ToolKit, path_map: Mapping[str, str] | None = None) -> None:
+    def __init__(self, sandbox: OpenSandbox, kit: ToolKit, path_map: Mapping[str, str] | None = None) -> None:
         self.sandbox = sandbox
         self.kit = kit
         self.client = client_for(kit)

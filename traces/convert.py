@@ -13,7 +13,7 @@ from pathlib import Path
 from replayer import __version__
 from replayer.errors import TraceError
 from replayer.text import nearest
-from replayer.traces.importers import IMPORTERS
+from replayer.traces.importers import importers
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.claude_code import comes_with_session
@@ -105,10 +105,10 @@ def recordings_in(folder: Path) -> Iterator[Path]:
 def find_importer(probe: Probe, format_name: str | None = None) -> Importer:
     """The importer whose format the input has, by content. Raises TraceError."""
     if format_name is not None:
-        known = sorted({importer.format for importer in IMPORTERS})
+        known = sorted({importer.format for importer in importers()})
         if format_name not in known:
             raise TraceError(f"unknown format {format_name!r}{nearest(format_name, known)}")
-    for importer in IMPORTERS:
+    for importer in importers():
         if probe.shape == "folder" and importer.format not in _OF_FOLDERS:
             continue
         if format_name in (None, importer.format) and _matches(importer, probe):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from replayer.commands.finishing import add_view_flags, finish
 from replayer.journal.log import new_run_folder
-from replayer.launch.job import Job
 from replayer.plan.load import make_plan
+from replayer.run.job import Job
 from replayer.traces.library import find
 
 TRACE = "first-look"

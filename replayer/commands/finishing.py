@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from replayer.journal.events import AnyEvent
 from replayer.journal.log import JOURNAL, writer_pid
-from replayer.launch.job import Job, follow
+from replayer.launch.job import follow
+from replayer.run.job import Job
 
 
 def add_view_flags(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +20,7 @@ def add_view_flags(parser: argparse.ArgumentParser) -> None:
 
 def finish(job: Job, args: argparse.Namespace) -> int:
     """Run the job, print its report, return the exit code. A run that was left running has no report yet."""
-    code = follow(job, _screen, plain=args.plain or args.json)
+    code = follow(job, _perform, _screen, plain=args.plain or args.json)
     if (job.folder / JOURNAL).exists() and writer_pid(job.folder) is None:
         from replayer.report.output import show
 
@@ -25,6 +28,12 @@ def finish(job: Job, args: argparse.Namespace) -> int:
         if not args.json:
             print(f"run folder: {job.folder}", file=sys.stderr)
     return code
+
+
+def _perform(job: Job, on_event: Callable[[AnyEvent], None] | None) -> int:
+    from replayer.run.runner import perform  # late: behind a screen another process runs it
+
+    return perform(job, on_event)
 
 
 def _screen(folder: Path) -> str:

@@ -12,7 +12,7 @@ import orjson
 from replayer.errors import TraceError
 from replayer.text import safe
 from replayer.traces.convert import convert, is_known, list_sessions, recordings_in
-from replayer.traces.importers import IMPORTERS
+from replayer.traces.importers import importers
 from replayer.traces.importers.zed_store import default_store
 from replayer.traces.summary import Summary, as_json
 
@@ -47,7 +47,7 @@ class Command:
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
-            for name, experimental in sorted({(i.format, i.experimental) for i in IMPORTERS}):
+            for name, experimental in sorted({(i.format, i.experimental) for i in importers()}):
                 print(f"{name}{'  (experimental)' if experimental else ''}")
             return 0
         if not args.files:

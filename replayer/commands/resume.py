@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 
 from replayer.commands.finishing import add_view_flags, finish
-from replayer.commands.run import lane_values
 from replayer.engines.engine_spec import parse
 from replayer.journal.log import find_run
 from replayer.journal.progress import plan_of
-from replayer.launch.job import Job
 from replayer.plan.load import make_plan
 from replayer.run.into import with_secrets_of
+from replayer.run.job import Job
 
 
 class Command:
@@ -36,6 +35,6 @@ class Command:
     def run(self, args: argparse.Namespace) -> int:
         folder = find_run(args.run)
         plan = plan_of(folder)
-        given = make_plan({"lane": [lane_values(parse(spec)) for spec in args.engine]}, "--engine").lane
+        given = make_plan({"lane": [parse(spec).lane() for spec in args.engine]}, "--engine").lane
         plan = plan.model_copy(update={"lane": tuple(with_secrets_of(plan.lane, given))})
         return finish(Job(plan, folder, {}, "resume"), args)

@@ -12,13 +12,13 @@ from replayer.commands.plan_flags import add_plan_flags, plan_values
 from replayer.errors import PlanError
 from replayer.journal.log import find_run, new_run_folder
 from replayer.journal.progress import plan_of
-from replayer.launch.job import Job
 from replayer.metrics.gate import check_plan
 from replayer.plan.load import load_plan, make_plan
 from replayer.plan.model import Plan
 from replayer.plan.shipped import find_plan, purpose, shipped
 from replayer.plan.values import assign
 from replayer.run.into import widen
+from replayer.run.job import Job
 from replayer.traces.library import find
 
 
@@ -96,18 +96,9 @@ def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
         assign(values, text)
     if args.trace:
         values["traces"] = args.trace
-    lanes = [lane_values(parse(text)) for text in args.engine]
+    lanes = [parse(text).lane() for text in args.engine]
     values["lane"] = [*values.get("lane", []), *lanes] if isinstance(values.get("lane", []), list) else lanes
     return values
-
-
-def lane_values(spec: Any) -> dict[str, Any]:
-    """A parsed engine SPEC as the lane of a plan."""
-    lane = {
-        "name": spec.name, "url": spec.url, "launch": spec.launch, "kind": spec.kind, "model": spec.model,
-        "api_key_env": spec.api_key_env, "wire": spec.wire, "headers": spec.headers, "sampling": spec.sampling, "extra": spec.extra, "options": spec.options,
-    }  # fmt: skip
-    return {key: value for key, value in lane.items() if value is not None}
 
 
 def _resolve(values: dict[str, Any], plan_file: Path | None) -> dict[str, Path]:

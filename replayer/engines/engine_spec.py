@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from replayer.engines.base import JsonObject
@@ -33,6 +33,10 @@ class EngineSpec:
     sampling: JsonObject = field(default_factory=dict)
     extra: JsonObject = field(default_factory=dict)
     options: JsonObject = field(default_factory=dict)
+
+    def lane(self) -> JsonObject:
+        """As a lane of a plan."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 def parse(text: str) -> EngineSpec:

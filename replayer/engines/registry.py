@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from replayer.engines.ik_llama import IK_LLAMA
 from replayer.engines.kind import EngineKind
-from replayer.engines.llamacpp import LLAMACPP
-from replayer.engines.openai import OPENAI
-from replayer.engines.sglang import SGLANG
-from replayer.engines.trtllm import TRTLLM
-from replayer.engines.vllm import VLLM
 from replayer.errors import PlanError
+from replayer.lazy import LazyTable
 from replayer.text import nearest
 
-KINDS: dict[str, EngineKind] = {
-    kind.name: kind
-    for kind in (
-        VLLM,
-        SGLANG,
-        TRTLLM,
-        IK_LLAMA,
-        LLAMACPP,
-        OPENAI,
-    )
-}
+KINDS: LazyTable[EngineKind] = LazyTable(
+    "replayer.engines",
+    {
+        "vllm": "vllm:VLLM",
+        "sglang": "sglang:SGLANG",
+        "trtllm": "trtllm:TRTLLM",
+        "ik_llama": "ik_llama:IK_LLAMA",
+        "llamacpp": "llamacpp:LLAMACPP",
+        "openai": "openai:OPENAI",
+    },
+)
 """The more particular ones first: they are recognised in this order."""
 
 

@@ -7,23 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from replayer.errors import RunFolderError
+from replayer.plan.schedule import labelled, trace_name
 from replayer.requests.history import RecordedHistory
 from replayer.traces.reader import Trace
-
-_PART = "#"
-"""Between the name of a trace and the number of its tree, where it has several."""
-
-
-def labelled(name: str, histories: list[RecordedHistory]) -> dict[str, RecordedHistory]:
-    """The histories of a trace by label: its name, or `NAME#1`, `NAME#2`, … where its threads are independent."""
-    if len(histories) == 1:
-        return {name: histories[0]}
-    return {f"{name}{_PART}{number}": history for number, history in enumerate(histories, 1)}
-
-
-def trace_name(label: str) -> str:
-    """The trace that a label belongs to: the folder of its copy."""
-    return label.partition(_PART)[0]
 
 
 def copies(folder: Path) -> dict[str, Path]:

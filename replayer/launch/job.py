@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import signal
 import subprocess
@@ -11,7 +9,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -20,61 +17,18 @@ from replayer.journal.events import AnyEvent
 from replayer.journal.log import JOURNAL, writer_pid
 from replayer.journal.view import Fold, fold_from
 from replayer.launch.progress_bars import Bars, LineProgress
-from replayer.plan.model import Plan
+from replayer.run.job import Job
 from replayer.text import safe
 from replayer.tui.terminal import is_terminal, why_no_screen
 
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What to run: a new folder with these traces, or an old one (`resume`, `widen`)."""
-
-    plan: Plan
-    folder: Path
-    traces: dict[str, Path] = field(default_factory=dict)
-    action: str = "start"
-
-    def dump(self) -> str:
-        """For the pipe to the runner alone: it holds the credentials."""
-        return json.dumps(
-            {
-                "plan": self.plan.model_dump(mode="json", context={"reveal": True}),
-                "folder": str(self.folder),
-                "traces": {name: str(path) for name, path in self.traces.items()},
-                "action": self.action,
-            }
-        )
-
-    @classmethod
-    def parse(cls, text: str) -> Job:
-        values = json.loads(text)
-        return cls(
-            plan=Plan.model_validate(values["plan"]),
-            folder=Path(values["folder"]),
-            traces={name: Path(path) for name, path in values["traces"].items()},
-            action=values["action"],
-        )
-
-
-def perform(job: Job, on_event: Callable[[AnyEvent], None] | None = None) -> int:
-    """Run the job in this process. Raises Interrupted on Ctrl-C and SIGTERM."""
-    from replayer.run.runner import continue_run, start_run
-
-    try:
-        if job.action == "start":
-            return start_run(job.plan, job.traces, job.folder, on_event)
-        return continue_run(job.plan, job.folder, on_event, widened=job.action == "widen")
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        raise Interrupted(
-            f"interrupted; the journal is complete so far: `replayer resume {job.folder}` goes on"
-        ) from None
-
+Perform = Callable[[Job, Callable[[AnyEvent], None] | None], int]
+"""Runs a job in this process (`replayer.run.runner.perform`)."""
 
 Screen = Callable[[Path], str]
 """Shows the run in a folder until its user leaves; returns what they chose for the runner: stop or leave."""
 
 
-def follow(job: Job, screen: Screen, *, plain: bool) -> int:
+def follow(job: Job, perform: Perform, screen: Screen, *, plain: bool) -> int:
     """Run the job and show it: the screen on a terminal, bars with `plain`, lines where there is no terminal."""
     bars = plain and is_terminal(sys.stdout) and is_terminal(sys.stderr)
     if why_no_screen() and not bars:

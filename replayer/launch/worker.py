@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from replayer.errors import ReplayerError
-from replayer.launch.job import Job, perform
+from replayer.run.job import Job
+from replayer.run.runner import perform
 
 
 def main() -> int:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from replayer.plan.model import LanePlan, Plan
+
+T = TypeVar("T")
+_PART = "#"
+"""Between the name of a trace and the number of its tree, where it has several."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,6 +35,18 @@ def sessions(plan: Plan, traces: Sequence[str]) -> list[Session]:
         for trace in traces
         for lane in plan.lane
     ]
+
+
+def labelled(name: str, histories: list[T]) -> dict[str, T]:
+    """The histories of a trace by label: its name, or `NAME#1`, `NAME#2`, … where its threads are independent."""
+    if len(histories) == 1:
+        return {name: histories[0]}
+    return {f"{name}{_PART}{number}": history for number, history in enumerate(histories, 1)}
+
+
+def trace_name(label: str) -> str:
+    """The trace that a label belongs to: the folder of its copy."""
+    return label.partition(_PART)[0]
 
 
 def batches(plan: Plan, todo: Sequence[Session]) -> list[list[list[Session]]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from replayer.wire.client import PATHS
 from replayer.wire.credentials import without_login
-from replayer.wire.types import Request
+from replayer.wire.types import PATHS, Request
 
 _MOST_ARGUMENT = 100_000
 """Bytes that fit into one argument of a program: Linux takes 128 KiB (MAX_ARG_STRLEN)."""

@@ -19,8 +19,7 @@ from replayer.repro.rebuild import Rebuilder, Rebuilt
 from replayer.repro.signs import signs
 from replayer.text import nearest, safe
 from replayer.traces.wire_forms import LIST_OF
-from replayer.wire.client import PATHS
-from replayer.wire.types import Request, Wire
+from replayer.wire.types import PATHS, Request, Wire
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ from replayer.engines.registry import KINDS
 from replayer.errors import RunFolderError
 from replayer.journal.log import JOURNAL
 from replayer.journal.older import loads
-from replayer.journal.run_traces import histories_of, trace_name
+from replayer.journal.run_traces import histories_of
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
 from replayer.plan.model import LanePlan, Plan
+from replayer.plan.schedule import trace_name
 from replayer.requests.fields import asked_fields
 from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length

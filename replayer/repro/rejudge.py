@@ -25,7 +25,7 @@ from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.model import Plan
 from replayer.repro.rebuild import Rebuilder
 from replayer.repro.rejudge_reuse import ReuseAgain
-from replayer.run.session_signals import recorded_text
+from replayer.run.turn import recorded_text
 from replayer.signals.base import Expected
 from replayer.signals.repetition import Finding, RepetitionDetector
 from replayer.tools.verdicts.case import Case

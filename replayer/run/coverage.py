@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from replayer.journal.run_traces import trace_name
 from replayer.plan.model import Plan
+from replayer.plan.schedule import trace_name
 from replayer.requests.history import RecordedHistory
 from replayer.traces.trees import skipped
 

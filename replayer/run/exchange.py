@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import Any
-
-import orjson
 
 from replayer.journal.events import AnyEvent, SignalFinding, TurnStarted
 from replayer.plan.model import Plan
@@ -18,28 +13,11 @@ from replayer.run.lag import LagMeter
 from replayer.run.lanes import Instance
 from replayer.run.live_feed import LiveFeed
 from replayer.run.prompts import PreparedTurn
-from replayer.run.session_signals import SessionSignals, recorded_text
-from replayer.run.turn import TurnKey, Watch, finished, observes
+from replayer.run.session_signals import SessionSignals
+from replayer.run.turn import FinishedTurn, TurnKey, Watch, finished, observes, recorded_text, searcher
 from replayer.signals.base import Expected
-from replayer.signals.prefix_reuse import PrefixFinding
 from replayer.traces.reader import Trace
-from replayer.traces.schema import Usage
 from replayer.wire.types import Reply, Request
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FinishedTurn:
-    """A turn whose reply is whole: all that verdict, signals and prefix diagnosis need. Nothing of it is timed any more."""
-
-    key: TurnKey
-    prepared: PreparedTurn
-    reply: Reply
-    usage: Usage | None
-    collapse: dict[str, Any] | None
-    reuse: Future[PrefixFinding | None] | None = None
-    """How much of the prompt's prefix was reused; on its way."""
-    pair: Reply | None = None
-    """The answer to the same request in the other mode."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -107,17 +85,3 @@ class Exchange:
         """How late this turn's own bytes were read; without kernel stamps, what the receiver was late meanwhile."""
         late = reply.timing.late_ns
         return late if late is not None else self.lag.worst_since(reply.timing.sent)
-
-
-def searcher(request: Request) -> Callable[[str], bool]:
-    """Whether a text stands in the prompt, looked up in the request's own bytes."""
-
-    def contains(text: str) -> bool:
-        try:
-            needle = orjson.dumps(text)[1:-1]
-        except TypeError:
-            return False
-        pattern = re.compile(re.escape(needle))  # looks into a memoryview without a copy
-        return any(pattern.search(piece) for piece in request.body)
-
-    return contains

@@ -9,10 +9,10 @@ from typing import Any
 
 from replayer.journal.events import AnyEvent, VerdictGiven
 from replayer.requests.fields import only_lengths
-from replayer.run.exchange import FinishedTurn, searcher
 from replayer.run.session_signals import SessionSignals
 from replayer.run.session_tools import tool_events
 from replayer.run.tool_runs import ToolRun
+from replayer.run.turn import FinishedTurn, searcher
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.differential import token_text_of
 from replayer.tools.verdicts.request_facts import request_facts

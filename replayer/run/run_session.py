@@ -10,9 +10,8 @@ from replayer.journal.events import (
     SessionFinished,
     SessionStarted,
 )
-from replayer.journal.run_traces import trace_name
 from replayer.plan.model import Plan
-from replayer.plan.schedule import Session
+from replayer.plan.schedule import Session, trace_name
 from replayer.run.exchange import Exchange
 from replayer.run.fit_prompts import lengths_of
 from replayer.run.headers import for_session

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from replayer import __version__
-from replayer.errors import PlanError, ReplayerError
+from replayer.errors import Interrupted, PlanError, ReplayerError
 from replayer.journal.events import (
     AnyEvent,
     RunFinished,
@@ -25,15 +25,15 @@ from replayer.journal.events import (
 from replayer.journal.log import JOURNAL, JournalWriter, create_folder, read
 from replayer.journal.progress import Attempts, attempts_so_far
 from replayer.journal.run_traces import copies as run_copies
-from replayer.journal.run_traces import labelled
 from replayer.plan.model import Plan
-from replayer.plan.schedule import Session, batches, sessions
+from replayer.plan.schedule import Session, batches, labelled, sessions
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import load_transform
 from replayer.requests.workload import generated
 from replayer.run.coverage import coverage
 from replayer.run.early_stop import EarlyStop
 from replayer.run.fit_prompts import prepare
+from replayer.run.job import Job
 from replayer.run.lag import LagMeter
 from replayer.run.live_feed import LiveFeed
 from replayer.run.prefix_watch import Servers, learn_prompts
@@ -49,10 +49,21 @@ OnEvent = Callable[[AnyEvent], None]
 """Told of every event that was journalled, in order."""
 
 
-def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEvent | None = None) -> int:
-    """Run a plan into a new folder; returns the exit code. Nothing is left behind if it cannot start."""
+def perform(job: Job, on_event: OnEvent | None = None) -> int:
+    """Run the job in this process; returns the exit code. Raises Interrupted on Ctrl-C and SIGTERM."""
+    try:
+        return _start(job, on_event) if job.action == "start" else _go_on(job, on_event)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        raise Interrupted(
+            f"interrupted; the journal is complete so far: `replayer resume {job.folder}` goes on"
+        ) from None
+
+
+def _start(job: Job, on_event: OnEvent | None) -> int:
+    """Nothing is left behind if it cannot start."""
+    plan, folder = job.plan, job.folder
     with generated(plan.workload, plan.seed) as made:
-        traces = traces | made
+        traces = job.traces | made
         histories = _histories(plan, traces)
         fresh = not folder.exists()
         create_folder(folder)
@@ -66,12 +77,20 @@ def start_run(plan: Plan, traces: dict[str, Path], folder: Path, on_event: OnEve
             raise
 
 
-def continue_run(plan: Plan, folder: Path, on_event: OnEvent | None = None, *, widened: bool = False) -> int:
+def _go_on(job: Job, on_event: OnEvent | None) -> int:
     """Run the sessions that have no complete attempt yet (`resume`, `--into`)."""
+    plan, folder = job.plan, job.folder
     copies = run_copies(folder)
-    attempts = attempts_so_far(folder)
     return run_receiving(
-        _run(plan, _histories(plan, copies), copies, folder, attempts, on_event, resumed=not widened)
+        _run(
+            plan,
+            _histories(plan, copies),
+            copies,
+            folder,
+            attempts_so_far(folder),
+            on_event,
+            resumed=job.action == "resume",
+        )
     )
 
 

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
 
 from replayer.journal.events import SignalFinding
 from replayer.run.prefix_watch import Server
 from replayer.run.tool_runs import ToolRun
-from replayer.run.turn import TurnKey
+from replayer.run.turn import FinishedTurn, TurnKey, recorded_text
 from replayer.signals.base import Expected, Signal, TurnFacts
 from replayer.signals.call_loops import Called
 from replayer.signals.every import every_signal
 from replayer.signals.prefix_reuse import PrefixFinding
 from replayer.traces.schema import (
     AnyItem,
-    AssistantItem,
-    ReasoningItem,
     ToolCallItem,
     ToolResultItem,
     Usage,
     plain,
 )
 from replayer.wire.types import Reply, Request
-
-if TYPE_CHECKING:
-    from replayer.run.exchange import FinishedTurn
 
 
 class SessionSignals:
@@ -122,9 +116,3 @@ def called(item: ToolCallItem, results: dict[str, ToolResultItem]) -> Called:
     if result is None:
         return Called(item.name, item.arguments)
     return Called(item.name, item.arguments, plain(result.content), result.is_error)
-
-
-def recorded_text(items: tuple[AnyItem, ...]) -> str:
-    """What the recorded turn said and called, as one text: evidence that a repetition was there before."""
-    texts = [item.text for item in items if isinstance(item, AssistantItem | ReasoningItem)]
-    return "\n".join(texts + [item.arguments for item in items if isinstance(item, ToolCallItem)])

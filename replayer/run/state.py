@@ -9,9 +9,8 @@ from typing import NamedTuple
 from replayer.journal.events import StoppedEarly, Warned
 from replayer.journal.log import JournalWriter
 from replayer.journal.progress import Attempts
-from replayer.journal.run_traces import trace_name
 from replayer.plan.model import Plan
-from replayer.plan.schedule import Session
+from replayer.plan.schedule import Session, trace_name
 from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Transform

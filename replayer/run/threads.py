@@ -10,10 +10,10 @@ import time
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from replayer.run.exchange import FinishedTurn
 from replayer.run.judging import TurnJudge
 from replayer.run.recorded_tools import RecordedTools
 from replayer.run.session import SessionContext
+from replayer.run.turn import FinishedTurn
 from replayer.traces.schema import Turn
 from replayer.traces.trees import Line
 from replayer.wire.types import Reply

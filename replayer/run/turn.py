@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 from collections.abc import Callable
+from concurrent.futures import Future
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
 
 from replayer.journal.events import Alarm, TurnFinished
 from replayer.journal.packing import pack
 from replayer.run.live_feed import LiveFeed
 from replayer.signals.base import Signal, StreamFinding
-from replayer.traces.schema import Usage
-from replayer.wire.types import Delta, Reply
+from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, Usage
+from replayer.wire.types import Delta, Reply, Request
+
+if TYPE_CHECKING:
+    from replayer.run.prompts import PreparedTurn
+    from replayer.signals.prefix_reuse import PrefixFinding
 
 BULKY = frozenset({"prompt_token_ids", "token_ids", "logprobs"})
 """Extras that grow with the prompt or the reply: they are read while the turn is at hand, not journalled."""
@@ -48,6 +56,21 @@ class TurnKey:
 
     def where(self) -> dict[str, Any]:
         return {"session": self.session, "attempt": self.attempt, "turn": self.turn}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FinishedTurn:
+    """A turn whose reply is whole: all that verdict, signals and prefix diagnosis need. Nothing of it is timed any more."""
+
+    key: TurnKey
+    prepared: PreparedTurn
+    reply: Reply
+    usage: Usage | None
+    collapse: dict[str, Any] | None
+    reuse: Future[PrefixFinding | None] | None = None
+    """How much of the prompt's prefix was reused; on its way."""
+    pair: Reply | None = None
+    """The answer to the same request in the other mode."""
 
 
 class Watch:
@@ -169,3 +192,23 @@ def _usage(usage: Usage | None, watch: Watch) -> tuple[Usage | None, UsageSource
 
 def _since(start: int, end: int | None) -> int | None:
     return None if end is None else end - start
+
+
+def searcher(request: Request) -> Callable[[str], bool]:
+    """Whether a text stands in the prompt, looked up in the request's own bytes."""
+
+    def contains(text: str) -> bool:
+        try:
+            needle = orjson.dumps(text)[1:-1]
+        except TypeError:
+            return False
+        pattern = re.compile(re.escape(needle))  # looks into a memoryview without a copy
+        return any(pattern.search(piece) for piece in request.body)
+
+    return contains
+
+
+def recorded_text(items: tuple[AnyItem, ...]) -> str:
+    """What the recorded turn said and called, as one text: evidence that a repetition was there before."""
+    texts = [item.text for item in items if isinstance(item, AssistantItem | ReasoningItem)]
+    return "\n".join(texts + [item.arguments for item in items if isinstance(item, ToolCallItem)])

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from replayer.lazy import LazyTable
 from replayer.signals.base import Signal
-from replayer.signals.call_loops import CallLoops
-from replayer.signals.repetition import RepetitionDetector, RepetitionMemory
-from replayer.signals.reuse import PrefixReuseSignal
 
-SIGNALS: tuple[type[Signal], ...] = (RepetitionDetector, RepetitionMemory, CallLoops, PrefixReuseSignal)
+SIGNALS: LazyTable[type[Signal]] = LazyTable(
+    "replayer.signals",
+    {
+        "repetition": "repetition:RepetitionDetector",
+        "repetition_memory": "repetition:RepetitionMemory",
+        "call_loops": "call_loops:CallLoops",
+        "prefix_reuse": "reuse:PrefixReuseSignal",
+    },
+)
 
 
 def every_signal() -> list[Signal]:
     """Fresh ones, for one attempt at a session."""
-    return [signal() for signal in SIGNALS]
+    return [signal() for signal in SIGNALS.values()]

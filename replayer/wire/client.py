@@ -16,10 +16,7 @@ from replayer.wire.dial import dial, environment_proxy, is_lasting, read_url, tl
 from replayer.wire.faults import Classify, default_fault
 from replayer.wire.remote import Receiver
 from replayer.wire.reply import ReplyReader
-from replayer.wire.types import OnDelta, OnDeltas, Reply, Request, Timeouts, Wire, WireFault, each
-
-PATHS: dict[Wire, str] = {"chat": "/chat/completions", "messages": "/messages", "responses": "/responses"}
-"""Where each wire is served, behind the base URL."""
+from replayer.wire.types import PATHS, OnDelta, OnDeltas, Reply, Request, Timeouts, Wire, WireFault, each
 
 _RETRIED = frozenset({429, 502, 503, 504, 529})
 """Statuses of a gateway or an engine that has not begun."""

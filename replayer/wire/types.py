@@ -27,6 +27,8 @@ Wire = Literal["chat", "messages", "responses"]
 """The API that a request goes over: OpenAI's Chat Completions, Anthropic's Messages, OpenAI's Responses."""
 
 WIRES: tuple[Wire, ...] = ("chat", "messages", "responses")
+PATHS: dict[Wire, str] = {"chat": "/chat/completions", "messages": "/messages", "responses": "/responses"}
+"""Where each wire is served, behind the base URL."""
 
 StampClock = Literal["kernel", "client", "mixed"]
 """Who stamped the bytes of a reply: the kernel as they came in, or the client as it read them."""

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from replayer.lazy import LazyTable
 from replayer.tools.clients.base import Client
-from replayer.tools.clients.claude_code import ClaudeCode
-from replayer.tools.clients.codex import Codex
-from replayer.tools.clients.swe_agent import MiniSweAgent, OpenHands, SweAgent
-from replayer.tools.clients.zed import Zed
 from replayer.tools.toolsets import ToolKit
 
-CLIENTS: dict[str, Callable[[], Client]] = {
-    "zed": Zed,
-    "zed-2026-04": lambda: Zed(newest=False),
-    "zed-2025": lambda: Zed(newest=False),
-    "claude-code": ClaudeCode,
-    "codex": Codex,
-    "swe-agent": SweAgent,
-    "mini-swe-agent": MiniSweAgent,
-    "openhands": OpenHands,
-}
+CLIENTS: LazyTable[Callable[[], Client]] = LazyTable(
+    "replayer.tools.clients",
+    {
+        "zed": "zed:Zed",
+        "zed-2026-04": "zed:OlderZed",
+        "zed-2025": "zed:OlderZed",
+        "claude-code": "claude_code:ClaudeCode",
+        "codex": "codex:Codex",
+        "swe-agent": "swe_agent:SweAgent",
+        "mini-swe-agent": "swe_agent:MiniSweAgent",
+        "openhands": "swe_agent:OpenHands",
+    },
+)
 
 
 def client_for(kit: ToolKit) -> Client:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from replayer.tools.sandbox.sandbox import Found, Matches, Sandbox, Texts
-from replayer.tools.sandbox.types import FileError, Ran
+from replayer.tools.sandbox.sandbox import OpenSandbox
+from replayer.tools.sandbox.types import FileError, Found, Matches, Ran, Texts
 from replayer.tools.sandbox.workspace import ROOT
 
 MOST_COMPARED_LINES = 6000
@@ -72,7 +72,7 @@ class Given:
 class Box:
     """The sandbox as a session sees it: paths and commands of the recording translated on the way in."""
 
-    def __init__(self, sandbox: Sandbox, path_map: Mapping[str, str]) -> None:
+    def __init__(self, sandbox: OpenSandbox, path_map: Mapping[str, str]) -> None:
         self.sandbox = sandbox
         self.path_map = {old: rooted(new, sandbox.root) for old, new in path_map.items()}
         if sandbox.root != ROOT:

@@ -14,8 +14,7 @@ from replayer.tools.clients.base import (
     outcome,
 )
 from replayer.tools.clients.shell import run_kept
-from replayer.tools.sandbox.sandbox import Matches
-from replayer.tools.sandbox.types import FileError
+from replayer.tools.sandbox.types import FileError, Matches
 
 READ_LINES, LINE_CHARS, OUTPUT_CHARS, GLOB_PAGE = 2000, 2000, 30_000, 100
 MANY = 100_000

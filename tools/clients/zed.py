@@ -22,10 +22,8 @@ GREP_PAGE, FIND_PAGE, CONTEXT_LINES = 20, 50, 2
 
 
 class Zed(Client):
-    """`newest` since mid-2026: read_file numbers its lines, edits answer without a diff."""
-
-    def __init__(self, newest: bool = True) -> None:
-        self.newest = newest
+    newest = True
+    """Since mid-2026: read_file numbers its lines, edits answer without a diff."""
 
     async def folder(self, box: Box, cwd: str) -> str:
         where = resolve(box, cwd)
@@ -173,6 +171,10 @@ class Zed(Client):
 
     def malformed(self, name: str | None, problem: str) -> str:
         return f"Error parsing input JSON: {problem}"
+
+
+class OlderZed(Zed):
+    newest = False
 
 
 def project(box: Box) -> str:

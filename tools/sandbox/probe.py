@@ -17,12 +17,21 @@ from functools import cache
 from pathlib import Path
 
 from replayer.errors import MissingPartError, PlanError, ReplayerError
-from replayer.tools.sandbox.bubblewrap import Bubblewrap
+from replayer.lazy import LazyTable
 from replayer.tools.sandbox.isolation import Isolation, interpreter
-from replayer.tools.sandbox.sandbox import Sandbox
+from replayer.tools.sandbox.sandbox import OpenSandbox
 from replayer.tools.sandbox.types import Grade
 from replayer.tools.sandbox.workspace import Workspace
 
+BACKENDS: LazyTable[type[Isolation]] = LazyTable(
+    "replayer.tools.sandbox",
+    {
+        "bubblewrap": "bubblewrap:Bubblewrap",
+        "landlock": "landlock:Landlock",
+        "container": "throwaway:ThrowAway",
+        "seatbelt": "seatbelt:Seatbelt",
+    },
+)
 SELF_TEST = Path(__file__).parent / "guest" / "selftest.py"
 NAMESPACES = ("pid", "net", "ipc", "uts", "user", "mnt")
 LANDLOCKED = ("workspace", "host_file", "environment", "loopback", "abstract_socket", "vsock", "ptrace",
@@ -58,21 +67,11 @@ class SandboxGrade:
 
 def isolation_for(backend: str) -> Isolation:
     """`auto` is the strongest of this system and never a weaker one; the others must be asked for by name."""
-    from replayer.tools.sandbox.landlock import Landlock
-    from replayer.tools.sandbox.seatbelt import Seatbelt
-    from replayer.tools.sandbox.throwaway import ThrowAway
-
-    known: dict[str, type[Isolation]] = {
-        "bubblewrap": Bubblewrap,
-        "landlock": Landlock,
-        "container": ThrowAway,
-        "seatbelt": Seatbelt,
-    }
     if backend == "auto":
         backend = "seatbelt" if platform.system() == "Darwin" else "bubblewrap"
-    if backend not in known:
-        raise PlanError(f"no sandbox named {backend!r}; there are auto, {', '.join(known)}")
-    return known[backend]()
+    if backend not in BACKENDS:
+        raise PlanError(f"no sandbox named {backend!r}; there are auto, {', '.join(BACKENDS)}")
+    return BACKENDS[backend]()
 
 
 @cache
@@ -102,7 +101,7 @@ async def controls(isolation: Isolation) -> list[Check]:
     token = f"REPLAYER_PROBE_{secrets.token_hex(6)}"
     seconds = f"60.{secrets.randbelow(10**9):09}"
     with canaries(token) as (path, port):
-        async with await Sandbox.open(Workspace.empty(), isolation) as sandbox:
+        async with await OpenSandbox.open(Workspace.empty(), isolation) as sandbox:
             program = [interpreter().path, "-I", "-S", "-c", SELF_TEST.read_text()]
             ran = await sandbox.run([*program, str(path), token, str(port), token], timeout=20)
             await sandbox.run(["/bin/sh", "-c", f"sleep {seconds} & exec true"], timeout=20)

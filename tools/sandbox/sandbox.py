@@ -11,27 +11,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from replayer.errors import MissingPartError, TraceError
 from replayer.tools.sandbox.archive import archive
 from replayer.tools.sandbox.bubblewrap import memory_file
 from replayer.tools.sandbox.isolation import Isolation, Room, Started
 from replayer.tools.sandbox.link import Link
-from replayer.tools.sandbox.types import SHELL_STATE, FileError, Limits, Ran, SandboxLost, Snapshot
+from replayer.tools.sandbox.types import (
+    SHELL_STATE,
+    Block,
+    Entries,
+    FileError,
+    Found,
+    Limits,
+    Ran,
+    SandboxLost,
+    Snapshot,
+    Symbols,
+    SyntaxFaults,
+    Texts,
+)
 from replayer.tools.sandbox.workspace import Workspace
-
-if TYPE_CHECKING:
-    from replayer.tools.environment import Environment
-
-Block = tuple[int, list[str], list[int]]
-"""First row (from 0), lines, and which rows matched."""
-Matches = tuple[str, list[Block]]
-Found = tuple[list[Matches], bool]
-Texts = list[str]
-Symbols = list[tuple[int, str, int, int]]
-SyntaxFaults = list[tuple[str, int, str]]
-Entries = list[tuple[str, str]]
 
 START_SECONDS = 30.0
 SPARE_SECONDS = 10.0
@@ -45,8 +46,8 @@ MAKE_REPOSITORY = (
 )
 
 
-class Sandbox:
-    """An isolated copy of a workspace in which commands and file tools run; made by `start`, ended by `aclose`."""
+class OpenSandbox:
+    """An isolated copy of a workspace in which commands and file tools run; made by `open`, ended by `aclose`."""
 
     def __init__(
         self, workspace: Workspace, isolation: Isolation, limits: Limits, packages: Path | None
@@ -61,24 +62,6 @@ class Sandbox:
         self._first: Snapshot | None = None
 
     @classmethod
-    async def start(
-        cls,
-        workspace: Workspace,
-        *,
-        environment: Environment | None = None,
-        limits: Limits | None = None,
-        backend: str = "auto",
-    ) -> Sandbox:
-        """Raises MissingPartError when the isolation cannot be had or its self-test fails."""
-        from replayer.tools.sandbox.probe import isolation_for, probe
-
-        graded = await asyncio.to_thread(probe, backend)
-        if graded.grade == "none":
-            raise MissingPartError(graded.reason)
-        packages = environment.path if environment else None
-        return await cls.open(workspace, isolation_for(backend), limits=limits, packages=packages)
-
-    @classmethod
     async def open(
         cls,
         workspace: Workspace,
@@ -86,7 +69,7 @@ class Sandbox:
         *,
         limits: Limits | None = None,
         packages: Path | None = None,
-    ) -> Sandbox:
+    ) -> Self:
         """Start with exactly this isolation, untested. Raises MissingPartError when it does not start."""
         sandbox = cls(workspace, isolation, limits or Limits(), packages)
         await sandbox.restart()
@@ -274,7 +257,7 @@ class Sandbox:
                 await asyncio.to_thread(home.remove)
         return said
 
-    async def __aenter__(self) -> Sandbox:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(

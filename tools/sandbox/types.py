@@ -29,6 +29,16 @@ FileFault = Literal[
 ]
 
 
+Block = tuple[int, list[str], list[int]]
+"""First row (from 0), lines, and which rows matched."""
+Matches = tuple[str, list[Block]]
+Found = tuple[list[Matches], bool]
+Texts = list[str]
+Symbols = list[tuple[int, str, int, int]]
+SyntaxFaults = list[tuple[str, int, str]]
+Entries = list[tuple[str, str]]
+
+
 SHELL_STATE = "/tmp/.shell-state"
 """Where shells that keep their folder and variables note them."""
 

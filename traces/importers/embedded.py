@@ -52,9 +52,9 @@ def _writer(probe: Probe, key: int, name: str) -> Callable[[Builder], None]:
 
 
 def _import(builder: Builder, inner: Probe) -> None:
-    from replayer.traces.importers import IMPORTERS  # this importer is one of them
+    from replayer.traces.importers import importers  # this importer is one of them
 
-    importer = next((i for i in IMPORTERS if i.format != Embedded.format and i.matches(inner)), None)
+    importer = next((i for i in importers() if i.format != Embedded.format and i.matches(inner)), None)
     if importer is None:
         raise TraceError("the row's session is of no format that replayer knows")
     builder.source(format=importer.format)

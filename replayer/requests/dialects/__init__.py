@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from replayer.errors import PlanError
+from replayer.lazy import LazyTable
 from replayer.requests.dialects.base import Dialect, DialectName
-from replayer.requests.dialects.claude_code import ClaudeCode
-from replayer.requests.dialects.codex import Codex
-from replayer.requests.dialects.messages_api import ClaudeCodeMessages, MessagesVerbatim
-from replayer.requests.dialects.openai import OpenAIVerbatim
-from replayer.requests.dialects.responses_api import CodexResponses, ResponsesVerbatim
-from replayer.requests.dialects.zed import Zed
 from replayer.text import nearest
 from replayer.wire.types import Wire
 
-_Kind = type[OpenAIVerbatim | Zed | ClaudeCode | Codex | MessagesVerbatim | ResponsesVerbatim]
+_Kinds = Mapping[str, Callable[[dict[str, str]], Dialect]]
 
-DIALECTS: dict[str, dict[Wire, _Kind]] = {
-    "openai-verbatim": {"chat": OpenAIVerbatim, "messages": MessagesVerbatim, "responses": ResponsesVerbatim},
-    "zed": {"chat": Zed},
-    "claude-code": {"chat": ClaudeCode, "messages": ClaudeCodeMessages, "responses": ResponsesVerbatim},
-    "codex": {"chat": Codex, "messages": MessagesVerbatim, "responses": CodexResponses},
+
+def _kinds(**places: str) -> _Kinds:
+    return LazyTable("replayer.requests.dialects", places)
+
+
+_MESSAGES = "messages_api:MessagesVerbatim"
+_RESPONSES = "responses_api:ResponsesVerbatim"
+
+DIALECTS: dict[str, _Kinds] = {
+    "openai-verbatim": _kinds(chat="openai:OpenAIVerbatim", messages=_MESSAGES, responses=_RESPONSES),
+    "zed": _kinds(chat="zed:Zed"),
+    "claude-code": _kinds(
+        chat="claude_code:ClaudeCode", messages="messages_api:ClaudeCodeMessages", responses=_RESPONSES
+    ),
+    "codex": _kinds(chat="codex:Codex", messages=_MESSAGES, responses="responses_api:CodexResponses"),
 }
 """By name and wire; on a wire that is not its client's own, a dialect is an approximation and says so."""
 
@@ -32,11 +39,10 @@ def dialect(name: str, wire: Wire = "chat") -> Dialect:
     bare, _, written = name.partition(":")
     if bare not in DIALECTS:
         raise PlanError(f"unknown dialect {bare!r}{nearest(bare, DIALECTS)}")
-    kind = DIALECTS[bare].get(wire)
-    if kind is None:
+    if wire not in DIALECTS[bare]:
         raise PlanError(f"the dialect {bare!r} has no form for the wire {wire}; omit --dialect or --wire")
     options = dict(option.split("=", 1) for option in written.split(",") if "=" in option)
-    return kind(options)
+    return DIALECTS[bare][wire](options)
 
 
 __all__ = ["DIALECTS", "HOME", "Dialect", "DialectName", "dialect"]

@@ -7,16 +7,15 @@ more per look, so a detector runs two of these: a short window looked at often, 
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from replayer.signals.repetition.finding import Level
 from replayer.signals.repetition.thresholds import LEAST_COPIES, NEVER, Needed, needed, primitive, tidy
 
 LEAST = 60
 """Shorter runs are not stated: no rule asks for less."""
 BEFORE = 320
 """Characters before a run that are looked at to judge what it is."""
-Level = Literal["suspect", "collapsed"]
-"""Only `collapsed` may stop a stream; `suspect` is shown, and is what sound files also do now and then."""
 
 
 class Run(NamedTuple):

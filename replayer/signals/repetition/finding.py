@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from replayer.signals.repetition.cycles import Level
-
 Kind = Literal["character", "cycle", "counter", "vocabulary", "recycled", "structure", "calls", "turns"]
 """Closed set: one character over and over; an exact cycle; a cycle in which only numbers change; a handful of words
 in any order; phrases recycled with edits or in any order; code or data growing by one template; one tool call again
 and again in a reply; the same text turn after turn."""
 
+Level = Literal["suspect", "collapsed"]
+"""Only `collapsed` may stop a stream; `suspect` is shown, and is what sound files also do now and then."""
 
 UNIT_CHARS = 400
 AT_THE_LIMIT = "still running when the token limit cut the reply"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from zlib import crc32
 
 from replayer.signals.repetition.copies import FAMILIAR, CopiedText, near_copies
-from replayer.signals.repetition.cycles import CycleSignal, Level, Run
+from replayer.signals.repetition.cycles import CycleSignal, Run
 from replayer.signals.repetition.evidence import Evidence
-from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind
+from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind, Level
 from replayer.signals.repetition.prose import DROP_DIGITS, looks_like_code
 from replayer.signals.repetition.scripts import words_of
 from replayer.signals.repetition.templates import Template, TemplateSignal

@@ -1,0 +1,40 @@
+"""What to run, and where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from replayer.plan.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run: a new folder with these traces, or an old one (`resume`, `widen`)."""
+
+    plan: Plan
+    folder: Path
+    traces: dict[str, Path] = field(default_factory=dict)
+    action: str = "start"
+
+    def dump(self) -> str:
+        """For the pipe to the runner alone: it holds the credentials."""
+        return json.dumps(
+            {
+                "plan": self.plan.model_dump(mode="json", context={"reveal": True}),
+                "folder": str(self.folder),
+                "traces": {name: str(path) for name, path in self.traces.items()},
+                "action": self.action,
+            }
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Job:
+        values = json.loads(text)
+        return cls(
+            plan=Plan.model_validate(values["plan"]),
+            folder=Path(values["folder"]),
+            traces={name: Path(path) for name, path in values["traces"].items()},
+            action=values["action"],
+        )
