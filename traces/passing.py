@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from replayer.traces.credentials import in_head
 from replayer.traces.request_framing import Head, RequestBody
-from replayer.wire.content_encoding import Decode, decoder
+from replayer.wire.content_encoding import Decode, decoder, unpacked
 from replayer.wire.reply import ReplyReader
 from replayer.wire.types import FaultKind, Reply, Wire, WireFault
 
@@ -54,7 +54,7 @@ class _Raw:
         if self.unreadable is not None:
             return
         try:
-            self.content += data if self.decode is None else self.decode(data)
+            self.content += data if self.decode is None else unpacked(self.decode, data)
         except ValueError as error:
             self.unreadable = f"the body cannot be read: {error}"
         if len(self.content) > _KEPT_RAW:
@@ -132,6 +132,6 @@ class Observed:
         content = bytes(self.body.content)
         try:
             decode = decoder(self._encoding)
-            return content if decode is None else decode(content)
+            return content if decode is None else unpacked(decode, content)
         except ValueError:
             return content

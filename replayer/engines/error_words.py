@@ -22,6 +22,7 @@ REMEDIES: dict[FaultKind, str] = {
     "unreachable": "check the URL and that the server runs",
     "stream_broken": "see the server's log",
     "timeout": "see whether the server is stuck or overloaded",
+    "too_large": "no model answers like this; see what the server really is",
 }
 LONGEST = 300
 """Characters of the engine's own words in a message; the whole body is kept beside it."""

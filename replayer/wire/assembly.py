@@ -8,6 +8,7 @@ import orjson
 
 from replayer.wire import extras
 from replayer.wire.chat_reader import ChatReader
+from replayer.wire.limits import LIMITS, TooLarge, mib, parsed_size
 from replayer.wire.messages_reader import MessagesReader
 from replayer.wire.parts import Parts, WireReader
 from replayer.wire.payload import read_json
@@ -53,6 +54,7 @@ class Assembler:
         self._hits = -1  # events that templates had read when the last one was learnt
         self._patience = 0
         self._learn_after = 0
+        self._kept = 0
 
     @property
     def wire(self) -> Wire:
@@ -121,7 +123,6 @@ class Assembler:
             return
         parts = self.parts
         known = len(parts.deltas), len(parts.calls), len(parts.notes)
-        parts.once = True
         chunk = self._take_event(block[start:], at, block.startswith(b"event: error\n"))
         known_now = len(parts.deltas) - 1, len(parts.calls), len(parts.notes)
         plain = parts.once and parts.finish_reason is None and parts.error is None
@@ -152,9 +153,21 @@ class Assembler:
         elif data == b"[DONE]":
             self.parts.done = True
         elif (chunk := self._read(data, named_error)) is not None:
+            parts = self.parts
+            known, parts.once = len(parts.extra), True
             self._reader_of(chunk).event(chunk, at)
+            if not parts.once or len(parts.extra) > known:
+                self._keep(data)
             return chunk
         return None
+
+    def _keep(self, data: bytes) -> None:
+        """An event added to what is kept beside the text."""
+        self._kept += parsed_size(data)
+        if self._kept > LIMITS.parsed:
+            raise TooLarge(
+                f"what the server adds to the text (token ids, log probabilities) takes more than {mib(LIMITS.parsed)}"
+            )
 
     def _reader_of(self, chunk: dict[str, Any]) -> WireReader:
         if self._reader is None:
@@ -169,6 +182,8 @@ class Assembler:
         notes = self.parts.notes
         try:
             chunk, codes = read_json(data)
+        except TooLarge:
+            raise
         except ValueError as error:
             chunk, codes = None, []
             notes.add("bad_event", f"not JSON ({error}): {_excerpt(data)}")

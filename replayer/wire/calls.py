@@ -6,8 +6,12 @@ from typing import Any
 
 import orjson
 
+from replayer.wire.limits import check_parts
 from replayer.wire.notes import Notes
 from replayer.wire.types import ToolCall
+
+_LOOKED_AT = 1000
+"""Pieces of arguments up to which a repeated name may begin another call: each look reads them all."""
 
 
 class _Call:
@@ -38,10 +42,9 @@ class CallAssembler:
 
     def open(self, call_id: Any, name: Any, pieces: list[str], freeform: bool = False) -> int:
         """A call that its wire announces by itself; its arguments will be appended to `pieces`. Returns its position."""
-        call = _Call(len(self._calls))
+        call = self._append()
         call.id, call.name = self._text(call_id, "id") or None, self._text(name, "name") or None
         call.pieces, call.freeform = pieces, freeform
-        self._calls.append(call)
         return call.position
 
     def name(self, position: int, name: str) -> None:
@@ -108,9 +111,13 @@ class CallAssembler:
         return self._add(position) if last is None or new else last
 
     def _add(self, index: int) -> _Call:
+        call = self._by_index[index] = self._append()
+        return call
+
+    def _append(self) -> _Call:
+        check_parts(len(self._calls))
         call = _Call(len(self._calls))
         self._calls.append(call)
-        self._by_index[index] = call
         return call
 
     def _take_id(self, call: _Call, call_id: str | None) -> None:
@@ -161,6 +168,8 @@ def _is_another(call: _Call, call_id: str | None, name: str | None, arguments: A
     """
     if not name or call.name is None:
         return False
+    if len(call.pieces) > _LOOKED_AT:
+        return name != call.name
     if call_id and call.id:
         goes_on = (
             not call.pieces and isinstance(arguments, str) and not _is_complete(arguments, or_empty=True)

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 
 import replayer
 from replayer.errors import PlanError
-from replayer.wire.connection import Broken, Connection, Silent
+from replayer.wire.connection import Broken, Connection, Overdue
 from replayer.wire.credentials import secrets_of
 from replayer.wire.dial import dial, environment_proxy, is_lasting, read_url, tls_context, why
 from replayer.wire.faults import Classify, default_fault
+from replayer.wire.limits import Timeouts, TooLarge
 from replayer.wire.remote import Receiver
 from replayer.wire.reply import ReplyReader
-from replayer.wire.types import PATHS, OnDelta, OnDeltas, Reply, Request, Timeouts, Wire, WireFault, each
+from replayer.wire.types import PATHS, OnDelta, OnDeltas, Reply, Request, Wire, WireFault, each
 
 _RETRIED = frozenset({429, 502, 503, 504, 529})
 """Statuses of a gateway or an engine that has not begun."""
@@ -34,6 +35,8 @@ class _Exchange:
     """Trying again is pointless."""
     connection: Connection | None = None
     """The one that the last attempt went over."""
+    connect_until: float | None = None
+    """Time of the loop when connecting must have succeeded, in whichever attempt."""
 
     def reply(self, broken: WireFault | None = None, ended: int | None = None) -> Reply:
         ended = ended or time.monotonic_ns()
@@ -135,31 +138,35 @@ class WireClient:
         """None where a kept-alive connection turned out to be closed."""
         exchange.connection = None
         try:
-            connection = await self._connection(fresh)
+            connection = await self._connection(exchange, fresh)
         except OSError as error:
-            exchange.final = is_lasting(error)
+            exchange.final = is_lasting(error) or (isinstance(error, TimeoutError) and error.errno is None)
             return exchange.reply(self._unreachable(error))
         old = connection.used
-        exchange.connection = connection
+        exchange.connection, exchange.connect_until = connection, None
         try:
-            ended = await connection.exchange(head, request.body, exchange.reader, self._timeouts.read)
+            ended = await connection.exchange(head, request.body, exchange.reader, self._timeouts)
         except Broken as error:
             if old and not error.answered:
                 return None
             return exchange.reply(WireFault("stream_broken", str(error), exchange.reader.status or None))
-        except Silent:
-            told = f"the engine sent nothing for {self._timeouts.read:g} s"
-            return exchange.reply(WireFault("timeout", told, exchange.reader.status or None))
+        except Overdue as error:
+            return exchange.reply(WireFault("timeout", str(error), exchange.reader.status or None))
+        except TooLarge as error:
+            exchange.final = True
+            return exchange.reply(WireFault("too_large", str(error), exchange.reader.status or None))
         if connection.reusable:
             self._idle.append(connection)
         return exchange.reply(ended=ended)
 
-    async def _connection(self, fresh: bool) -> Connection:
+    async def _connection(self, exchange: _Exchange, fresh: bool) -> Connection:
         while self._idle and not fresh:
             connection = self._idle.pop()
             if connection.reusable:
                 return connection
-        async with asyncio.timeout(self._timeouts.connect):
+        if exchange.connect_until is None and self._timeouts.connect is not None:
+            exchange.connect_until = asyncio.get_running_loop().time() + self._timeouts.connect
+        async with asyncio.timeout_at(exchange.connect_until):
             return await dial(self._origin, self._proxy, self._tls, self._receiver)
 
     def _unreachable(self, error: OSError) -> WireFault:

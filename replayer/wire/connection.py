@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 
 import httptools
 
+from replayer.wire.limits import LIMITS, Timeouts, TooLarge, mib
 from replayer.wire.remote import StampingTransport
 
 Piece = bytes | memoryview
@@ -17,8 +18,10 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 _SLICE = 32 << 10
 """Bytes given to the transport at once, so that a slow reader makes no copy of a large request in memory."""
-_GRACE_NS = 1_000_000_000
+_GRACE_NS = 500_000_000
 """How long a response may stay open after the sink has all it wants."""
+_TICK = 0.5
+"""Seconds between two looks at the deadlines, at most."""
 
 
 class Sink(Protocol):
@@ -30,6 +33,10 @@ class Sink(Protocol):
     @property
     def done(self) -> bool:
         """Nothing that may follow matters."""
+
+    @property
+    def progress(self) -> int | None:
+        """When the last bytes that count arrived; None before any."""
 
     def headers(self, status: int, headers: Headers, at: int) -> None: ...
 
@@ -46,8 +53,8 @@ class Broken(Exception):
         self.answered = answered
 
 
-class Silent(Exception):
-    """No byte moved for the time allowed."""
+class Overdue(Exception):
+    """A deadline passed; the message names it."""
 
 
 class Connection(asyncio.Protocol):
@@ -62,9 +69,10 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[int] | None = None
         self._room: asyncio.Future[None] | None = None
         self._watch: asyncio.TimerHandle | None = None
-        self._read_timeout_ns: float = 0
-        self._tick = 1.0
-        self._last = 0
+        self._timeouts = Timeouts()
+        self._tick = _TICK
+        self._begun_at = self._done_at = 0
+        self._framing = self._after_done = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._pieces: list[bytes] = []
         self._complete: bool = False
@@ -76,20 +84,20 @@ class Connection(asyncio.Protocol):
         self._reset()
 
     async def exchange(
-        self, head: bytes, body: Iterable[Piece], sink: Sink, read_timeout: float | None = None
+        self, head: bytes, body: Iterable[Piece], sink: Sink, timeouts: Timeouts | None = None
     ) -> int:
         """Send a request and feed its response to `sink`; returns the stamp of the response's end.
 
-        Raises Broken, Silent, or what `sink` raises. Cancelling it closes the connection at once.
+        Raises Broken, Overdue, TooLarge, or what `sink` raises. Cancelling it closes the connection at once.
         """
         assert self._transport is not None and self._waiter is None
         self._reset()
         self.reusable = False
         self._sink = sink
         self._waiter = waiter = self._loop.create_future()
-        self._read_timeout_ns = (read_timeout or float("inf")) * 1e9
-        self._last = time.monotonic_ns()
-        self._tick = min(1.0, read_timeout or 1.0)
+        self._timeouts = timeouts or Timeouts()
+        self._begun_at = time.monotonic_ns()
+        self._tick = min(_TICK, self._timeouts.shortest / 2)
         self._watch = self._loop.call_later(self._tick, self._check)
         try:
             sent_all = await self._send(head, body)
@@ -138,7 +146,6 @@ class Connection(asyncio.Protocol):
 
         `delay`: nanoseconds that the reading process had waited for a core before. A stamp before the last one, or from the future, is none: the wall clock was set just then.
         """
-        self._last = now
         if kernel is not None and self._at <= kernel <= now:
             by_kernel, at = True, kernel
             self.late_ns = max(self.late_ns or 0, now - kernel, delay)
@@ -154,6 +161,7 @@ class Connection(asyncio.Protocol):
         enough = False
         pieces = self._pieces
         if pieces:
+            self._framing = 0
             body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
             pieces.clear()
             try:
@@ -161,6 +169,8 @@ class Connection(asyncio.Protocol):
             except Exception as error:  # noqa: BLE001 - the boundary to the caller's code, who gets it back
                 self._fail(error)
                 return
+        if sink.done:
+            enough |= self._is_over(len(data), at)
         if enough:
             self._keep_alive = False
         if enough or self._complete:
@@ -168,12 +178,26 @@ class Connection(asyncio.Protocol):
         elif broken is not None:
             self._fail(broken)
 
-    def _parse(self, data: bytes | memoryview) -> Broken | None:
+    def _is_over(self, size: int, at: int) -> bool:
+        """Whether too much came after the wire's own end."""
+        if not self._done_at:
+            self._done_at = at
+            return False
+        self._after_done += size
+        return self._after_done > LIMITS.after_done
+
+    def _parse(self, data: bytes | memoryview) -> Exception | None:
+        self._framing += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._keep_alive = False
             return Broken(f"the answer is not HTTP: {error}", answered=True)
+        if len(self._headers) > LIMITS.headers:
+            self._headers = []
+            return TooLarge(f"the answer has more than {LIMITS.headers} headers")
+        if self._framing > LIMITS.framing and not self._pieces:
+            return TooLarge(f"{mib(LIMITS.framing)} of headers and framing came without a byte of the answer")
         return None
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -192,7 +216,6 @@ class Connection(asyncio.Protocol):
         self._room = self._loop.create_future()
 
     def resume_writing(self) -> None:
-        self._last = time.monotonic_ns()
         if self._room is not None and not self._room.done():
             self._room.set_result(None)
         self._room = None
@@ -232,6 +255,7 @@ class Connection(asyncio.Protocol):
         self._headers, self._pieces = [], []
         self._at = 0
         self._begun = False
+        self._done_at = self._framing = self._after_done = 0
         self.late_ns = None
         self._answered = self._headers_done = self._complete = False
         self._interim = self._until_close = self._keep_alive = False
@@ -239,11 +263,10 @@ class Connection(asyncio.Protocol):
     def _start(self) -> None:
         """The next write is the first of the request: stamped here, or by the receiver as it goes out."""
         self._begun = True
-        self._last = time.monotonic_ns()
         if isinstance(self._transport, StampingTransport):
             self._transport.begin()
         else:
-            self.sent(self._last)
+            self.sent(time.monotonic_ns())
 
     async def _send(self, head: bytes, body: Iterable[Piece]) -> bool:
         """Returns whether all was sent; an answer or a loss of the connection ends it early."""
@@ -270,15 +293,26 @@ class Connection(asyncio.Protocol):
             self._waiter.set_exception(error)
 
     def _check(self) -> None:
-        """About once a second: far cheaper than a timer per packet."""
-        silence = time.monotonic_ns() - self._last
-        if self._sink is not None and self._sink.done and silence > _GRACE_NS:
+        """About twice a second: far cheaper than a timer per packet."""
+        now = time.monotonic_ns()
+        if self._done_at and now - self._done_at > _GRACE_NS:
             self._keep_alive = False
-            self._finish(self._last)
-        elif silence > self._read_timeout_ns:
-            self._fail(Silent())
+            self._finish(self._done_at)
+        elif (missed := self._missed(now)) is not None:
+            self._fail(Overdue(missed))
         else:
             self._watch = self._loop.call_later(self._tick, self._check)
+
+    def _missed(self, now: int) -> str | None:
+        """The sentence about the deadline that has passed."""
+        limits, progress = self._timeouts, self._sink.progress if self._sink is not None else None
+        if not self._headers_done:
+            limit, since, what = limits.first_byte, self._begun_at, "did not begin to answer within"
+        elif progress is None:
+            limit, since, what = limits.first_token, self._begun_at, "sent no token within"
+        else:
+            limit, since, what = limits.idle, progress, "sent nothing new for"
+        return None if limit is None or now - since < limit * 1e9 else f"the engine {what} {limit:g} s"
 
 
 def _batches(head: bytes, body: Iterable[Piece]) -> Iterator[Piece]:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import brotli
 import pyzstd
 
-Decode = Callable[[bytes], bytes]
-"""Bytes in, bytes out as far as they go; raises ValueError where they are damaged."""
+from replayer.wire.limits import LIMITS, MIB, TooLarge, mib
+
+Decode = Callable[[bytes], Iterable[bytes]]
+"""Bytes in, pieces out as far as they go: a few bytes can hold gigabytes, so they are never unpacked at once. Raises
+ValueError where they are damaged, TooLarge where they hold more than they may."""
+
+_PIECE = 64 << 10
+_ZSTD_WINDOW = 23
+"""Logarithm of the longest window, which is memory: what RFC 9659 allows a server."""
 
 
-def decoder(encoding: str) -> Decode | None:
-    """The decoder of a Content-Encoding header, None for plain bytes. Raises ValueError for an unknown one."""
+def decoder(encoding: str, most: int | None = None) -> Decode | None:
+    """The decoder of a Content-Encoding header, None for plain bytes. Raises ValueError for an unknown one.
+
+    `most` is the limit of the unpacked bytes, that of a body where it is None.
+    """
     names = [name.strip() for name in encoding.lower().split(",")]
     names = [name for name in names if name not in ("", "identity")]
     if not names:
@@ -21,58 +32,91 @@ def decoder(encoding: str) -> Decode | None:
     if unknown := [name for name in names if name not in _DECODERS]:
         known = ", ".join(sorted(_DECODERS))
         raise ValueError(f"the answer has the content encoding {unknown[0]!r}, which is not one of {known}")
-    stages = [_DECODERS[name]() for name in reversed(names)]
-    return stages[0] if len(stages) == 1 else _chain(stages)
-
-
-def _chain(stages: list[Decode]) -> Decode:
-    def decode(data: bytes) -> bytes:
-        for stage in stages:
-            data = stage(data)
-        return data
-
+    if len(names) > LIMITS.encodings:
+        raise TooLarge(f"the answer is packed {len(names)} times (limit {LIMITS.encodings})")
+    decode: Decode = lambda data: (data,)  # noqa: E731 - the innermost stage
+    for name in reversed(names):
+        decode = partial(_chain, decode, _Bounded(_DECODERS[name](), most or LIMITS.body))
     return decode
+
+
+def unpacked(decode: Decode, data: bytes) -> bytes:
+    """All at once."""
+    return b"".join(decode(data))
+
+
+def _chain(first: Decode, then: Decode, data: bytes) -> Iterator[bytes]:
+    for piece in first(data):
+        yield from then(piece)
+
+
+class _Bounded:
+    """One stage, held to a size and a ratio."""
+
+    def __init__(self, unpack: Decode, most: int) -> None:
+        self._unpack, self._most = unpack, most
+        self._taken = self._given = 0
+
+    def __call__(self, data: bytes) -> Iterator[bytes]:
+        self._taken += len(data)
+        for piece in self._unpack(data):
+            self._given += len(piece)
+            if self._given > self._most:
+                raise TooLarge(f"the answer is longer than {mib(self._most)} once unpacked")
+            if self._given > MIB and self._given > LIMITS.ratio * self._taken:
+                raise TooLarge(f"the answer unpacks to more than {LIMITS.ratio} times its size")
+            yield piece
 
 
 class _Zlib:
     """gzip and deflate; deflate comes with a zlib header or, from some servers, without one."""
 
     def __init__(self) -> None:
-        self._stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+        self._wbits = 0
         self._start = b""
 
-    def __call__(self, data: bytes) -> bytes:
+    def __call__(self, data: bytes) -> Iterator[bytes]:
+        if not self._wbits:  # as many bytes as the header has by which it is known
+            self._start += data
+            if len(self._start) < 2:
+                return
+            data, self._start = self._start, b""
+            self._wbits = _wbits(data[:2])
+            self._stream = zlib.decompressobj(self._wbits)
         try:
-            if len(self._start) < 2:  # as many bytes as the header has by which it is known
-                data = self._start + data
-                self._start = data[:2]
-                return self._first(data) if len(data) > 1 else b""
-            return self._decompress(data)
+            yield from self._pieces(data)
         except zlib.error as error:
             raise ValueError(error) from error
 
-    def _first(self, data: bytes) -> bytes:
-        try:
-            return self._decompress(data)
-        except zlib.error:
-            self._stream = zlib.decompressobj(wbits=-zlib.MAX_WBITS)
-            return self._decompress(data)
+    def _pieces(self, data: bytes) -> Iterator[bytes]:
+        full = False
+        while data or full:
+            if self._stream.eof:  # a gzip body of several members
+                self._stream = zlib.decompressobj(self._wbits)
+            piece = self._stream.decompress(data, _PIECE)
+            full = len(piece) == _PIECE and not self._stream.eof
+            data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
+            if piece:
+                yield piece
 
-    def _decompress(self, data: bytes) -> bytes:
-        pieces = [self._stream.decompress(data)]
-        while self._stream.eof and (rest := self._stream.unused_data):  # a gzip body of several members
-            self._stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-            pieces.append(self._stream.decompress(rest))
-        return b"".join(pieces)
+
+def _wbits(start: bytes) -> int:
+    try:
+        zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(start)
+    except zlib.error:
+        return -zlib.MAX_WBITS
+    return zlib.MAX_WBITS | 32
 
 
 class _Zstd:
     def __init__(self) -> None:
-        self._stream = pyzstd.EndlessZstdDecompressor()
+        self._stream = pyzstd.EndlessZstdDecompressor(option={pyzstd.DParameter.windowLogMax: _ZSTD_WINDOW})
 
-    def __call__(self, data: bytes) -> bytes:
+    def __call__(self, data: bytes) -> Iterator[bytes]:
         try:
-            return self._stream.decompress(data)
+            yield self._stream.decompress(data, _PIECE)
+            while not self._stream.needs_input:
+                yield self._stream.decompress(b"", _PIECE)
         except pyzstd.ZstdError as error:
             raise ValueError(error) from error
 
@@ -81,9 +125,13 @@ class _Brotli:
     def __init__(self) -> None:
         self._stream = brotli.Decompressor()
 
-    def __call__(self, data: bytes) -> bytes:
+    def __call__(self, data: bytes) -> Iterator[bytes]:
         try:
-            return bytes(self._stream.process(data))
+            piece = bytes(self._stream.process(data, output_buffer_limit=_PIECE))
+            yield piece
+            while len(piece) >= _PIECE or not self._stream.can_accept_more_data():
+                piece = bytes(self._stream.process(b"", output_buffer_limit=_PIECE))
+                yield piece
         except brotli.error as error:
             raise ValueError(error) from error
 

@@ -49,6 +49,10 @@ def _merged_logprobs(before: dict[str, Any], value: dict[str, Any]) -> dict[str,
     return before
 
 
+_LONGEST = 1 << 20
+"""Characters that are kept of an error's message, and of its body."""
+
+
 @dataclass(frozen=True, slots=True)
 class EngineError:
     """An error object in place of a chunk: the engine's own words and, where it gave one, its status."""
@@ -68,7 +72,7 @@ def read_error(chunk: Any, body: str) -> EngineError | None:
             return None
         error = chunk
     if not isinstance(error, dict):
-        return EngineError(str(error), None, body)
+        return EngineError(str(error)[:_LONGEST], None, body[:_LONGEST])
     code = error.get("code")
     status = code if type(code) is int and 400 <= code <= 599 else None
-    return EngineError(str(error.get("message") or body), status, body)
+    return EngineError(str(error.get("message") or body)[:_LONGEST], status, body[:_LONGEST])

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from replayer.wire import extras
 from replayer.wire.calls import CallAssembler
+from replayer.wire.limits import check_parts
 from replayer.wire.notes import Notes
 from replayer.wire.types import Channel, Delta, Wire
 
@@ -88,6 +89,7 @@ class Block:
     __slots__ = ("at_start", "index", "kind", "open", "pieces", "position", "signature", "touched")
 
     def __init__(self, kind: str, at_start: dict[str, Any], index: int) -> None:
+        check_parts(index)
         self.kind = kind
         self.at_start = at_start
         self.index = index

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from replayer.wire.limits import check_parsed
 from replayer.wire.types import NoteCode
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -17,8 +18,10 @@ def read_json(data: bytes) -> tuple[Any, list[NoteCode]]:
     """The value and what had to be forgiven. Raises ValueError where nothing can be read.
 
     Forgiven are bytes that are not UTF-8 and escapes of half a character (both become U+FFFD, so that no text
-    that cannot be encoded travels on), NaN and Infinity.
+    that cannot be encoded travels on), NaN and Infinity. Raises TooLarge, before it is parsed, for what would fill the
+    memory.
     """
+    check_parsed(data)
     try:
         return orjson.loads(data), []
     except orjson.JSONDecodeError:

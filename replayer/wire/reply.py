@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from replayer.text import safe
 from replayer.wire.assembly import Assembler
 from replayer.wire.connection import Headers
 from replayer.wire.content_encoding import Decode, decoder
 from replayer.wire.faults import Classify, default_fault
-from replayer.wire.sse import EVENT_LIMIT
+from replayer.wire.limits import LIMITS, MIB, TooLarge, mib
 from replayer.wire.types import Delta, OnDelta, OnDeltas, Reply, StampClock, Timing, Wire, WireFault, each
 
 
@@ -38,6 +39,7 @@ class ReplyReader:
         self._sent: int | None = None
         self._headers_at: int | None = None
         self._packets = self._kernel_packets = 0
+        self._size = self._text = 0
         self._location = ""
         self._fault: WireFault | None = None
 
@@ -45,6 +47,14 @@ class ReplyReader:
     def done(self) -> bool:
         """The wire's own end was seen: nothing that follows matters."""
         return self._assembler.done
+
+    @property
+    def progress(self) -> int | None:
+        """When the last text or call came; None before any. A body that is not streamed comes at once: its headers count."""
+        if not (self._asked_stream if self._streamed is None else self._streamed):
+            return self._headers_at
+        arrivals = self._assembler.parts.arrivals
+        return arrivals[-1] if arrivals else None
 
     def sent(self, at: int) -> None:
         self._sent = at
@@ -68,31 +78,47 @@ class ReplyReader:
         self._packets += 1
         self._kernel_packets += by_kernel
         try:
-            deltas = self._read(data, at)
+            if self._decode is None:
+                deltas = self._read(data, at)
+            else:
+                deltas = [delta for piece in self._decode(data) for delta in self._read(piece, at)]
         except ValueError as error:
-            self._fault = WireFault("stream_broken", f"the body cannot be read: {error}", self.status)
+            self._fault = self._unreadable(error)
             return True
         self.stopped = self._show(deltas)
         return self.stopped
 
+    def _unreadable(self, error: ValueError) -> WireFault:
+        if isinstance(error, TooLarge):
+            return WireFault("too_large", str(error), self.status)
+        return WireFault("stream_broken", f"the body cannot be read: {error}", self.status)
+
     def _read(self, data: bytes, at: int) -> list[Delta]:
         """Raises ValueError where the body is damaged or goes on without end."""
-        if self._decode is not None:
-            data = self._decode(data)
         if self._streamed is None:
             self._streamed = _looks_streamed(data)
-        if self._streamed:
-            return self._assembler.feed(data, at)
-        self._held += data
-        if len(self._held) > EVENT_LIMIT:
-            raise ValueError(f"it is longer than {EVENT_LIMIT >> 20} MiB")
-        return []
+        self._size += len(data)
+        most = LIMITS.body if self._streamed else LIMITS.whole
+        if self._size > most:
+            raise TooLarge(f"the answer is longer than {mib(most)}")
+        if not self._streamed:
+            self._held += data
+            return []
+        deltas = self._assembler.feed(data, at)
+        for delta in deltas:
+            self._text += len(delta.text)
+        if self._text > LIMITS.text:
+            raise TooLarge(f"the reply's text is longer than {mib(LIMITS.text)}")
+        return deltas
 
     def reply(self, *, ended: int, retries: int = 0, broken: WireFault | None = None) -> Reply:
         """What came of it. `broken` says why the response did not end properly."""
         sent = ended if self._sent is None else self._sent
-        if not self.stopped:
-            self._finish(ended, whole=broken is None)
+        if not self.stopped and self._fault is None:
+            try:
+                self._finish(ended, whole=broken is None)
+            except ValueError as error:
+                self._fault = self._unreadable(error)
         fault = None if self.stopped else self._judge(broken)
         calls = self._assembler.tool_calls()
         parts = self._assembler.parts
@@ -131,6 +157,8 @@ class ReplyReader:
     def _set_decoder(self, encoding: str) -> None:
         try:
             self._decode = decoder(encoding)
+        except TooLarge as error:
+            self._fault = self._unreadable(error)
         except ValueError as error:
             self._fault = WireFault("stream_broken", str(error), self.status)
 
@@ -153,7 +181,7 @@ class ReplyReader:
         if self._fault is not None:
             return self._fault
         if self.status >= 400:
-            return self._classify(self.status, self._held.decode("utf-8", "replace"))
+            return self._classify(self.status, self._held[:MIB].decode("utf-8", "replace"))
         if self.status >= 300:
             return _redirect(self.status, self._location)
         parts = self._assembler.parts
@@ -225,7 +253,7 @@ def _looks_streamed(start: bytes) -> bool | None:
 
 
 def _redirect(status: int, location: str) -> WireFault:
-    where = f" to {location}" if location else ""
+    where = f" to {safe(location[:200])}" if location else ""
     return WireFault(
         "unreachable",
         f"the server redirects (status {status}){where}; redirects are not followed, give the final address as URL",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-EVENT_LIMIT = 64 << 20
-"""Bytes of one event, or of a body held whole, beyond which a server is taken to have gone mad."""
+from replayer.wire.limits import LIMITS, TooLarge, mib
 
 _BOM = b"\xef\xbb\xbf"
 _LF, _CR = 10, 13
@@ -28,12 +27,12 @@ class SseSplitter:
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
-        self._pending = 0
+        self._pending = self._blocks = 0
         self._after_cr = False
         self._first = True
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The blocks that `data` completes. Raises ValueError where one is longer than the limit."""
+        """The blocks that `data` completes. Raises TooLarge where one is too long, or there are too many."""
         if not data:
             return []
         if self._after_cr or _CR in data:
@@ -55,6 +54,9 @@ class SseSplitter:
         self._pieces = [rest] if rest else []
         if rest or self._pending:
             self._count(len(rest))
+        self._blocks += len(blocks)
+        if self._blocks > LIMITS.events:
+            raise TooLarge(f"the stream has more than {LIMITS.events:,} events")
         if self._first and blocks:
             self._first = False
             blocks[0] = blocks[0].removeprefix(_BOM)
@@ -62,8 +64,8 @@ class SseSplitter:
 
     def _count(self, pending: int) -> None:
         self._pending = pending
-        if pending > EVENT_LIMIT:
-            raise ValueError(f"an event is longer than {EVENT_LIMIT >> 20} MiB")
+        if pending > LIMITS.event:
+            raise TooLarge(f"an event is longer than {mib(LIMITS.event)}")
 
     def flush(self) -> list[bytes]:
         """The end of the stream; an event without its blank line still counts."""

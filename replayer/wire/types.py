@@ -19,6 +19,7 @@ FaultKind = Literal[
     "unreachable",
     "stream_broken",
     "timeout",
+    "too_large",
 ]
 """Closed set of ways in which an engine can fail a request (adapters map their own words to it)."""
 
@@ -194,15 +195,6 @@ class Reply:
     output: tuple[dict[str, Any], ...] = ()
     """The reply as its wire states it, in order, and as a client sends it back: the content blocks of Messages,
     the output items of Responses. () on chat."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds; None waits for ever. `read` is the longest silence, time to the first byte included."""
-
-    connect: float | None = 10.0
-    read: float | None = 600.0
-    total: float | None = None
 
 
 OnDelta = Callable[[Delta], bool | None]

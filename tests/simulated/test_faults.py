@@ -14,7 +14,8 @@ from replayer.simulated.planted import CLASSES, parse_fault
 from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import Case, judge
-from replayer.wire.client import Timeouts, WireClient
+from replayer.wire.client import WireClient
+from replayer.wire.limits import Timeouts
 from replayer.wire.types import Request
 
 EDIT = {
@@ -49,7 +50,9 @@ async def send(url, more=None, *, stream=True, silence=60.0):
     request = read_request(body)
     detector = RepetitionDetector(Expected(request.prompt_contains))
     found = []
-    client = WireClient(url, timeouts=Timeouts(read=silence), retries=0)
+    client = WireClient(
+        url, timeouts=Timeouts(first_byte=silence, first_token=silence, idle=silence), retries=0
+    )
     reply = await client.chat(
         Request(body=[orjson.dumps(body)], stream=stream), lambda delta: found.extend(detector.observe(delta))
     )

@@ -9,7 +9,8 @@ import pytest
 
 from replayer.errors import PlanError
 from replayer.wire.client import WireClient
-from replayer.wire.types import Delta, Reply, Request, Timeouts
+from replayer.wire.limits import Timeouts
+from replayer.wire.types import Delta, Reply, Request
 from tests.wire.serving import (
     DONE,
     Answer,
@@ -117,7 +118,7 @@ async def test_an_error_of_the_caller_reaches_the_caller() -> None:
         await client.aclose()
 
 
-@pytest.mark.parametrize("how", ["cancel", "stop", "total", "read"])
+@pytest.mark.parametrize("how", ["cancel", "stop", "total", "idle"])
 async def test_whatever_ends_a_stream_closes_its_connection(how: str) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"{}")
@@ -143,7 +144,7 @@ async def cut_short(url: str, how: str) -> Reply:
     """Ended after the first delta. On a machine too busy to bring that in time, the limit is doubled."""
     seconds = 0.2
     while True:
-        limits = {"total": Timeouts(total=seconds), "read": Timeouts(read=seconds)}
+        limits = {"total": Timeouts(total=seconds), "idle": Timeouts(idle=seconds)}
         client = WireClient(url, timeouts=limits.get(how, Timeouts()))
         reply = await client.chat(Request([b"{}"]), lambda piece: how == "stop")
         if reply.content == "a":

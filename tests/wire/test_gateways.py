@@ -14,7 +14,8 @@ import zstandard
 from replayer.errors import PlanError
 from replayer.wire.client import WireClient
 from replayer.wire.dial import environment_proxy, read_url
-from replayer.wire.types import Reply, Request, Timeouts
+from replayer.wire.limits import Timeouts
+from replayer.wire.types import Reply, Request
 from tests.wire import certificates
 from tests.wire.serving import (
     Received,
@@ -443,7 +444,7 @@ async def test_a_body_that_ends_with_the_connection() -> None:
 
 async def test_a_response_that_goes_on_after_done() -> None:
     async with serving(lambda r: r.send(stream_head(), *map(chunk, chat()))) as server:
-        reply = await ask(server.url, timeouts=Timeouts(read=300))
+        reply = await ask(server.url, timeouts=Timeouts(idle=300))
     assert is_ordinary(reply)
     assert reply.timing.ended - reply.timing.sent < 150e9  # the last byte, not when the patience ended
 

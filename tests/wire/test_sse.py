@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replayer.wire import sse
+from replayer.wire.limits import Limits
 from replayer.wire.sse import SseEvent, SseSplitter, events, read_block
 
 
@@ -92,7 +93,7 @@ def test_an_event_is_there_as_soon_as_it_is_complete() -> None:
 
 
 def test_an_endless_event_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "EVENT_LIMIT", 1000)
+    monkeypatch.setattr(sse, "LIMITS", Limits(event=1000))
     for part in (b"x" * 10, b"x\n" * 5):
         splitter = SseSplitter()
         with pytest.raises(ValueError, match="longer than"):
