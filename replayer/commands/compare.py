@@ -16,9 +16,9 @@ from replayer.journal.several_runs import against, check_same_traces, load_sever
 from replayer.journal.view import LaneView, RunView, load
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, resolve
 from replayer.metrics.compare import compare, is_aa, lane_pairs
-from replayer.metrics.conclusions import and_list, pair_sentences
+from replayer.metrics.conclusions import pair_sentences
 from replayer.metrics.run_documents import Pair
-from replayer.metrics.shown import chance, figure, interval, signed
+from replayer.metrics.shown import and_list, chance, figure, interval, signed
 from replayer.text import nearest, safe
 
 Lanes = Iterable[tuple[LaneView, LaneView]]

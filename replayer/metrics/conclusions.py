@@ -5,10 +5,12 @@ Terminal, `compare`, JSON, HTML, Markdown, JUnit and the screen print these word
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from replayer.metrics.answers import story
 from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
 from replayer.metrics.documents import LaneFigures, PrefixCache
+from replayer.metrics.fault_words import fault_words
 from replayer.metrics.prefix_figures import expected_words
 from replayer.metrics.run_documents import (
     Conclusions,
@@ -20,7 +22,7 @@ from replayer.metrics.run_documents import (
     Ranking,
     Verdict,
 )
-from replayer.metrics.shown import figure, percent
+from replayer.metrics.shown import and_list, figure, percent
 from replayer.signals.prefix_reuse.causes import PHRASES
 
 FULL_POOL = 0.95
@@ -29,19 +31,72 @@ _LOST = 0.01
 _WARM = "The cache was warm before the run, or our estimate is low."
 _FEW = 4
 """Fewer comparisons of two lanes have a sentence each."""
+_MANY = 4
+"""Of more lanes, those without a fault share a sentence."""
 
 
 def conclude(
     lanes: Sequence[LaneFigures],
     pairs: Sequence[Pair],
-    ramps: Iterable[Ramp] = (),
+    ramps: Sequence[Ramp] = (),
     crossovers: Iterable[Crossover] = (),
     ranking: Ranking | None = None,
 ) -> Conclusions:
+    concluded = [lane_conclusion(lane) for lane in lanes]
     return Conclusions(
+        story=story(lanes, pairs, ramps, ranking),
         sweeps=sweep_sentences(ramps, crossovers, ranking),
-        lanes=[lane_conclusion(lane) for lane in lanes],
-        pairs=pair_sentences(pairs),
+        lanes=concluded,
+        pairs=level_sentences(pairs, ramps) if ramps else pair_sentences(pairs),
+        together=_together(lanes, concluded) if len(lanes) > _MANY else [],
+    )
+
+
+def _together(lanes: Sequence[LaneFigures], concluded: Sequence[LaneConclusion]) -> list[str]:
+    """Sound lanes in one sentence, the others each in their own."""
+    sound = [lane for lane, found in zip(lanes, concluded, strict=True) if found.verdict == "sound"]
+    own = [found.words for found in concluded if found.verdict != "sound"]
+    turns = sum(lane.turns for lane in sound)
+    every = f"{len(sound)} of {len(lanes)} lanes answered {turns:,} turns, every one of them usable: no fault was found."
+    return [every, *own] if len(sound) > 1 else []
+
+
+def level_sentences(pairs: Sequence[Pair], ramps: Sequence[Ramp]) -> list[Difference]:
+    """Pairs at equal load, all levels of one metric in one sentence."""
+    place = {
+        lane: (ramp.ramp, at) for ramp in ramps for lane, (at, _) in zip(ramp.lanes, ramp.points, strict=True)
+    }
+    inside = [pair for pair in pairs if pair.a in place and pair.b in place]
+    found = pair_sentences([pair for pair in pairs if pair not in inside])
+    for a, b in dict.fromkeys((place[pair.a][0], place[pair.b][0]) for pair in inside):
+        mine = [pair for pair in inside if (place[pair.a][0], place[pair.b][0]) == (a, b)]
+        decided = {
+            pair.metric: [one for one in mine if one.metric == pair.metric] for pair in mine if pair.decided
+        }
+        found += [_levels(metric, some, place, a, b) for metric, some in decided.items()]
+        rest = [metric for metric in dict.fromkeys(pair.metric for pair in mine) if metric not in decided]
+        if rest:
+            names = and_list([COMPARED[metric].words for metric in rest], "or")
+            found.append(
+                Difference("open", None, f"{a} and {b}: no level with a decided difference in {names}.")
+            )
+    return found
+
+
+def _levels(
+    metric: str, pairs: Sequence[Pair], place: Mapping[str, tuple[str, float]], a: str, b: str
+) -> Difference:
+    """`b is worse than a in decode speed at 1, 2 and 4 requests at once, and better at 16`."""
+    parts: list[str] = []
+    tones: list[str] = []
+    for tone in ("worse", "better", "differs"):
+        levels = [f"{place[pair.b][1]:g}" for pair in pairs if _tone(pair) == tone]
+        if levels:
+            than = "" if parts else f" than {a} in {COMPARED[metric].words}"
+            parts.append(f"{tone}{than} at {and_list(levels)}")
+            tones.append(tone)
+    return Difference(
+        tones[0] if len(tones) == 1 else "differs", metric, f"{b} is {and_list(parts)} requests at once."
     )
 
 
@@ -76,10 +131,6 @@ def _sentence(pair: Pair) -> str:
         words = f"{pair.a} and {pair.b}, {words}"
     flips = f" {pair.flips:.1%} of the turns were usable on one of the two only." if pair.flips else ""
     return f"{words}.{flips}"
-
-
-def and_list(words: list[str], last: str = "and") -> str:
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
 def sweep_sentences(
@@ -179,7 +230,7 @@ def _missing(lane: LaneFigures) -> str | None:
 
 def _troubles(lane: LaneFigures) -> str:
     collapsed = lane.repetition.collapsed_turns
-    faults = [f"{name} in {n}" for name, n in lane.faults.items() if name != "collapsed"]
+    faults = [f"{fault_words(name)} in {n}" for name, n in lane.faults.items() if name != "collapsed"]
     errors = [f"{kind} in {n}" for kind, n in lane.errors.items()]
     parts = [f"{collapsed} repeated {'themselves' if collapsed > 1 else 'itself'}."] if collapsed else []
     parts += [f"Faults found: {', '.join(faults)}."] if faults else []

@@ -58,6 +58,16 @@ class ToolCalls:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnAt:
+    """A turn as people count: from 1. `onset` is the character where a repetition begins."""
+
+    trace: str
+    repeat: int
+    turn: int
+    onset: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Repetition:
     """`precision` comes from the turns whose alarm was left running, and from those alone."""
 
@@ -71,6 +81,8 @@ class Repetition:
     precision: Rate
     observed_turns: int = 0
     """Collapsed turns whose alarm was left running."""
+    first: TurnAt | None = None
+    """Where it happened first, in the order of sessions."""
 
 
 @dataclass(frozen=True, slots=True)

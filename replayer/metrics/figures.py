@@ -23,6 +23,7 @@ from replayer.metrics.documents import (
     Speed,
     Tokens,
     ToolCalls,
+    TurnAt,
 )
 from replayer.metrics.load_figures import load, quantiles, rate
 from replayer.metrics.model_grid import model_grid
@@ -94,7 +95,7 @@ def lane_figures(lane: LaneView, *, stopped: bool = False) -> LaneFigures:
         usable_turn_rate=_rate_of(turns, "usable_turn_rate"),
         tool_calls=tool_calls(turns),
         **fold(turn.marks for turn in turns).figures(),
-        repetition=repetition(turns),
+        repetition=repetition(turns, first_collapse(lane.attempts)),
         prefix_cache=prefix_cache(lane, judged, _ratio(judged, "prefix_hit_rate")),
         stamped_by=dict(sorted(Counter(turn.stamped_by for turn in turns if turn.deltas).items())),
         ttft_ms=loaded.ttft_ms,
@@ -204,7 +205,16 @@ def tool_calls(turns: Sequence[TurnFacts]) -> ToolCalls:
     )
 
 
-def repetition(turns: Sequence[TurnFacts]) -> Repetition:
+def first_collapse(attempts: Iterable[Attempt]) -> TurnAt | None:
+    for attempt in sorted(attempts, key=lambda one: (one.trace, one.repeat)):
+        for number, turn in sorted(attempt.turns.items()):
+            if turn.total_ns is not None and has_collapsed(turn):
+                onset = (turn.collapse or {}).get("onset")
+                return TurnAt(attempt.trace, attempt.repeat + 1, number + 1, onset)
+    return None
+
+
+def repetition(turns: Sequence[TurnFacts], first: TurnAt | None = None) -> Repetition:
     collapsed = [turn for turn in turns if has_collapsed(turn)]
     stopped = [turn for turn in collapsed if turn.stopped]
     observed = [turn for turn in collapsed if not turn.stopped and not at_the_limit(turn)]
@@ -217,6 +227,7 @@ def repetition(turns: Sequence[TurnFacts]) -> Repetition:
         saved_tokens_at_most=_saved(stopped),
         precision=rate(right, len(observed)),
         observed_turns=len(observed),
+        first=first,
     )
 
 

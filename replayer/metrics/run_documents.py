@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
 from replayer.metrics.documents import Better, LaneFigures, Rate
@@ -60,6 +60,8 @@ class Ramp:
     level: float
     saturated: bool
     knee: float | None
+    lanes: list[str] = field(default_factory=list)
+    """The lane of each point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +177,57 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """`key` names the question for programs."""
+
+    key: str
+    question: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A lane's usable turns with their interval, and the effect against the first lane (`against`), in shares."""
+
+    lane: str
+    rank: int
+    value: float | None
+    low: float
+    high: float
+    n: int
+    against: str | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    decided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a run shows in ten seconds. `standings` is empty for a load plan: its lanes did different work."""
+
+    headline: str
+    answers: list[Answer]
+    standings: list[Standing]
+
+    def below(self) -> list[Answer]:
+        """Under the headline, which says one answer already."""
+        return [answer for answer in self.answers if answer.words != self.headline]
+
+
+@dataclass(frozen=True, slots=True)
 class Conclusions:
+    story: Story
     sweeps: list[str]
     lanes: list[LaneConclusion]
     pairs: list[Difference]
+    together: list[str]
+    """The lanes' sentences where there are many lanes: those alike share one."""
 
     def sentences(self) -> list[str]:
         """All of them, in reading order."""
-        return [*(pair.words for pair in self.pairs), *self.sweeps, *(lane.words for lane in self.lanes)]
+        lanes = self.together or [lane.words for lane in self.lanes]
+        return [*(pair.words for pair in self.pairs), *self.sweeps, *lanes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,3 +81,7 @@ def interval(metric: Metric, pair: Pair) -> str:
 
 def chance(p: float | None) -> str:
     return DASH if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def and_list(words: list[str], last: str = "and") -> str:
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)

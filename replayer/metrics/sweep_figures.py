@@ -18,10 +18,14 @@ def ramps(lanes: Sequence[LaneView], figures: Sequence[LaneFigures]) -> list[Ram
     throughput = {lane.lane: lane.load.output_tok_s for lane in figures}
     found = []
     for name, points in curves(lanes, "concurrency").items():
-        known = [(at, value) for at, lane in points if (value := throughput[lane.name]) is not None]
-        saturated = saturation(known)
+        known = [
+            (at, value, lane.name) for at, lane in points if (value := throughput[lane.name]) is not None
+        ]
+        curve = [(at, value) for at, value, _ in known]
+        saturated = saturation(curve)
         if saturated is not None:
-            found.append(Ramp(ramp=name, points=known, **asdict(saturated)))
+            names = [name for *_, name in known]
+            found.append(Ramp(ramp=name, points=curve, lanes=names, **asdict(saturated)))
     return found
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.rows import ROWS, counted
-from replayer.metrics.run_documents import RunFigures
+from replayer.metrics.run_documents import RunFigures, Story
 from replayer.metrics.shown import DASH
 from replayer.report.sections import Section, sections
 from replayer.report.server import server_notes, server_rows
@@ -19,7 +19,8 @@ _LANE_WIDTH = 20
 
 
 def print_report(document: RunFigures, console: Console, folder: str | None = None) -> None:
-    """Print the document of `run_figures`."""
+    """Print the document of `run_figures`: the story first, then every figure, then the sentences behind the story."""
+    console.print(_story(document.conclusions.story))
     for lanes in _shares(document.lanes, console.width):
         console.print(_side_by_side(document, lanes))
     for section in sections(document):
@@ -28,6 +29,17 @@ def print_report(document: RunFigures, console: Console, folder: str | None = No
         console.print(Text(safe(sentence)))
     for line in notes(document, folder):
         console.print(Text(line))
+
+
+def _story(story: Story) -> Table:
+    """The headline, and each question beside its answer."""
+    table = Table.grid(padding=(0, 2))
+    table.title, table.title_justify, table.title_style = Text(safe(story.headline)), "left", "bold"
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for answer in story.below():
+        table.add_row(answer.question, Text(safe(answer.words)))
+    return table
 
 
 def _shares(lanes: list[LaneFigures], width: int) -> list[list[LaneFigures]]:
