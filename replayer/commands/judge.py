@@ -5,24 +5,30 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
+from rich.console import Console
 
 from replayer.errors import ReplayerError
+from replayer.metrics.differential import Answers, put_together
+from replayer.report.sections import differential_section
+from replayer.report.table import print_section
 from replayer.signals.base import Expected
-from replayer.signals.repetition import Finding, RepetitionDetector
+from replayer.signals.repetition import scan_reply
 from replayer.tools.verdicts import engine_parsers
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.differential import token_counts, token_text_of
 from replayer.tools.verdicts.request_facts import RequestFacts, read_request
 from replayer.tools.verdicts.schema_check import Validator
-from replayer.tools.verdicts.validation import judge
-from replayer.tools.verdicts.verdict import Fault, Verdict
+from replayer.tools.verdicts.validation import alone, by_mode, judge
+from replayer.tools.verdicts.verdict import Fault, Verdict, modes_as_dict
+from replayer.traces.wire_forms import wire_of
 from replayer.wire.counts import cached_tokens
 from replayer.wire.reply import assemble
-from replayer.wire.types import Delta, Reply
+from replayer.wire.types import Reply, Wire
 
 
 class Command:
@@ -30,7 +36,7 @@ class Command:
 
     REQUEST is the JSON body that was sent, RESPONSE what came back: an SSE stream or a JSON body. With --pair, the
     answer to the same request in the other mode, also what only both together show: arguments or calls that the
-    engine changed on the way. Example:
+    engine changed on the way. With --also, once per exchange, a table of wires, streamed or not. Example:
 
     replayer judge request.json response.sse --pair response-not-streamed.json
     """
@@ -47,6 +53,14 @@ class Command:
             "--pair", type=Path, metavar="OTHER", help="the other mode's answer to the same request"
         )
         parser.add_argument(
+            "--also",
+            nargs=2,
+            action="append",
+            default=[],
+            metavar=("REQUEST.json", "RESPONSE"),
+            help="the same prompt over another wire or in the other mode: adds a table of wires, streamed or not",
+        )
+        parser.add_argument(
             "--parsers",
             action="store_true",
             help="also what vLLM's and SGLang's own parsers read in the text, where those packages are installed",
@@ -54,19 +68,62 @@ class Command:
         parser.add_argument("--json", action="store_true", help="one JSON document")
 
     def run(self, args: argparse.Namespace) -> int:
-        request = _read_request(args.request)
-        reply, collapsed = _read_reply(args.response, args.stream, request)
-        pair = _read_reply(args.pair, None, request)[0] if args.pair else None
-        validator = Validator(request.tools)
-        case = Case(
-            reply, validator, request, collapsed=collapsed, pair=pair, token_text=token_text_of(reply)
-        )
+        exchange = _read_exchange(args.request, args.response, args.stream)
+        pair = _reply_in(_read(args.pair), None) if args.pair else None
+        case = exchange.case(pair)
         verdict = judge(case)
-        document = _document(reply, verdict, validator)
+        document = _document(case.reply, verdict, case.validator)
+        if args.also or pair is not None:
+            others = [_read_exchange(Path(asked), Path(answer)) for asked, answer in args.also]
+            document["differential"] = put_together(_answers(exchange, case, others), same_prompts=True)
         if args.parsers:
-            document |= _parsers(case.token_text or f"{reply.reasoning}\n{reply.content}".strip(), request)
+            reply = case.reply
+            text = case.token_text or f"{reply.reasoning}\n{reply.content}".strip()
+            document |= _parsers(text, exchange.request)
         print(_json(document) if args.json else _readable(document))
+        if not args.json and (found := document.get("differential")):
+            print_section(differential_section(found), Console())
         return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """One captured exchange. `stream`: a stream was asked for."""
+
+    request: RequestFacts
+    wire: Wire
+    stream: bool
+    reply: Reply
+
+    def case(self, pair: Reply | None = None) -> Case:
+        return Case(
+            self.reply,
+            Validator(self.request.tools),
+            self.request,
+            collapsed=self.collapse(self.reply),
+            pair=pair,
+            token_text=token_text_of(self.reply),
+        )
+
+    def collapse(self, reply: Reply) -> str | None:
+        """Where a reply repeats itself, what the repetition signal found."""
+        found = scan_reply(reply, Expected(self.request.prompt_contains))
+        collapse = next((finding for finding in found if finding.level == "collapsed"), None)
+        if collapse is None:
+            return None
+        where = f"from character {collapse.onset} of {collapse.channel}"
+        return f"{collapse.kind} of {collapse.unit[:60]!r} {where}"
+
+
+def _answers(exchange: _Exchange, case: Case, others: list[_Exchange]) -> list[Answers]:
+    """What each wire answered, in each mode that was given."""
+    found: dict[Wire, Answers] = {}
+    other = exchange.collapse(case.pair) if case.pair else None
+    modes = by_mode(case, stream=exchange.stream, collapsed=other) or alone(case, stream=exchange.stream)
+    for one, judged in [(exchange, modes), *((o, alone(o.case(), stream=o.stream)) for o in others)]:
+        answers = found.setdefault(one.wire, Answers(one.wire, "", one.wire))
+        answers.prompts.append(modes_as_dict(judged) or {})
+    return list(found.values())
 
 
 def _parsers(text: str, request: RequestFacts) -> dict[str, Any]:
@@ -86,32 +143,21 @@ def _read(path: Path) -> bytes:
         raise ReplayerError(f"{path}: {error.strerror or error}") from None
 
 
-def _read_request(path: Path) -> RequestFacts:
+def _read_exchange(request: Path, response: Path, stream: bool | None = None) -> _Exchange:
     try:
-        body = orjson.loads(_read(path))
+        body = orjson.loads(_read(request))
     except orjson.JSONDecodeError as error:
-        raise ReplayerError(f"{path} is not JSON ({error}); give the request body as it was sent") from None
-    return read_request(body, str(path))
+        raise ReplayerError(
+            f"{request} is not JSON ({error}); give the request body as it was sent"
+        ) from None
+    facts, reply = read_request(body, str(request)), _reply_in(_read(response), stream)
+    asked = body.get("stream")
+    wire = reply.wire if reply.fault is None else wire_of(body)
+    return _Exchange(facts, wire, asked if isinstance(asked, bool) else reply.streamed, reply)
 
 
-def _read_reply(path: Path, stream: bool | None, request: RequestFacts) -> tuple[Reply, str | None]:
-    """The assembled reply and, where it repeats itself, what the repetition signal found."""
-    body = _read(path)
-    if stream is None:
-        stream = not body.lstrip().startswith(b"{")
-    detector = RepetitionDetector(Expected(request.prompt_contains))
-    found: list[Finding] = []
-
-    def watch(delta: Delta) -> None:
-        found.extend(detector.observe(delta))
-
-    reply = assemble(body, stream=stream, on_delta=watch)
-    found.extend(detector.end(reply))
-    collapse = next((finding for finding in found if finding.level == "collapsed"), None)
-    if collapse is None:
-        return reply, None
-    told = f"{collapse.kind} of {collapse.unit[:60]!r} from character {collapse.onset} of {collapse.channel}"
-    return reply, told
+def _reply_in(body: bytes, stream: bool | None) -> Reply:
+    return assemble(body, stream=not body.lstrip().startswith(b"{") if stream is None else stream)
 
 
 def _document(reply: Reply, verdict: Verdict, validator: Validator) -> dict[str, Any]:

@@ -155,6 +155,8 @@ class VerdictGiven(TurnEvent):
     faults: list[dict[str, Any]]
     against_recording: list[dict[str, Any]] = []
     schema_valid: bool | None = None
+    modes: dict[str, Any] | None = None
+    """The turn streamed and not, each reply judged for itself; where the plan asked for both."""
 
 
 class SignalFinding(TurnEvent):

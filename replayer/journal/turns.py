@@ -22,6 +22,7 @@ from replayer.journal.events import (
 from replayer.journal.packing import gaps_us
 from replayer.signals.server_reported import draft_tokens, server_decode_speed
 from replayer.signals.tool_reliability import FaultMark, marks
+from replayer.wire.types import Wire
 
 _BIN = math.log(1.01)
 """Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
@@ -107,6 +108,9 @@ class TurnFacts:
     """Decode speed that the engine itself states for this reply."""
     drafted: int | None = None
     accepted: int | None = None
+    wire: Wire = "chat"
+    modes: dict[str, Any] | None = None
+    """`usable` and fatal `faults` streamed and not, where both were asked for."""
     deltas: int = 0
     chars: tuple[int, int, int] = (0, 0, 0)
     """Characters of the reply by channel, in the order of CHANNELS."""
@@ -247,7 +251,7 @@ def finish(attempt: Attempt, event: TurnFinished, offset: int | None) -> None:
     turn.stamped_by = event.stamped_by
     turn.stopped = event.stopped_by_us is not None
     turn.calls = len(event.tool_calls)
-    turn.deltas = event.deltas
+    turn.deltas, turn.wire = event.deltas, event.wire
     turn.chars = _chars(event)
     turn.drafted, turn.accepted = draft_tokens(event.extra)
     turn.server_tok_s = server_decode_speed(event.extra, turn.completion_tokens)
@@ -270,7 +274,7 @@ def judge(attempt: Attempt, event: VerdictGiven) -> None:
     if turn.error == UNREACHABLE:
         return
     turn.usable = event.usable
-    turn.schema_valid = event.schema_valid
+    turn.schema_valid, turn.modes = event.schema_valid, event.modes
     turn.marks = marks(event.faults)
     turn.invalid_calls = len(
         {fault["call_index"] for fault in event.faults if fault["fatal"] and fault["call_index"] is not None}

@@ -148,6 +148,8 @@ class Fold:
                 facts.ran(self._attempt(event.session, event.attempt), event)
             case SignalFinding():
                 facts.signal(self._attempt(event.session, event.attempt), event)
+                if event.signal == "other_mode":
+                    self._count_other(event, event.finding.get("usage") or {})
             case TelemetryRead():
                 self._sample(event)
             case _:
@@ -180,7 +182,7 @@ class Fold:
     def _attempt(self, session: str, number: int) -> Attempt:
         return self.attempts[session][number]
 
-    def _count(self, event: TurnStarted | TurnFinished, **counts: int) -> None:
+    def _count(self, event: TurnStarted | TurnFinished | SignalFinding, **counts: int) -> None:
         lane = self._attempt(event.session, event.attempt).lane
         self.asked.setdefault(lane, Counter()).update(counts)
 
@@ -189,6 +191,12 @@ class Fold:
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
         if event.usage_source == "usage" and prompt is not None and completion is not None:
             self._count(event, unknown=-1, prompt=prompt, completion=completion)
+
+    def _count_other(self, event: SignalFinding, usage: dict[str, Any]) -> None:
+        """The same turn in the other mode was asked for as well."""
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        known = isinstance(prompt, int) and isinstance(completion, int)
+        self._count(event, **({"prompt": prompt, "completion": completion} if known else {"unknown": 1}))
 
     def _asked(self, name: str, plan: dict[str, Any]) -> Asked:
         """Over all lanes on the server of a lane."""

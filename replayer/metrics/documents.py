@@ -199,6 +199,8 @@ class LaneFigures:
     lane: str
     kind: str
     model: str | None
+    wire: str | None
+    """The API that its turns went over; several, where traces were recorded on several, with a plus."""
     sessions: int
     """That came to their own end."""
     turns: int

@@ -13,6 +13,7 @@ from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import METRICS, SHARES
 from replayer.metrics.compare import compare
 from replayer.metrics.conclusions import conclude, outlier_words
+from replayer.metrics.differential import differential
 from replayer.metrics.documents import (
     Acceptance,
     KvPool,
@@ -73,6 +74,7 @@ def run_figures(view: RunView) -> RunFigures:
         crossovers=crossing,
         variance=[found for lane in view.lanes if (found := variance(lane)) is not None],
         ranking=ranked,
+        differential=differential(view),
         models=model_grid(view.lanes, lanes, comparisons),
         conclusions=conclude(lanes, comparisons, saturated, crossing, ranked),
     )
@@ -90,6 +92,7 @@ def lane_figures(lane: LaneView, *, stopped: bool = False) -> LaneFigures:
         lane=lane.name,
         kind=lane.kind,
         model=lane.model,
+        wire="+".join(sorted({turn.wire for turn in turns})) or None,
         sessions=sum(attempt.complete for attempt in lane.attempts),
         turns=sum(turn.answered for turn in turns),
         usable_turn_rate=_rate_of(turns, "usable_turn_rate"),

@@ -151,6 +151,38 @@ class ModelGrid:
     rows: list[GridRow]
 
 
+@dataclass(frozen=True, slots=True)
+class ModeCount:
+    """Usable replies of `n` in one mode, and how many had each fatal fault."""
+
+    usable: int
+    n: int
+    faults: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ModeRow:
+    """One wire of an engine. `differ`: prompts that one mode alone answered usably; `silent`: those whose calls one
+    of the two changed or dropped, which only both together show."""
+
+    lane: str
+    engine: str
+    wire: str
+    streamed: ModeCount
+    unstreamed: ModeCount
+    differ: int
+    silent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Differential:
+    """Wires x streamed or not. `same_prompts`: all rows are of the same turns."""
+
+    same_prompts: bool
+    rows: list[ModeRow]
+    words: list[str]
+
+
 Verdict = Literal["sound", "faults", "collapsed", "unfinished"]
 
 
@@ -256,4 +288,5 @@ class RunFigures:
     variance: list[Variance]
     ranking: Ranking | None
     models: ModelGrid | None
+    differential: Differential | None
     conclusions: Conclusions

@@ -13,7 +13,9 @@ from replayer.metrics.documents import LaneFigures, Load
 from replayer.metrics.model_grid import SHOWN
 from replayer.metrics.run_documents import (
     Crossover,
+    Differential,
     ModelGrid,
+    ModeRow,
     Ramp,
     Ranked,
     Ranking,
@@ -42,6 +44,8 @@ def sections(document: RunFigures) -> list[Section]:
 
 
 def _sections(document: RunFigures) -> Iterator[Section]:
+    if document.differential:
+        yield differential_section(document.differential)
     if any(_loaded(lane.load) for lane in document.lanes):
         yield _load(document.lanes)
     if document.saturation:
@@ -54,6 +58,31 @@ def _sections(document: RunFigures) -> Iterator[Section]:
         yield _ranking(document.ranking)
     if document.models:
         yield _models(document.models)
+
+
+def differential_section(found: Differential) -> Section:
+    """A wire to a row, a mode to a column."""
+    head = ["usable turns", "streamed", "not streamed", "differ", "changed silently", "faults"]
+    rows = [
+        [
+            row.lane if row.wire in row.lane else f"{row.lane} {row.wire}",
+            *(f"{count.usable}/{count.n}" if count.n else DASH for count in (row.streamed, row.unstreamed)),
+            str(row.differ),
+            str(row.silent),
+            _mode_faults(row),
+        ]
+        for row in found.rows
+    ]
+    return Section("Wires, streamed or not", head, rows, tuple(found.words))
+
+
+def _mode_faults(row: ModeRow) -> str:
+    words = [
+        f"{name}: " + ", ".join(f"{klass} {number}" for klass, number in count.faults.items())
+        for name, count in (("streamed", row.streamed), ("not", row.unstreamed))
+        if count.faults
+    ]
+    return "; ".join(words) or "none"
 
 
 def _loaded(load: Load) -> bool:

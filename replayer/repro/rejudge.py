@@ -27,17 +27,15 @@ from replayer.repro.rebuild import Rebuilder
 from replayer.repro.rejudge_reuse import ReuseAgain
 from replayer.run.turn import recorded_text
 from replayer.signals.base import Expected
-from replayer.signals.repetition import Finding, RepetitionDetector
+from replayer.signals.repetition import Finding, RepetitionDetector, scan_reply
 from replayer.tools.verdicts.case import Case
-from replayer.tools.verdicts.request_facts import RequestFacts, read_request
+from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.schema_check import Validator
-from replayer.tools.verdicts.validation import judge
-from replayer.tools.verdicts.verdict import Verdict
+from replayer.tools.verdicts.validation import by_mode, judge
+from replayer.tools.verdicts.verdict import Modes, Verdict, modes_as_dict
 from replayer.traces.schema import Usage
-from replayer.wire.types import Delta, ProtocolNote, Reply, Timing, ToolCall, WireFault
+from replayer.wire.types import ProtocolNote, Reply, Timing, ToolCall, WireFault
 
-_PIECE = 16
-"""Characters fed to the detector at a time; how the engine cut its deltas is not kept."""
 _OF_TOKENS = ("silent_repair", "silent_drop")
 """Faults that may rest on token ids, which no journal keeps."""
 
@@ -122,9 +120,11 @@ class _Judging:
         request = orjson.loads(body)
         facts, reply = read_request(request), reply_of(finished, streamed=bool(request.get("stream")))
         recorded = rebuilder.history(attempt.trace).recorded(attempt.turns[key[2]].recorded_turn)
-        alarms = repetitions(reply, facts, recorded_text(recorded) if recorded else None)
+        expected = Expected(facts.prompt_contains, recorded_text(recorded) if recorded else None)
+        alarms = scan_reply(reply, expected)
         ids = self._call_ids.setdefault(key[:2], set())
-        pair = self._pairs.pop(key, None)
+        given = self._pairs.pop(key, None)
+        pair = _pair(given) if given else None
         usage = finished.usage
         case = Case(
             reply,
@@ -134,9 +134,11 @@ class _Judging:
             context_length=self._lengths[lane.name],
             collapsed=_unit(alarms),
             recorded=recorded,
-            pair=_pair(pair) if pair else None,
+            pair=pair,
         )
         verdict = judge(case)
+        other = _unit(scan_reply(pair, expected)) if pair else None
+        modes = by_mode(case, stream=reply.streamed, collapsed=other)
         ids.update(call.id for call in reply.tool_calls if call.id)
         where: dict[str, Any] = {"at": old.at, "session": key[0], "attempt": key[1], "turn": key[2]}
         stopped = finished.stopped_by_us is not None
@@ -148,7 +150,7 @@ class _Judging:
                 finding=finding.as_dict(),
                 stopped=stopped,
             )
-        yield self._counted(old, _given(verdict, old, where, kept=pair is None))
+        yield self._counted(old, _given(verdict, old, where, modes))
 
     def _counted(self, old: VerdictGiven, new: VerdictGiven) -> VerdictGiven:
         self._result.judged += 1
@@ -202,34 +204,21 @@ def _pair(finding: dict[str, Any]) -> Reply:
     )
 
 
-def repetitions(reply: Reply, facts: RequestFacts, recorded: str | None) -> list[Finding]:
-    """What today's detector finds in a reply, fed as a stream."""
-    detector = RepetitionDetector(Expected(facts.prompt_contains, recorded))
-    found: list[Finding] = []
-    for channel, text, index in (
-        ("reasoning", reply.reasoning, -1),
-        ("content", reply.content, -1),
-        *(("tool_arguments", call.arguments, call.index) for call in reply.tool_calls),
-    ):
-        for at in range(0, len(text), _PIECE):
-            found += detector.observe(Delta(0, channel, text[at : at + _PIECE], index))  # type: ignore[arg-type]
-    return [*found, *detector.end(reply)]
-
-
 def _unit(alarms: Sequence[Finding]) -> str | None:
     return next((finding.words for finding in alarms if finding.level == "collapsed"), None)
 
 
-def _given(verdict: Verdict, old: VerdictGiven, where: dict[str, Any], *, kept: bool) -> VerdictGiven:
-    """`kept`: without the other mode's answer, faults that rest on tokens are taken over."""
+def _given(verdict: Verdict, old: VerdictGiven, where: dict[str, Any], modes: Modes) -> VerdictGiven:
+    """Without the other mode's answer, faults that rest on tokens are taken over."""
     faults = [dataclasses.asdict(fault) for fault in verdict.faults]
-    faults += [fault for fault in old.faults if kept and fault["klass"] in _OF_TOKENS]
+    faults += [fault for fault in old.faults if not modes and fault["klass"] in _OF_TOKENS]
     return VerdictGiven(
         **where,
         usable=not any(fault["fatal"] for fault in faults),
         faults=faults,
         against_recording=[dataclasses.asdict(finding) for finding in verdict.against_recording],
         schema_valid=verdict.schema_valid,
+        modes=modes_as_dict(modes),
     )
 
 

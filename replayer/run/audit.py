@@ -47,14 +47,12 @@ from replayer.run.recorded_reply import (
 from replayer.signals.base import Expected, TurnFacts
 from replayer.signals.every import every_signal
 from replayer.signals.prefix_reuse import PrefixFinding
+from replayer.signals.repetition import deltas_of
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.public.workloads import credits_of
 from replayer.traces.reader import Trace
 from replayer.traces.schema import ToolSchema, Turn, plain
-from replayer.wire.types import Delta, Reply
 
-_PIECE = 512
-"""Characters that the repetition signal is fed at once."""
 _UNSAFE = re.compile(r"[^\w.+@=-]+")
 _OUTPUT_KEPT = 2_000
 """Characters of a call's result in the journal; the whole one is in the trace."""
@@ -244,21 +242,12 @@ def _watched(
     for signal in thread.signals:
         signal.begin(Expected(known.prompt_contains, None))
         alarm = partial(Alarm, **where, signal=signal.name, version=signal.version, stopped=False)
-        found = [finding for delta in _deltas(known.reply) for finding in signal.observe(delta)]
+        found = [finding for delta in deltas_of(known.reply) for finding in signal.observe(delta)]
         for finding in (*found, *signal.end(known.reply)):
             emit(alarm(finding=finding.as_dict()))
             if finding.level == "collapsed" and collapse is None:
                 collapse = collapse_words(finding.as_dict())
     return collapse
-
-
-def _deltas(reply: Reply) -> Iterator[Delta]:
-    for channel, text in (("reasoning", reply.reasoning), ("content", reply.content)):
-        for start in range(0, len(text), _PIECE):
-            yield Delta(0, channel, text[start : start + _PIECE])  # type: ignore[arg-type]
-    for call in reply.tool_calls:
-        for start in range(0, len(call.arguments), _PIECE):
-            yield Delta(0, "tool_arguments", call.arguments[start : start + _PIECE], call.index)
 
 
 def _finished(where: dict[str, Any], known: RecordedTurn, turn: Turn) -> TurnFinished:

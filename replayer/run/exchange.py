@@ -16,6 +16,7 @@ from replayer.run.prompts import PreparedTurn
 from replayer.run.session_signals import SessionSignals
 from replayer.run.turn import FinishedTurn, TurnKey, Watch, finished, observes, recorded_text, searcher
 from replayer.signals.base import Expected
+from replayer.tools.verdicts.engine_fault import is_away
 from replayer.traces.reader import Trace
 from replayer.wire.types import Reply, Request
 
@@ -53,7 +54,7 @@ class Exchange:
         self.emit(finished(key, reply, usage, watch, lag_ns=self._lateness(reply)))
         reuse = self.signals.answered(key, reply, usage)
         pair = None
-        if turn.other and not reply.fault and not reply.stopped_by_us:
+        if turn.other and not reply.stopped_by_us and not is_away(reply):
             pair = await self._other_answer(key, turn.other)
         return FinishedTurn(key, turn, reply, usage, watch.collapse, reuse, pair)
 

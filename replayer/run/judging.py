@@ -12,13 +12,15 @@ from replayer.requests.fields import only_lengths
 from replayer.run.session_signals import SessionSignals
 from replayer.run.session_tools import tool_events
 from replayer.run.tool_runs import ToolRun
-from replayer.run.turn import FinishedTurn, searcher
+from replayer.run.turn import FinishedTurn, recorded_text, searcher
+from replayer.signals.base import Expected
+from replayer.signals.repetition import scan_reply
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.differential import token_text_of
 from replayer.tools.verdicts.request_facts import request_facts
 from replayer.tools.verdicts.schema_check import Validator
-from replayer.tools.verdicts.validation import judge
-from replayer.tools.verdicts.verdict import Verdict
+from replayer.tools.verdicts.validation import by_mode, judge
+from replayer.tools.verdicts.verdict import Verdict, modes_as_dict
 from replayer.traces.schema import ToolResultItem
 
 
@@ -54,6 +56,7 @@ class TurnJudge:
             token_text=token_text_of(reply),
         )
         verdict = judge(case)
+        modes = by_mode(case, stream=prepared.request.stream, collapsed=self._other_collapse(turn))
         if prepared.filler:
             verdict = only_lengths(verdict)
         self.call_ids.update(call.id for call in reply.tool_calls if call.id)
@@ -64,9 +67,19 @@ class TurnJudge:
                 faults=[dataclasses.asdict(fault) for fault in verdict.faults],
                 against_recording=[dataclasses.asdict(finding) for finding in verdict.against_recording],
                 schema_valid=verdict.schema_valid,
+                modes=None if prepared.filler else modes_as_dict(modes),
             )
         )
         return verdict
+
+    def _other_collapse(self, turn: FinishedTurn) -> str | None:
+        """What the answer in the other mode fell into; no signal watched it."""
+        if turn.pair is None:
+            return None
+        found = scan_reply(
+            turn.pair, Expected(searcher(turn.prepared.request), recorded_text(turn.prepared.recorded))
+        )
+        return next((finding.words for finding in found if finding.level == "collapsed"), None)
 
     async def after_turn(self, turn: FinishedTurn, runs: Sequence[ToolRun]) -> None:
         """Journal what was executed, and what the signals find over the turns so far."""

@@ -96,6 +96,8 @@ class ReplyReader:
     def _read(self, data: bytes, at: int) -> list[Delta]:
         """Raises ValueError where the body is damaged or goes on without end."""
         if self._streamed is None:
+            data = bytes(self._held) + data  # white space that came alone
+            self._held.clear()
             self._streamed = _looks_streamed(data)
         self._size += len(data)
         most = LIMITS.body if self._streamed else LIMITS.whole

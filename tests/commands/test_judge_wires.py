@@ -291,3 +291,38 @@ def test_a_custom_tool_is_called_with_text(judged: Callable[..., dict[str, Any]]
     ]
     unknown = judged({**request, "tools": []}, exchanges.events(events))
     assert [fault["class"] for fault in unknown["faults"]] == ["unknown_tool"]
+
+
+def test_one_prompt_over_several_wires_and_modes_is_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """sglang #39782: right over chat and not streamed, wrong over streamed Messages."""
+    bodies = {
+        "chat": [exchanges.streamed(CALLS), exchanges.whole(CALLS)],
+        "messages": [
+            exchanges.events(merged(exchanges.messages_events(CALLS))), exchanges.messages_whole(CALLS)
+        ],
+        "responses": [b'{"error":{"message":"no tools here","code":500}}'],
+    }  # fmt: skip
+    named = []
+    for wire, answers in bodies.items():
+        for mode, answer in zip((True, False), answers, strict=False):
+            request = exchanges.request({})
+            asked = exchanges.on_wire(request, wire) if wire != "chat" else request
+            files = tmp_path / f"{wire}-{mode}.json", tmp_path / f"{wire}-{mode}.answer"
+            files[0].write_text(json.dumps({**asked, "stream": mode}))
+            files[1].write_bytes(answer or b"")
+            named.append([str(path) for path in files])
+    (first, other), also = named[:2], [word for files in named[2:] for word in ("--also", *files)]
+    assert main(["judge", *first, "--pair", other[1], *also, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["differential"]
+    counts = {
+        row["wire"]: [(row[mode]["usable"], row[mode]["n"]) for mode in ("streamed", "unstreamed")]
+        for row in found["rows"]
+    }
+    assert counts == {"chat": [(1, 1), (1, 1)], "messages": [(0, 1), (1, 1)], "responses": [(0, 1), (0, 0)]}
+    assert found["words"] == [
+        "same prompt: chat 1/1, chat streamed 1/1, messages 1/1, messages streamed 0/1, responses streamed 0/1"
+    ]
+    assert main(["judge", *first, *also]) == 0
+    assert "messages streamed 0/1" in " ".join(capsys.readouterr().out.split())

@@ -39,3 +39,37 @@ def test_silent_repairs_and_drops_show_in_both_modes_only(tmp_path: Path) -> Non
     assert classes(lanes["drops"]) == {"silent_drop", "stream_differs"}
     alone = run(tmp_path / "alone")
     assert classes([verdict for verdicts in alone.values() for verdict in verdicts]) <= {"empty_turn"}
+
+
+PER_WIRE = [
+    # fault, turns usable of four by wire: (streamed, not streamed)
+    ("merged_calls", "messages", (0, 4)),
+    pytest.param("first_delta_dropped", "messages", (0, 4), marks=pytest.mark.slow),
+    pytest.param("merged_calls", "responses", (0, 4), marks=pytest.mark.slow),
+    pytest.param("text_leaked", "responses", (0, 0), marks=pytest.mark.slow),
+    pytest.param("stream_aborted", "messages", (0, 0), marks=pytest.mark.slow),
+    pytest.param("stream_error", "responses", (0, 4), marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("fault", "wire", "usable"), PER_WIRE)
+def test_a_fault_of_one_wire_shows_in_the_table_of_wires_and_modes(
+    fault: str, wire: str, usable: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN.replace("fix-failing-test", "tools-stress"))
+    engine = f"sim=simulated,temperature=0,tok_s=20000,fault={fault}:wire={wire}"
+    flags = ["--engine", engine, "--max-turns", "4", "--wire", "all", "--differential", "--plain"]
+    assert main(["run", str(tmp_path / "plan.toml"), *flags, "--out", str(tmp_path / "run")]) in (0, 1)
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "run"), "--json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    assert [lane["wire"] for lane in found["lanes"]] == ["chat", "messages", "responses"]
+    assert found["differential"]["same_prompts"]
+    for row in found["differential"]["rows"]:
+        counts = tuple((row[mode]["usable"], row[mode]["n"]) for mode in ("streamed", "unstreamed"))
+        assert counts == (tuple((n, 4) for n in usable) if row["wire"] == wire else ((4, 4), (4, 4)))
+    (words,) = found["differential"]["words"]
+    assert f"{wire} {usable[1]}/4, {wire} streamed {usable[0]}/4" in words and "sim, same prompt" in words
+    assert not any("did not ask for" in warning["message"] for warning in found["warnings"])
+    again = main(["report", str(tmp_path / "run"), "--rejudge", "--json"])
+    assert again in (0, 1) and json.loads(capsys.readouterr().out)["differential"] == found["differential"]

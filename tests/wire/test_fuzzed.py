@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from replayer.wire.reply import assemble
 from tests.wire.fuzzing import check, seeds
 
 
@@ -17,3 +18,8 @@ def test_fuzzed_streams_give_the_same_reply_however_they_are_read(number: int, s
     assert (
         {bool(reply.fault) for reply in replies} == {bool(reply.notes) for reply in replies} == {True, False}
     )
+
+
+def test_white_space_that_comes_alone_is_the_beginning_of_the_stream() -> None:
+    body = b'\r\xef\xbb\xbfdata: {"choices":[{"delta":{"content":"a"}}]}\n\n'
+    assert assemble([body[:1], body[1:]]) == assemble(body)

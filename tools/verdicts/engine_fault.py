@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from replayer.tools.verdicts.verdict import Blame, Fault
-from replayer.wire.types import Wire, WireFault
+from replayer.wire.types import Reply, Wire, WireFault
 
 _ABOUT_HISTORY = re.compile(
     r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|\broles?\b|alternat|tool_call_id|"
@@ -29,6 +29,12 @@ _BROKEN_JSON = re.compile(r"line \d+ column \d+ \(char \d+\)")
 _UNREAD = ("the answer is", "the body cannot be read")
 """How messages of the wire itself begin, which quote the body: no words of the engine's."""
 _OURS = frozenset({"bad_request", "bad_tools", "unknown_model", "unauthorized"})
+
+
+def is_away(reply: Reply) -> bool:
+    """Nothing in the prompt decided this: the engine was not there, had no time, or wants a key."""
+    away = ("overloaded", "timeout", "unauthorized", "unreachable")
+    return reply.fault is not None and reply.fault.kind in away
 
 
 def engine_fault(fault: WireFault, *, wire: Wire = "chat", calls_in_history: bool = False) -> Fault:

@@ -8,21 +8,22 @@ of the text only names the damage.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from replayer.tools.verdicts import against_recording
 from replayer.tools.verdicts.call_faults import arguments_damage, call_faults, id_faults, note_faults
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.damage import damage_in
-from replayer.tools.verdicts.engine_fault import engine_fault
+from replayer.tools.verdicts.engine_fault import engine_fault, is_away
 from replayer.tools.verdicts.evidence import FOR_FAILURE, Seen, see
 from replayer.tools.verdicts.leak_faults import hidden_calls, leaks
 from replayer.tools.verdicts.prose import without_code
 from replayer.tools.verdicts.structured import check_answer
 from replayer.tools.verdicts.tool_choice import demanded
-from replayer.tools.verdicts.verdict import Fault, Verdict
+from replayer.tools.verdicts.verdict import Fault, Modes, ModeVerdict, Verdict
 from replayer.wire.reply import END_OF
 
-__all__ = ["Case", "judge"]
+__all__ = ["Case", "alone", "by_mode", "judge"]
 
 _FOR_CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
 _FOR_TEXT = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token"})
@@ -44,6 +45,26 @@ def judge(case: Case) -> Verdict:
     usable = not any(fault.fatal for fault in faults) if faults else True
     findings = () if case.recorded is None else against_recording.compare(reply, seen.checks, case.recorded)
     return Verdict(usable, tuple(faults), findings, seen.schema_valid)
+
+
+def by_mode(case: Case, *, stream: bool, collapsed: str | None) -> Modes:
+    """Both modes' replies to one prompt, each judged for itself: what only both together show is the turn's.
+
+    `stream`: `case.reply` is the answer to the request for a stream; `collapsed` is what its pair fell into. Empty
+    without a pair, where a stream was ended here, and where the engine was away for one of them.
+    """
+    if case.pair is None or case.reply.stopped_by_us or is_away(case.reply) or is_away(case.pair):
+        return {}
+    here = replace(case, pair=None, token_text=None)
+    there = replace(here, reply=case.pair, usage=None, collapsed=collapsed)
+    return {**alone(here, stream=stream), **alone(there, stream=not stream)}
+
+
+def alone(case: Case, *, stream: bool) -> Modes:
+    """A reply judged in the mode that was asked for."""
+    verdict = judge(case)
+    fatal = dict.fromkeys(fault.klass for fault in verdict.faults if fault.fatal)
+    return {"streamed" if stream else "unstreamed": ModeVerdict(verdict.usable, tuple(fatal))}
 
 
 def _collapse(found: str) -> Fault:

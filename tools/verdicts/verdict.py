@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 FaultClass = Literal[
     "arguments_not_json",
@@ -68,3 +69,22 @@ class Verdict:
     against_recording: tuple[RecordingFinding, ...] = ()
     schema_valid: bool | None = None
     """Whether the answer holds to the schema of `response_format`; None where there was none, or no answer to hold."""
+
+
+Mode = Literal["streamed", "unstreamed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModeVerdict:
+    """A reply in one mode, judged for itself; `faults` are its fatal classes."""
+
+    usable: bool
+    faults: tuple[FaultClass, ...] = ()
+
+
+Modes = Mapping[Mode, ModeVerdict]
+"""One prompt answered streamed and not."""
+
+
+def modes_as_dict(modes: Modes) -> dict[str, Any] | None:
+    return {mode: asdict(found) for mode, found in modes.items()} or None

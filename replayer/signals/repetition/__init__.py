@@ -3,8 +3,16 @@
 Method, figures and limits: `docs/repetition.md`.
 """
 
-from replayer.signals.repetition.detector import RepetitionDetector, scan
+from replayer.signals.repetition.detector import RepetitionDetector, deltas_of, scan, scan_reply
 from replayer.signals.repetition.finding import AT_THE_LIMIT, Finding
 from replayer.signals.repetition.memory import RepetitionMemory
 
-__all__ = ["AT_THE_LIMIT", "Finding", "RepetitionDetector", "RepetitionMemory", "scan"]
+__all__ = [
+    "AT_THE_LIMIT",
+    "Finding",
+    "RepetitionDetector",
+    "RepetitionMemory",
+    "deltas_of",
+    "scan",
+    "scan_reply",
+]

@@ -6,13 +6,13 @@ the same offsets for text that is already there. Method, figures and limits: `do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from replayer.signals.base import Expected, Signal
 from replayer.signals.repetition.evidence import Evidence
 from replayer.signals.repetition.finding import UNIT_CHARS, Finding
 from replayer.signals.repetition.stream import STRIDE, TextDetector
-from replayer.wire.types import Delta, Reply
+from replayer.wire.types import Channel, Delta, Reply
 
 MAX_STREAMS = 64
 CUT = "length"
@@ -108,6 +108,29 @@ class RepetitionDetector(Signal):
             stream = self._streams[channel, call_index] = TextDetector(channel, call_index, self._evidence)
         self._channel, self._call_index, self._stream = channel, call_index, stream
         return [*found, *self.observe(delta)]
+
+
+PIECE = 512
+"""Characters that a whole reply is fed in; how the engine cut its deltas is not kept."""
+
+
+def deltas_of(reply: Reply) -> Iterator[Delta]:
+    """A reply that is already there, as if it streamed."""
+    texts: list[tuple[Channel, str, int]] = [
+        ("reasoning", reply.reasoning, -1),
+        ("content", reply.content, -1),
+    ]
+    texts += [("tool_arguments", call.arguments, call.index) for call in reply.tool_calls]
+    for channel, text, index in texts:
+        for start in range(0, len(text), PIECE):
+            yield Delta(0, channel, text[start : start + PIECE], index)
+
+
+def scan_reply(reply: Reply, expected: Expected) -> list[Finding]:
+    """What is found in a reply that is already there."""
+    detector = RepetitionDetector(expected)
+    found = [finding for delta in deltas_of(reply) for finding in detector.observe(delta)]
+    return [*found, *detector.end(reply)]
 
 
 def scan(text: str, channel: str = "text", finish_reason: str | None = None) -> Finding | None:

@@ -1,0 +1,88 @@
+"""Usable turns by wire and mode: the same prompts over each wire of an engine, streamed and not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from replayer.journal.view import LaneView, RunView
+from replayer.metrics.run_documents import Differential, ModeCount, ModeRow
+from replayer.metrics.samples import by_key
+
+_SILENT = frozenset({"silent_repair", "silent_drop"})
+_MODES = {"unstreamed": "", "streamed": " streamed"}
+
+
+@dataclass(slots=True)
+class Answers:
+    """The answers over one wire of an engine: by mode, `usable` and fatal `faults` of each prompt."""
+
+    lane: str
+    engine: str
+    wire: str
+    prompts: list[dict[str, Any]] = field(default_factory=list)
+    silent: int = 0
+
+    def row(self) -> ModeRow:
+        both = [{one["usable"] for one in modes.values()} for modes in self.prompts]
+        return ModeRow(
+            self.lane,
+            self.engine,
+            self.wire,
+            self._count("streamed"),
+            self._count("unstreamed"),
+            differ=sum(len(outcomes) == 2 for outcomes in both),
+            silent=self.silent,
+        )
+
+    def _count(self, mode: str) -> ModeCount:
+        found = [modes[mode] for modes in self.prompts if mode in modes]
+        faults = Counter(klass for one in found for klass in one["faults"])
+        return ModeCount(sum(one["usable"] for one in found), len(found), dict(sorted(faults.items())))
+
+
+def differential(view: RunView) -> Differential | None:
+    """None where nothing was asked in both modes. With recorded history, rows are of the turns that all lanes have."""
+    asked = {
+        lane: {key: turn for key, turn in by_key(lane).items() if turn.modes is not None}
+        for lane in view.lanes
+    }
+    asked = {lane: turns for lane, turns in asked.items() if turns}
+    shared = set.intersection(*map(set, asked.values())) if asked and view.mode == "recorded" else set()
+    found = []
+    for lane, turns in asked.items():
+        kept = [turn for key, turn in turns.items() if not shared or key in shared]
+        answers = Answers(lane.name, engine_of(lane), "+".join(sorted({turn.wire for turn in kept})))
+        answers.prompts = [turn.modes for turn in kept if turn.modes is not None]
+        answers.silent = sum(bool(_SILENT & set(turn.faults)) for turn in kept)
+        found.append(answers)
+    return put_together(found, same_prompts=bool(shared))
+
+
+def engine_of(lane: LaneView) -> str:
+    """The lane that `--wire all` made this one from, or its own name."""
+    return str(lane.plan.get("base") or lane.name)
+
+
+def put_together(answers: Iterable[Answers], *, same_prompts: bool) -> Differential | None:
+    rows = [one.row() for one in answers]
+    if not rows:
+        return None
+    engines = [list(group) for _, group in groupby(rows, attrgetter("engine"))]
+    return Differential(same_prompts, rows, [_words(group, same_prompts) for group in engines])
+
+
+def _words(rows: Sequence[ModeRow], same_prompts: bool) -> str:
+    """`vllm, same prompt: chat 10/10, chat streamed 10/10, messages 10/10, messages streamed 0/10`."""
+    counts = [
+        f"{row.wire}{words} {count.usable}/{count.n}"
+        for row in rows
+        for mode, words in _MODES.items()
+        if (count := getattr(row, mode)).n
+    ]
+    told = ", ".join(filter(None, (rows[0].engine, "same prompt" if same_prompts else "usable turns")))
+    return f"{told}: {', '.join(counts)}"
