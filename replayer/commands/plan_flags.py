@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from replayer.errors import PlanError
-from replayer.plan.model import Flag, Plan
+from replayer.plan.load_shape import Flag
+from replayer.plan.model import Plan
 
 
 class _PlanFlag(NamedTuple):

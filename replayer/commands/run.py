@@ -89,7 +89,9 @@ def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
 
     values = dict(values)
     for key, given in plan_values(args).items():
-        values[key] = {**values.get(key, {}), **given} if key == "limits" else given
+        old = values.get(key, {})
+        both = key in ("limits", "load") and isinstance(old, dict)
+        values[key] = {**old, **given} if both else given
     if "baseline" in values and values["baseline"] is not None:
         values["baseline"] = str(find_run(values["baseline"]).resolve())
     for text in args.set:

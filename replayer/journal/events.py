@@ -71,6 +71,23 @@ class LaneReady(Event):
     settings: dict[str, Any]
 
 
+class LoadStarted(Event):
+    """From here on sessions are kept alive on a lane; `sessions` is None where as many are as arrive."""
+
+    type: Literal["load_started"] = "load_started"
+    lane: str
+    sessions: int | None
+    cache_reset: Literal["yes", "no", "unknown"]
+
+
+class LoadEnded(Event):
+    """No further turn is sent. `outcome`: duration, done (all sessions were), decided, or server_gone."""
+
+    type: Literal["load_ended"] = "load_ended"
+    lane: str
+    outcome: str
+
+
 class SessionStarted(Event):
     type: Literal["session_started"] = "session_started"
     session: str
@@ -86,6 +103,22 @@ class SessionStarted(Event):
     """`salt` or `marker`: what keeps the session's prompts out of what earlier sessions left in the cache."""
     tag: str | None = None
     """The name that salt or marker carries."""
+    late_ns: int | None = None
+    """How much later than its load asked: for a free place, or because this machine was busy."""
+    first_turn: int = 0
+    """The position of the first turn that is sent; those before it were only put into the cache."""
+
+
+class Primed(Event):
+    """The prompt before a session's first turn was sent to fill the cache. It is in no figure of the turns."""
+
+    type: Literal["primed"] = "primed"
+    session: str
+    attempt: int
+    recorded_turn: int
+    usage: dict[str, Any] | None
+    total_ns: int
+    fault: dict[str, Any] | None = None
 
 
 class TurnStarted(TurnEvent):
@@ -195,7 +228,7 @@ class TelemetryRead(Event):
 
 
 class SessionFinished(Event):
-    """`outcome`: `done`, `failed` (errors over their limit) or, for live mode, how the session ended."""
+    """`outcome`: `done`, `failed` (errors over their limit), `cut` (its load was over) or, for live mode, how the session ended."""
 
     type: Literal["session_finished"] = "session_finished"
     session: str
@@ -232,7 +265,10 @@ AnyEvent = Annotated[
     RunStarted
     | RunResumed
     | LaneReady
+    | LoadStarted
+    | LoadEnded
     | SessionStarted
+    | Primed
     | TurnStarted
     | Alarm
     | TurnFinished

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from replayer.errors import RunFolderError
-from replayer.journal.events import RunStarted, SessionFinished, SessionStarted
+from replayer.journal.events import LoadEnded, RunStarted, SessionFinished, SessionStarted
 from replayer.journal.log import read
 from replayer.journal.turns import is_complete
 from replayer.plan.load import make_plan
@@ -20,6 +20,8 @@ class Attempts:
 
     done: set[str] = field(default_factory=set)
     tried: Counter[str] = field(default_factory=Counter)
+    loads: set[str] = field(default_factory=set)
+    """Lanes whose load came to its end."""
     last_at: int = 0
 
     def next(self, session: str) -> int:
@@ -35,6 +37,8 @@ def attempts_so_far(folder: Path) -> Attempts:
             attempts.tried[event.session] = max(attempts.tried[event.session], event.attempt)
         elif isinstance(event, SessionFinished) and is_complete(event.outcome):
             attempts.done.add(event.session)
+        elif isinstance(event, LoadEnded):
+            attempts.loads.add(event.lane)
     return attempts
 
 

@@ -53,12 +53,14 @@ CHANNELS = ("content", "reasoning", "tool_arguments")
 """As the repetition signal names them."""
 
 
+CUT = "cut"
+"""The outcome of a session whose load was over before it was."""
 UNREACHABLE = "unreachable"
 """The fault of a request that reached no engine, and the outcome of a session that ended with such requests."""
 
 
 def is_complete(outcome: str | None) -> bool:
-    return outcome is not None and outcome != UNREACHABLE
+    return outcome is not None and outcome not in (UNREACHABLE, CUT)
 
 
 @dataclass(slots=True)
@@ -68,6 +70,8 @@ class TurnFacts:
     turn: int
     recorded_turn: int
     wall: float
+    at: int = 0
+    """When it was sent, on the clock of the journal."""
     offset: int | None = None
     body_bytes: int = 0
     substituted: str | None = None
@@ -187,6 +191,8 @@ class Attempt:
     isolation: IsolationKind | None
     tag: str | None
     started: int
+    late_ns: int | None = None
+    first_turn: int = 0
     ended: int | None = None
     outcome: str | None = None
     check: dict[str, Any] | None = None
@@ -218,6 +224,8 @@ class Attempt:
             isolation=event.isolation,
             tag=event.tag,
             started=event.at,
+            late_ns=event.late_ns,
+            first_turn=event.first_turn,
         )
 
 
@@ -226,6 +234,7 @@ def start(attempt: Attempt, event: TurnStarted) -> None:
         turn=event.turn,
         recorded_turn=event.recorded_turn,
         wall=event.wall,
+        at=event.at,
         body_bytes=event.body_bytes,
         asked_input=event.asked["input"] if event.asked else None,
         asked_output=(event.asked["output"] or None) if event.asked else None,

@@ -15,6 +15,9 @@ from replayer.journal.events import (
     Alarm,
     AnyEvent,
     LaneReady,
+    LoadEnded,
+    LoadStarted,
+    Primed,
     RunFinished,
     RunResumed,
     RunStarted,
@@ -53,6 +56,18 @@ class Asked:
     """Sessions at a time, by the plan."""
 
 
+@dataclass(frozen=True, slots=True)
+class LoadPeriod:
+    """The time in which sessions were kept alive on a lane, in nanoseconds of the journal's clock. `ended` is None while it
+    goes on; `sessions` where as many were alive as arrived."""
+
+    sessions: int | None
+    started: int
+    cache_reset: str = "unknown"
+    ended: int | None = None
+    outcome: str | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneView:
     """One column. `attempts` are the counted ones: per session the last complete, else the newest with a finished turn."""
@@ -75,6 +90,9 @@ class LaneView:
     """When the process that goes on with an interrupted run began; 0 where none had to."""
     run: str = ""
     asked_of_server: Asked = field(default_factory=lambda: Asked())
+    load: LoadPeriod | None = None
+    last_at: int = 0
+    """When the journal's newest event was."""
 
     @property
     def turns_done(self) -> int:
@@ -122,6 +140,7 @@ class Fold:
     stopped_early: StoppedEarly | None = None
     lanes: dict[str, LaneReady] = field(default_factory=dict)
     attempts: dict[str, dict[int, Attempt]] = field(default_factory=dict)
+    loads: dict[str, LoadPeriod] = field(default_factory=dict)
     telemetry: dict[str, list[TelemetryRead]] = field(default_factory=dict)
     warnings: list[Warned] = field(default_factory=list)
     asked: dict[str, Counter[str]] = field(default_factory=dict)
@@ -167,6 +186,14 @@ class Fold:
                 self.stopped_early = event
             case LaneReady():
                 self.lanes[event.lane] = event
+            case LoadStarted():
+                self.loads[event.lane] = LoadPeriod(event.sessions, event.at, event.cache_reset)
+            case LoadEnded():
+                period = self.loads[event.lane]
+                self.loads[event.lane] = replace(period, ended=event.at, outcome=event.outcome)
+            case Primed():
+                self._count(event, unknown=1)
+                self._count_usage(event)
             case SessionStarted():
                 self.attempts.setdefault(event.session, {})[event.attempt] = Attempt.of(event)
             case SessionFinished():
@@ -182,14 +209,18 @@ class Fold:
     def _attempt(self, session: str, number: int) -> Attempt:
         return self.attempts[session][number]
 
-    def _count(self, event: TurnStarted | TurnFinished | SignalFinding, **counts: int) -> None:
+    def _count(self, event: TurnStarted | TurnFinished | Primed | SignalFinding, **counts: int) -> None:
         lane = self._attempt(event.session, event.attempt).lane
         self.asked.setdefault(lane, Counter()).update(counts)
 
-    def _count_usage(self, event: TurnFinished) -> None:
+    def _count_usage(self, event: TurnFinished | Primed) -> None:
         usage = event.usage or {}
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if event.usage_source == "usage" and prompt is not None and completion is not None:
+        if (
+            getattr(event, "usage_source", "usage") == "usage"
+            and prompt is not None
+            and completion is not None
+        ):
             self._count(event, unknown=-1, prompt=prompt, completion=completion)
 
     def _count_other(self, event: SignalFinding, usage: dict[str, Any]) -> None:
@@ -249,6 +280,9 @@ class Fold:
         ready = self.lanes.get(name)
         mine = [tries for tries in self.attempts.values() if next(iter(tries.values())).lane == name]
         counted = [_counted(tries) for tries in mine]
+        period, repeat = self.loads.get(name), plan.get("repeat", 1)
+        listed = self.opening.turns if self.opening else {}
+        done = sum(any(a.complete for a in tries.values()) for tries in mine)
         return LaneView(
             name=name,
             kind=ready.kind if ready else "unknown",
@@ -261,25 +295,29 @@ class Fold:
                 a for tries in mine for a in tries.values() if a.ended is None and a is _newest(tries)
             ),
             telemetry=tuple(self.telemetry.get(name, ())),
-            sessions_planned=len(self._labels(plan)) * plan.get("repeat", 1),
-            turns_planned=sum(self.opening.turns.values()) * plan.get("repeat", 1) if self.opening else 0,
-            sessions_done=sum(any(a.complete for a in tries.values()) for tries in mine),
+            sessions_planned=done if period else len(self._labels(plan)) * repeat,
+            turns_planned=sum(a.planned for a in counted) if period else sum(listed.values()) * repeat,
+            sessions_done=done,
             plan=_lane_plan(name, plan),
             resumed_wall=self.resumed_wall,
             asked_of_server=self._asked(name, plan),
+            load=period,
+            last_at=self.last_at,
         )
 
 
 def _in_flight(name: str, plan: dict[str, Any]) -> int:
+    asked = int(_lane_plan(name, plan)["in_flight"])
     sessions = len(plan.get("traces", ())) * plan.get("repeat", 1)
-    return min(int(_lane_plan(name, plan)["in_flight"]), sessions or 1)
+    return asked if (plan.get("load") or {}).get("duration") else min(asked, sessions or 1)
 
 
 def _lane_plan(name: str, plan: dict[str, Any]) -> dict[str, Any]:
     lanes: list[dict[str, Any]] = plan.get("lane", [])
     lane = next((lane for lane in lanes if lane["name"] == name), {})
-    in_flight = lane.get("concurrency") or plan.get("concurrency", 1)
-    return {**lane, "in_flight": in_flight, "slo": plan.get("slo"), "max_turns": plan.get("max_turns")}
+    alive = (plan.get("load") or {}).get("sessions")
+    in_flight = lane.get("concurrency") or alive or plan.get("concurrency", 1)
+    return {**lane, "in_flight": in_flight, **{key: plan.get(key) for key in ("slo", "max_turns", "load")}}
 
 
 def _lane_names(plan: dict[str, Any], ready: Iterable[str]) -> list[str]:

@@ -77,7 +77,7 @@ class LineProgress:
         self._stream = stream
         self._width = max((len(lane.name) for lane in plan.lane), default=4)
         self._lane_of: dict[str, str] = {}
-        self._repeat = plan.repeat
+        self._repeat, self._load = plan.repeat, plan.load.asked
         self._planned = 0
         self._done: dict[str, int] = {}
         self._shown: dict[str, float] = {}
@@ -85,7 +85,7 @@ class LineProgress:
     def event(self, event: AnyEvent) -> None:
         match event:
             case RunStarted() | RunResumed():
-                self._planned = sum(event.turns.values()) * self._repeat
+                self._planned = 0 if self._load else sum(event.turns.values()) * self._repeat
                 for sentence in event.coverage if isinstance(event, RunStarted) else ():
                     self._say("", safe(sentence))
             case SessionStarted():
@@ -113,6 +113,9 @@ class LineProgress:
             return
         self._shown[lane] = now
         done, planned = self._done.get(lane, 0), self._planned
+        if self._load:
+            self._say(lane, f"{done} turns")
+            return
         filled = round(20 * min(1.0, done / planned)) if planned else 0
         self._say(lane, f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{planned or '?'} turns")
 

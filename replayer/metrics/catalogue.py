@@ -27,7 +27,7 @@ from replayer.metrics.documents import Better, LaneFigures
 from replayer.metrics.turn_values import Count
 from replayer.text import nearest
 
-Unit = Literal["points", "ms", "tok/s", "requests/s", "tokens", "J", ""]
+Unit = Literal["points", "ms", "s", "tok/s", "requests/s", "tokens", "J", ""]
 PRIMARY = "usable_turn_rate"
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 PLACES = {"p50": "median", "p90": "90th percentile", "p95": "95th percentile", "p99": "99th percentile"}
@@ -174,6 +174,21 @@ _METRICS = [
            "requests per second that kept every limit of the plan's slo (DistServe, OSDI 2024)", "requests/s", "higher"),
     _count("goodput_share", "requests within limits", "load.goodput.met.value",
            "share of the requests that kept every limit of the plan's slo", "points", "higher"),
+    _count("usable_goodput", "goodput of usable turns", "load.goodput.usable_per_s",
+           "requests per second that kept every limit of the plan's slo and whose turn was usable", "requests/s", "higher"),
+    _count("usable_goodput_share", "usable requests within limits", "load.goodput.usable.value",
+           "share of the requests that kept every limit of the plan's slo and whose turn was usable", "points", "higher"),
+    _count("steady_window", "steady window", "steady.window_s",
+           "time in which at least 90 % of the sessions asked for were alive, after the load's warm-up; dips under a second "
+           "are part of it", "s", None),
+    _count("alive_sessions", "sessions alive", "steady.alive_mean", "mean over the steady window", better=None),
+    _count("steady_output_tok_s", "output tok/s, steady", "steady.load.output_tok_s",
+           "tokens that came within the steady window over its length; a reply's tokens are spread evenly from its first delta "
+           "to its end", "tok/s", "higher"),
+    _count("steady_requests_per_s", "requests/s, steady", "steady.load.requests_per_s",
+           "replies that ended within the steady window over its length", "requests/s", "higher"),
+    _count("arrival_distance", "distance of arrivals", "steady.arrivals.distance",
+           "Kolmogorov distance of the sessions' starts to the process that was asked for"),
     _count("finished_sessions", "sessions finished", "finished_sessions.value",
            "live sessions whose check passed, of those that ran to their end", "points", "higher"),
     _count("kv_peak", "KV cache peak", "kv.peak_used", "the engine's own gauge, read while the run went on", "points"),

@@ -129,11 +129,13 @@ class PrefixCache:
 
 @dataclass(frozen=True, slots=True)
 class Goodput:
-    """Requests that keep every limit (Zhong et al., DistServe, OSDI 2024)."""
+    """Requests that keep every limit (Zhong et al., DistServe, OSDI 2024), and those of them whose turns were usable too."""
 
     limits: dict[str, float]
     met: Rate
     requests_per_s: float | None
+    usable: Rate
+    usable_per_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,64 @@ class Load:
     exact_prompts: Rate | None
     exact_answers: Rate | None
     schema_valid: Rate | None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some turns of a lane: of a stretch of time, of a place in the session, of a prompt length. `alive` are the sessions
+    alive in the mean, `requests_per_s` and `output_tok_s` per second of the stretch: None for other slices."""
+
+    of: str
+    turns: int
+    usable_turn_rate: Rate
+    error_rate: Rate
+    within_limits: Rate | None
+    ttft_ms: Quantiles
+    tpot_ms: Quantiles
+    decode_tok_s: float | None
+    prefix_reuse: float | None
+    prefix_ideal: float | None
+    alive: float | None = None
+    requests_per_s: float | None = None
+    output_tok_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """When sessions started, held against when they were asked to. `distance` is Kolmogorov's: of the gaps to the asked
+    distribution where they come at random (by chance over `critical` in 1 of 20 runs), else of the times to the asked times,
+    of which those within 10 ms are equal."""
+
+    asked: str
+    n: int
+    per_s: float | None
+    late_ms: Quantiles
+    distance: float | None
+    critical: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """A load and its steady window: the time in which at least 90 % of the sessions asked for were alive. Times in seconds
+    since the load began; a turn belongs to the window by when it was sent, a token by when it came."""
+
+    sessions: int | None
+    outcome: str | None
+    cache_reset: str
+    load_s: float
+    window: list[tuple[float, float]]
+    window_s: float
+    alive: list[tuple[float, int]]
+    alive_mean: float | None
+    started: int
+    ended: int
+    """Sessions that came to their own end."""
+    arrivals: Arrivals
+    load: Load
+    """Over the window alone."""
+    over_time: list[Slice]
+    by_turn: list[Slice]
+    by_prompt: list[Slice]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,5 +304,9 @@ class LaneFigures:
     """Turns during which this machine was late to read: left out of every time."""
     deltas_per_chunk: float | None = None
     """Deltas that came together; over 1, the time between tokens is that between chunks."""
+    steady: Steady | None = None
+    """Of a lane on which sessions were kept alive."""
+    by_turn: list[Slice] = field(default_factory=list)
+    by_prompt: list[Slice] = field(default_factory=list)
     unreached_turns: int = 0
     """Requests that reached no engine: among `errors`, and in no other figure."""

@@ -32,7 +32,9 @@ from replayer.metrics.prefix_figures import prefix_cache, worked_out
 from replayer.metrics.ranking import ranking
 from replayer.metrics.run_documents import Note, RunFigures
 from replayer.metrics.samples import Sample, by_session, sample
+from replayer.metrics.slices import by_prompt, by_turn
 from replayer.metrics.stats import weighted_quantile
+from replayer.metrics.steady import steady_load
 from replayer.metrics.sweep_figures import crossovers, ramps
 from replayer.metrics.telemetry_figures import server_figures, speed_bands
 from replayer.metrics.turn_values import (
@@ -86,7 +88,9 @@ def lane_figures(lane: LaneView, *, stopped: bool = False) -> LaneFigures:
     counted, asked = tokens(turns), lane.asked_of_server
     server = server_figures(lane.telemetry, asked.completion_tokens, asked.prompt_tokens)
     fit = speed_bands(turns, lane.telemetry)
-    loaded = load(turns, lane.plan.get("in_flight", 1), lane.plan.get("slo"))
+    slo = lane.plan.get("slo")
+    limits = {name: limit for name, limit in (slo or {}).items() if limit is not None}
+    loaded = load(turns, lane.plan.get("in_flight", 1), slo)
     judged = worked_out(turns)
     found = LaneFigures(
         lane=lane.name,
@@ -125,6 +129,9 @@ def lane_figures(lane: LaneView, *, stopped: bool = False) -> LaneFigures:
         outlier=_outlier(lane),
         stalled_turns=sum(turn.stalled for turn in turns),
         deltas_per_chunk=_deltas_per_chunk(lane.attempts),
+        steady=steady_load(lane),
+        by_turn=by_turn(turns, limits),
+        by_prompt=by_prompt(turns, limits),
         unreached_turns=sum(not turn.answered for turn in turns),
     )
     return replace(found, figures={key: _value(key, found, turns) for key in METRICS})

@@ -101,11 +101,13 @@ def goodput(turns: Sequence[TurnFacts], slo: dict[str, float | None] | None, bus
     limits = {name: limit for name, limit in (slo or {}).items() if limit is not None}
     if not limits:
         return None
-    kept = [_keeps(turn, limits) for turn in turns]
-    return Goodput(limits, rate(sum(kept), len(kept)), sum(kept) / busy if busy else None)
+    kept = [keeps(turn, limits) for turn in turns]
+    good = sum(keeps and bool(turn.usable) for keeps, turn in zip(kept, turns, strict=True))
+    per_s = [count / busy if busy else None for count in (sum(kept), good)]
+    return Goodput(limits, rate(sum(kept), len(kept)), per_s[0], rate(good, len(kept)), per_s[1])
 
 
-def _keeps(turn: TurnFacts, limits: dict[str, float]) -> bool:
+def keeps(turn: TurnFacts, limits: dict[str, float]) -> bool:
     if turn.error is not None or turn.ttft_ns is None:
         return False
     found = {"ttft_ms": turn.ttft_ns, "tpot_ms": turn.tpot_ns, "e2e_ms": turn.total_ns}

@@ -41,7 +41,7 @@ def figure(metric: Metric, value: float | None) -> str:
         return percent(value)
     return (
         number(value)
-        if metric.unit in ("ms", "tok/s", "requests/s", "J") or _fraction(value)
+        if metric.unit in ("ms", "s", "tok/s", "requests/s", "J") or _fraction(value)
         else count(value)
     )
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SerializationInfo,
     field_serializer,
@@ -19,6 +16,7 @@ from pydantic import (
 )
 
 from replayer.plan.lane_secrets import Secrets, put_back, shown, taken_out
+from replayer.plan.load_shape import Flag, LoadShape, Strict
 from replayer.requests.workload import Workload
 from replayer.wire.credentials import with_login
 
@@ -46,23 +44,7 @@ _SECRET_HEADER = re.compile(r"(?i)auth|cookie|secret|passw|token|api-?key")
 _TIMING = re.compile(r"(asap|recorded|scaled:\d+(\.\d+)?)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """How a key is written on the command line: `--max-turns` for `max_turns` unless `name` says otherwise.
-
-    Its type and its choices come from the field, so that a key is declared once.
-    """
-
-    help: str
-    metavar: str | None = None
-    name: str | None = None
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class LanePlan(_Strict):
+class LanePlan(Strict):
     """One engine with one set of sampling settings. Where it comes from: `url`, `urls`, `launch` or `command`."""
 
     name: str
@@ -164,7 +146,7 @@ class LanePlan(_Strict):
         return self
 
 
-class Limits(_Strict):
+class Limits(Strict):
     """When a finished run counts as broken (exit code 1)."""
 
     errors: float = Field(default=0.5, ge=0, le=1)
@@ -180,7 +162,7 @@ class Limits(_Strict):
     ] = 100.0
 
 
-class Slo(_Strict):
+class Slo(Strict):
     """What a request must keep to count towards goodput; a limit that is omitted always holds."""
 
     ttft_ms: float | None = Field(default=None, gt=0)
@@ -188,7 +170,7 @@ class Slo(_Strict):
     e2e_ms: float | None = Field(default=None, gt=0)
 
 
-class Work(_Strict):
+class Work(Strict):
     """What is replayed, against what, how often."""
 
     traces: tuple[str, ...] = ()
@@ -215,7 +197,7 @@ class Work(_Strict):
         return self
 
 
-class Requests(_Strict):
+class Requests(Strict):
     """How a recorded turn becomes a request."""
 
     mode: Annotated[Mode, Flag("recorded history (default), or the engine's own replies")] = "recorded"
@@ -246,7 +228,7 @@ class Requests(_Strict):
     """Best at temperature 0; the second request warms the prefix cache and doubles the load."""
 
 
-class ToolUse(_Strict):
+class ToolUse(Strict):
     """Where tool results come from, and what executes calls."""
 
     tools: Annotated[ToolMode, Flag("where tool results come from")] = "recorded"
@@ -259,7 +241,7 @@ class ToolUse(_Strict):
     )
 
 
-class Schedule(_Strict):
+class Schedule(Strict):
     """When requests are sent, and how many at a time."""
 
     concurrency: Annotated[int, Field(ge=1), Flag("sessions in flight per lane", "N")] = 1
@@ -274,6 +256,7 @@ class Schedule(_Strict):
         Field(ge=0, le=threading.TIMEOUT_MAX),
         Flag("force the journal to disk every S seconds (default 5; 0: at session ends only)", "S"),
     ] = 5.0
+    load: LoadShape = LoadShape()
 
     @field_validator("timing")
     @classmethod
@@ -290,7 +273,7 @@ class Schedule(_Strict):
         return 1.0 if self.timing == "recorded" else float(self.timing.removeprefix("scaled:"))
 
 
-class Judgement(_Strict):
+class Judgement(Strict):
     """What counts as good, and what ends or breaks a run."""
 
     observe_share: float = Field(default=0.1, ge=0, le=1)
@@ -317,6 +300,37 @@ class Judgement(_Strict):
 
 class Plan(Judgement, Schedule, ToolUse, Requests, Work):
     """A whole run. Its keys are grouped by use: a function takes the group that it needs."""
+
+    @model_validator(mode="after")
+    def _load_fits_the_rest(self) -> Plan:
+        load = self.load
+        if not load.asked:
+            return self
+        problems = (
+            (
+                self.order == "interleaved",
+                'sessions that are kept alive cannot take turns: order = "interleaved"',
+            ),
+            (self.stop_when_decided is not None, "stop_when_decided needs a list of sessions, not a load"),
+            (
+                load.duration and self.repeat > 1,
+                "a load with a duration has no repeats: it recycles its sessions",
+            ),
+            (
+                load.duration and load.warm_up >= load.duration,
+                "the load's warm_up is not shorter than its duration",
+            ),
+            (load.start != "beginning" and self.mode == "live", "a live session starts at its beginning"),
+        )
+        for holds, words in problems:
+            if holds:
+                raise ValueError(words)
+        return self
+
+    def alive(self, lane: LanePlan) -> int | None:
+        """Sessions that a load keeps alive on a lane; None where as many are as arrive."""
+        asked = lane.concurrency or self.load.sessions
+        return asked or (self.concurrency if self.load.closed else None)
 
 
 def _flat(values: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ValidationError
 
+from replayer.plan.load_shape import LoadShape
 from replayer.plan.model import LanePlan, Limits, Plan, Slo
 from replayer.requests.workload import Workload
 from replayer.text import nearest
@@ -21,7 +22,7 @@ def first_problem(error: ValidationError) -> str:
     return f"{where}: {problem['msg'].lower()}"
 
 
-_TABLES: dict[str, type[BaseModel]] = {"limits": Limits, "slo": Slo, "workload": Workload}
+_TABLES: dict[str, type[BaseModel]] = {"limits": Limits, "slo": Slo, "workload": Workload, "load": LoadShape}
 
 
 def _known_keys(loc: tuple[int | str, ...]) -> list[str]:

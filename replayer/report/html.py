@@ -18,7 +18,8 @@ from replayer.report.answers import collapse_examples, turn_browser
 from replayer.report.evidence import Evidence
 from replayer.report.markup import Child, Html, el, join, table
 from replayer.report.plots_load import load_curves
-from replayer.report.sections import Section, sections
+from replayer.report.section import Section
+from replayer.report.sections import sections
 from replayer.report.table import notes, table_rows
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -9,7 +9,8 @@ from replayer.metrics.figures import run_figures
 from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import figure, interval, signed
 from replayer.report.evidence import Evidence
-from replayer.report.sections import Section, sections
+from replayer.report.section import Section
+from replayer.report.sections import sections
 from replayer.report.table import notes, table_rows, title
 from replayer.text import safe
 

@@ -6,7 +6,6 @@ Each is data, so that the terminal, Markdown and HTML show the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures, Load
@@ -25,17 +24,8 @@ from replayer.metrics.run_documents import (
 )
 from replayer.metrics.shown import DASH, figure, number
 from replayer.metrics.shown import rate as share
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A table with its heading, and sentences under it; `code` is text to copy."""
-
-    title: str
-    head: list[str]
-    rows: list[list[str]]
-    notes: tuple[str, ...] = ()
-    code: str | None = None
+from replayer.report.load_sections import load_sections
+from replayer.report.section import Section
 
 
 def sections(document: RunFigures) -> list[Section]:
@@ -48,6 +38,7 @@ def _sections(document: RunFigures) -> Iterator[Section]:
         yield differential_section(document.differential)
     if any(_loaded(lane.load) for lane in document.lanes):
         yield _load(document.lanes)
+    yield from load_sections(document.lanes)
     if document.saturation:
         yield _saturation(document.saturation)
     for pair in document.crossovers:
@@ -132,7 +123,12 @@ def _goodput(load: Load) -> str:
     found = load.goodput
     if not found or found.met.value is None:
         return DASH
-    return f"{number(found.requests_per_s)} ({found.met.value:.0%})"
+    usable = (
+        ""
+        if found.usable == found.met
+        else f", {number(found.usable_per_s)} usable ({found.usable.value:.0%})"
+    )
+    return f"{number(found.requests_per_s)} ({found.met.value:.0%}){usable}"
 
 
 def _lengths(load: Load) -> str:

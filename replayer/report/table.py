@@ -10,7 +10,8 @@ from replayer.metrics.documents import LaneFigures
 from replayer.metrics.rows import ROWS, counted
 from replayer.metrics.run_documents import RunFigures, Story
 from replayer.metrics.shown import DASH
-from replayer.report.sections import Section, sections
+from replayer.report.section import Section
+from replayer.report.sections import sections
 from replayer.report.server import server_notes, server_rows
 from replayer.text import safe
 

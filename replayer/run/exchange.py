@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-from replayer.journal.events import AnyEvent, SignalFinding, TurnStarted
+from replayer.journal.events import AnyEvent, Primed, SignalFinding, TurnStarted
 from replayer.plan.model import Plan
 from replayer.requests.fields import asked_lengths, token_limit
 from replayer.run.lag import LagMeter
@@ -57,6 +57,23 @@ class Exchange:
         if turn.other and not reply.stopped_by_us and not is_away(reply):
             pair = await self._other_answer(key, turn.other)
         return FinishedTurn(key, turn, reply, usage, watch.collapse, reuse, pair)
+
+    async def prime(self, key: TurnKey, turn: PreparedTurn) -> None:
+        """Send a prompt for the cache's sake: its answer is neither watched nor judged."""
+        self.signals.asked(key, turn.request, filler=True)
+        reply = await self.instance.client.chat(turn.request)
+        usage = self.instance.engine.usage(reply.usage, reply.extra)
+        self.signals.answered(key, reply, usage)
+        self.emit(
+            Primed(
+                session=key.session,
+                attempt=key.attempt,
+                recorded_turn=turn.recorded_turn,
+                usage=dataclasses.asdict(usage) if usage else None,
+                total_ns=reply.timing.ended - reply.timing.sent,
+                fault=dataclasses.asdict(reply.fault) if reply.fault else None,
+            )
+        )
 
     async def _watched(self, key: TurnKey, turn: PreparedTurn) -> tuple[Reply, Watch]:
         observe = self.on_collapse == "observe" or observes(self.plan.seed, key, self.plan.observe_share)

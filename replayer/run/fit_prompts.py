@@ -68,10 +68,14 @@ def prompt(lane: Lane, tag: str, recorded_turn: int) -> Prompt:
 
 
 def lengths_of(run: Run, session: Session, tag: str) -> Mapping[int, Length]:
-    """The fitted lengths of a session by turn."""
+    """The fitted lengths of a session by turn. Those of its first round serve a session that a load brings again: between
+    turns, counting would be load too, and a mark has the length of any other."""
     lane, turns = run.lanes[session.lane], run.traces.histories[session.trace].turns
+    first = run.tag(replace(session, repeat=0), 1) if run.plan.load.asked else tag
+    known = run.traces.lengths
     found = {
-        recorded_turn: run.traces.lengths.get(prompt(lane, tag, recorded_turn)) for recorded_turn in turns
+        number: known.get(prompt(lane, tag, number)) or known.get(prompt(lane, first, number))
+        for number in turns
     }
     return {recorded_turn: length for recorded_turn, length in found.items() if length is not None}
 

@@ -17,6 +17,7 @@ _KEPT = (
     "max_tokens",
     "concurrency",
     "timing",
+    "load",
     "profile",
     "dialect",
     "transform",

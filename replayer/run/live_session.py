@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from replayer.journal.events import Substituted
+from replayer.journal.turns import CUT
 from replayer.plan.model import Plan
 from replayer.requests.transform import Messages
 from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
@@ -27,7 +28,7 @@ async def replay_live(
     conversation = context.conversation(context.history.thread)
     turn = 0
     before: Messages = []
-    while live.finished is None:
+    while live.finished is None and not context.bounds.over.is_set():
         recorded_turn = live.recorded_turn
         messages = live.next_messages()
         messages = await context.prompts.rewritten(partial(list, messages)) or messages
@@ -39,7 +40,7 @@ async def replay_live(
         if live.substituted is not None:
             conversation.judge.emit(Substituted(**context.key(turn).where(), reason=live.substituted))
         turn += 1
-    return live.finished, await live.check()
+    return (live.finished, await live.check()) if live.finished else (CUT, None)
 
 
 def _news(before: Messages, messages: Messages) -> dict[str, Any]:

@@ -52,11 +52,12 @@ class Prompts:
     lengths: Mapping[int, Length] = dataclasses.field(default_factory=dict)
     """Filler with which prompts have their exact lengths, by turn."""
 
-    async def recorded(self, number: int, recorded_turn: int) -> PreparedTurn:
-        """The turn with its recorded history, or with the messages that the plan's transform makes of it."""
+    async def recorded(self, number: int, recorded_turn: int, **changed: Any) -> PreparedTurn:
+        """The turn with its recorded history, or with the messages that the plan's transform makes of it. `changed` are
+        request fields that are asked otherwise than usual."""
         messages = await self.rewritten(partial(self._messages, recorded_turn))
         length = self.lengths.get(recorded_turn)
-        fields = self.fields(recorded_turn)
+        fields = self.fields(recorded_turn) | changed
 
         def build(stream: bool) -> Request:
             if messages is not None:

@@ -21,26 +21,31 @@ from replayer.run.lanes import Instance
 from replayer.run.live_session import replay_live
 from replayer.run.prefix_watch import Server
 from replayer.run.prompts import Prompts
-from replayer.run.session import Conversation, SessionContext
+from replayer.run.session import Bounds, Conversation, SessionContext
 from replayer.run.session_signals import SessionSignals
 from replayer.run.state import Run
 from replayer.run.threads import replay_recorded
 
 
-async def replay_session(run: Run, session: Session) -> None:
+async def replay_session(run: Run, session: Session, bounds: Bounds | None = None) -> str:
+    """Returns the outcome. `bounds` are what a load asks of the session."""
+    loaded, bounds = bounds is not None, bounds or Bounds()
     lane = run.lanes[session.lane]
     instance = lane.pin()
     attempt = run.schedule.attempts.next(session.id)
     server = run.servers.of(instance.engine)
     instance.sessions_in_flight += 1
     server.sessions_in_flight += 1
-    was_reset, fresh = await _cache_of(session, server, instance)
+    was_reset: Tristate = "no"
+    fresh = False
+    if not loaded:
+        was_reset, fresh = await _cache_of(session, server, instance)
     tag = run.tag(session, attempt)
     history = run.traces.histories[session.trace].over(lane.plan.wire)
-    salts = history.wire == "chat"
+    salts = history.wire == "chat" and not run.plan.load.shared_prompt
     isolation = isolate(instance.engine, tag, fresh=fresh, filler=history.is_filler, salts=salts)
     server.used = True
-    context = _context(run, session, attempt, instance, isolation)
+    context = _context(run, session, attempt, instance, isolation, bounds)
     run.journal.append(
         SessionStarted(
             session=session.id,
@@ -48,15 +53,18 @@ async def replay_session(run: Run, session: Session) -> None:
             lane=session.lane,
             trace=session.trace,
             repeat=session.repeat,
-            turns=len(context.turns),
+            turns=len(context.sent),
             mode=run.plan.mode,
             tools=run.plan.tools,
             cache_reset=was_reset,
             isolation=isolation.kind,
             tag=tag if isolation.kind else None,
+            late_ns=bounds.late_ns,
+            first_turn=min(context.turns.index(turn) for turn in context.sent) if bounds.first else 0,
         )
     )
     try:
+        await _prime(context)
         outcome, check = await _replay(run, context)
     finally:
         instance.sessions_in_flight -= 1
@@ -72,6 +80,15 @@ async def replay_session(run: Run, session: Session) -> None:
             verdicts=context.verdicts(),
         )
     )
+    return outcome
+
+
+async def _prime(context: SessionContext) -> None:
+    """What stands before the first turn goes into the cache: the prompt of the turn before it."""
+    root, first = context.history.lines[0], context.bounds.first
+    if first:
+        prepared = await context.prompts.recorded(-1, root.turns[first - 1], max_tokens=1)
+        await context.conversation(root.thread).exchange.prime(context.key(-1), prepared)
 
 
 async def _cache_of(session: Session, server: Server, instance: Instance) -> tuple[Tristate, bool]:
@@ -91,7 +108,7 @@ async def _cache_of(session: Session, server: Server, instance: Instance) -> tup
 
 
 def _context(
-    run: Run, session: Session, attempt: int, instance: Instance, isolation: Isolation
+    run: Run, session: Session, attempt: int, instance: Instance, isolation: Isolation, bounds: Bounds
 ) -> SessionContext:
     lane = run.lanes[session.lane]
     history = run.traces.histories[session.trace].over(lane.plan.wire)
@@ -134,6 +151,7 @@ def _context(
             lengths_of(run, session, run.tag(session, attempt)),
         ),
         begin,
+        bounds,
     )
 
 

@@ -30,7 +30,7 @@ from replayer.plan.schedule import Session, batches, labelled, sessions
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import load_transform
 from replayer.requests.workload import generated
-from replayer.run.coverage import coverage
+from replayer.run.coverage import coverage, recorded_starts
 from replayer.run.early_stop import EarlyStop
 from replayer.run.fit_prompts import prepare
 from replayer.run.job import Job
@@ -47,6 +47,8 @@ from replayer.wire.remote import Receiver
 
 OnEvent = Callable[[AnyEvent], None]
 """Told of every event that was journalled, in order."""
+_MANY = 1000
+"""Streams to be ready for where sessions arrive by themselves."""
 
 
 def perform(job: Job, on_event: OnEvent | None = None) -> int:
@@ -130,6 +132,14 @@ def _histories(plan: Plan, traces: dict[str, Path]) -> dict[str, RecordedHistory
     return found
 
 
+def _todo(plan: Plan, labels: list[str], attempts: Attempts) -> list[Session]:
+    """What has no complete attempt. A load stands here as its first round, until it has come to its end on the lane."""
+    if plan.load.asked:
+        first = plan.model_copy(update={"repeat": 1})
+        return [session for session in sessions(first, labels) if session.lane not in attempts.loads]
+    return [session for session in sessions(plan, labels) if session.id not in attempts.done]
+
+
 async def _run(
     plan: Plan,
     histories: dict[str, RecordedHistory],
@@ -143,12 +153,13 @@ async def _run(
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    todo = [session for session in sessions(plan, list(histories)) if session.id not in attempts.done]
+    todo = _todo(plan, list(histories), attempts)
+    recorded_starts(plan, histories)
     transform = load_transform(plan.transform) if plan.transform else None
     tools = Tools(plan, histories)
     early: list[str] = []
     await asyncio.to_thread(tools.check, early.append)
-    _raise_file_limit(sum(lane.concurrency or plan.concurrency for lane in plan.lane))
+    _raise_file_limit(sum(plan.alive(lane) or _MANY for lane in plan.lane))
     phases = batches(plan, todo)
     ahead = asyncio.create_task(asyncio.to_thread(_import_ahead))
     lag = LagMeter()
@@ -276,9 +287,14 @@ async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[
 
 async def _run_queues(run: Run, queues: list[list[Session]]) -> None:
     """Work on all queues at the same time; the first error ends them all."""
+    from replayer.run.load import run_load
+
     try:
         async with asyncio.TaskGroup() as group:
             for queue in queues:
+                if run.plan.load.asked:
+                    group.create_task(run_load(run, queue[0].lane))
+                    continue
                 todo = list(reversed(queue))
                 for _ in range(min(run.lanes[queue[0].lane].concurrency(run.plan), len(queue))):
                     group.create_task(_work(run, todo))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections.abc import Callable, Sequence
 
@@ -26,6 +27,17 @@ class Conversation:
 
 
 @dataclasses.dataclass(slots=True)
+class Bounds:
+    """What a load asks of one session: where it starts, and that it ends when the load does."""
+
+    first: int = 0
+    """Position in the main thread of the first turn that is sent."""
+    late_ns: int | None = None
+    over: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
+    """The load is over: no further turn is sent."""
+
+
+@dataclasses.dataclass(slots=True)
 class SessionContext:
     """One attempt at a session: what its requests are made of, and a conversation for each thread that is begun."""
 
@@ -34,6 +46,7 @@ class SessionContext:
     attempt: int
     prompts: Prompts
     begin: Callable[[], Conversation]
+    bounds: Bounds = dataclasses.field(default_factory=Bounds)
     conversations: dict[str, Conversation] = dataclasses.field(default_factory=dict)
 
     @property
@@ -42,8 +55,18 @@ class SessionContext:
 
     @property
     def turns(self) -> Sequence[int]:
-        """The recorded turns that are sent, in the order in which they were recorded."""
+        """The recorded turns, in the order in which they were recorded, as far as the plan wants them."""
         return self.history.turns[: self.plan.max_turns]
+
+    @property
+    def sent(self) -> frozenset[int]:
+        """Those that are sent: from the first one of this session on, with the subagents that start after it."""
+        root, *others = self.history.lines
+        found = set(root.turns[self.bounds.first :])
+        for line in others:
+            if line.after in found:
+                found.update(line.turns)
+        return frozenset(found.intersection(self.turns))
 
     def conversation(self, thread: str) -> Conversation:
         if thread not in self.conversations:
@@ -66,3 +89,13 @@ class SessionContext:
                 known = found.get(signal, "")
                 found[signal] = f"{known} {words}".strip() if words not in known else known
         return found
+
+
+async def wait_for(event: asyncio.Event, seconds: float) -> None:
+    """So many seconds, or until the event."""
+    if seconds > 0 and not event.is_set():
+        try:
+            async with asyncio.timeout(seconds):
+                await event.wait()
+        except TimeoutError:
+            pass

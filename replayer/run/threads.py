@@ -10,9 +10,10 @@ import time
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
+from replayer.journal.turns import CUT, UNREACHABLE
 from replayer.run.judging import TurnJudge
 from replayer.run.recorded_tools import RecordedTools
-from replayer.run.session import SessionContext
+from replayer.run.session import SessionContext, wait_for
 from replayer.run.turn import FinishedTurn
 from replayer.traces.schema import Turn
 from replayer.traces.trees import Line
@@ -57,7 +58,9 @@ async def replay_recorded(context: SessionContext, tools: RecordedTools | None) 
             threads.start(group, context.history.lines[0])
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
-    return "unreachable" if threads.unreachable >= MAX_UNREACHABLE else "done"
+    if threads.unreachable >= MAX_UNREACHABLE:
+        return UNREACHABLE
+    return CUT if context.bounds.over.is_set() and threads.unsent else "done"
 
 
 class Threads:
@@ -69,7 +72,10 @@ class Threads:
         """Turns in a row, over all threads, that ended unreachable."""
         self._tools = tools
         self._workspace = asyncio.Lock()
-        self._number = {recorded: number for number, recorded in enumerate(context.turns)}
+        self.unsent = set(context.sent)
+        self._number = {
+            recorded: number for number, recorded in enumerate(context.turns) if recorded in self.unsent
+        }
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ended: dict[int, int] = {}
         """When the reply of a recorded turn ended: nanoseconds of the monotonic clock."""
@@ -85,8 +91,9 @@ class Threads:
         try:
             for place, turn in enumerate(turns):
                 await self._wait(line, done, turn)
-                if self.unreachable >= MAX_UNREACHABLE:
+                if self.unreachable >= MAX_UNREACHABLE or self.context.bounds.over.is_set():
                     break
+                self.unsent.discard(turn)
                 prepared = await (ahead or self._prepare(turn))
                 ahead = self._prepare(turns[place + 1]) if place + 1 < len(turns) else None
                 key = self.context.key(self._number[turn], line.thread)
@@ -125,7 +132,9 @@ class Threads:
         gap = _recorded_gap([recorded[one] for one in before], recorded[turn])
         if gap is not None:
             ended = max(self._ended.get(one, 0) for one in before)
-            await asyncio.sleep(gap * pace - (time.monotonic_ns() - ended) / 1e9)
+            cap = self.context.plan.load.idle_cap
+            wanted = gap * pace if cap is None else min(gap * pace, cap)
+            await wait_for(self.context.bounds.over, wanted - (time.monotonic_ns() - ended) / 1e9)
 
     async def _conclude(self, judge: TurnJudge, done: FinishedTurn) -> None:
         judge.verdict(done)

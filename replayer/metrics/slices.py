@@ -1,0 +1,70 @@
+"""The same figures over parts of a lane's turns: by place in the session, by prompt length, by any other key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from replayer.journal.turns import TurnFacts
+from replayer.metrics import turn_values as of
+from replayer.metrics.documents import Slice
+from replayer.metrics.load_figures import keeps, rate, share, times
+from replayer.metrics.turn_values import Count, is_judged
+
+Limits = dict[str, float]
+TURNS = ((1, "1"), (5, "2-5"), (20, "6-20"), (None, "21+"))
+"""Places in a session, counted from 1: the last of each slice."""
+PROMPTS = (
+    (2_000, "up to 2k"),
+    (8_000, "2k-8k"),
+    (32_000, "8k-32k"),
+    (128_000, "32k-128k"),
+    (None, "over 128k"),
+)
+"""Prompt tokens by usage."""
+Bounds = Sequence[tuple[int | None, str]]
+
+
+def by_turn(turns: Iterable[TurnFacts], limits: Limits) -> list[Slice]:
+    return _sliced(turns, TURNS, lambda turn: turn.turn + 1, limits)
+
+
+def by_prompt(turns: Iterable[TurnFacts], limits: Limits) -> list[Slice]:
+    return _sliced(turns, PROMPTS, lambda turn: turn.prompt_tokens, limits)
+
+
+def _sliced(
+    turns: Iterable[TurnFacts], bounds: Bounds, value: Callable[[TurnFacts], int | None], limits: Limits
+) -> list[Slice]:
+    found: dict[str, list[TurnFacts]] = {name: [] for _, name in bounds}
+    for turn in turns:
+        if (at := value(turn)) is not None:
+            name = next(name for last, name in bounds if last is None or at <= last)
+            found[name].append(turn)
+    return [figures(name, some, limits) for name, some in found.items() if some]
+
+
+def figures(name: str, turns: Sequence[TurnFacts], limits: Limits) -> Slice:
+    """Of these turns, by the catalogue's definitions."""
+    finished = [turn for turn in turns if turn.total_ns is not None]
+    judged = [turn for turn in finished if is_judged(turn)]
+    usable = [bool(turn.usable) for turn in finished if turn.usable is not None]
+    return Slice(
+        of=name,
+        turns=len(finished),
+        usable_turn_rate=rate(sum(usable), len(usable)),
+        error_rate=rate(sum(turn.error is not None for turn in finished), len(finished)),
+        within_limits=share(keeps(turn, limits) for turn in finished) if limits else None,
+        ttft_ms=times(finished, of.ttft_ms),
+        tpot_ms=times(finished, of.tpot_ms),
+        decode_tok_s=_ratio(map(of.decoded, finished)),
+        prefix_reuse=_ratio(map(of.cached, judged or finished)),
+        prefix_ideal=_ratio(
+            (turn.prefix["ideal_tokens"], turn.prefix["prompt_tokens"]) for turn in judged if turn.prefix
+        ),
+    )
+
+
+def _ratio(counts: Iterable[Count | None]) -> float | None:
+    known = [count for count in counts if count is not None]
+    bottom = sum(low for _, low in known)
+    return sum(top for top, _ in known) / bottom if bottom else None

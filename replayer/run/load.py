@@ -1,0 +1,144 @@
+"""Load on one lane: sessions that are kept alive, or that arrive by themselves, until their time is over."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replayer.engines.base import Tristate
+from replayer.journal.events import LoadEnded, LoadStarted
+from replayer.journal.turns import UNREACHABLE
+from replayer.plan.load_shape import Next, coming, first_turn
+from replayer.plan.schedule import Session
+from replayer.run.coverage import recorded_starts
+from replayer.run.lanes import Instance
+from replayer.run.run_session import replay_session
+from replayer.run.session import Bounds, wait_for
+from replayer.run.state import Run
+
+_GONE = 3
+"""Sessions in a row, for each that is to be alive, that may find no server before the load is ended."""
+_LOOK = 0.1
+"""Seconds between two looks at whether enough is known."""
+
+
+@dataclass(slots=True)
+class Load:
+    """The load on one lane while it goes on."""
+
+    run: Run
+    lane: str
+    labels: Sequence[str]
+    alive: int | None
+    begun: float
+    """Seconds of the monotonic clock."""
+    order: Iterator[Next]
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    started: int = 0
+    unreachable: int = 0
+    """Sessions in a row that found no server."""
+
+    async def drive(self) -> None:
+        shape, watch = self.run.plan.load, asyncio.create_task(self._watch())
+        try:
+            async with asyncio.TaskGroup() as group:
+                if shape.closed:
+                    for place in range(self.alive or 1):
+                        group.create_task(self._keep_one(place))
+                else:
+                    group.create_task(self._arrive(group))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            watch.cancel()
+        self.end("done")
+
+    async def _watch(self) -> None:
+        """Ends the load when its time is over, or once enough is known."""
+        duration, schedule = self.run.plan.load.duration, self.run.schedule
+        while not self.over.is_set():
+            left = float("inf") if duration is None else self.begun + duration - time.monotonic()
+            if left <= 0:
+                self.end("duration")
+            self.run.stop_if_decided()
+            if schedule.stopped is not None:
+                self.end("decided")
+            await wait_for(self.over, min(_LOOK, max(left, 0.001)))
+
+    def end(self, outcome: str) -> None:
+        """No further turn is sent from here on."""
+        if not self.over.is_set():
+            self.over.set()
+            self.run.journal.append(LoadEnded(lane=self.lane, outcome=outcome))
+
+    async def _keep_one(self, place: int) -> None:
+        """One of those that are alive: when its session ends, the next one starts."""
+        due = self.begun + self.run.plan.load.ramp * place / (self.alive or 1)
+        await wait_for(self.over, due - time.monotonic())
+        while not self.over.is_set() and (session := next(self.order, None)) is not None:
+            await self._replay(session, due)
+            due = time.monotonic()
+
+    async def _arrive(self, group: asyncio.TaskGroup) -> None:
+        places = asyncio.Semaphore(self.alive) if self.alive else None
+        for session in self.order:
+            due = self.begun + (session.after or 0.0)
+            await wait_for(self.over, due - time.monotonic())
+            if places is not None and not self.over.is_set():
+                await self._first(places.acquire())
+            if self.over.is_set():
+                return
+            task = group.create_task(self._replay(session, due))
+            if places is not None:
+                task.add_done_callback(lambda _: places.release())
+
+    async def _first(self, wanted: Coroutine[Any, Any, Any]) -> None:
+        """Until a place is free, or the load is over."""
+        tasks = [asyncio.ensure_future(wanted), asyncio.ensure_future(self.over.wait())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def _replay(self, session: Next, due: float) -> None:
+        place, self.started = self.started, self.started + 1
+        history = self.run.traces.histories[session.label]
+        turns = len(history.lines[0].turns[: self.run.plan.max_turns])
+        plan = self.run.plan
+        first = first_turn(plan.load, turns, seed=plan.seed, session=session, place=place, alive=self.alive)
+        late = max(0, round((time.monotonic() - due) * 1e9))
+        bounds = Bounds(first, late, self.over)
+        outcome = await replay_session(self.run, Session(self.lane, session.label, session.repeat), bounds)
+        self.unreachable = self.unreachable + 1 if outcome == UNREACHABLE else 0
+        if self.unreachable >= _GONE * (self.alive or 1):
+            self.run.warn(
+                f"{self.lane}: its server is gone; the load was ended", lane=self.lane, code="server_gone"
+            )
+            self.end("server_gone")
+
+
+async def run_load(run: Run, lane: str) -> None:
+    """Keep up the plan's load on a lane until it is over. The cache is emptied once, before the first session."""
+    labels, plan = list(run.traces.histories), run.plan
+    alive = plan.alive(run.lanes[lane].plan)
+    resets = {await _reset(run, instance) for instance in run.lanes[lane].instances}
+    was_reset = resets.pop() if len(resets) == 1 else "unknown"
+    run.journal.append(LoadStarted(lane=lane, sessions=alive, cache_reset=was_reset))
+    order = coming(
+        plan.load,
+        labels,
+        seed=plan.seed,
+        repeat=plan.repeat,
+        recorded=recorded_starts(plan, run.traces.histories),
+    )
+    load = Load(run, lane, labels, alive, time.monotonic(), order)
+    await load.drive()
+
+
+async def _reset(run: Run, instance: Instance) -> Tristate:
+    server = run.servers.of(instance.engine)
+    return "no" if server.sessions_in_flight else await server.reset(instance.engine)
