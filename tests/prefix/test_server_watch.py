@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from typing import Any
 
@@ -166,3 +167,24 @@ def test_what_the_wires_call_messages() -> None:
     assert [message["role"] for message in chat] == ["system", "user"] and tools == []
     items, _ = conversation({"instructions": "Be brief.", "input": "Hi", "tools": [{"name": "read"}]})
     assert [item["role"] for item in items] == ["system", "user"]
+
+
+def test_ended_sessions_leave_nothing_behind() -> None:
+    """A run of hours has thousands of sessions, each with a salt of its own."""
+    world = World(pool=2_000)
+
+    def sessions(first: int, number: int) -> int:
+        for n in range(first, first + number):
+            for turn in (1, 2):
+                world.turn(f"s{n}", grown("an agent", turn), salt=f"salt {n}")
+            world.watch.ended(f"s{n}")
+            world.found.clear()
+            world.turns.clear()
+        return tracemalloc.get_traced_memory()[0]
+
+    sessions(0, 100)  # what is kept of the last sessions is full
+    tracemalloc.start()
+    before = sessions(100, 100)
+    grown_by = sessions(200, 200) - before
+    tracemalloc.stop()
+    assert grown_by < 1_000_000

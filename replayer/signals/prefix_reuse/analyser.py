@@ -110,9 +110,11 @@ class PrefixReuse:
 
     def ended(self, thread: str) -> None:
         """No further request of a thread will come."""
-        self._lineages.pop(thread, None)
+        for line in [line for line in self._lineages if line.endswith(f"\n{thread}")]:
+            del self._lineages[line]
         self._asked.pop(thread, None)
-        self._index.leave(thread)
+        for key in self._index.leave(thread):
+            self._turns.pop(key, None)
 
     def request(
         self,

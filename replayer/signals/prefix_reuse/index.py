@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -15,6 +15,8 @@ _RECENT = 64
 """Streams that may still be extended or gone on from, and are therefore never forgotten."""
 _THREADS = 4096
 """Lines of turns whose last stream is kept to go on from."""
+_SCOPES = 64
+"""Scopes that are kept after the last line of turns in them has ended."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,6 +63,14 @@ class Position:
         while node.parent is not None and node.parent.depth >= self.depth:
             node = node.parent
         return Position(node, self.depth)
+
+
+def _tree(root: Node) -> Iterator[Node]:
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        stack.extend(node.children.values())
+        yield node
 
 
 def path(node: Node | None) -> list[Node]:
@@ -114,14 +124,23 @@ class RadixIndex:
         return met or position, position
 
     def _root(self, scope: str) -> Node:
-        if scope not in self._roots:
-            self._roots[scope] = Node(b"", 0, None, 0)
-        return self._roots[scope]
+        """Scopes are in the order in which they were last entered."""
+        root = self._roots.pop(scope) if scope in self._roots else Node(b"", 0, None, 0)
+        self._roots[scope] = root
+        return root
 
-    def leave(self, thread: str) -> None:
-        """Forget where a line of turns stands: it has ended."""
+    def leave(self, thread: str) -> set[str]:
+        """Forget where a line of turns stands: it has ended. Of the scopes that nobody is in any more, the last ones
+        are kept: a part of the same recording may follow. Returns the owners of what is forgotten."""
         for name in [name for name in self._threads if name.endswith(f"\n{thread}")]:
             del self._threads[name]
+        live = {name.rpartition("\n")[0] for name in self._threads}
+        left = [scope for scope in self._roots if scope not in live]
+        gone = [node for scope in left[:-_SCOPES] for node in list(_tree(self._roots.pop(scope)))]
+        for node in gone:
+            self.tokens -= len(node.label) // WIDTH
+            node.children.clear()  # parents refer back: only the garbage collector, which is put off, could free both
+        return {node.owner for node in gone}
 
     def extend(self, position: Position, segment: Segment, owner: str = "") -> Position:
         """Store what followed a stream, without making it the stream that the next one is compared with."""
@@ -201,18 +220,15 @@ class RadixIndex:
 
     def _forgettable(self) -> list[Node]:
         """Leaves that no recent stream ended in and that hold no block of the pool."""
-        found, stack = [], list(self._roots.values())
-        while stack:
-            node = stack.pop()
-            stack.extend(node.children.values())
-            if (
-                node.parent is not None
-                and not node.children
-                and node.seen < self._clock - _RECENT
-                and node.resident <= node.start
-            ):
-                found.append(node)
-        return found
+        return [
+            node
+            for root in self._roots.values()
+            for node in _tree(root)
+            if node.parent is not None
+            and not node.children
+            and node.seen < self._clock - _RECENT
+            and node.resident <= node.start
+        ]
 
     def _drop(self, leaf: Node) -> None:
         assert leaf.parent is not None
