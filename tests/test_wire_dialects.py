@@ -79,6 +79,10 @@ def test_the_attribution_header_can_be_left_out(tmp_path: Path) -> None:
         kept = RecordedHistory(trace, "claude-code", wire="messages")
         left = RecordedHistory(trace, "claude-code:attribution=off", wire="messages")
         assert "cch=abcde" in json.dumps(body(kept, 0)) and "cch" not in json.dumps(body(left, 0))
+        bare = RecordedHistory(trace, "claude-code:cache=off", wire="messages")
+        assert "cache_control" in json.dumps(body(kept, 0)) and "cache_control" not in json.dumps(
+            body(bare, 0)
+        )
 
 
 @pytest.mark.parametrize("wire", ["messages", "responses"])

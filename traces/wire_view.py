@@ -40,6 +40,18 @@ def chat_tools(request: Mapping[str, Any], wire: Wire) -> list[dict[str, Any]]:
     return [definition(tool) for tool in tool_schemas(offered)]
 
 
+def cache_marks(request: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where a request of Messages says up to where its prompt is to be cached; no template shows these marks."""
+    messages = request.get("messages")
+    return tuple(
+        f"messages[{number}].content[{place}]"
+        for number, message in enumerate(messages if isinstance(messages, list) else ())
+        if isinstance(message, dict) and isinstance(message.get("content"), list)
+        for place, block in enumerate(message["content"])
+        if isinstance(block, dict) and block.get("cache_control")
+    )
+
+
 def _append(messages: list[Message], message: Message) -> None:
     """What a model says in several pieces is one message."""
     last = messages[-1] if messages else None

@@ -158,7 +158,7 @@ def _judge(
         turn = analyser.request(request.key, shape_tokens(request.tokens))
     else:
         segments = prompts.prompt(request.messages, request.tools)
-        turn = analyser.request(request.key, segments, request.messages, request.tools)
+        turn = analyser.request(request.key, segments, request.messages, request.tools, marks=request.marks)
         if request.reply is not None:
             analyser.generated(request.key, prompts.reply(request.reply), request.reply)
     if request.usage is None:

@@ -21,7 +21,7 @@ from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
 from replayer.signals.prefix_reuse.tokens import pack, unpack
 from replayer.traces.schema import Usage
 from replayer.traces.wire_forms import wire_of
-from replayer.traces.wire_view import chat_messages, chat_tools
+from replayer.traces.wire_view import cache_marks, chat_messages, chat_tools
 
 JsonObject = dict[str, Any]
 
@@ -168,6 +168,7 @@ class ServerWatch:
             thread=thread,
             scope=f"{self._adapter(request)}/{request.get('cache_salt') or ''}",
             sent=sent,
+            marks=() if filler else cache_marks(request),
         )
 
     def answered(self, key: str, answer: Answer) -> PrefixFinding | None:

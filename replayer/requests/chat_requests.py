@@ -16,7 +16,7 @@ from replayer.traces.chat import message_of, standard
 from replayer.traces.reader import Trace
 from replayer.traces.schema import TokenShape, Usage
 from replayer.traces.wire_forms import wire_of
-from replayer.traces.wire_view import chat_messages, chat_tools
+from replayer.traces.wire_view import cache_marks, chat_messages, chat_tools
 from replayer.wire.reply import assemble
 from replayer.wire.types import Wire
 
@@ -40,6 +40,8 @@ class ChatRequest:
     scope: str = ""
     salt: str = ""
     tokens: TokenShape | None = None
+    marks: tuple[str, ...] = ()
+    """Where `cache_control` stands in its messages."""
 
 
 def transformed(requests: Iterable[ChatRequest], transform: Transform) -> Iterator[ChatRequest]:
@@ -131,6 +133,7 @@ def _request(entry: Any, key: str, where: str) -> ChatRequest:
         usage=_usage(answer.get("usage") or entry.get("usage")),
         scope=str(body.get("model") or ""),
         salt=str(body.get("cache_salt") or ""),
+        marks=cache_marks(body) if isinstance(body, dict) else (),
     )
 
 

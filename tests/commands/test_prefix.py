@@ -170,5 +170,41 @@ def test_requests_of_messages_are_read_and_the_attribution_header_has_a_name(tmp
     path = tmp_path / "claude.jsonl"
     path.write_text("\n".join(lines))
     (place,) = json.loads(prefix(path, "--json").stdout)["divergences"]
-    assert (place["class"], place["message_index"]) == ("random_id_or_hash", 0)
+    assert (place["class"], place["message_index"]) == ("attribution_header", 0)
     assert "attribution header of Claude Code" in place["detail"]
+
+
+@pytest.mark.parametrize(
+    ("reads", "cause"),
+    [
+        ([0, 400, 400, 400, 400], "cache_marks_moved"),
+        (
+            [0, 400, 2400, 400, 4200],
+            "unknown",
+        ),  # the pattern of sglang #36877: marks that moved and cost nothing
+        ([0, 1500, 2400, 3300, 4200], None),
+    ],
+)
+def test_cache_marks_that_move_are_the_last_cause_that_is_left(
+    reads: list[int], cause: str | None, tmp_path: Path
+) -> None:
+    lines, said = [], []
+    for number, read in enumerate(reads):
+        block = {"type": "text", "text": f"Question {number}. " + "What is that? " * 280}
+        mark = {"cache_control": {"type": "ephemeral"}}
+        asked = [*said, {"role": "user", "content": [{**block, **mark}]}]
+        said += [
+            {"role": "user", "content": [block]}, {"role": "assistant", "content": [{"type": "text", "text": "ok"}]}
+        ]  # fmt: skip
+        whole = 600 + 900 * (number + 1)
+        usage = {"input_tokens": whole - read, "cache_read_input_tokens": read, "output_tokens": 2}
+        answer = {"type": "message", "content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn"}
+        request = {"model": "m", "max_tokens": 9, "system": "You help. " * 200, "messages": asked}
+        lines.append(json.dumps({"request": request, "response": {**answer, "usage": usage}}))
+    path = tmp_path / "claude.jsonl"
+    path.write_text("\n".join(lines))
+    found = [entry for entry in json.loads(prefix(path, "--json").stdout)["divergences"]]
+    assert {entry["class"] for entry in found[1:]} == ({cause} if cause else set()), found
+    if cause == "unknown":
+        assert "cache_control left messages[" in found[-1]["detail"]
+        assert "claude-code:cache=off" in found[-1]["detail"]

@@ -109,7 +109,8 @@ class MessagesVerbatim:
 class ClaudeCodeMessages(MessagesVerbatim):
     """Claude Code's own form: blocks everywhere, the cache marked behind the system prompt and at the end.
 
-    Option `attribution=off` leaves out the billing block, whose value changes with every request.
+    Options: `attribution=off` leaves out the billing block, whose value changes with every request; `cache=off` all
+    `cache_control`.
     """
 
     name: ClassVar[str] = "claude-code"
@@ -137,7 +138,7 @@ class ClaudeCodeMessages(MessagesVerbatim):
 
     def last(self, message: Message) -> Message:
         content = message.get("content")
-        if not isinstance(content, list) or not content:
+        if not isinstance(content, list) or not content or is_off(self._options, "cache"):
             return message
         return {**message, "content": [*content[:-1], {**content[-1], "cache_control": _CACHE}]}
 
@@ -154,6 +155,7 @@ class ClaudeCodeMessages(MessagesVerbatim):
     def _system(self, texts: list[str]) -> Any:
         kept = [t for t in texts if not (is_off(self._options, "attribution") and t.startswith(_BILLING))]
         marked = [n for n, text in enumerate(kept) if not text.startswith(_BILLING)][-2:]
+        marked = [] if is_off(self._options, "cache") else marked
         return [
             {"type": "text", "text": text} | ({"cache_control": _CACHE} if n in marked else {})
             for n, text in enumerate(kept)

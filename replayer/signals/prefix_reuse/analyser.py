@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ class _Turn:
     sent: int | None
     head: int
     """System prompt and tools: where no engine rendered them, their order is not known."""
+    marks: Collection[str] = ()
     tokens: int | None = None
     """The prompt as the engine counted it."""
     generated: int = 0
@@ -126,11 +127,13 @@ class PrefixReuse:
         thread: str = "",
         scope: str = "",
         sent: int | None = None,
+        marks: Collection[str] = (),
     ) -> TurnReuse:
         """Compare a prompt with everything this server has seen. `messages` and `tools` are needed to name a cause.
 
         `thread` names the line of turns that the request belongs to; requests of one `scope` (salt, adapter) alone can
-        share. `sent` is the time of sending in nanoseconds; without it requests are taken to follow one another.
+        share. `sent` is the time of sending in nanoseconds; without it requests are taken to follow one another. `marks`
+        are the places of `cache_control`.
         """
         segments = segments_of(prompt)
         met, end = self._index.add(segments, key, scope=scope, thread=thread)
@@ -155,6 +158,7 @@ class PrefixReuse:
             previous=before.reuse.key if before else None,
             best=met.node.owner if met.depth else None,
             divergence=divergence,
+            mark_left=next((mark for mark in before.marks if mark not in marks), None) if before else None,
             token_source=self.token_source,
             recency=recency,
             recency_limit=self._pool.tokens if self._pool else None,
@@ -164,7 +168,8 @@ class PrefixReuse:
         rendered_here = self.token_source != "engine" and _has_head(messages, tools)
         if sent is not None:
             self._busy[key] = total
-        self._enter(_Turn(reuse, end, met, held, sent, count(segments[:1]) if rendered_here else 0))
+        head = count(segments[:1]) if rendered_here else 0
+        self._enter(_Turn(reuse, end, met, held, sent, head, marks))
         return reuse
 
     def _in_pool(self, met: Position) -> tuple[int, int | None]:

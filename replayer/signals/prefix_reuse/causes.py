@@ -7,6 +7,8 @@ from typing import Literal
 Cause = Literal[
     "clock_or_date",
     "random_id_or_hash",
+    "attribution_header",
+    "cache_marks_moved",
     "tool_list",
     "system_prompt_edited",
     "message_dropped",
@@ -25,6 +27,8 @@ Cause = Literal[
 PHRASES: dict[str, str] = {
     "clock_or_date": "a date or time",
     "random_id_or_hash": "a random id or hash",
+    "attribution_header": "Claude Code's attribution header (cch) changes with every request",
+    "cache_marks_moved": "cache_control marks moved",
     "tool_list": "the tool list changed",
     "system_prompt_edited": "the system prompt was edited",
     "message_dropped": "messages were dropped or pruned",
@@ -43,6 +47,8 @@ PHRASES: dict[str, str] = {
 FIXES: dict[str, str] = {
     "clock_or_date": "move it behind the conversation, or drop the part that changes",
     "random_id_or_hash": "keep it stable for the session, or move it behind the conversation",
+    "attribution_header": "set CLAUDE_CODE_ATTRIBUTION_HEADER=0, or replay with the dialect claude-code:attribution=off",
+    "cache_marks_moved": "take cache_control out of the messages at the gateway; in a replay, claude-code:cache=off",
     "tool_list": "send the same tools in the same order with every request",
     "system_prompt_edited": "keep the system prompt fixed and put what changes into the newest message",
     "message_dropped": "prune seldom and in large turns, so that the prefix stays the same in between",

@@ -317,7 +317,8 @@ def cost(tokens: int, ms_per_token: float | None) -> str:
 def _owner(cause: str, path: str) -> str:
     return (
         " in the system prompt"
-        if cause in ("clock_or_date", "random_id_or_hash") and path.startswith("messages[0]")
+        if cause in ("attribution_header", "clock_or_date", "random_id_or_hash")
+        and path.startswith("messages[0]")
         else ""
     )
 

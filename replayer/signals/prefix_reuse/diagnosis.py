@@ -70,6 +70,10 @@ class _Server:
     """Preemptions and retractions since the run began."""
     cached: float | None = None
     """Cached tokens that the server's own counter counted since."""
+    marks_moved: int = 0
+    """Turns whose `cache_control` marks had moved and that could have reused something."""
+    marks_harmless: int = 0
+    """Those of them that reused all the same."""
     reported: int = 0
     """Cached tokens that replies reported."""
 
@@ -101,6 +105,10 @@ class Diagnosis:
 
     def _remember(self, turn: TurnReuse, expected: Expected, report: Report) -> None:
         server, cached = self._server, report.cached
+        if turn.mark_left and cached is not None and expected.least:
+            server.marks_moved += 1
+            missed = expected.least - cached > max(self._tolerance(cached), expected.error)
+            server.marks_harmless += not missed
         if cached:
             server.hits += 1
             server.unit = gcd(server.unit, cached)
@@ -234,7 +242,20 @@ class Diagnosis:
                 f"{turn.recency:,} tokens took room in the pool of {turn.recency_limit:,} since the last use"
             )
             return Loss("eviction", gap, "the pool holds too few tokens", (fact,))
-        return Loss("unknown", gap, "recomputed although nothing known explains it")
+        return self._by_marks(turn, gap)
+
+    def _by_marks(self, turn: TurnReuse, gap: int) -> Loss:
+        """The last cause that is left. Marks move in every request of Claude Code, so that one turn which reused its
+        prefix all the same speaks against it."""
+        server, left = self._server, "recomputed although nothing known explains it"
+        if turn.mark_left is None:
+            return Loss("unknown", gap, left)
+        fact = f"no text changed, only cache_control left {turn.mark_left}"
+        if server.marks_moved and not server.marks_harmless:
+            times = f"each of {server.marks_moved + 1} turns whose marks had moved was computed again"
+            return Loss("cache_marks_moved", gap, fact, (fact, times))
+        again = f"{server.marks_harmless} of {server.marks_moved + 1} such turns were reused"
+        return Loss("unknown", gap, f"{left}; {fact} ({again}): compare with claude-code:cache=off")
 
     def _stated(
         self, turn: TurnReuse, expected: Expected, report: Report, worst: Loss | None

@@ -177,10 +177,7 @@ def _first_field(before: list[Field], after: list[Field]) -> tuple[Field | None,
 
 
 _BILLING = "x-anthropic-billing-header"
-_ATTRIBUTION = (
-    "the attribution header of Claude Code (`cch`): CLAUDE_CODE_ATTRIBUTION_HEADER=0 turns it off, "
-    "and in a replay the dialect claude-code:attribution=off"
-)
+_ATTRIBUTION = "the attribution header of Claude Code (`cch`) has another value in every request"
 
 
 def _edit_cause(role: str, path: str, a: str, b: str, offset: int) -> tuple[Cause, str]:
@@ -191,8 +188,10 @@ def _edit_cause(role: str, path: str, a: str, b: str, offset: int) -> tuple[Caus
     kind = volatile(a, b, offset)
     if kind == "clock":
         return "clock_or_date", ""
+    if kind == "random" and _BILLING in a[:offset].rpartition("\n")[2]:
+        return "attribution_header", _ATTRIBUTION
     if kind == "random" or path.endswith(("].id", "tool_call_id")):
-        return "random_id_or_hash", _ATTRIBUTION if _BILLING in a[:offset].rpartition("\n")[2] else ""
+        return "random_id_or_hash", ""
     if role in ("system", "developer"):
         return "system_prompt_edited", ""
     if _is_pruned(a, b):

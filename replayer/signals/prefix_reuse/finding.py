@@ -36,6 +36,8 @@ class TurnReuse:
     best: str | None = None
     """Key of the earlier request with which the longest prefix is shared."""
     divergence: Divergence | None = None
+    mark_left: str | None = None
+    """Where the request that this one continues had a `cache_control` mark that is gone now."""
     token_source: str = "engine"
     recency: int | None = None
     """Tokens that took room in the pool since the shared prefix was last used, those of requests on their way included.
