@@ -129,7 +129,7 @@ class TurnStarted(TurnEvent):
     wall: float
     sent: dict[str, Any] | None = None
     """What of the messages the trace alone does not tell. Live history: `{keep, messages}`, those after the first `keep`
-    of the turn before. A prompt of filler: its `{words, pads}`."""
+    of the turn before; a recorded subagent's turn has its `{line}`, and its recorded history. A prompt of filler: its `{words, pads}`."""
     asked: dict[str, int] | None = None
     """Tokens in and out that the turn is to have, where it is made of lengths: {"input", "output"}."""
     max_tokens: int | None = None

@@ -100,9 +100,9 @@ class Rebuilder:
             attempt.turns[turn].recorded_turn,
             self._lane_plan.stream,
         )
-        if attempt.mode == "live":
-            return history.build(recorded_turn, _live_messages(started), fields, stream=stream)
         sent = started[-1].get("sent") or {}
+        if attempt.mode == "live" and "line" not in sent:
+            return history.build(recorded_turn, _live_messages(started), fields, stream=stream)
         length = Length(sent["words"], sent["pads"], sent.get("block", 0)) if "words" in sent else None
         if self._transform is None:
             return history.request(recorded_turn, fields, marker=marker, stream=stream, length=length)
@@ -115,7 +115,7 @@ _TURN_STARTED = (b'"turn_started"', b'"step_started"')
 
 
 def _started(path: Path, attempt: Attempt, turn: int) -> Iterator[dict[str, Any]]:
-    """The `turn_started` lines of an attempt, up to a turn."""
+    """The `turn_started` lines of an attempt, up to a turn, which is the last: threads of a session overtake each other."""
     mark = orjson.dumps(attempt.session)
     with path.open("rb") as stream:
         for line in stream:
@@ -127,8 +127,10 @@ def _started(path: Path, attempt: Attempt, turn: int) -> Iterator[dict[str, Any]
                 continue
             event = loads(line)
             mine = (event["session"], event["attempt"]) == (attempt.session, attempt.number)
-            if mine and event["turn"] <= turn:
+            if mine:
                 yield event
+                if event["turn"] == turn:
+                    return
 
 
 def _live_messages(started: list[dict[str, Any]]) -> Messages:
@@ -138,7 +140,8 @@ def _live_messages(started: list[dict[str, Any]]) -> Messages:
             raise RunFolderError(
                 "this run with live history was made by an older replayer, which did not keep what it sent: replay it"
             )
-        messages = messages[: event["sent"]["keep"]] + event["sent"]["messages"]
+        if "line" not in event["sent"]:  # a subagent's turn has its recorded history
+            messages = messages[: event["sent"]["keep"]] + event["sent"]["messages"]
     return messages
 
 

@@ -53,7 +53,11 @@ def _subagents(parts: list[RecordedHistory], *, live: bool = False) -> str:
         return f", as {len(parts)} independent sessions"
     if not subagents:
         return ""
-    how = "answered from the recording" if live else "replayed beside the main thread"
+    how = (
+        "replayed where its call comes as recorded, else only answered"
+        if live
+        else "replayed beside the main thread"
+    )
     return f", {subagents} subagent{'s' if subagents > 1 else ''} {how}"
 
 

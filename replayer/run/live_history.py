@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from replayer.tools.execution import Executor, ToolOutcome
 from replayer.tools.sandbox import SandboxLost
 from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, UserItem
+from replayer.traces.trees import Line
 from replayer.wire.types import Reply, ToolCall
 
 Ending = Literal["stopped", "budget", "collapsed", "same_failure", "engine_error", "sandbox_lost"]
@@ -89,11 +90,13 @@ class LiveConversation:
         executor: Executor | None,
         policy: LivePolicy | None = None,
         client: ClientName = "verbatim",
+        subagent: Callable[[Line], Awaitable[None]] | None = None,
     ) -> None:
         self.history = history
         self.executor = executor
         self.policy = policy or LivePolicy()
         self.client = client
+        self._subagent = subagent
         self.counts = Counts()
         self.finished: Ending | None = None
         self.substituted: str | None = None
@@ -200,13 +203,17 @@ class LiveConversation:
     ) -> ToolRun:
         """In `matched` mode an equal call runs too, so that the workspace keeps up, but its recorded result counts.
 
-        A subagent cannot be executed here: what the recorded one came back with answers the call.
+        A subagent cannot be executed here: what the recorded one came back with answers the call, once its thread has been
+        replayed where the call is the recorded one.
         """
         known = self._recording.equal(call, recorded_turn) or self._recording.agent(call)
         done = await executed(self.executor, call, self._offered) if self.executor else None
         comparison = against(done, known) if done else None
         if known:
             self._recording.take(known)
+            line = self._recording.subagent(call, known)
+            if line is not None and self._subagent is not None:
+                await self._subagent(line)
         if known and (self.policy.tools != "sandbox" or done is None or done.kind == "not_executable_here"):
             return ToolRun(place, name, call.name, from_recording(known), "recorded", comparison)
         if done:

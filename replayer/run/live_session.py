@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from itertools import takewhile
+from itertools import count, takewhile
 from typing import Any
 
 from replayer.journal.events import Substituted
@@ -11,12 +14,37 @@ from replayer.journal.turns import CUT
 from replayer.plan.model import Plan
 from replayer.requests.transform import Messages
 from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
+from replayer.run.prompts import PreparedTurn
 from replayer.run.session import SessionContext
+from replayer.run.threads import Threads
 from replayer.tools.execution import Executor
+from replayer.traces.trees import Line
 
 
 def policy(plan: Plan) -> LivePolicy:
     return LivePolicy(tools=plan.tools, turn_budget=plan.max_turns, malformed=plan.malformed)
+
+
+class Subagents(Threads):
+    """Recorded subagents beside a live conversation: with their recorded history, numbered as they are sent."""
+
+    def __init__(self, context: SessionContext, group: asyncio.TaskGroup, numbers: Iterator[int]) -> None:
+        super().__init__(context, None)
+        self.unsent = {turn for line in context.history.lines[1:] for turn in line.turns}
+        self._group, self._numbers = group, numbers
+        self._started: set[str] = set()
+
+    async def replay(self, line: Line) -> None:
+        """Start a thread, once; wait for it where the recording did."""
+        if line.thread not in self._started:
+            self._started.add(line.thread)
+            self.start(self._group, line)
+            if line.joined is not None:
+                await self.ended(line)
+
+    async def prepared(self, line: Line, turn: int) -> PreparedTurn:
+        found = await self.context.prompts.recorded(next(self._numbers), turn)
+        return replace(found, sent={"line": line.thread})
 
 
 async def replay_live(
@@ -24,12 +52,22 @@ async def replay_live(
 ) -> tuple[str, dict[str, Any] | None]:
     """Talk until the session ends; returns how it ended, and what the trace's check command says."""
     client: ClientName = "zed" if context.plan.dialect == "zed" else "verbatim"
-    live = LiveConversation(context.history, executor, policy(context.plan), client)
+    numbers = count()
+    try:
+        async with asyncio.TaskGroup() as group:
+            subagents = Subagents(context, group, numbers)
+            live = LiveConversation(context.history, executor, policy(context.plan), client, subagents.replay)
+            await _talk(context, live, numbers)
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return (live.finished, await live.check()) if live.finished else (CUT, None)
+
+
+async def _talk(context: SessionContext, live: LiveConversation, numbers: Iterator[int]) -> None:
     conversation = context.conversation(context.history.thread)
-    turn = 0
     before: Messages = []
     while live.finished is None and not context.bounds.over.is_set():
-        recorded_turn = live.recorded_turn
+        turn, recorded_turn = next(numbers), live.recorded_turn
         messages = live.next_messages()
         messages = await context.prompts.rewritten(partial(list, messages)) or messages
         prepared = context.prompts.live(turn, recorded_turn, messages, _news(before, messages))
@@ -39,8 +77,6 @@ async def replay_live(
         await conversation.judge.after_turn(done, runs)
         if live.substituted is not None:
             conversation.judge.emit(Substituted(**context.key(turn).where(), reason=live.substituted))
-        turn += 1
-    return (live.finished, await live.check()) if live.finished else (CUT, None)
 
 
 def _news(before: Messages, messages: Messages) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from replayer.journal.turns import CUT, UNREACHABLE
 from replayer.run.judging import TurnJudge
+from replayer.run.prompts import PreparedTurn
 from replayer.run.recorded_tools import RecordedTools
 from replayer.run.session import SessionContext, wait_for
 from replayer.run.turn import FinishedTurn
@@ -73,9 +74,7 @@ class Threads:
         self._tools = tools
         self._workspace = asyncio.Lock()
         self.unsent = set(context.sent)
-        self._number = {
-            recorded: number for number, recorded in enumerate(context.turns) if recorded in self.unsent
-        }
+        self._places = {recorded: number for number, recorded in enumerate(context.turns)}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ended: dict[int, int] = {}
         """When the reply of a recorded turn ended: nanoseconds of the monotonic clock."""
@@ -85,18 +84,19 @@ class Threads:
 
     async def _replay(self, group: asyncio.TaskGroup, line: Line) -> None:
         """While a reply streams, the next request is prepared; while the next reply is awaited, the last is judged."""
-        turns = [turn for turn in line.turns if turn in self._number]
+        turns = [turn for turn in line.turns if turn in self.unsent]
         talk = self.context.conversation(line.thread)
-        behind, ahead, done = Behind(), None, line.after
+        behind, done = Behind(), line.after
+        ahead: asyncio.Task[PreparedTurn] | None = None
         try:
             for place, turn in enumerate(turns):
                 await self._wait(line, done, turn)
                 if self.unreachable >= MAX_UNREACHABLE or self.context.bounds.over.is_set():
                     break
                 self.unsent.discard(turn)
-                prepared = await (ahead or self._prepare(turn))
-                ahead = self._prepare(turns[place + 1]) if place + 1 < len(turns) else None
-                key = self.context.key(self._number[turn], line.thread)
+                prepared = await (ahead or self._prepare(line, turn))
+                ahead = self._prepare(line, turns[place + 1]) if place + 1 < len(turns) else None
+                key = self.context.key(prepared.number, line.thread)
                 answered = await talk.exchange.send(key, prepared)
                 done, self._ended[turn] = turn, answered.reply.timing.ended
                 for child in self._children(turn):
@@ -111,8 +111,15 @@ class Threads:
                 ahead.cancel()
             await behind.drop()
 
-    def _prepare(self, turn: int) -> asyncio.Task[Any]:
-        return asyncio.create_task(self.context.prompts.recorded(self._number[turn], turn))
+    def _prepare(self, line: Line, turn: int) -> asyncio.Task[PreparedTurn]:
+        return asyncio.create_task(self.prepared(line, turn))
+
+    async def prepared(self, line: Line, turn: int) -> PreparedTurn:
+        return await self.context.prompts.recorded(self._places[turn], turn)
+
+    async def ended(self, line: Line) -> None:
+        """Wait until a thread that was started has ended."""
+        await asyncio.wait([self._tasks[line.thread]])
 
     def _children(self, turn: int) -> list[Line]:
         return [line for line in self.context.history.lines[1:] if line.after == turn]

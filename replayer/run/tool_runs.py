@@ -11,6 +11,7 @@ from replayer.requests.history import RecordedHistory
 from replayer.tools.compare import Comparison, compare
 from replayer.tools.execution import Executor, ToolOutcome
 from replayer.traces.schema import ToolCallItem, ToolResultItem, plain
+from replayer.traces.trees import Line
 from replayer.wire.types import ToolCall
 
 ToolMode = Literal["recorded", "sandbox", "matched"]
@@ -49,6 +50,8 @@ class Recording:
         self._results = results(history)
         self._equal: dict[bytes, list[Recorded]] = {}
         self._agents = agent_tools(history)
+        started = parent_calls(history)
+        self._lines = {started[line.thread]: line for line in history.lines[1:] if line.thread in started}
         for recorded_turn in history.turns:
             calls = [item for item in history.recorded(recorded_turn) if isinstance(item, ToolCallItem)]
             self.by_turn[recorded_turn] = calls
@@ -72,6 +75,10 @@ class Recording:
         found = [one for known in self._equal.values() for one in known if one.call.name == call.name]
         return min(found, key=lambda one: one.recorded_turn, default=None)
 
+    def subagent(self, call: ToolCall | ToolCallItem, known: Recorded) -> Line | None:
+        """The recorded thread that a call starts, where it is the recorded call."""
+        return self._lines.get(known.call.id) if fingerprint(call) == fingerprint(known.call) else None
+
     def take(self, recorded: Recorded) -> None:
         """Uses a recorded call up, so that the same call again is answered by its later result."""
         found = self._equal[fingerprint(recorded.call)]
@@ -81,10 +88,18 @@ class Recording:
 
 def agent_tools(history: RecordedHistory) -> frozenset[str]:
     """Names of the tools whose calls started the subagents of the session."""
-    started = {line.thread for line in history.lines[1:]}
-    threads = [thread for thread in history.trace.threads if thread.id in started]
-    calls = [history.trace.item(thread.parent_call) for thread in threads if thread.parent_call is not None]
+    calls = map(history.trace.item, parent_calls(history).values())
     return frozenset(call.name for call in calls if isinstance(call, ToolCallItem))
+
+
+def parent_calls(history: RecordedHistory) -> dict[str, int]:
+    """The items whose calls started the subagents of the session, by thread."""
+    started = {line.thread for line in history.lines[1:]}
+    return {
+        thread.id: thread.parent_call
+        for thread in history.trace.threads
+        if thread.id in started and thread.parent_call is not None
+    }
 
 
 def results(history: RecordedHistory) -> dict[str, ToolResultItem]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from replayer.cli import main
-from replayer.journal.events import RunStarted, SessionStarted, TurnFinished, TurnStarted
+from replayer.journal.events import RunStarted, SessionStarted, ToolRunFinished, TurnFinished, TurnStarted
 from replayer.journal.log import read
 from replayer.traces.reader import Trace
 from replayer.traces.trees import Line, trees
@@ -108,3 +108,32 @@ def test_the_shipped_session_with_a_subagent_is_replayed_whole(
     run(tmp_path / "run", "--trace", "long-context-refactor", "--engine", "a=simulated,tok_s=20000")
     [lane] = lanes(tmp_path / "run", capsys)
     assert (lane["sessions"], lane["turns"]) == (1, 30)
+
+
+def test_live_a_subagent_is_replayed_where_its_call_comes_as_recorded(
+    tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ("--mode", "live", "--engine", "a=simulated")
+    events = run(tmp_path / "run", "--trace", tree, *flags)
+    started = {e.recorded_turn: e for e in events if isinstance(e, TurnStarted)}
+    finished = {e.turn: e for e in events if isinstance(e, TurnFinished)}
+    assert {1, 2, 4} <= started.keys() and len(finished) == len(set(finished)), (
+        "both subagents went on the wire"
+    )
+    after = next(e for e in events if isinstance(e, TurnStarted) and e.recorded_turn == 3)
+    assert after.at >= finished[started[1].turn].at, (
+        "the conversation waits for the one that the recording waited for"
+    )
+    for turn in (started[1].turn, started[2].turn, after.turn):
+        folder = tmp_path / f"repro{turn}"
+        assert main(["repro", str(tmp_path / "run"), str(turn + 1), "a", "-o", str(folder)]) == 0
+        assert "byte for byte what was sent" in (folder / "README.md").read_text()
+
+    wrong = ("--engine", "a=simulated,fault=unexpected_parameter:turn=0")
+    events = run(tmp_path / "other", "--trace", tree, "--mode", "live", *wrong)
+    sent = [e.recorded_turn for e in events if isinstance(e, TurnStarted)]
+    outputs = [e.output for e in events if isinstance(e, ToolRunFinished)]
+    assert (1 in sent) + (2 in sent) == 1, (
+        "one call is another now: the recorded thread's result only answers it"
+    )
+    assert "waited is done" in outputs
