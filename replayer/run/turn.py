@@ -97,7 +97,7 @@ class Watch:
 
     def on_deltas(self, deltas: list[Delta]) -> bool:
         """Returns True to end the stream."""
-        self.fed += len(deltas)
+        self.fed += sum([delta.pieces for delta in deltas])
         stop = False
         for delta in _joined(deltas):
             self._feed.add(self.key.lane, self.key.session, self.key.turn, delta)

@@ -6,6 +6,7 @@ import asyncio
 import random
 import ssl
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import replayer
@@ -88,17 +89,26 @@ class WireClient:
     ) -> Reply:
         """Send one request. Whatever the engine or the network does is in `Reply.fault`; nothing is raised for it.
 
-        `on_delta` gets every piece, `on_deltas` those that came together; where it returns True the connection is closed at once
+        `on_delta` gets every piece, `on_deltas` what came together, joined; where it returns True the connection is closed at once
         and the reply is what had come. Cancelling closes it likewise. Attempts are repeated only where the engine
         cannot have generated anything, and counted in `timing.retries`.
         """
-        on_deltas = each(on_delta) if on_delta is not None else on_deltas
-        exchange = _Exchange(self._reader(request, on_deltas))
+
+        def reader() -> ReplyReader:
+            return ReplyReader(
+                stream=request.stream,
+                on_deltas=on_deltas if on_delta is None else each(on_delta),
+                classify=self._classify,
+                wire=request.wire,
+                joins=on_delta is None,
+            )
+
+        exchange = _Exchange(reader())
         total = self._timeouts.total
         limit = asyncio.timeout(total)
         try:
             async with limit, self._slots:
-                return self._without_secrets(await self._chat(request, on_deltas, exchange))
+                return self._without_secrets(await self._chat(request, reader, exchange))
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -118,7 +128,7 @@ class WireClient:
             connection.abort()
         self._idle.clear()
 
-    async def _chat(self, request: Request, on_deltas: OnDeltas | None, exchange: _Exchange) -> Reply:
+    async def _chat(self, request: Request, reader: Callable[[], ReplyReader], exchange: _Exchange) -> Reply:
         head = self._request_head(request)
         failures = 0
         fresh = False
@@ -132,7 +142,7 @@ class WireClient:
                 failures += 1
                 await asyncio.sleep(_pause(failures, exchange.reader.retry_after))
             exchange.retries += 1
-            exchange.reader = self._reader(request, on_deltas)
+            exchange.reader = reader()
 
     async def _attempt(self, head: bytes, request: Request, exchange: _Exchange, fresh: bool) -> Reply | None:
         """None where a kept-alive connection turned out to be closed."""
@@ -182,11 +192,6 @@ class WireClient:
         if reply.timing.headers is None:
             return fault.kind == "unreachable"
         return fault.status in _RETRIED and fault.kind != "context_too_long" and not reply.timing.arrivals
-
-    def _reader(self, request: Request, on_deltas: OnDeltas | None) -> ReplyReader:
-        return ReplyReader(
-            stream=request.stream, on_deltas=on_deltas, classify=self._classify, wire=request.wire
-        )
 
     def _fixed_head(self, target: str, api_key: str | None, wire: Wire) -> bytes:
         origin, proxy = self._origin, self._proxy

@@ -24,8 +24,9 @@ class ReplyReader:
         on_deltas: OnDeltas | None = None,
         classify: Classify = default_fault,
         wire: Wire | None = "chat",
+        joins: bool = True,
     ) -> None:
-        """`wire` of None: as the body itself shows."""
+        """`wire` of None: as the body itself shows. `joins`: what comes together may be shown as one delta."""
         self.status = 0
         self.retry_after: float | None = None
         self.stopped = False
@@ -33,7 +34,7 @@ class ReplyReader:
         self._streamed: bool | None = None
         self._on_deltas = on_deltas
         self._classify = classify
-        self._assembler = Assembler(wire)
+        self._assembler = Assembler(wire, joins=joins)
         self._decode: Decode | None = None
         self._held = bytearray()
         self._sent: int | None = None
@@ -236,7 +237,11 @@ def assemble(
     pieces = [body] if isinstance(body, bytes) else body
     stamps = iter(at) if at is not None else None
     reader = ReplyReader(
-        stream=stream, classify=classify, on_deltas=each(on_delta) if on_delta else None, wire=wire
+        stream=stream,
+        classify=classify,
+        on_deltas=each(on_delta) if on_delta else None,
+        wire=wire,
+        joins=on_delta is None,
     )
     stamp = 0
     reader.sent(0)

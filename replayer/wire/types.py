@@ -83,7 +83,8 @@ NoteCode = Literal[
 
 
 class Delta(NamedTuple):
-    """One piece of a reply. `at` is a monotonic clock in nanoseconds, taken when its bytes arrived.
+    """One piece of a reply, or `pieces` that came together. `at` is a monotonic clock in nanoseconds, taken when its
+    bytes arrived.
 
     `call_index` is the position of the call in `Reply.tool_calls`.
     """
@@ -92,6 +93,7 @@ class Delta(NamedTuple):
     channel: Channel
     text: str
     call_index: int = -1
+    pieces: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ OnDelta = Callable[[Delta], bool | None]
 """Called for every delta; returning True ends the stream at once."""
 
 OnDeltas = Callable[[list[Delta]], bool]
-"""Called with the deltas that came together; returning True ends the stream at once."""
+"""Called with what came together, pieces of one channel joined; returning True ends the stream at once."""
 
 
 def each(on_delta: OnDelta) -> OnDeltas:

@@ -79,7 +79,7 @@ class RepetitionDetector(Signal):
         self._stream = self._streams["content", -1] = TextDetector("content", -1, self._evidence)
 
     def observe(self, delta: Delta) -> Sequence[Finding]:
-        _, channel, text, call_index = delta
+        channel, text, call_index = delta[1:4]
         if channel != self._channel or call_index != self._call_index:
             return self._switch(delta)
         stream = self._stream
