@@ -40,12 +40,13 @@ def chat_tools(request: Mapping[str, Any], wire: Wire) -> list[dict[str, Any]]:
     return [definition(tool) for tool in tool_schemas(offered)]
 
 
-def cache_marks(request: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where a request of Messages says up to where its prompt is to be cached; no template shows these marks."""
+def cache_marks(request: Mapping[str, Any], first: int = 0) -> tuple[str, ...]:
+    """Where a request of Messages says up to where its prompt is to be cached; no template shows these marks. `first` is
+    the number of its first message."""
     messages = request.get("messages")
     return tuple(
         f"messages[{number}].content[{place}]"
-        for number, message in enumerate(messages if isinstance(messages, list) else ())
+        for number, message in enumerate(messages if isinstance(messages, list) else (), first)
         if isinstance(message, dict) and isinstance(message.get("content"), list)
         for place, block in enumerate(message["content"])
         if isinstance(block, dict) and block.get("cache_control")

@@ -7,11 +7,13 @@ close and places of change are exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 from replayer.prefix.tokenizers import Tokenizer
+from replayer.signals.prefix_reuse.messages import role_of
 
 NAME = "ChatML stand-in"
 _GENERATION = "<|im_start|>assistant\n"
@@ -26,6 +28,14 @@ _TOOLS_TAIL = (
     "</tool_call>"
 )
 _KEPT_BYTES = 256 << 20
+
+
+@dataclass(slots=True)
+class Rendered:
+    """The segments of the first messages of a request, which stay as they are when others follow."""
+
+    messages: int = 0
+    segments: list[bytes] = field(default_factory=list)
 
 
 class PromptTokens:
@@ -44,23 +54,35 @@ class PromptTokens:
         """Where the counts come from, as it is shown."""
         return self._tokenizer.name
 
-    def prompt(self, messages: Sequence[bytes], tools: bytes = b"[]") -> list[bytes]:
-        roles = [_role(message) for message in messages]
-        segments: list[bytes] = []
-        if tools != b"[]" and (not roles or roles[0] != "system"):
-            segments.append(self._segment("tools", tools, lambda: system_text("", orjson.loads(tools))))
-        for n, message in enumerate(messages):
-            if n == 0 and roles[0] == "system" and tools != b"[]":
-                segments.append(self._head(message, tools))
-                continue
-            if roles[n] == "assistant":
+    def prompt(
+        self, messages: Sequence[bytes], tools: bytes = b"[]", begun: Rendered | None = None
+    ) -> list[bytes]:
+        """The segments of a request. `begun` keeps those that stay as they are when messages are added; pass the same
+        again with the longer request."""
+        begun = begun or Rendered()
+        fixed, tail = begun.segments, list[bytes]()
+        for n in range(begun.messages, len(messages)):
+            last = n + 1 == len(messages)
+            segments = tail if last else fixed
+            message, role = messages[n], role_of(messages[n])
+            if n == 0 and tools != b"[]":
+                if role == "system":
+                    segments.append(self._head(message, tools))
+                    continue
+                segments.append(self._tools(tools))
+            if role == "assistant":
                 segments += self._reply_segments(message)
                 continue
-            after = n > 0 and roles[n - 1] == "tool"
-            before = n + 1 < len(roles) and roles[n + 1] == "tool"
-            segments.append(self._message(message, roles[n], after, before))
-        segments.append(self._segment("generation", b"", lambda: _GENERATION))
-        return segments
+            after = n > 0 and role_of(messages[n - 1]) == "tool"
+            before = not last and role_of(messages[n + 1]) == "tool"
+            segments.append(self._message(message, role, after, before))
+        begun.messages = max(0, len(messages) - 1)
+        if tools != b"[]" and not messages:
+            tail.append(self._tools(tools))
+        return [*fixed, *tail, self._segment("generation", b"", lambda: _GENERATION)]
+
+    def _tools(self, tools: bytes) -> bytes:
+        return self._segment("tools", tools, lambda: system_text("", orjson.loads(tools)))
 
     def _reply_segments(self, message: bytes) -> Iterator[bytes]:
         """The generation prompt apart from what follows it: the model's tokens part there, too."""
@@ -142,10 +164,3 @@ def _plain(content: Any) -> str:
         else orjson.dumps(part).decode()
         for part in content
     )
-
-
-def _role(message: bytes) -> str:
-    """The role without parsing the message, where it stands first as clients write it."""
-    if message.startswith(b'{"role":"'):
-        return message[9 : message.index(b'"', 9)].decode("utf-8", "replace")
-    return str(orjson.loads(message).get("role", ""))

@@ -6,7 +6,6 @@ goes on, `report --rejudge` from what a journal kept.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,12 +15,11 @@ import orjson
 from replayer.engines.base import EngineFacts
 from replayer.engines.registry import KINDS
 from replayer.prefix.chatml import PromptTokens
+from replayer.prefix.growing import Digest, GrowingRequests
 from replayer.prefix.tokenizers import Estimate, model_tokenizer
 from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
-from replayer.signals.prefix_reuse.tokens import pack, unpack
+from replayer.signals.prefix_reuse.tokens import WIDTH, pack
 from replayer.traces.schema import Usage
-from replayer.traces.wire_forms import wire_of
-from replayer.traces.wire_view import cache_marks, chat_messages, chat_tools
 
 JsonObject = dict[str, Any]
 
@@ -46,21 +44,17 @@ class PromptBook:
         self.complete: set[str] = set()
         """Origins of servers all of whose prompts are here."""
 
-    def add(self, model: str, messages: Any, tools: Any, ids: Sequence[int]) -> bool:
+    def add(self, digest: Digest, ids: Sequence[int]) -> bool:
         """False when there is no room left."""
         packed = pack(ids)
         self._bytes += len(packed)
         if self._bytes > _BOOK_BYTES:
             return False
-        self._known[digest(model, messages, tools)] = packed
+        self._known[digest.value] = packed
         return True
 
-    def find(self, model: str, messages: Any, tools: Any) -> bytes | None:
-        return self._known.get(digest(model, messages, tools))
-
-
-def digest(model: str, messages: Any, tools: Any) -> bytes:
-    return hashlib.blake2b(orjson.dumps([model, messages, tools or []]), digest_size=16).digest()
+    def find(self, digest: Digest) -> bytes | None:
+        return self._known.get(digest.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +76,8 @@ class _Sent:
 
     key: str
     thread: str
-    messages: list[JsonObject]
-    ids: list[int] | None
+    messages: int
+    ids: bytes | None
     alone: bool
     answer: Answer | None = None
 
@@ -122,6 +116,7 @@ class ServerWatch:
         self._book = book if book is not None and origin in book.complete else None
         tokenizer = model_tokenizer(facts.effective.get("weights")) or Estimate()
         self._local = PromptTokens(tokenizer)
+        self._requests = GrowingRequests()
         self._open: dict[str, _Sent] = {}
         self._last: dict[str, list[_Sent]] = {}
         self._ours = 0
@@ -140,35 +135,42 @@ class ServerWatch:
             caching={"yes": True, "no": False}.get(facts.features.get("prefix_caching", "")),
         )
 
-    def asked(self, key: str, thread: str, body: bytes, sent: int, *, filler: bool = False) -> None:
-        """A request is sent. `filler`: its text says nothing, so no change in it is a client's."""
-        request = orjson.loads(body)
-        messages, tools = conversation(request)
-        prompt: Any = None
+    def asked(
+        self,
+        key: str,
+        thread: str,
+        body: bytes,
+        sent: int,
+        *,
+        entries: slice | None = None,
+        filler: bool = False,
+    ) -> None:
+        """A request is sent. `entries`: where its messages lie in the body, between their brackets; then what it adds to
+        the last one of its thread is all that is read. `filler`: its text says nothing, so no change in it is a
+        client's."""
+        request = self._requests.read(thread, body, entries)
+        messages, tools = request.messages, request.tools
         ids = None
         if self._book is not None:
-            prompt = self._book.find(str(request.get("model")), messages, tools)
-            if prompt is None and (self._open or self._ours):
+            ids = self._book.find(request.digest)
+            if ids is None and (self._open or self._ours):
                 return  # the tokens of one request alone are missing: nothing is said of it
-        if prompt is not None:
-            ids = unpack(prompt)
-            self._learn_what_came_back(thread, ids, messages)
-        elif self._book is not None:
-            self._book, self._reuse = None, self._watching(self._local.source)
-        if prompt is None:
-            prompt = self._local.prompt([orjson.dumps(message) for message in messages], orjson.dumps(tools))
+            if ids is not None:
+                self._learn_what_came_back(thread, ids, messages)
+            else:
+                self._book, self._reuse = None, self._watching(self._local.source)
         for other in self._open.values():
             other.alone = False
-        self._open[key] = _Sent(key, thread, messages, ids, alone=not self._open)
+        self._open[key] = _Sent(key, thread, len(messages), ids, alone=not self._open)
         self._reuse.request(
             key,
-            prompt,
+            self._local.prompt(messages, tools, request.rendered) if ids is None else ids,
             None if filler else messages,
             tools,
             thread=thread,
-            scope=f"{self._adapter(request)}/{request.get('cache_salt') or ''}",
+            scope=f"{self._adapter(request.fields)}/{request.fields.get('cache_salt') or ''}",
             sent=sent,
-            marks=() if filler else cache_marks(request),
+            marks=() if filler else request.marks,
         )
 
     def answered(self, key: str, answer: Answer) -> PrefixFinding | None:
@@ -217,6 +219,7 @@ class ServerWatch:
     def ended(self, thread: str) -> None:
         """No further request of a session will come."""
         self._last.pop(thread, None)
+        self._requests.ended(thread)
         self._reuse.ended(thread)
 
     def _adapter(self, request: JsonObject) -> str:
@@ -227,34 +230,27 @@ class ServerWatch:
         other = self._facts.kind != "vllm" and model in self._facts.models[1:]
         return str(model) if other else ""
 
-    def _learn_what_came_back(self, thread: str, prompt: list[int], messages: list[JsonObject]) -> None:
+    def _learn_what_came_back(self, thread: str, prompt: bytes, messages: Sequence[bytes]) -> None:
         """The history holds a recorded reply. As far as the engine had said the same, it has those tokens cached."""
         lines = self._last.get(thread, [])
-        before = next((sent for sent in reversed(lines) if prompt[: len(sent.ids or ())] == sent.ids), None)
+        before = next((sent for sent in reversed(lines) if prompt.startswith(sent.ids or b"")), None)
         if before is None or before.ids is None or before.answer is None:
             return
         lines.remove(before)
-        start, said = len(before.ids), _text(before.answer.message) or ""
-        came_back = [text for message in messages[len(before.messages) :] if (text := _text(message))]
+        begin, said = len(before.ids), _text(before.answer.message) or ""
+        new = map(orjson.loads, messages[before.messages :])
+        came_back = [text for message in new if (text := _text(message))]
         if not said:
             return
         usage = before.answer.usage
         if said in came_back and usage and usage.completion_tokens:
             count = usage.completion_tokens
         else:
-            first = came_back[0] if came_back else ""
+            first, tokens = came_back[0] if came_back else "", (len(prompt) - begin) // WIDTH
             same = _common(said, first)
-            count = (
-                0 if same < _COMMON_TEXT else same * (len(prompt) - start) // max(1, sum(map(len, came_back)))
-            )
+            count = 0 if same < _COMMON_TEXT else same * tokens // max(1, sum(map(len, came_back)))
         if count:
-            self._reuse.generated(before.key, prompt[start : start + count])
-
-
-def conversation(request: JsonObject) -> tuple[list[JsonObject], list[JsonObject]]:
-    """A request's messages and tools as a chat template sees them, whichever wire it goes over."""
-    wire = wire_of(request)
-    return chat_messages(request, wire), chat_tools(request, wire)
+            self._reuse.generated(before.key, prompt[begin : begin + count * WIDTH])
 
 
 def backs_off(facts: EngineFacts) -> bool:

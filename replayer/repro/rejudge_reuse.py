@@ -81,11 +81,11 @@ class ReuseAgain:
         facts.start(attempt, event)
         rebuilder = self._rebuilders[attempt.lane]
         try:
-            body = rebuilder.built(attempt, event.turn, started).body
+            sent = rebuilder.built(attempt, event.turn, started)
         except ReplayerError:
             return  # an older journal did not keep what it sent: nothing is said of this turn
         shape = rebuilder.history(attempt.trace).trace.turns[event.recorded_turn].tokens
-        watch.asked(_name(event), thread, body, event.at, filler=shape is not None)
+        watch.asked(_name(event), thread, sent.body, event.at, filler=shape is not None)
 
     def _answered(self, watch: ServerWatch, attempt: Attempt, event: TurnFinished) -> Iterator[AnyEvent]:
         if event.fault is not None:

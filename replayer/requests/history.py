@@ -153,21 +153,25 @@ class RecordedHistory:
         write, spaced = STYLES[_style(record)], _style(record).startswith("spaced")
         comma, colon = (b", ", b": ") if spaced else (b",", b":")
         pieces: list[bytes | memoryview] = []
-        parts = self._parts(turn, marker, length)
+        parts, entries = self._parts(turn, marker, length), None
         text = b"{"
         for key, value in self._fields(record, fields, stream, bool(tools)).items():
             if value is None and key in ASIDE and key not in parts and key not in record.params:
                 continue
             text += (b"" if text == b"{" else comma) + write(key) + colon
             if key in parts:
-                pieces += [text, *parts[key]]
+                pieces.append(text)
+                if key == self._list and parts[key][0] == b"[":
+                    begin = sum(map(len, pieces)) + 1
+                    entries = slice(begin, begin + sum(map(len, parts[key])) - 2)
+                pieces += parts[key]
                 text = b""
             elif key == "tools" and tools:
                 text += tools
             else:
                 text += write(value)
         pieces.append(text + b"}")
-        return Request(pieces, stream=stream, wire=self.wire, headers=dict(self.dialect.headers))
+        return Request(pieces, stream, dict(self.dialect.headers), self.wire, entries)
 
     def build(
         self, turn: int, messages: list[dict[str, Any]], fields: Mapping[str, Any], *, stream: bool

@@ -14,8 +14,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from replayer.engines.base import Engine, Tristate, origin
 from replayer.errors import EngineUnavailable, ReplayerError
+from replayer.prefix.growing import Digest
 from replayer.prefix.server_watch import Answer, PromptBook, ServerWatch, assistant_message
 from replayer.run.isolation import marker
 from replayer.signals.prefix_reuse import PrefixFinding
@@ -67,8 +70,8 @@ class Server:
             return done
 
     def asked(self, key: str, thread: str, request: Request, *, filler: bool) -> None:
-        body, sent = list(request.body), time.monotonic_ns()
-        self._do(lambda watch: watch.asked(key, thread, b"".join(body), sent, filler=filler))
+        body, entries, sent = list(request.body), request.entries, time.monotonic_ns()
+        self._do(lambda watch: watch.asked(key, thread, b"".join(body), sent, entries=entries, filler=filler))
 
     def answered(self, key: str, reply: Reply, usage: Usage | None) -> Future[PrefixFinding | None] | None:
         """To be called before the session's next `asked`; the finding comes when it comes."""
@@ -175,12 +178,14 @@ async def _learn(run: Run, name: str, sessions: Sequence[tuple[Lane, Session]]) 
     for (model, trace, recorded_turn, mark), lane in prompts.items():
         history = run.traces.histories[trace].over(lane.plan.wire)
         messages, tools = history.messages(recorded_turn, marker=mark), history.tools(recorded_turn)
-        if book.find(model, messages, tools) is not None:
+        digest = Digest(model, orjson.dumps(tools))
+        digest.add([orjson.dumps(message) for message in messages])
+        if book.find(digest) is not None:
             continue
         try:
             ids = await lane.instances[0].engine.tokenize(messages, tools or None)
         except ReplayerError:
             return
-        if not ids or not book.add(model, messages, tools, ids) or time.monotonic() > due:
+        if not ids or not book.add(digest, ids) or time.monotonic() > due:
             return
     book.complete.add(name)

@@ -129,8 +129,11 @@ class Assembler:
         strings = [block[template.start : template.stop] for block in blocks[:count]]
         if b"\n\n".join(blocks[:count]) != prefix + (suffix + b"\n\n" + prefix).join(strings) + suffix:
             return 0
+        listed = b",\n".join(strings)
+        if listed.count(b"\n") != count - 1:
+            return 0
         try:
-            texts = _loads(b"[%b]" % b",\n".join(strings))
+            texts = _loads(b"[%b]" % listed)
         except orjson.JSONDecodeError:
             return 0
         if len(texts) != count or not all(texts) or {*map(type, texts)} != {str}:

@@ -104,6 +104,8 @@ class Request:
     stream: bool = True
     headers: dict[str, str] = field(default_factory=dict)
     wire: Wire = "chat"
+    entries: slice | None = None
+    """Where in the body the list of its messages lies, without the brackets; None where that is not known."""
 
     @property
     def content_length(self) -> int:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from replayer.engines.base import EngineFacts
-from replayer.prefix.server_watch import Answer, ServerWatch, conversation
+from replayer.prefix.server_watch import Answer, ServerWatch
 from replayer.signals.prefix_reuse import PrefixFinding
 from replayer.simulated.cache import PrefixCache
 from replayer.simulated.token_bytes import WIDTH, render
@@ -160,13 +160,6 @@ def test_another_clients_traffic_that_pushes_ours_out_stays_unknown() -> None:
     found = world.turn("s#1", grown("main", 3))
     assert (found.cause, found.reported_tokens) == ("unknown", 0)
     assert not found.evidence
-
-
-def test_what_the_wires_call_messages() -> None:
-    chat, tools = conversation({"system": "Be brief.", "messages": [{"role": "user", "content": "Hi"}]})
-    assert [message["role"] for message in chat] == ["system", "user"] and tools == []
-    items, _ = conversation({"instructions": "Be brief.", "input": "Hi", "tools": [{"name": "read"}]})
-    assert [item["role"] for item in items] == ["system", "user"]
 
 
 def test_ended_sessions_leave_nothing_behind() -> None:

@@ -15,7 +15,7 @@ from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, d
 from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse
 from replayer.signals.prefix_reuse.index import Node, Pool, Position, RadixIndex, path
 from replayer.signals.prefix_reuse.lineage import Lineage
-from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields
+from replayer.signals.prefix_reuse.messages import Message, as_bytes, role_of
 from replayer.signals.prefix_reuse.tokens import Prompt, count, ideal_reuse, segments_of
 from replayer.traces.schema import Usage
 
@@ -354,7 +354,8 @@ class PrefixReuse:
             self._lineages.popitem(last=False)
         offered = tools if isinstance(tools, bytes) else orjson.dumps(list(tools or ()), default=str)
         conversation = Conversation(
-            tuple(lineage.intern(as_bytes(m)) for m in messages), lineage.intern(offered)
+            lineage.intern([m if m.__class__ is bytes else as_bytes(m) for m in messages]),
+            *lineage.intern([offered]),
         )
         found = lineage.predecessor(conversation)
         lineage.add(key, conversation)
@@ -367,7 +368,7 @@ def _has_head(messages: Sequence[Message] | None, tools: Sequence[Any] | bytes |
     """Whether the prompt begins with instructions or tools."""
     if not messages:
         return False
-    return bool(tools and tools != b"[]") or fields(messages[0])[0].text in ("system", "developer")
+    return bool(tools and tools != b"[]") or role_of(messages[0]) in ("system", "developer")
 
 
 class _Scale:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from replayer.signals.prefix_reuse.divergence import Divergence, edited
 from replayer.signals.prefix_reuse.finding import TurnReuse
-from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields, is_reasoning
+from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields, is_reasoning, role_of
 
 _TAIL_TOKENS = 8
 _TAIL_CHARACTERS = 48
@@ -59,7 +59,7 @@ def later_divergence(
 def _first_reply(messages: Sequence[Message], reply: bytes | None) -> int | None:
     """The last assistant message: where the reply must have come back."""
     for at in range(len(messages) - 1, -1, -1):
-        if fields(messages[at])[0].text == "assistant":
+        if role_of(messages[at]) == "assistant":
             return at
     return None
 

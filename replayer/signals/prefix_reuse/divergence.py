@@ -16,9 +16,10 @@ from replayer.signals.prefix_reuse.messages import (
     fields,
     first_difference,
     is_reasoning,
-    parsed,
+    role_of,
     tool_names,
 )
+from replayer.signals.prefix_reuse.tokens import shared_start
 from replayer.signals.prefix_reuse.volatile import volatile
 
 _PRUNED = re.compile(
@@ -59,8 +60,8 @@ class Divergence:
 
 def diverge(old: Conversation, new: Conversation) -> Divergence | None:
     """None when `new` continues `old`, repeats it, or goes back to an earlier point of it."""
-    same = shared_messages(old, new)
-    heads = 1 if old.messages and new.messages and _role(new.messages[0]) in ("system", "developer") else 0
+    same = shared_start(old.messages, new.messages)
+    heads = 1 if old.messages and new.messages and role_of(new.messages[0]) in ("system", "developer") else 0
     if same < heads:
         return _in_messages(old.messages, new.messages, same)
     if old.tools != new.tools:
@@ -68,15 +69,6 @@ def diverge(old: Conversation, new: Conversation) -> Divergence | None:
     if same == len(old.messages) or same == len(new.messages):
         return None
     return _in_messages(old.messages, new.messages, same)
-
-
-def shared_messages(old: Conversation, new: Conversation) -> int:
-    same = 0
-    for one, other in zip(old.messages, new.messages, strict=False):
-        if one is not other and one != other:
-            break
-        same += 1
-    return same
 
 
 def _in_tools(old: bytes, new: bytes) -> Divergence:
@@ -111,7 +103,7 @@ def _in_messages(old: Sequence[bytes], new: Sequence[bytes], at: int) -> Diverge
     gone = _dropped(old, new, at)
     if gone is not None:
         return _moved("message_dropped", old, new, at, gone)
-    if _role(old[at]) == _role(new[at]):
+    if role_of(old[at]) == role_of(new[at]):
         return edited(old[at], new[at], at)
     if old[at] in new[at + 1 :]:
         return _moved("message_rewritten", old, new, at, "a message was inserted here")
@@ -123,7 +115,7 @@ def _in_messages(old: Sequence[bytes], new: Sequence[bytes], at: int) -> Diverge
 def _dropped(old: Sequence[bytes], new: Sequence[bytes], at: int) -> str | None:
     """How the rest of the conversation moved up, when it did."""
     reach = min(len(old), len(new))
-    if any(old[n] == new[n] for n in range(at + 1, reach)) and _role(old[at]) == _role(new[at]):
+    if any(old[n] == new[n] for n in range(at + 1, reach)) and role_of(old[at]) == role_of(new[at]):
         return None
     for head, what in ((at, ""), (at + 1, "; a new message stands for them")):
         place = _find(old, new, at + 1, head)
@@ -157,7 +149,7 @@ def edited(old: bytes, new: bytes, at: int) -> Divergence:
     path = (one or other or Field("content", "")).path
     a, b = one.text if one else "", other.text if other else ""
     offset = first_difference(a, b)
-    cause, detail = _edit_cause(_role(old), path, a, b, offset)
+    cause, detail = _edit_cause(role_of(old), path, a, b, offset)
     return Divergence(
         cause, at, f"messages[{at}].{path}", offset, excerpt(a, offset), excerpt(b, offset), detail
     )
@@ -220,10 +212,6 @@ def _same_json(a: str, b: str) -> bool:
         return bool(orjson.loads(a) == orjson.loads(b))
     except orjson.JSONDecodeError:
         return "".join(a.split()) == "".join(b.split())
-
-
-def _role(message: bytes) -> str:
-    return str(parsed(message).get("role", ""))
 
 
 def _body(message: bytes) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from replayer.signals.prefix_reuse.tokens import WIDTH, Segment, common
+from replayer.signals.prefix_reuse.tokens import WIDTH, Segment, common, shared_start
 
 _RECENT = 64
 """Streams that may still be extended or gone on from, and are therefore never forgotten."""
@@ -107,7 +107,7 @@ class RadixIndex:
         """Store a stream. Returns the point up to which its tokens were known, and its end."""
         self._owner, name = owner, f"{scope}\n{thread}"
         last, marks = self._threads.pop(name, ((), [Position(self._root(scope), 0)]))
-        known = _known(last, segments)
+        known = shared_start(last, tuple(segments))
         del marks[known + 1 :]
         position = marks[known].resolve()
         met: Position | None = None
@@ -237,15 +237,6 @@ class RadixIndex:
         tokens = len(leaf.label) // WIDTH
         self.tokens -= tokens
         self.forgotten += tokens
-
-
-def _known(last: Sequence[Segment], segments: Sequence[Segment]) -> int:
-    known = 0
-    for ours, theirs in zip(last, segments, strict=False):
-        if ours is not theirs and ours != theirs:
-            break
-        known += 1
-    return known
 
 
 class Pool:

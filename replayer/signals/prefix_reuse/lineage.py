@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
-from replayer.signals.prefix_reuse.divergence import Conversation, shared_messages
-from replayer.signals.prefix_reuse.messages import as_bytes, first_difference, parsed
+from replayer.signals.prefix_reuse.divergence import Conversation
+from replayer.signals.prefix_reuse.messages import as_bytes, first_difference, parsed, role_of
+from replayer.signals.prefix_reuse.tokens import shared_start
 
 _KEPT = 32
 _ROLES = 4
@@ -20,9 +22,9 @@ class Lineage:
         self._messages: dict[bytes, bytes] = {}
         self._bares: dict[bytes, bytes] = {}
 
-    def intern(self, message: bytes) -> bytes:
+    def intern(self, messages: Sequence[bytes]) -> tuple[bytes, ...]:
         """The one kept copy of equal bytes, so that later comparisons are by identity."""
-        return self._messages.setdefault(message, message)
+        return tuple(map(self._messages.setdefault, messages, messages))
 
     def add(self, key: str, conversation: Conversation) -> None:
         if len(self._recent) == _KEPT and len(self._messages) > 4 * len(conversation.messages) + 1000:
@@ -44,7 +46,7 @@ class Lineage:
         for key, old in reversed(self._recent):
             if best is not None and len(old.messages) < most[0]:
                 continue
-            whole = shared_messages(old, new) == len(old.messages)
+            whole = shared_start(old.messages, new.messages) == len(old.messages)
             likeness = (len(old.messages) if whole else self._likeness(old, new, ours), whole)
             if likeness > most:
                 best, most = (key, old), likeness
@@ -53,7 +55,7 @@ class Lineage:
     def _goes_on(self, last: Conversation, new: Conversation) -> bool:
         """The common case, at the cost of its comparison: the longest request so far is continued word for word."""
         longest = max(len(old.messages) for _, old in self._recent)
-        return longest <= len(last.messages) == shared_messages(last, new)
+        return longest <= len(last.messages) == shared_start(last.messages, new.messages)
 
     def _likeness(self, old: Conversation, new: Conversation, ours: frozenset[bytes]) -> float:
         """How many of the earlier request's messages are still there; 0 for another conversation.
@@ -72,7 +74,7 @@ class Lineage:
             return 0.0
         if equal or alike:
             return 0.75 if equal else 0.5
-        roles = [[_role(message) for message in c.messages[:_ROLES]] for c in (old, new)]
+        roles = [[role_of(message) for message in c.messages[:_ROLES]] for c in (old, new)]
         return 0.25 if _ROLES <= len(old.messages) <= len(new.messages) and roles[0] == roles[1] else 0.0
 
     def _bare(self, message: bytes) -> bytes:
@@ -111,14 +113,10 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _heads(conversation: Conversation) -> int:
-    return int(bool(conversation.messages) and _role(conversation.messages[0]) in ("system", "developer"))
+    return int(bool(conversation.messages) and role_of(conversation.messages[0]) in ("system", "developer"))
 
 
 def _opening(conversation: Conversation) -> str:
     for message in conversation.messages[_heads(conversation) :]:
         return str(parsed(message).get("content", ""))
     return ""
-
-
-def _role(message: bytes) -> str:
-    return str(parsed(message).get("role", ""))

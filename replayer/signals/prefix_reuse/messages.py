@@ -29,6 +29,13 @@ def parsed(message: Message) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def role_of(message: Message) -> str:
+    """The role, without parsing the message where it stands first, as clients write it."""
+    if isinstance(message, bytes) and message.startswith(b'{"role":"'):
+        return message[9 : message.index(b'"', 9)].decode("utf-8", "replace")
+    return str(parsed(message).get("role", ""))
+
+
 def fields(message: Message) -> list[Field]:
     """The texts of a message in the order in which chat templates write them."""
     value = parsed(message)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 WIDTH = 4
 _UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
@@ -30,7 +31,7 @@ def unpack(segment: Segment) -> list[int]:
 
 
 def count(segments: Iterable[Segment]) -> int:
-    return sum(len(segment) for segment in segments) // WIDTH
+    return sum(map(len, segments)) // WIDTH
 
 
 def segments_of(prompt: Prompt) -> tuple[Segment, ...]:
@@ -39,7 +40,7 @@ def segments_of(prompt: Prompt) -> tuple[Segment, ...]:
     if isinstance(prompt, bytes):
         return (prompt,)
     if len(prompt) and isinstance(prompt[0], bytes):
-        return tuple(piece for piece in prompt if isinstance(piece, bytes))
+        return tuple(cast(Sequence[bytes], prompt))
     return (pack(token for token in prompt if isinstance(token, int)),)
 
 
@@ -51,6 +52,20 @@ def common(a: bytes, b: bytes) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         if a[low * WIDTH : middle * WIDTH] == b[low * WIDTH : middle * WIDTH]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def shared_start(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    """Pieces that both begin with. Comparing slices costs little where the pieces are the same objects."""
+    low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:
+        return high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
             low = middle
         else:
             high = middle - 1
