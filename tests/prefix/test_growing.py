@@ -20,7 +20,8 @@ MESSAGES = [
     {"role": "assistant", "content": None, "tool_calls": [CALL, CALL]},
     {"role": "tool", "tool_call_id": "c", "content": "one\n\ntwo"},
     {"role": "tool", "tool_call_id": "c", "content": "}"},
-    {"role": "assistant", "content": "Done, ü."},
+    {"role": "assistant", "content": [{"type": "text", "text": "Done, ü.", "cache_control": {}, "x": 1}]},
+    {"role": "user", "content": [{"type": "text", "text": "On.", "cache_control": {"type": "ephemeral"}}]},
 ]
 TOOLS = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
 
@@ -33,7 +34,7 @@ def body(messages: list[Any], comma: bytes, **fields: Any) -> tuple[bytes, slice
 
 requests = st.lists(
     st.tuples(
-        st.integers(0, 6),
+        st.integers(0, 7),
         st.sampled_from([b",", b", "]),
         st.fixed_dictionaries(
             {},
@@ -57,7 +58,7 @@ def test_growing_requests_are_read_as_in_full(asked: list[Any], messages: list[A
         text, entries = body(sent, comma, **fields)
         found, whole = growing.read("t", text, entries), conversation(orjson.loads(text))
         assert (found.fields, found.messages, found.tools) == (whole.fields, whole.messages, whole.tools)
-        assert found.digest.value == whole.digest.value
+        assert (found.digest.value, found.marks) == (whole.digest.value, whole.marks)
         assert prompts.prompt(found.messages, found.tools, found.rendered) == prompts.prompt(
             whole.messages, whole.tools
         )
