@@ -181,6 +181,8 @@ class Usage:
     reasoning_tokens: int | None = None
     cache_write_tokens: int | None = None
     """Part of the prompt that was written to the cache, where the API bills it apart."""
+    cached_by_tier: dict[str, int] | None = None
+    """Of the cached tokens, those from the `device`, the `host` and a `remote` store, where the engine tells them apart."""
     raw: Json = None
 
 

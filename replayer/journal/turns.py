@@ -82,6 +82,7 @@ class TurnFacts:
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_by_tier: dict[str, int] | None = None
     usage_source: str = "none"
     finish_reason: str | None = None
     done: bool = False
@@ -251,6 +252,7 @@ def finish(attempt: Attempt, event: TurnFinished, offset: int | None) -> None:
     turn.prompt_tokens = usage.get("prompt_tokens")
     turn.cached_tokens = usage.get("cached_tokens")
     turn.completion_tokens = usage.get("completion_tokens")
+    turn.cached_by_tier = usage.get("cached_by_tier")
     turn.usage_source = event.usage_source
     turn.finish_reason = event.finish_reason
     turn.done = event.done

@@ -229,6 +229,8 @@ class Steady:
 class Tokens:
     prompt: int | None
     cached: int | None
+    cached_by_tier: dict[str, int] | None
+    """By `device`, `host` and `remote`, over the turns whose reply told them apart."""
     completion: int | None
     computed_turns: int
     unknown_turns: int

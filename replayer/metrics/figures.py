@@ -273,10 +273,18 @@ def tokens(turns: Sequence[TurnFacts]) -> Tokens:
     return Tokens(
         prompt=_sum(turn.prompt_tokens for turn in turns),
         cached=_sum(turn.cached_tokens for turn in turns),
+        cached_by_tier=_by_tier(turns),
         completion=_sum(turn.completion_tokens for turn in turns),
         computed_turns=sum(turn.usage_source == "computed" for turn in turns),
         unknown_turns=sum(turn.usage_source == "none" for turn in turns),
     )
+
+
+def _by_tier(turns: Sequence[TurnFacts]) -> dict[str, int] | None:
+    sums: Counter[str] = Counter()
+    for turn in turns:
+        sums.update(turn.cached_by_tier or {})
+    return dict(sums) or None
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

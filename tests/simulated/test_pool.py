@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from replayer.engines.detect import connect
+from replayer.wire.reply import assemble
 
 TEXT = "why does the queue stay full after the flush "
 
@@ -100,6 +101,20 @@ async def test_what_the_device_lost_comes_back_from_host_and_store(serve, kind):
         assert after.external_cached_tokens - before.external_cached_tokens == older + oldest
         assert after.gauges["lmcache_hit_tokens"] == after.external_cached_tokens
     assert after.cached_tokens - before.cached_tokens == last + older + oldest
+
+
+async def test_sglang_says_of_each_turn_which_tier_its_prefix_came_from(serve):
+    url = await serve(kind="sglang", pool_tokens=800, host_tokens=1800, remote_tokens=100_000, block_size=16)
+    engine = await connect(url)
+    more = {"stream": True, "stream_options": {"include_usage": True}, **engine.request_fields()}
+    for session in (*range(8), 7, 4, 0):
+        asked = body(session, size=30, max_tokens=4, **more)
+        answer = await engine.http.post(f"{url}/chat/completions", json=asked)
+        reply = assemble(answer.content)
+        usage = engine.usage(reply.usage, reply.extra)
+        tiers = usage.cached_by_tier
+    await engine.aclose()
+    assert usage.cached_tokens == tiers["remote"] > 300 and tiers["device"] == tiers["host"] == 0
 
 
 async def test_a_pool_in_use_is_not_reset(serve):

@@ -13,6 +13,8 @@ from replayer.engines.json_values import known, section, text, tristate, whole
 from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.engines.prometheus import Page
 from replayer.engines.sglang import SGLANG
+from replayer.traces.schema import Usage
+from replayer.wire.counts import count
 
 _PREFIX = "sglang:"
 _EFFECTIVE = {
@@ -35,6 +37,8 @@ _EFFECTIVE = {
     "max_running_requests": "max_running_requests",
 }
 """Common word -> key of /server_info."""
+_TIERS = {"device": "device", "host": "host", "storage": "remote"}
+"""SGLang's name of a cache tier -> ours."""
 _SPECULATION = {
     "method": "speculative_algorithm",
     "model": "speculative_draft_model_path",
@@ -98,6 +102,17 @@ class SglangEngine(OpenAIEngine):
 
     def request_fields(self) -> JsonObject:
         return {"return_cached_tokens_details": True}
+
+    def usage(self, usage: JsonObject | None, extra: JsonObject) -> Usage | None:
+        """`sglext` says from which tier the cached tokens came, with `return_cached_tokens_details`."""
+        found, given = super().usage(usage, extra), section(section(extra, "sglext"), "cached_tokens_details")
+        tiers = {
+            name: tokens for key, name in _TIERS.items() if (tokens := count(given.get(key))) is not None
+        }
+        if found is None or not tiers:
+            return found
+        cached = found.cached_tokens if found.cached_tokens is not None else sum(tiers.values())
+        return replace(found, cached_by_tier=tiers, cached_tokens=cached)
 
     def sample(self, page: Page, at: float) -> TelemetrySample | None:
         page = page.under(_PREFIX)
