@@ -91,6 +91,10 @@ class Engine(Protocol):
 
     async def facts(self) -> EngineFacts: ...
 
+    @property
+    def silence_is_unclear(self) -> bool:
+        """Whether a reply without cached tokens may have had none, or comes from an engine that reports none."""
+
     def usage(self, usage: JsonObject | None, extra: JsonObject) -> Usage | None:
         """Normalise the usage object of a final chunk; None when the engine reported none."""
 

@@ -246,8 +246,11 @@ def _reuse(prefix: PrefixCache) -> str | None:
         return f"Prefix reuse was not reported; {_cause(prefix)}." if unknown else None
     if ideal is None:
         return f"Its prefix cache served {percent(reported)} of the prompts; the best possible is not known."
+    where = f" {prefix.counted}" if prefix.counted else ""
     gone = f"; another {percent(prefix.evicted)} was evicted first" if prefix.evicted else ""
-    parts = [f"Its prefix cache served {percent(reported)} of the prompts ({expected_words(prefix)}){gone}."]
+    parts = [
+        f"Its prefix cache served {percent(reported)} of the prompts{where} ({expected_words(prefix)}){gone}."
+    ]
     parts += [_WARM] if prefix.above is not None else []
     if prefix.cause and ideal - reported > _LOST:
         parts.append(

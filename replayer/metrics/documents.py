@@ -125,6 +125,8 @@ class PrefixCache:
     """Share reused beyond the range: the cache was warm before the run, or the estimate is low."""
     pressure: dict[str, Any] | None = None
     """The pool is too small for the sessions in flight: the facts, and `sentence`."""
+    counted: str | None = None
+    """"in N of M turns" where many turns have no cached tokens: a stream that was stopped ends without its usage."""
 
 
 @dataclass(frozen=True, slots=True)

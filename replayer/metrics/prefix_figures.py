@@ -54,6 +54,7 @@ def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | N
         fix=found.fix,
         above=found.above,
         pressure=asdict(pressure) | {"sentence": pressure.sentence} if pressure else None,
+        counted=found.counted,
     )
 
 

@@ -219,17 +219,29 @@ _WARM_TOKENS = 32
 
 
 async def warm_up(instance: Instance, model: str) -> str | None:
-    """One short streamed reply, so that what is compiled at first use does not count; the reason if it failed.
+    """Short streamed replies, so that what is compiled at first use does not count; the reason if one failed.
 
-    It decodes and repeats itself: with one token, or nothing to draft from, decoding and speculation stayed cold, and the
-    first measured reply of SGLang's n-gram speculation took 91 s.
+    The first decodes and repeats itself: with one token, or nothing to draft from, decoding and speculation stayed cold,
+    and the first measured reply of SGLang's n-gram speculation took 91 s. Where an engine leaves cached tokens out when
+    there are none, the same is asked again: only its first hit shows that its silence means 0.
     """
+    problem = await _ask(instance, model, _WARM_TOKENS)
+    if problem is None and instance.engine.silence_is_unclear:
+        problem = await _ask(instance, model, 1)
+    return problem
+
+
+async def _ask(instance: Instance, model: str, tokens: int) -> str | None:
     words = "Go on counting in circles: " + "one two three four five " * 6
+    messages = [{"role": "user", "content": words}]
+    usage = {"include_usage": True}
     fields = {
         "model": model,
-        "max_tokens": _WARM_TOKENS,
+        "max_tokens": tokens,
         "stream": True,
-        "messages": [{"role": "user", "content": words}],
+        "stream_options": usage,
+        "messages": messages,
     }
     reply = await instance.client.chat(Request(body=[orjson.dumps(fields)], stream=True))
+    instance.engine.usage(reply.usage, reply.extra)
     return f"the warm-up request failed: {reply.fault.message}" if reply.fault else None

@@ -110,6 +110,11 @@ class OpenAIEngine:
 
     # What it answers
 
+    @property
+    def silence_is_unclear(self) -> bool:
+        """A reply without cached tokens may have had none, or an engine that reports none."""
+        return self.silent_cached == 0 and self.reports_cached is None
+
     def usage(self, usage: JsonObject | None, extra: JsonObject) -> Usage | None:
         if not isinstance(usage, dict):
             return None

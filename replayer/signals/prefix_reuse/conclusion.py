@@ -16,6 +16,8 @@ _LEAST_SHARE = 0.005
 _OFF_TURNS, _OFF_TOKENS = 3, 2000
 _FULL, _IDLE = 0.9, 0.3
 """Peak use of the KV pool from which on it counts as full, and below which nothing was evicted."""
+_MOST_TURNS = 0.9
+"""Share of the turns that must have reported their reuse for it to stand for the lane without a word."""
 _FELL = 0.05
 """Least fall of the reused share that is called pressure."""
 
@@ -93,6 +95,8 @@ class ReuseConclusion:
     """Share reused beyond the range; None where nothing was."""
     pressure: Pressure | None
     verdict: str | None
+    counted: str | None = None
+    """Of how many turns the share reused is, where it is not of all."""
 
 
 def conclude(findings: Sequence[PrefixFinding], server: ServerFacts) -> ReuseConclusion:
@@ -123,7 +127,13 @@ def conclude(findings: Sequence[PrefixFinding], server: ServerFacts) -> ReuseCon
         above=_share(above, prompt) if above > _LEAST_SHARE * prompt else None,
         pressure=pressure,
         verdict=_verdict(found, chief, pressure, cost(lost, server.ms_per_token)),
+        counted=_counted(with_report, found),
     )
+
+
+def _counted(with_report: Sequence[PrefixFinding], found: Sequence[PrefixFinding]) -> str | None:
+    few = 0 < len(with_report) < _MOST_TURNS * len(found)
+    return f"in {len(with_report)} of {len(found)} turns" if few else None
 
 
 def _counted_as_none(findings: Sequence[PrefixFinding], server: ServerFacts) -> Sequence[PrefixFinding]:
@@ -351,4 +361,6 @@ def _healthy(findings: Sequence[PrefixFinding]) -> str:
             f"{real:.1%} of the prompt tokens were reused (expected at most {most:.1%}: the cache was warm before the "
             "run, or our estimate is low)."
         )
-    return f"healthy: {real:.1%} of the prompt tokens were reused, the ideal is {ideal:.1%}."
+    where = _counted(with_report, findings)
+    where = f" {where} (the others reported nothing)" if where else ""
+    return f"healthy: {real:.1%} of the prompt tokens were reused{where}, the ideal is {ideal:.1%}."

@@ -164,7 +164,7 @@ class Diagnosis:
     def _engine(self, turn: TurnReuse, expected: Expected, report: Report) -> Loss | None:
         cached = report.cached
         if cached is None:
-            return None
+            return _said_off(expected.least) if self.caching is False and expected.least else None
         gap = expected.least - cached
         if gap <= max(self._tolerance(cached), expected.error):
             return self._slot_loss(turn, expected, cached)
@@ -201,14 +201,16 @@ class Diagnosis:
         if report.metrics:
             fact = f"usage says 0, the metrics counted {report.metrics}"
             return Loss("counter_broken", gap, fact, (fact,))
+        if (
+            self.caching is False
+        ):  # a small model's first token is as fast from a cold cache: no witness against it
+            return _said_off(gap)
         if report.witness == "cached":
             fact = "0 reported, but the first token came as fast as from a warm cache"
             return Loss("counter_broken", gap, fact, (fact,))
         if not server.reported and (server.cached or 0) > max(_OFF_UNKNOWN, expected.least // 2):
             fact = f"replies report 0 cached tokens, the server's counter says {server.cached:,.0f}"
             return Loss("counter_broken", gap, fact, (fact,))
-        if self.caching is False:
-            return Loss("cache_off", gap, "", ("the server says that prefix caching is off",))
         if server.hits or server.preempted:
             return None
         return self._off(turn, expected, report, gap)
@@ -300,6 +302,10 @@ class Diagnosis:
         )
 
 
+def _said_off(tokens: int) -> Loss:
+    return Loss("cache_off", tokens, "", ("the server says that prefix caching is off",))
+
+
 def _one_block_less(gap: int, expected: Expected) -> Loss | None:
     """What EAGLE and MTP drafters take in vLLM, even when speculation was not reported."""
     detail = "one block less than the shared prefix fills, as with speculation"
@@ -344,6 +350,9 @@ _CLEAR = 2.0
 _MARGIN = 1.2
 """How far from the middle, on a ratio scale, a time must lie."""
 
+_APART = 1.5
+"""How many times longer than the shortest the longest cold prompt must be to learn the cost of a token from both."""
+
 _LEAST_NS = 100_000_000
 """A shorter cold prefill is mostly fixed cost, which caching does not shorten."""
 
@@ -351,26 +360,41 @@ _LEAST_NS = 100_000_000
 class TtftWitness:
     """Time to first token as an independent witness, on servers that run one stream at a time.
 
-    It learns the server's pace from requests that nothing can have been cached for.
+    A first token costs a fixed part and a part per token that is computed. The cost per token is learnt from requests
+    that nothing can have been cached for: between the shortest and the longest of them, or above the quickest answer of
+    all, as far as that can be a fixed cost. Where that leaves next to nothing, as with a small model, the clock cannot tell a warm cache from a cold one.
     """
 
     def __init__(self) -> None:
-        self._tokens = 0
-        self._ns = 0
+        self._cold: dict[int, int] = {}
+        """Quickest time to first token in nanoseconds, by length of prompts that nothing was cached for."""
+        self._quickest = 0
 
     def learn(self, turn: TurnReuse, ttft_ns: int) -> None:
-        """Keep the longest cold request: the fixed cost weighs least in it."""
-        if turn.shared * 8 <= turn.prompt_tokens and turn.prompt_tokens > self._tokens:
-            self._tokens, self._ns = turn.prompt_tokens, ttft_ns
+        self._quickest = min(self._quickest or ttft_ns, ttft_ns)
+        if turn.shared * 8 <= turn.prompt_tokens:
+            length = turn.prompt_tokens
+            self._cold[length] = min(self._cold.get(length, ttft_ns), ttft_ns)
+            if len(self._cold) > 2:
+                self._cold = {length: self._cold[length] for length in (min(self._cold), max(self._cold))}
 
     def judge(self, turn: TurnReuse, ttft_ns: int) -> Witness | None:
-        """`cached` or `recomputed`, whichever prefill time is nearer on a ratio scale; None when it cannot tell."""
-        if not self._tokens or not turn.ideal:
+        """`cached` or `recomputed`, whichever time is nearer on a ratio scale; None when it cannot tell."""
+        if not self._cold or not turn.ideal:
             return None
-        pace = self._ns / self._tokens
-        cold = pace * turn.prompt_tokens
-        warm = pace * max(1, turn.prompt_tokens - turn.ideal)
+        fixed, pace = self._pace(min(self._quickest, ttft_ns))
+        cold = fixed + pace * turn.prompt_tokens
+        warm = fixed + pace * max(1, turn.prompt_tokens - turn.ideal)
         middle = math.sqrt(cold * warm)
         if cold < _CLEAR * warm or cold < _LEAST_NS or middle / _MARGIN < ttft_ns < middle * _MARGIN:
             return None
         return "cached" if ttft_ns < middle else "recomputed"
+
+    def _pace(self, quickest: int) -> tuple[float, float]:
+        """Nanoseconds of the fixed part, and per token."""
+        short, long = min(self._cold), max(self._cold)
+        if long >= _APART * short:
+            pace = max(0.0, (self._cold[long] - self._cold[short]) / (long - short))
+            return max(0.0, self._cold[long] - pace * long), pace
+        fixed = min(quickest, _LEAST_NS)
+        return fixed, (self._cold[long] - fixed) / long

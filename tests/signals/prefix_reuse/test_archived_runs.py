@@ -17,8 +17,9 @@ PRESSED = ("eviction", "unknown", None)
 """Where no turn of a lane was counted nothing is claimed."""
 
 
-def judged(name: str, scratch: Path) -> dict[str, PrefixCache]:
-    with tarfile.open(RUNS / f"{name}.tar.xz") as archive:
+def judged(name: str, scratch: Path, archive_name: str = "") -> dict[str, PrefixCache]:
+    scratch.mkdir(exist_ok=True)
+    with tarfile.open(RUNS / f"{archive_name or name}.tar.xz") as archive:
         archive.extractall(scratch, filter="data")
     with rejudged(scratch / "runs" / name) as again:
         return {lane.name: lane_figures(lane).prefix_cache for lane in load(again.folder).lanes}
@@ -71,3 +72,27 @@ def test_a_restart_and_speculation_lose_nothing(name: str, tmp_path: Path) -> No
         assert found.cause in (None, "unknown")
         assert found.ideal is not None and found.reported is not None
         assert abs(found.ideal - found.reported) < 0.005
+
+
+def test_a_cache_that_was_switched_off_is_off_though_a_small_model_answers_as_fast(tmp_path: Path) -> None:
+    """Of SGLang it was once said that its counter is broken: the first token came as fast as from a warm cache."""
+    for found in judged("off", tmp_path, "cache-off").values():
+        assert found.cause == "cache_off" and set(found.causes) == {"cache_off"}
+        assert found.reported == 0.0 and "the server says that prefix caching is off" in found.evidence
+
+
+def test_two_settings_on_one_server_are_held_against_its_counters(tmp_path: Path) -> None:
+    """Streams that were stopped have no usage: how many turns a share is of stands beside it."""
+    lanes = judged("two-lanes", tmp_path)
+    assert all(found.cause is None for found in lanes.values())
+    assert lanes["vb"].reported == pytest.approx(0.820, abs=0.0005) and lanes["vb"].counted is None
+    assert lanes["sb"].reported == pytest.approx(0.8235, abs=0.0005)
+    assert lanes["va"].counted is not None and lanes["va"].counted in (lanes["va"].verdict or "")
+
+
+@pytest.mark.slow
+def test_sixty_four_sessions_are_too_many_for_both_pools(tmp_path: Path) -> None:
+    for name, fit in {"vllm": 46, "sglang": 39}.items():
+        found = judged("64", tmp_path / name, "l64")[name]
+        assert found.cause == "eviction" and found.pressure is not None
+        assert found.pressure["sentence"].endswith(f"about {fit} would fit")
