@@ -19,7 +19,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -101,6 +100,12 @@ def traces(folder: Path, turns: int, count: int) -> list[Path]:
     return paths
 
 
+def _metric(claim: str) -> str:
+    """Which figure a claim is of, and for which lane it speaks."""
+    found = re.search(r"is (better|worse) than \w+ in ([^:]+)", claim)
+    return f"{found[2]} (b {found[1]})" if found else claim
+
+
 def replayer(*arguments: str) -> tuple[int, dict[str, Any]]:
     """A command as the shell gives it; its exit code and its JSON."""
     out = io.StringIO()
@@ -177,8 +182,9 @@ def main() -> None:
                 said, gated = sum(bool(one.claims) for one in found), sum(one.gated for one in found)
                 wrong = sum(bool(one.claims) or one.gated for one in found)
                 print(f"{count:8} x {repeats}     {share(wrong, args.pairs)}  {said:5} {gated:6}", flush=True)
-                for words, times in Counter(words for one in found for words in one.claims).most_common(2):
-                    print(f"      {times} x {words}", file=sys.stderr)
+                claimed = Counter(name for one in found for name in {_metric(words) for words in one.claims})
+                for name, times in claimed.most_common():
+                    print(f"      {times} pairs claim a difference in {name}", flush=True)
         if args.power:
             power(pool, args.power, number, scratch)
     print(f"\n{time.perf_counter() - began:.0f} s")

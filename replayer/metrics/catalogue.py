@@ -58,6 +58,8 @@ class Metric:
     """Only over turns that the prefix signal has judged, where it has judged any: in a run that goes on, the newest wait."""
     drifts: bool = False
     """It moves with the machine and the server from one run to the next, so that between runs the run is the cluster."""
+    clock: float = 0.0
+    """Error of our own clock, in the unit of the figure: a smaller difference may be the order in which lanes are read."""
 
     @property
     def compared(self) -> bool:
@@ -106,11 +108,16 @@ _TIMES: tuple[tuple[str, str, str, Callable[[TurnFacts], float | None] | None, s
 )  # fmt: skip
 
 
+CLOCK_MS = 1.0
+"""Of a time from sending to receiving: the 99th percentile that `benchmarks/run.py` must hold against true stamps."""
+
+
 def _times() -> list[Metric]:
     return [
         Metric(
             key=f"{name}.{place}", label=f"{label} {place}", words=f"{words} ({PLACES[place]})", unit="ms", better="lower",
             path=f"{name}.{place}", explained=explained, share=share, time=time, drifts=True,
+            clock=CLOCK_MS if name in ("ttft_ms", "e2e_ms") else 0.0,
         )
         for name, label, words, time, explained in _TIMES
         for place, share in SHARES.items()

@@ -265,9 +265,20 @@ def _with_needed(pair: Pair, metric: Metric) -> Pair:
     alpha = ALPHA * (PRIMARY_SHARE if metric.key == PRIMARY else (1 - PRIMARY_SHARE) / (len(DEFAULT) - 1))
     error = (pair.high - pair.low) / 2 / student_t(0.975, sessions - 1)
     reach = NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(POWER)
-    needed = math.ceil(sessions * (reach * error / target) ** 2 / _assured(sessions - 1)) + LEAST_EXTRA
+    variance = max(error**2 / _assured(sessions - 1), _least_variance(pair))
+    needed = math.ceil(sessions * variance * (reach / target) ** 2) + LEAST_EXTRA
     words = "5 points" if points else f"{TARGET_SHARE:.0%}"
     return replace(pair, needed=needed, needed_unit="such sessions", needed_for=words)
+
+
+def _least_variance(pair: Pair) -> float:
+    """Of a difference of paired shares: what the turns that are usable on one lane only give if each stands for itself
+    (McNemar 1947), at the upper end of that count, four times of five. Turns of a session that go together add to it: a
+    few sessions that show less than this do so by luck, and would recommend too few."""
+    if pair.flips is None:
+        return 0.0
+    more: float = NormalDist().inv_cdf(POWER) * math.sqrt(pair.flips * (1 - pair.flips) / pair.n_turns)
+    return max(0.0, min(1.0, pair.flips + more) - pair.difference**2) / pair.n_turns
 
 
 def _assured(freedom: int) -> float:
