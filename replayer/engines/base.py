@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from replayer.traces.schema import Usage
 from replayer.wire.types import WireFault
+
+if TYPE_CHECKING:
+    import httpx
 
 JsonObject: TypeAlias = dict[str, Any]
 """JSON of somebody else's making: read by `replayer.engines.json_values`, which trusts no type."""
@@ -86,6 +89,7 @@ class Engine(Protocol):
     """Where requests go: with the user name and password that the URL was given with."""
     sampling_fields: Sampling | None
     """Accepted in a request; None where the kind does not say (then fields are sent with one warning)."""
+    http: httpx.AsyncClient
     model: str | None
     """The model that is asked for, where one is chosen: a metrics page may hold the figures of several."""
 

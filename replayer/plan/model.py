@@ -17,6 +17,7 @@ from pydantic import (
 
 from replayer.plan.lane_secrets import Secrets, put_back, shown, taken_out
 from replayer.plan.load_shape import Flag, LoadShape, Strict
+from replayer.plan.patience import Waiting
 from replayer.requests.workload import Workload
 from replayer.wire.credentials import with_login
 
@@ -298,7 +299,7 @@ class Judgement(Strict):
     ] = None
 
 
-class Plan(Judgement, Schedule, ToolUse, Requests, Work):
+class Plan(Judgement, Waiting, Schedule, ToolUse, Requests, Work):
     """A whole run. Its keys are grouped by use: a function takes the group that it needs."""
 
     @model_validator(mode="after")

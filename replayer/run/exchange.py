@@ -33,6 +33,8 @@ class Exchange:
     feed: LiveFeed
     lag: LagMeter
     signals: SessionSignals
+    lost: bool = False
+    """The server is gone for good: the last turn failed for that."""
 
     async def send(self, key: TurnKey, turn: PreparedTurn) -> FinishedTurn:
         engine = self.instance.engine
@@ -48,8 +50,18 @@ class Exchange:
                 max_tokens=token_limit(turn.fields),
             )
         )
-        self.signals.asked(key, turn.request, filler=turn.filler)
-        reply, watch = await self._watched(key, turn)
+        sent = 0
+        while True:
+            self.signals.asked(key, turn.request, filler=turn.filler)
+            reply, watch = await self._watched(key, turn)
+            sent += 1
+            if not await self._returned(key, reply, sent):
+                break
+            self.signals.answered(key, reply, None)
+        self.lost = reply.fault is not None and self.instance.presence.out is not None
+        if sent > 1:
+            retries = reply.timing.retries + sent - 1
+            reply = dataclasses.replace(reply, timing=dataclasses.replace(reply.timing, retries=retries))
         usage = engine.usage(reply.usage, reply.extra)
         self.emit(finished(key, reply, usage, watch, lag_ns=self._lateness(reply)))
         reuse = self.signals.answered(key, reply, usage)
@@ -83,6 +95,12 @@ class Exchange:
         reply = await self.instance.client.chat(turn.request, on_deltas=watch.on_deltas)
         watch.finish(reply)
         return reply, watch
+
+    async def _returned(self, key: TurnKey, reply: Reply, sent: int) -> bool:
+        """Whether the turn is to be sent again, because its server was away."""
+        return await self.instance.presence.returned(
+            reply, sent, lane=key.lane, patience=self.plan.timeouts.server, emit=self.emit
+        )
 
     async def _other_answer(self, key: TurnKey, request: Request) -> Reply:
         """The answer in the other mode, kept in the journal beside the turn."""

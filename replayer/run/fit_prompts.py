@@ -15,6 +15,8 @@ from replayer.run.isolation import marker
 from replayer.run.lanes import Lane
 from replayer.run.state import Prompt, Run
 
+_MISSES = 3
+"""Prompts that an engine may fail to count before it is asked no more."""
 _WORD_IS_A_TOKEN = 0.9
 """Words per token of a prompt from which on blocks keep their size: the rest is the chat template."""
 
@@ -35,6 +37,7 @@ async def prepare(run: Run, queues: Sequence[Sequence[Session]]) -> None:
 async def _prepare(run: Run, queue: Sequence[Session]) -> None:
     words: dict[int, int] = {}
     """What the last prompt of a length took: a good first guess for the next."""
+    misses = 0
     sizes: dict[tuple[str, int], int] = {}
     """Words of a whole block by model and block size: equal blocks must be equal text in every prompt."""
     for session in queue:
@@ -54,6 +57,10 @@ async def _prepare(run: Run, queue: Sequence[Session]) -> None:
                     found = await _fitted(engine, wanted, replace(found, block=sizes[size]))
             if found is not None:
                 run.traces.lengths[key], words[wanted.tokens] = found, found.words
+                continue
+            misses += 1
+            if misses > _MISSES:
+                return
 
 
 def _words_of_a_block(found: Length, wanted: _Wanted) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,13 +16,18 @@ from replayer.engines.detect import connect
 from replayer.engines.engine_spec import launch_options
 from replayer.engines.sampling_fields import unknown_fields, wrong_types
 from replayer.engines.starting import Launched, start
-from replayer.errors import PlanError
+from replayer.errors import EngineUnavailable, PlanError
 from replayer.plan.model import LanePlan, Plan
 from replayer.run.headers import fixed, lane_headers
+from replayer.run.presence import Presence
 from replayer.text import similar
 from replayer.wire.client import WireClient
+from replayer.wire.limits import Timeouts
 from replayer.wire.remote import Receiver
 from replayer.wire.types import Request
+
+_FACTS_SECONDS = 60.0
+"""Time in which a server must say what it is: a dozen pages at most."""
 
 
 @dataclass(slots=True)
@@ -37,6 +43,10 @@ class Instance:
     """It was started by us, has ended by itself, and that has been said."""
     headers: dict[str, str] = field(default_factory=dict)
     """What the lane's plan adds to every request, values of the environment in place: never journalled."""
+    presence: Presence = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.presence = Presence(self.engine, self.launched)
 
     async def close(self) -> None:
         await self.client.aclose()
@@ -59,6 +69,14 @@ class Lane:
     instances: list[Instance]
     model: str
     warnings: list[str] = field(default_factory=list)
+    warming: asyncio.Task[None] | None = None
+    """The warm-up, where it goes on beside other lanes' sessions."""
+
+    @property
+    def out(self) -> str | None:
+        """Why nothing can be sent on this lane any more."""
+        reasons = [instance.presence.out for instance in self.instances]
+        return next(iter(reasons), None) if all(reasons) else None
 
     @property
     def name(self) -> str:
@@ -69,8 +87,9 @@ class Lane:
         return self.instances[0].facts
 
     def pin(self) -> Instance:
-        """The instance with the fewest sessions in flight."""
-        return min(self.instances, key=lambda instance: instance.sessions_in_flight)
+        """The instance with the fewest sessions in flight, of those that are there."""
+        there = [instance for instance in self.instances if instance.presence.out is None]
+        return min(there or self.instances, key=lambda instance: instance.sessions_in_flight)
 
     def concurrency(self, plan: Plan) -> int:
         """Sessions in flight on this lane."""
@@ -102,6 +121,11 @@ class Lane:
             "urls": [instance.engine.base_url for instance in self.instances],
         }
 
+    async def warm(self) -> None:
+        """Until the warm-up is over."""
+        if self.warming is not None:
+            await asyncio.shield(self.warming)
+
     async def close(self) -> None:
         for instance in self.instances:
             await instance.close()
@@ -112,7 +136,12 @@ def _faults(plan: LanePlan) -> dict[str, Any]:
 
 
 async def open_lane(
-    plan: LanePlan, log_folder: Path, *, trace_paths: Sequence[Path] = (), receiver: Receiver | None = None
+    plan: LanePlan,
+    log_folder: Path,
+    *,
+    timeouts: Timeouts = Timeouts(),  # noqa: B008 - frozen
+    trace_paths: Sequence[Path] = (),
+    receiver: Receiver | None = None,
 ) -> Lane:
     """Launch what is to be launched, connect, and check model and sampling fields before anything is sent.
 
@@ -123,7 +152,7 @@ async def open_lane(
     instances: list[Instance] = []
     try:
         for url, launched in await _servers(plan, log_folder, trace_paths):
-            instances.append(await _open_instance(plan, url, launched, receiver))
+            instances.append(await _open_instance(plan, url, launched, timeouts, receiver))
         lane = Lane(plan=plan, instances=instances, model=_model(plan, instances[0].facts))
         for instance in instances:
             instance.engine.model = lane.model
@@ -153,14 +182,21 @@ async def _servers(
 
 
 async def _open_instance(
-    plan: LanePlan, url: str, launched: Launched | None, receiver: Receiver | None
+    plan: LanePlan, url: str, launched: Launched | None, timeouts: Timeouts, receiver: Receiver | None
 ) -> Instance:
     engine = None
     try:
         api_key, headers = _api_key(plan), lane_headers(plan)
-        engine = await connect(url, kind=plan.kind, api_key=api_key, headers=fixed(headers))
-        facts = await engine.facts()
-        client = WireClient(engine.dial_url, api_key=api_key, classify=engine.fault, receiver=receiver)
+        async with asyncio.timeout(_FACTS_SECONDS) as limit:
+            engine = await connect(url, kind=plan.kind, api_key=api_key, headers=fixed(headers))
+            facts = await engine.facts()
+        client = WireClient(
+            engine.dial_url, api_key=api_key, classify=engine.fault, receiver=receiver, timeouts=timeouts
+        )
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise EngineUnavailable(f"{url} did not say what it is within {_FACTS_SECONDS:g} s") from None
     except BaseException:
         if engine is not None:
             await engine.aclose()

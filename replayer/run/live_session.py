@@ -10,7 +10,7 @@ from itertools import count, takewhile
 from typing import Any
 
 from replayer.journal.events import Substituted
-from replayer.journal.turns import CUT
+from replayer.journal.turns import CUT, UNREACHABLE
 from replayer.plan.model import Plan
 from replayer.requests.transform import Messages
 from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
@@ -60,13 +60,15 @@ async def replay_live(
             await _talk(context, live, numbers)
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
+    if context.lost:
+        return UNREACHABLE, None
     return (live.finished, await live.check()) if live.finished else (CUT, None)
 
 
 async def _talk(context: SessionContext, live: LiveConversation, numbers: Iterator[int]) -> None:
     conversation = context.conversation(context.history.thread)
     before: Messages = []
-    while live.finished is None and not context.bounds.over.is_set():
+    while live.finished is None and not (context.lost or context.bounds.over.is_set()):
         turn, recorded_turn = next(numbers), live.recorded_turn
         messages = live.next_messages()
         messages = await context.prompts.rewritten(partial(list, messages)) or messages

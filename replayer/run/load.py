@@ -114,7 +114,7 @@ class Load:
         bounds = Bounds(first, late, self.over)
         outcome = await replay_session(self.run, Session(self.lane, session.label, session.repeat), bounds)
         self.unreachable = self.unreachable + 1 if outcome == UNREACHABLE else 0
-        if self.unreachable >= _GONE * (self.alive or 1):
+        if self.run.lanes[self.lane].out or self.unreachable >= _GONE * (self.alive or 1):
             self.run.warn(
                 f"{self.lane}: its server is gone; the load was ended", lane=self.lane, code="server_gone"
             )
@@ -124,6 +124,7 @@ class Load:
 async def run_load(run: Run, lane: str) -> None:
     """Keep up the plan's load on a lane until it is over. The cache is emptied once, before the first session."""
     labels, plan = list(run.traces.histories), run.plan
+    await run.lanes[lane].warm()
     alive = plan.alive(run.lanes[lane].plan)
     resets = {await _reset(run, instance) for instance in run.lanes[lane].instances}
     was_reset = resets.pop() if len(resets) == 1 else "unknown"

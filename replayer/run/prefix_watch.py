@@ -183,8 +183,9 @@ async def _learn(run: Run, name: str, sessions: Sequence[tuple[Lane, Session]]) 
         if book.find(digest) is not None:
             continue
         try:
-            ids = await lane.instances[0].engine.tokenize(messages, tools or None)
-        except ReplayerError:
+            async with asyncio.timeout(MOST_SECONDS):
+                ids = await lane.instances[0].engine.tokenize(messages, tools or None)
+        except (ReplayerError, TimeoutError):
             return
         if not ids or not book.add(digest, ids) or time.monotonic() > due:
             return

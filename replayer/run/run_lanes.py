@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from replayer.engines.logs.log_settings import with_log
+from replayer.errors import EngineUnavailable, MissingPartError, ReplayerError
 from replayer.journal.events import (
     LaneReady,
     TelemetryRead,
@@ -23,19 +24,30 @@ from replayer.telemetry.gpu_lanes import GpuUse, LaneGpus
 from replayer.telemetry.sampler import sample_loop
 from replayer.wire.remote import Receiver
 
+_WARM_SECONDS = 20.0
+"""How long lanes that are warm wait for one that is not, so that all begin together."""
+
 
 async def open_lanes(
     plan: Plan, names: set[str], folder: Path, traces: dict[str, Path], receiver: Receiver | None
-) -> dict[str, Lane]:
-    """Side by side, so that a slow server keeps no other lane waiting. Servers that we start by a command come one after
-    another: those that share a GPU measure its free memory while they start."""
+) -> tuple[dict[str, Lane], dict[str, ReplayerError]]:
+    """Lanes, and by name why the others cannot be made ready: they keep none waiting. Side by side, but servers that we
+    start by a command come one after another: those that share a GPU measure its free memory while they start."""
     opened: dict[str, Lane] = {}
+    failed: dict[str, ReplayerError] = {}
 
     async def open_each(lanes: Sequence[LanePlan]) -> None:
         for lane in lanes:
-            opened[lane.name] = await open_lane(
-                lane, folder / "engines", trace_paths=list(traces.values()), receiver=receiver
-            )
+            try:
+                opened[lane.name] = await open_lane(
+                    lane,
+                    folder / "engines",
+                    timeouts=plan.timeouts.of_replies,
+                    trace_paths=list(traces.values()),
+                    receiver=receiver,
+                )
+            except (EngineUnavailable, MissingPartError) as error:
+                failed[lane.name] = error
 
     wanted = [lane for lane in plan.lane if lane.name in names]
     started = [lane for lane in wanted if lane.command]
@@ -50,11 +62,21 @@ async def open_lanes(
     finally:
         if not whole:
             await close_lanes(opened)
-    return {lane.name: opened[lane.name] for lane in wanted}
+    return {lane.name: opened[lane.name] for lane in wanted if lane.name in opened}, failed
 
 
-async def lane_ready(run: Run, lane: Lane) -> None:
-    """Journal what is known of a lane, then warm its instances up."""
+async def lanes_ready(run: Run, lanes: Sequence[Lane]) -> None:
+    """Journal what is known of the lanes, then warm them up side by side. One whose first reply takes long goes on alone,
+    and the others begin."""
+    for lane in lanes:
+        _announce(run, lane)
+    if run.plan.warm_up and lanes:
+        for lane in lanes:
+            lane.warming = asyncio.create_task(_warm(run, lane))
+        await asyncio.wait([lane.warming for lane in lanes if lane.warming], timeout=_WARM_SECONDS)
+
+
+def _announce(run: Run, lane: Lane) -> None:
     facts = lane.facts
     run.journal.append(
         LaneReady(
@@ -71,11 +93,13 @@ async def lane_ready(run: Run, lane: Lane) -> None:
         run.warn(shared, lane=lane.name, code="shared_server")
     for warning in lane.warnings:
         run.warn(warning, lane=lane.name)
-    if run.plan.warm_up:
-        for instance in lane.instances:
-            problem = await warm_up(instance, lane.model)
-            if problem:
-                run.warn(f"{lane.name}: {problem}", lane=lane.name, code="warm_up")
+
+
+async def _warm(run: Run, lane: Lane) -> None:
+    for instance in lane.instances:
+        problem = await warm_up(instance, lane.model)
+        if problem:
+            run.warn(f"{lane.name}: {problem}", lane=lane.name, code="warm_up")
 
 
 def _plain(facts: Any) -> dict[str, Any]:
@@ -136,6 +160,8 @@ async def release(run: Run, needed: set[str]) -> None:
 
 async def close_lanes(lanes: dict[str, Lane]) -> None:
     for lane in lanes.values():
+        if lane.warming is not None:
+            lane.warming.cancel()
         await lane.close()
 
 

@@ -37,7 +37,7 @@ from replayer.run.job import Job
 from replayer.run.lag import LagMeter
 from replayer.run.live_feed import LiveFeed
 from replayer.run.prefix_watch import Servers, learn_prompts
-from replayer.run.run_lanes import close_lanes, lane_ready, lanes_of, open_lanes, release, telemetry
+from replayer.run.run_lanes import close_lanes, lanes_of, lanes_ready, open_lanes, release, telemetry
 from replayer.run.session_tools import Tools
 from replayer.run.state import Run, Schedule, Traces
 from replayer.traces.public.workloads import credits_of
@@ -165,7 +165,9 @@ async def _run(
     lag = LagMeter()
     servers = Servers(live=plan.mode == "live")
     with contextlib.closing(servers), contextlib.closing(Receiver(lag.add)) as receiver:
-        lanes = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver)
+        lanes, failed = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver)
+        if failed and lanes_of(phases) <= failed.keys():
+            raise next(iter(failed.values()))
         try:
             await ahead
             early_stop = _early_stop(plan, folder)
@@ -191,6 +193,7 @@ async def _run(
                     run.warn(message, code="sandbox")
                 for credit in () if resumed else credits_of(h.trace.header for h in histories.values()):
                     run.warn(credit, code="workload")
+                _leave_out(run, failed)
                 return await _drive(run, phases, traces)
         finally:
             await close_lanes(lanes)
@@ -202,12 +205,30 @@ async def _drive(run: Run, phases: list[list[list[Session]]], traces: dict[str, 
             await _run_phases(run, phases, traces)
         from replayer.metrics.limits import broken_limits
 
-        reasons = broken_limits(run.folder, run.plan, run.lag.p99())
+        reasons = _lost(run) + broken_limits(run.folder, run.plan, run.lag.p99())
         code = 1 if reasons else 0
         run.journal.append(RunFinished(exit_code=code, reasons=reasons))
         return code
     finally:
         run.feed.flush()
+
+
+def _leave_out(run: Run, failed: dict[str, ReplayerError]) -> None:
+    for name, error in failed.items():
+        run.schedule.lost[name] = f"{name} was left out: {error}"
+        run.warn(run.schedule.lost[name], lane=name, code="left_out")
+
+
+def _lost(run: Run) -> list[str]:
+    """Why sessions are left, for each lane that was lost."""
+    lost = run.schedule.lost
+    done = attempts_so_far(run.folder).done if lost else ()
+    left = [s for s in _todo(run.plan, list(run.traces.histories), run.schedule.attempts) if s.id not in done]
+    return [
+        f"{why} ({count} of its sessions are unfinished: `replayer resume {run.folder}` goes on with them)"
+        for lane, why in lost.items()
+        if (count := sum(session.lane == lane for session in left))
+    ]
 
 
 def _early_stop(plan: Plan, folder: Path) -> EarlyStop | None:
@@ -267,17 +288,19 @@ async def _background(run: Run) -> AsyncIterator[None]:
 
 
 async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[str, Path]) -> None:
-    await asyncio.gather(*(lane_ready(run, lane) for lane in run.lanes.values()))
+    await lanes_ready(run, list(run.lanes.values()))
     run.stop_if_decided()
     for number, phase in enumerate(phases):
         if run.schedule.stopped is not None:
             return
         if number and run.plan.cool_down:
             await asyncio.sleep(run.plan.cool_down)
-        missing = lanes_of([phase]) - run.lanes.keys()
-        opened = await open_lanes(run.plan, missing, run.folder, traces, run.receiver)
+        missing = lanes_of([phase]) - run.lanes.keys() - run.schedule.lost.keys()
+        opened, failed = await open_lanes(run.plan, missing, run.folder, traces, run.receiver)
         run.lanes.update(opened)
-        await asyncio.gather(*(lane_ready(run, lane) for lane in opened.values()))
+        _leave_out(run, failed)
+        await lanes_ready(run, list(opened.values()))
+        phase = [kept for queue in phase if (kept := [s for s in queue if s.lane in run.lanes])]
         await prepare(run, phase)
         await learn_prompts(run, phase)
         async with telemetry(run, lanes_of([phase])):
@@ -312,7 +335,13 @@ async def _work(run: Run, todo: list[Session]) -> None:
     from replayer.run.run_session import replay_session
 
     while todo and run.schedule.stopped is None:
-        await replay_session(run, todo.pop())
+        session = todo.pop()
+        lane = run.lanes[session.lane]
+        await lane.warm()
+        if lane.out is None:
+            await replay_session(run, session)
+        if lane.out is not None:
+            run.schedule.lost[lane.name] = f"{lane.name} was given up: {lane.out}"
         run.schedule.left -= 1
         run.stop_if_decided()
 

@@ -68,6 +68,11 @@ class SessionContext:
                 found.update(line.turns)
         return frozenset(found.intersection(self.turns))
 
+    @property
+    def lost(self) -> bool:
+        """The server went away in the middle and did not come back."""
+        return any(conversation.exchange.lost for conversation in self.conversations.values())
+
     def conversation(self, thread: str) -> Conversation:
         if thread not in self.conversations:
             self.conversations[thread] = self.begin()

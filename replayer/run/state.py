@@ -70,6 +70,8 @@ class Schedule:
     early_stop: EarlyStop | None = None
     stopped: str | None = None
     """Why no further session is started."""
+    lost: dict[str, str] = field(default_factory=dict)
+    """By lane why it could not be made ready, or was given up: its other sessions are left to `resume`."""
 
 
 @dataclass(slots=True)

@@ -59,7 +59,7 @@ async def replay_recorded(context: SessionContext, tools: RecordedTools | None) 
             threads.start(group, context.history.lines[0])
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
-    if threads.unreachable >= MAX_UNREACHABLE:
+    if threads.unreachable >= MAX_UNREACHABLE or context.lost:
         return UNREACHABLE
     return CUT if context.bounds.over.is_set() and threads.unsent else "done"
 
@@ -91,7 +91,11 @@ class Threads:
         try:
             for place, turn in enumerate(turns):
                 await self._wait(line, done, turn)
-                if self.unreachable >= MAX_UNREACHABLE or self.context.bounds.over.is_set():
+                if (
+                    self.unreachable >= MAX_UNREACHABLE
+                    or self.context.lost
+                    or self.context.bounds.over.is_set()
+                ):
                     break
                 self.unsent.discard(turn)
                 prepared = await (ahead or self._prepare(line, turn))

@@ -97,7 +97,7 @@ class OpenAIEngine:
             # orjson: a long prompt's body and its token ids would hold up the timed streams for many milliseconds.
             data, kind = orjson.dumps(body), {"content-type": "application/json"}
             url = self.root + path
-            timeout, most = PROBE_SECONDS * 6, at_most(PAGE_BYTES)
+            timeout, most = PROBE_SECONDS * 2, at_most(PAGE_BYTES)
             reply = await self.http.post(url, content=data, headers=kind, timeout=timeout, extensions=most)
             return orjson.loads(reply.content) if reply.status_code == 200 else None
         except (httpx.HTTPError, ValueError):

@@ -1,0 +1,45 @@
+"""How long a run waits for its servers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from replayer.plan.load_shape import Flag, Strict
+from replayer.wire.limits import Timeouts
+
+
+class Patience(Strict):
+    """Seconds. What carries no text and no call, such as comments, ends no wait."""
+
+    connect: Annotated[float, Field(gt=0), Flag("to connect (default: 10)", "S", "--connect-timeout")] = 10
+    first_byte: Annotated[
+        float,
+        Field(gt=0),
+        Flag("to the end of a reply's headers (default: 600)", "S", "--first-byte-timeout"),
+    ] = 600
+    first_token: Annotated[
+        float, Field(gt=0), Flag("to a reply's first token (default: 600)", "S", "--first-token-timeout")
+    ] = 600
+    idle: Annotated[
+        float,
+        Field(gt=0),
+        Flag("between two tokens, and from the last to the end (default: 300)", "S", "--idle-timeout"),
+    ] = 300
+    total: Annotated[float, Field(gt=0), Flag("a whole reply (default: 3600)", "S", "--reply-timeout")] = 3600
+    server: Annotated[
+        float,
+        Field(ge=0),
+        Flag("for a server that went away to come back (default: 120)", "S", "--server-timeout"),
+    ] = 120
+
+    @property
+    def of_replies(self) -> Timeouts:
+        return Timeouts(self.connect, self.first_byte, self.first_token, self.idle, self.total)
+
+
+class Waiting(Strict):
+    """How long a server may take, in seconds."""
+
+    timeouts: Patience = Patience()
