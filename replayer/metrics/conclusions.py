@@ -175,6 +175,7 @@ def lane_conclusion(lane: LaneFigures) -> LaneConclusion:
         missing=missing,
         reuse=reuse,
         pressure=pressure,
+        bands=_bands(lane),
     )
 
 

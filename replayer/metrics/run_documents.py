@@ -188,7 +188,7 @@ Verdict = Literal["sound", "faults", "collapsed", "unfinished"]
 
 @dataclass(frozen=True, slots=True)
 class LaneConclusion:
-    """`words` say all of it; `missing`, `reuse` and `pressure` are the sentences in it on these, where there are any."""
+    """`words` say all of it; `missing`, `reuse`, `pressure` and `bands` are the sentences in it on these, where there are any."""
 
     lane: str
     verdict: Verdict
@@ -197,6 +197,7 @@ class LaneConclusion:
     missing: str | None
     reuse: str | None
     pressure: str | None
+    bands: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,10 @@ from replayer.plan.schedule import trace_name
 from replayer.requests.history import RecordedHistory
 from replayer.traces.schema import AnyItem
 
-MOST_TURNS = 300
-"""Positions quoted; those that a lane failed come first."""
+MOST_SOUND = 200
+"""Positions quoted that no lane failed."""
+MOST_FAULTY = 6_000
+"""Positions quoted that a lane failed: all of them, unless a run is broken altogether."""
 
 
 class Position(NamedTuple):
@@ -44,6 +46,7 @@ class Evidence:
     versions: dict[str, str] = field(default_factory=dict)
     """Version of replayer by run."""
     left_out: int = 0
+    """Positions with a fault that are not quoted."""
 
     @property
     def positions(self) -> list[Position]:
@@ -72,8 +75,15 @@ def _chosen(view: RunView) -> tuple[set[Position], int]:
             for turn in attempt.turns.values():
                 key = Position(attempt.trace, attempt.repeat, turn.turn)
                 usable[key] = usable.get(key, True) and not troubled(turn)
-    ordered = sorted(usable, key=lambda key: (usable[key], key))
-    return set(ordered[:MOST_TURNS]), max(0, len(ordered) - MOST_TURNS)
+    faulty = sorted(key for key, good in usable.items() if not good)
+    chosen = {*_evenly(faulty, MOST_FAULTY), *_evenly(sorted(usable.keys() - set(faulty)), MOST_SOUND)}
+    return chosen, max(0, len(faulty) - MOST_FAULTY)
+
+
+def _evenly(positions: list[Position], most: int) -> list[Position]:
+    if len(positions) <= most:
+        return positions
+    return [positions[int(at * len(positions) / most)] for at in range(most)]
 
 
 def troubled(turn: TurnFacts) -> bool:
@@ -98,6 +108,7 @@ def _read(folder: Path, lanes: list[tuple[LaneView, str]], evidence: Evidence) -
             position = Position(trace, repeat, event["turn"])
             if position in evidence.recorded:
                 key = name, position
+                event.pop("arrivals", None)  # the longest part of a reply, and never quoted
                 take(evidence.answers.setdefault(key, LaneTurn(name, event["attempt"])), event)
 
 

@@ -1,33 +1,40 @@
-"""The report as one HTML file that needs nothing else: no script, no font, no request leaves it."""
+"""The report as one HTML file that needs nothing else: no font and no request leaves it, and only its own scripts run."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import time
+from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import COMPARED, METRICS
 from replayer.metrics.figures import run_figures
 from replayer.metrics.rows import ROWS
-from replayer.metrics.run_documents import Pair, RunFigures
+from replayer.metrics.run_documents import LaneConclusion, Pair, RunFigures
 from replayer.metrics.shown import chance, figure, interval, signed
-from replayer.report import plots
-from replayer.report.answers import collapse_examples, turn_browser
+from replayer.report import pictures
+from replayer.report.drawings import drawings
 from replayer.report.evidence import Evidence
-from replayer.report.markup import Child, Html, el, join, table
-from replayer.report.plots_load import load_curves
+from replayer.report.faults import collapses, groups
 from replayer.report.section import Section
-from replayer.report.sections import sections
+from replayer.report.sections import of_load, others
 from replayer.report.table import notes, table_rows
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+from replayer.report.turn_table import turn_data
+from replayer.text import safe
 
 _MEASURED = (
     (
         "saturation",
-        "lowest level within 5 % of the ramp's best throughput; knee: X_max / X_1 (asymptotic bounds)",
+        "lowest level within 5 % of the ramp's best throughput; knee: speed-up over one request (asymptotic bounds)",
     ),
     (
         "speed bands",
@@ -38,75 +45,99 @@ _MEASURED = (
 _FURTHER = ("tpot_ms.p50", "e2e_ms.p50", "output_tok_s", "requests_per_s", "goodput")
 
 
-def _measured() -> list[tuple[str, str]]:
-    """How each figure was measured, in the catalogue's words."""
-    rows = [(row.label.strip(), row.legend) for row in ROWS]
-    more = [(METRICS[key].words.partition(" (")[0], METRICS[key].explained) for key in _FURTHER]
-    return [*rows, *more, *_MEASURED]
+@cache
+def environment() -> Environment:
+    """Every text is escaped and freed of control characters; only `Markup` is taken as it is."""
+    made = Environment(
+        loader=PackageLoader("replayer.report", "page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: value if isinstance(value, Markup) else safe(str(value)),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["code"] = _code
+    return made
+
+
+def _code(words: str) -> Markup:
+    """`a command` in a sentence is shown as one."""
+    parts = safe(words).split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts)
+    )
 
 
 def html_report(evidence: Evidence) -> str:
     """The whole document."""
     document = run_figures(evidence.view)
-    title = f"replayer: {document.run}"
-    head = el(
-        "head",
-        el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", name="referrer", content="no-referrer"),
-        el("title", title),
-        el("style", Html(files("replayer.report").joinpath("style.css").read_text("utf-8"))),
-    )
-    return "<!doctype html>\n" + el("html", head, el("body", *_body(evidence, document)), lang="en")
+    drawn = drawings(evidence.view, document)
+    scripts = [*([pictures.bundle()] if pictures.available() else []), _page("page.js")]
+    style = _page("style.css")
+    load, more = list(of_load(document)), list(others(document))
+    context = {
+        "title": f"replayer: {document.run}",
+        "policy": policy(scripts, style),
+        "style": Markup(style),
+        "scripts": [Markup(script) for script in scripts],
+        "document": document,
+        "story": document.conclusions.story,
+        "subtitle": _subtitle(evidence, document),
+        "missing": "" if pictures.available() else pictures.MISSING,
+        "charts": drawn if pictures.available() else dict.fromkeys(drawn, ()),
+        "chart_data": _json({chart.key: chart.spec for chart in chain(*drawn.values())}),
+        "turn_data": _json(turn_data(evidence)),
+        "faults": groups(evidence, document),
+        "collapses": collapses(evidence),
+        "reuse": _reuse(document.conclusions.lanes),
+        "bands": [one for lane in document.conclusions.lanes if (one := lane.bands)],
+        "load": load,
+        "more": more,
+        "figures": Section("", ["", *(lane.lane for lane in document.lanes)], _lines(table_rows(document.lanes))),
+        "notes": notes(document),
+        "pairs": _comparisons(document.comparisons),
+        "methods": sorted({pair.method for pair in document.comparisons}),
+        "sentences": document.conclusions.sentences(),
+        "environment": _environment(evidence),
+        "lanes": [(lane.name, _lane(lane)) for lane in evidence.view.lanes],
+        "measured": list(_measured()),
+    }  # fmt: skip
+    context["places"] = list(_places(context))
+    return environment().get_template("report.html").render(context)
 
 
-def _body(evidence: Evidence, document: RunFigures) -> list[Child]:
-    collapses = collapse_examples(evidence)
-    return [
-        el("h1", document.run),
-        el("p", _subtitle(evidence, document), class_="soft"),
-        _summary(document),
-        el("h2", "Side by side"),
-        table(
-            ["", *(lane.lane for lane in document.lanes)],
-            [[label, *cells] for label, cells in table_rows(document.lanes)],
-        ),
-        *(el("p", note, class_="soft") for note in notes(document)),
-        *_comparisons(document.comparisons),
-        *(_section(section) for section in sections(document)),
-        *_plots("Curves", load_curves(document)),
-        el("h2", "Turns and faults"),
-        plots.grid([plots.usable_turns(document.lanes), plots.faults(document.lanes)]),
-        *_plots("Prefix cache", plots.prefix_curves(evidence.view)),
-        *_plots(
-            "Speed",
-            plots.decode_speeds(evidence.view, document.lanes) + plots.distributions(evidence.view),
-        ),
-        *([el("h2", "Collapses"), collapses] if collapses else []),
-        el("h2", "Turns"),
-        turn_browser(evidence),
-        el("h2", "Environment"),
-        _environment(evidence),
-        el("h2", "How each figure was measured"),
-        el(
-            "dl",
-            *(el(tag, words) for row in _measured() for tag, words in zip(("dt", "dd"), row, strict=True)),
-        ),
-    ]
+def policy(scripts: Iterable[str], style: str) -> str:
+    """Nothing runs, styles or loads but what stands in the page with its digest here."""
+    hashes = " ".join(map(_digest, scripts))
+    return f"default-src 'none'; script-src {hashes}; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
 
 
-def _section(section: Section) -> Html:
-    return join(
-        el("h2", section.title),
-        table(section.head, [list(row) for row in section.rows]),
-        *(el("p", note, class_="soft") for note in section.notes),
-        el("pre", section.code) if section.code else None,
-    )
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _plots(heading: str, found: list[Html]) -> list[Html]:
-    return [el("h2", heading), plots.grid(found)] if found else []
+def _page(name: str) -> str:
+    return files("replayer.report").joinpath("page", name).read_text("utf-8")
+
+
+def _json(value: Any) -> Markup:
+    """As data in a page: no `<` ends its element."""
+    words = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Markup(words.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def _places(context: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the page has, to jump to."""
+    drawn = context["charts"]
+    if context["load"] or drawn["load"]:
+        yield "load", "Load"
+    if context["faults"] or drawn["faults"]:
+        yield "broke", "What broke"
+    if context["reuse"] or drawn["prefix"]:
+        yield "prefix", "Prefix reuse"
+    if drawn["speed"]:
+        yield "speed", "Speed"
+    yield from (("turns", "Turns"), ("figures", "Every figure"), ("environment", "Environment"))
 
 
 def _subtitle(evidence: Evidence, document: RunFigures) -> str:
@@ -114,44 +145,27 @@ def _subtitle(evidence: Evidence, document: RunFigures) -> str:
     return f"{document.mode} history · tools {document.tools} · {document.state} · started {when}"
 
 
-def _summary(document: RunFigures) -> Html:
-    found = document.conclusions
-    lanes = [el("li", el("b", lane.verdict), ": ", lane.words) for lane in found.lanes]
-    pairs = [
-        el("li", pair.words) if pair.tone == "open" else el("li", el("span", pair.words, class_=pair.tone))
-        for pair in found.pairs
-    ]
-    return el(
-        "div",
-        el("ul", *(el("li", sentence) for sentence in found.sweeps), *lanes),
-        el("h3", "Differences") if pairs else None,
-        el("ul", *pairs),
-        class_="summary",
-    )
+def _reuse(lanes: Iterable[LaneConclusion]) -> list[str]:
+    """Sentences on the cache, those that are alike together."""
+    found: dict[str, list[str]] = {}
+    for lane in lanes:
+        pressure = lane.pressure if lane.pressure and lane.pressure in lane.words else None
+        words = " ".join(filter(None, (lane.reuse, pressure)))
+        if words:
+            found.setdefault(words, []).append(lane.lane)
+    return [f"{', '.join(names)}: {words}" for words, names in found.items()]
 
 
-def _comparisons(pairs: list[Pair]) -> list[Html]:
-    if not pairs:
-        return []
-    rows: list[list[Child]] = [_pair(pair) for pair in pairs]
-    head = [
-        "lanes",
-        "metric",
-        "first",
-        "second",
-        "difference (95 % interval)",
-        "p (adjusted)",
-        "turns · sessions",
-    ]
-    methods = sorted({pair.method for pair in pairs})
-    return [
-        el("h3", "Comparisons"),
-        table(head, rows),
-        *(el("p", method, class_="soft") for method in methods),
-    ]
+def _lines(rows: Iterable[tuple[str, list[str]]]) -> list[list[str]]:
+    return [[label, *cells] for label, cells in rows]
 
 
-def _pair(pair: Pair) -> list[Child]:
+def _comparisons(pairs: list[Pair]) -> Section | None:
+    head = ["lanes", "metric", "first", "second", "difference (95 % interval)", "p (adjusted)", "turns · sessions"]  # fmt: skip
+    return Section("", head, [_pair(pair) for pair in pairs]) if pairs else None
+
+
+def _pair(pair: Pair) -> list[str]:
     metric = COMPARED[pair.metric]
     return [
         f"{pair.a} → {pair.b}",
@@ -164,27 +178,26 @@ def _pair(pair: Pair) -> list[Child]:
     ]
 
 
-def _environment(evidence: Evidence) -> Html:
+def _measured() -> Iterator[tuple[str, str]]:
+    """How each figure was measured, in the catalogue's words."""
+    yield from ((row.label.strip(), row.legend) for row in ROWS)
+    yield from ((METRICS[key].words.partition(" (")[0], METRICS[key].explained) for key in _FURTHER)
+    yield from _MEASURED
+
+
+def _environment(evidence: Evidence) -> list[tuple[str, str]]:
     view = evidence.view
     versions = ", ".join(f"{version} ({run})" for run, version in evidence.versions.items())
     machine = ", ".join(f"{key} {value}" for key, value in view.environment.items())
-    rows = [("replayer", versions), ("machine", machine)]
-    rows += [(f"trace {name}", f"sha256 {digest}") for name, digest in sorted(evidence.traces.items())]
-    rows += [("plan", _plan(view.plan))]
-    return join(_list(rows), *(_lane(lane) for lane in view.lanes))
+    traces = [(f"trace {name}", f"sha256 {digest}") for name, digest in sorted(evidence.traces.items())]
+    plan = {key: value for key, value in view.plan.items() if key != "lane" and value}
+    return [("replayer", versions), ("machine", machine), *traces, ("plan", json.dumps(plan))]
 
 
-def _plan(plan: dict[str, Any]) -> str:
-    """Lanes and what was left at nothing apart."""
-    return json.dumps({key: value for key, value in plan.items() if key != "lane" and value})
-
-
-def _lane(lane: LaneView) -> Html:
-    rows = [("kind · model", f"{lane.kind} · {lane.model or 'unknown'}"), ("address", lane.base_url)]
-    rows += [("settings", json.dumps({key: value for key, value in lane.settings.items() if value}))]
-    rows += [("reported", json.dumps({key: value for key, value in lane.facts.items() if value}))]
-    return join(el("h3", lane.name), _list(rows))
-
-
-def _list(rows: list[tuple[str, str]]) -> Html:
-    return el("dl", *(el(tag, words) for row in rows for tag, words in zip(("dt", "dd"), row, strict=True)))
+def _lane(lane: LaneView) -> list[tuple[str, str]]:
+    return [
+        ("kind · model", f"{lane.kind} · {lane.model or 'unknown'}"),
+        ("address", lane.base_url),
+        ("settings", json.dumps({key: value for key, value in lane.settings.items() if value})),
+        ("reported", json.dumps({key: value for key, value in lane.facts.items() if value})),
+    ]

@@ -1,13 +1,23 @@
-"""The report as Markdown, short enough for a pull request's comment."""
+"""The report as Markdown, short enough for a pull request's comment; pictures beside it as SVG files."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from replayer.metrics.catalogue import COMPARED
 from replayer.metrics.figures import run_figures
 from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import figure, interval, signed
+from replayer.report import pictures
+from replayer.report.charts import Chart
+from replayer.report.drawings import drawings
 from replayer.report.evidence import Evidence
 from replayer.report.section import Section
 from replayer.report.sections import sections
@@ -17,34 +27,64 @@ from replayer.text import safe
 _MARKUP = re.compile(r"[\\`*_\[\]<>|~&$]")
 _LINKED = re.compile(r"@|#|:(?=//)|www(?=\.)", re.IGNORECASE)
 """What GitHub makes a mention, a reference or a link of even where it is escaped; a zero-width space stops it."""
+_PICTURES = 6
 
 
-def markdown_report(evidence: Evidence) -> str:
-    """Conclusions first, the side-by-side table, then the comparisons folded away."""
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """`file` is its name beside the document."""
+
+    title: str
+    file: Markup
+    svg: str
+
+
+def drawn(evidence: Evidence, stem: str) -> list[Picture]:
+    """The first pictures of the HTML report; none where the extra `report` is not installed."""
+    if not pictures.available():
+        return []
+    parts = drawings(evidence.view, run_figures(evidence.view))
+    found: Sequence[Chart] = [chart for part in parts.values() for chart in part][:_PICTURES]
+    safe_stem = re.sub(r"[^\w.-]", "-", stem)
+    return [Picture(one.title, Markup(f"{safe_stem}-{one.key}.svg"), pictures.svg(one)) for one in found]
+
+
+def markdown_report(evidence: Evidence, shown: Sequence[Picture] = ()) -> str:
+    """The story first, the side-by-side table, then the sentences and comparisons folded away."""
     document = run_figures(evidence.view)
     found = document.conclusions
-    lines = [f"### {words(title(document))}", ""]
-    lines += [
-        f"- {'' if pair.tone == 'open' else f'**{pair.tone}**: '}{words(pair.words)}" for pair in found.pairs
-    ]
-    lines += [f"- {words(sentence)}" for sentence in found.sweeps]
-    lines += [f"- **{lane.verdict}**: {words(lane.words)}" for lane in found.lanes]
-    lines += ["", *_table(["", *(lane.lane for lane in document.lanes)], table_rows(document.lanes))]
-    for section in sections(document):
-        lines += _section(section)
-    lines += ["", *(f"> {words(note)}" for note in notes(document))]
-    lines += _comparisons(document.comparisons)
-    return "\n".join(lines).rstrip() + "\n"
+    context: dict[str, Any] = {
+        "title": title(document),
+        "story": found.story,
+        "pictures": shown,
+        "figures": Section(
+            "", ["", *(lane.lane for lane in document.lanes)], [[label, *cells] for label, cells in table_rows(document.lanes)]
+        ),
+        "sections": sections(document),
+        "notes": notes(document),
+        "sentences": found.sentences(),
+        "pairs": _comparisons(document.comparisons),
+        "table": _table,
+    }  # fmt: skip
+    page = _environment().get_template("report.md").render(context)
+    return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
 
 
-def _section(section: Section) -> list[str]:
-    """A table, the sentences under it, and text to copy as a code block."""
-    rows = [(words(row[0]), row[1:]) for row in section.rows]
-    lines = ["", f"#### {words(section.title)}", "", *_table(section.head, rows), ""]
-    lines += [f"{words(note)}  " for note in section.notes]
-    return lines + (
-        [""] + [f"    {safe(line)}" for line in section.code.splitlines()] if section.code else []
+@cache
+def _environment() -> Environment:
+    """Every text is one line of plain words; only `Markup` is taken as it is."""
+    made = Environment(
+        loader=PackageLoader("replayer.report", "page"),
+        autoescape=False,
+        undefined=StrictUndefined,
+        finalize=lambda value: value if isinstance(value, Markup) else words(str(value)),
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    made.filters["indented"] = lambda text: Markup(
+        "\n".join(f"    {safe(line)}" for line in text.splitlines())
+    )
+    return made
 
 
 def words(text: str) -> str:
@@ -53,22 +93,18 @@ def words(text: str) -> str:
     return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", line)
 
 
-def _table(head: list[str], rows: list[tuple[str, list[str]]]) -> list[str]:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *([label, *cells] for label, cells in rows)]
-    return [
-        "| " + " | ".join(cell if number == 1 else words(cell) for cell in line) + " |"
-        for number, line in enumerate(lines)
-    ]
+def _table(section: Section) -> Markup:
+    """Figures stand at the right."""
+    head, *rows = ([words(cell) for cell in line] for line in (section.head, *section.rows))
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return Markup("\n".join("| " + " | ".join(line) + " |" for line in lines))
 
 
-def _comparisons(pairs: list[Pair]) -> list[str]:
-    if not pairs:
-        return []
+def _comparisons(pairs: list[Pair]) -> Section | None:
     rows = []
     for pair in pairs:
         metric = COMPARED[pair.metric]
         change = f"{signed(metric, pair.difference)} {metric.unit}, {interval(metric, pair)}"
         cells = [figure(metric, pair.value_a), figure(metric, pair.value_b), change]
-        rows.append((f"{pair.a} → {pair.b}: {metric.words}", cells))
-    table = _table(["", "first", "second", "difference, 95 %"], rows)
-    return ["", "<details><summary>Comparisons</summary>", "", *table, "", "</details>"]
+        rows.append([f"{pair.a} → {pair.b}: {metric.words}", *cells])
+    return Section("", ["", "first", "second", "difference, 95 %"], rows) if rows else None

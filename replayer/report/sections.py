@@ -30,12 +30,10 @@ from replayer.report.section import Section
 
 def sections(document: RunFigures) -> list[Section]:
     """What a document of `run_figures` has besides its lanes' table, in reading order."""
-    return list(_sections(document))
+    return [*of_load(document), *others(document)]
 
 
-def _sections(document: RunFigures) -> Iterator[Section]:
-    if document.differential:
-        yield differential_section(document.differential)
+def of_load(document: RunFigures) -> Iterator[Section]:
     if any(_loaded(lane.load) for lane in document.lanes):
         yield _load(document.lanes)
     yield from load_sections(document.lanes)
@@ -43,6 +41,11 @@ def _sections(document: RunFigures) -> Iterator[Section]:
         yield _saturation(document.saturation)
     for pair in document.crossovers:
         yield _crossover(pair)
+
+
+def others(document: RunFigures) -> Iterator[Section]:
+    if document.differential:
+        yield differential_section(document.differential)
     if document.variance:
         yield _variance(document.variance)
     if document.ranking:
@@ -113,10 +116,10 @@ def _load_notes(lanes: list[LaneFigures]) -> Iterator[str]:
         yield f"(!) tail: the TTFT p99 of {lane.lane} is {lane.load.tail.ratio:.1f} times its p50"
     limits = next((lane.load.goodput.limits for lane in lanes if lane.load.goodput), None)
     if limits:
-        told = ", ".join(
+        kept = ", ".join(
             f"{name.removesuffix('_ms').upper()} ≤ {limit:g} ms" for name, limit in limits.items()
         )
-        yield f"goodput counts requests with {told}"
+        yield f"goodput counts requests with {kept}"
 
 
 def _goodput(load: Load) -> str:
@@ -154,7 +157,7 @@ _LOAD_SESSIONS = {
 
 
 def _saturation(ramps: list[Ramp]) -> Section:
-    head = ["ramp", "levels", "best output tok/s", "saturated from", "knee X_max / X_1"]
+    head = ["ramp", "levels", "best output tok/s", "saturated from", "speed-up over one request"]
     rows = [
         [
             ramp.ramp,
@@ -165,7 +168,7 @@ def _saturation(ramps: list[Ramp]) -> Section:
         ]
         for ramp in ramps
     ]
-    note = "saturated from: the lowest level within 5 % of the best throughput; knee: how many requests at once the best throughput is worth"
+    note = "saturated from: the lowest level within 5 % of the best throughput; speed-up: the best throughput over that of one request at a time"
     return Section("Saturation", head, rows, (note,))
 
 

@@ -32,7 +32,8 @@ def summary(plan: Path, run: Path, a: str, b: str) -> tuple[str, set[str]]:
     pairs = json.loads(done.stdout)["comparisons"]
     replayer("report", run, "--markdown", run / "report.md")
     differing = {pair["metric"] for pair in pairs if pair["decided"]} - TIMED
-    return (run / "report.md").read_text().partition("\n|")[0], differing
+    page = (run / "report.md").read_text()
+    return "\n".join(line for line in page.splitlines() if line.startswith(("- ", "**"))), differing
 
 
 def test_nothing_is_said_of_equal_lanes(plan: Path, tmp_path: Path) -> None:
@@ -49,8 +50,8 @@ def test_collapse_and_a_lost_prefix_are_named(plan: Path, tmp_path: Path) -> Non
         "fault=unknown_tool@0.1",
         "pool_tokens=0,fault=unknown_tool@0.1,fault=collapse@0.4:at=20",
     )
-    of_b = next(line for line in words.splitlines() if ": b answered" in line.replace("*", ""))
-    of_a = next(line for line in words.splitlines() if ": a answered" in line.replace("*", ""))
+    of_b = next(line for line in words.splitlines() if line.startswith("- b answered"))
+    of_a = next(line for line in words.splitlines() if line.startswith("- a answered"))
     for named in NAMED[:2]:
         assert named in of_b and named not in of_a
     assert {"usable_turn_rate", "collapsed_rate", "prefix_hit_rate"} <= differing

@@ -1,0 +1,96 @@
+"""Charts of load plans: throughput, TTFT and usable share against load, one line per lane; times by answer length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from replayer.metrics.catalogue import METRICS
+from replayer.metrics.documents import LaneFigures
+from replayer.metrics.run_documents import Ramp, RunFigures
+from replayer.report.charts import Chart, chart, lane_colour, number, tip
+from replayer.text import safe
+
+_AGAINST_LOAD = ("output_tok_s", "ttft_ms.p95", "usable_turn_rate", "goodput")
+_SHARE = {"scale": {"domainMax": 1}, "axis": {"format": "%", "tickCount": 4}}
+
+
+def load(document: RunFigures) -> list[Chart]:
+    """One chart a figure; saturation is marked at its level."""
+    ramps, lanes = document.saturation, {lane.lane: lane for lane in document.lanes}
+    found = [_ramps(key, ramps, lanes) for key in _AGAINST_LOAD if ramps]
+    return [one for one in found if one is not None] + crossovers(document)
+
+
+def _ramps(key: str, ramps: Sequence[Ramp], lanes: dict[str, LaneFigures]) -> Chart | None:
+    metric = METRICS[key]
+    rows = [
+        {"lane": safe(ramp.ramp), "at": at, "value": value}
+        for ramp in ramps
+        for (at, _), name in zip(ramp.points, ramp.lanes, strict=True)
+        if (value := lanes[name].figures[key]) is not None
+    ]
+    if not rows:
+        return None
+    share = metric.unit == "points"
+    label = metric.label[0].upper() + metric.label[1:].removesuffix(" of a lane")
+    unit = label if share or metric.unit in label else f"{label}, {metric.unit}"
+    marks = [{"lane": safe(ramp.ramp), "at": ramp.level} for ramp in ramps if ramp.saturated]
+    y = number("value", unit, **(_SHARE if share else {"axis": {"tickCount": 5}}))
+    chart_ = _curves(
+        rows,
+        "at",
+        "requests at once",
+        y,
+        [ramp.ramp for ramp in ramps],
+        "value|.1%" if share else "value|,.1f",
+    )
+    note = "dashed: saturated from here, within 5 % of the best throughput" if marks else ""
+    layers = [*_saturated(marks, [ramp.ramp for ramp in ramps]), *chart_]
+    return chart(f"load-{key.replace('.', '-')}", f"{label} against load", 200, layers, note)
+
+
+def _saturated(marks: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
+    rule = {
+        "data": {"values": marks},
+        "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
+        "encoding": {
+            "x": _levels("at", "requests at once"),
+            "color": lane_colour(names),
+            "tooltip": tip(lane="lane", saturated_from="at"),
+        },
+    }
+    return [rule] if marks else []
+
+
+def _levels(field: str, title: str) -> dict[str, Any]:
+    axis = {"format": "~s", "tickCount": 6}
+    return number(field, title, scale={"type": "log", "base": 2, "nice": False}, axis=axis)
+
+
+def _curves(
+    rows: list[dict[str, Any]], field: str, title: str, y: dict[str, Any], names: list[str], value: str
+) -> list[dict[str, Any]]:
+    encoding = {
+        "x": _levels(field, title),
+        "y": y,
+        "color": lane_colour(names),
+        "tooltip": tip(lane="lane", load=field, value=value),
+    }
+    mark = {"type": "line", "point": {"filled": True, "size": 50}}
+    return [{"data": {"values": rows}, "mark": mark, "encoding": encoding}]
+
+
+def crossovers(document: RunFigures) -> list[Chart]:
+    found = []
+    for at, pair in enumerate(document.crossovers):
+        rows = [
+            {"lane": safe(name), "length": level.length, "value": value / 1000}
+            for level in pair.levels
+            for name, value in ((pair.a, level.value_a), (pair.b, level.value_b))
+        ]
+        y = number("value", "s", axis={"tickCount": 5})
+        layers = _curves(rows, "length", "answer length in tokens", y, [pair.a, pair.b], "value|.2f")
+        title = f"Time of a whole answer: {safe(pair.a)} and {safe(pair.b)}"
+        found.append(chart(f"lengths-{at + 1}", title, 200, layers))
+    return found
