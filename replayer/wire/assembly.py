@@ -20,6 +20,8 @@ from replayer.wire.types import Delta, ToolCall, Wire
 _loads = orjson.loads
 _QUOTE = ord('"')
 _new = tuple.__new__
+_LEARNT_BYTES = 64 << 10
+"""Longest event that later ones may be like: to learn from it takes a hundred times its size."""
 
 READERS: dict[Wire, type[ChatReader] | type[MessagesReader] | type[ResponsesReader]] = {
     "chat": ChatReader,
@@ -162,7 +164,7 @@ class Assembler:
         chunk = self._take_event(block[start:], at, block.startswith(b"event: error\n"))
         known_now = len(parts.deltas) - 1, len(parts.calls), len(parts.notes)
         plain = parts.once and parts.finish_reason is None and parts.error is None
-        if chunk is not None and plain and known == known_now:
+        if chunk is not None and plain and known == known_now and len(block) < _LEARNT_BYTES:
             self._learn(block, start, chunk)
 
     def _learn(self, block: bytes, start: int, chunk: dict[str, Any]) -> None:

@@ -91,4 +91,4 @@ def check_parts(number: int) -> None:
 
 
 def mib(size: int) -> str:
-    return f"{size / MIB:g} MiB"
+    return f"{size / MIB:g} MiB" if size >= MIB else f"{size // 1024} KiB"

@@ -46,18 +46,24 @@ _FORWARD_NS = 2_000_000
 _FORWARD_BYTES = 256 << 10
 _BACKLOG_BYTES = 128 << 20
 """What the judge may be behind before reading waits for it."""
+_SHARE_BYTES = 1 << 20
+"""What of that may be one connection's: a flood waits in its own socket, and keeps no other stream waiting."""
 
 
 class _Peer:
     """One connected socket."""
 
-    __slots__ = ("number", "refused", "sock", "unsent")
+    __slots__ = ("epoch", "held", "number", "refused", "sock", "unsent", "waiting")
 
     def __init__(self, number: int, sock: socket.socket) -> None:
         self.number = number
         self.sock = sock
         self.unsent: deque[memoryview] = deque()
         self.refused = 0
+        self.epoch = self.waiting = 0
+        """Bytes that were read and not forwarded, as long as the receiver counts the same epoch."""
+        self.held = False
+        """Not read until all is forwarded."""
 
 
 class Receiver:
@@ -74,8 +80,12 @@ class Receiver:
         self._commands = bytearray()
         self._buffer = memoryview(bytearray(SLICE))
         self._clock = Clock()
-        self._out: list[bytes | memoryview] = []
+        self._out: list[bytes] = []
+        self._rest = memoryview(b"")
+        """What the channel has not taken yet of what was forwarded last."""
         self._out_bytes = 0
+        self._epoch = 0
+        self._held: list[_Peer] = []
         self._blocked = False
         self._forwarded = 0
         self._worst = 0
@@ -106,7 +116,7 @@ class Receiver:
 
     def _due(self) -> float | None:
         """Seconds until something must be done though nothing comes in; None is never."""
-        if not self._peers and not self._out:
+        if not self._peers and not self._out and not self._rest:
             return None
         now = time.monotonic_ns()
         self._deadline = self._sampled + SAMPLE_NS
@@ -159,7 +169,18 @@ class Receiver:
             bytes(self._buffer[:size]),
         )
         self._out_bytes += size
+        if peer.epoch != self._epoch:
+            peer.epoch, peer.waiting = self._epoch, 0
+        peer.waiting += size
+        if peer.waiting > _SHARE_BYTES and not peer.held:
+            peer.held = True
+            self._held.append(peer)
+            self._watch(peer)
         return kernel > 0
+
+    def _watch(self, peer: _Peer) -> None:
+        wanted = (0 if peer.held else select.POLLIN) | (select.POLLOUT if peer.unsent else 0)
+        self._epoll.modify(peer.sock.fileno(), wanted)
 
     def _record(self, number: int, kind: int, first: int, second: int) -> None:
         self._out.append(RECORD.pack(number, 0, kind, 0, first, second))
@@ -240,8 +261,7 @@ class Receiver:
         if taken:
             self._record(peer.number, ROOM, taken, 0)
         if peer.unsent or waited:
-            wanted = select.POLLIN | (select.POLLOUT if peer.unsent else 0)
-            self._epoll.modify(peer.sock.fileno(), wanted)
+            self._watch(peer)
 
     # to the judge
 
@@ -251,33 +271,47 @@ class Receiver:
             self._sampled, self._worst = now, 0
 
     def _forward(self, now: int) -> None:
-        if not self._out or (self._blocked and self._out_bytes < _BACKLOG_BYTES):
+        pending = self._out or self._rest
+        if not pending or (self._blocked and self._out_bytes < _BACKLOG_BYTES):
             return
         if now - self._forwarded < _FORWARD_NS and self._out_bytes < _FORWARD_BYTES:
             return
         self._forwarded = now
-        data = memoryview(b"".join(self._out))
-        self._out.clear()
+        behind = self._out_bytes >= _BACKLOG_BYTES
+        if not self._rest or behind:
+            self._rest = memoryview(b"".join((self._rest, *self._out)))
+            self._out.clear()
         try:
-            if len(data) >= _BACKLOG_BYTES:  # the judge is far behind: wait for it, engines feel it
+            if behind:  # the judge is far behind: wait for it, engines feel it
                 self._channel.setblocking(True)
-                self._channel.sendall(data)
+                self._channel.sendall(self._rest)
                 self._channel.setblocking(False)
-                sent = len(data)
+                sent = len(self._rest)
             else:
-                sent = self._channel.send(data)
+                sent = self._channel.send(self._rest)
         except (BlockingIOError, InterruptedError):
             sent = 0
         except OSError:
             self._open = False
             return
-        self._out_bytes = len(data) - sent
-        if self._out_bytes:
-            self._out.append(data[sent:])
-        if bool(self._out) != self._blocked:
-            self._blocked = bool(self._out)
+        self._rest = self._rest[sent:]
+        self._out_bytes = max(0, self._out_bytes - sent)
+        if not self._rest and not self._out:
+            self._caught_up()
+        if bool(self._rest) != self._blocked:
+            self._blocked = bool(self._rest)
             wanted = select.POLLIN | (select.POLLOUT if self._blocked else 0)
             self._epoll.modify(self._channel.fileno(), wanted)
+
+    def _caught_up(self) -> None:
+        """All is forwarded: every connection is read again."""
+        self._epoch += 1
+        self._out_bytes = 0
+        held, self._held = self._held, []
+        for peer in held:
+            peer.held = False
+            if self._peers.get(peer.number) is peer:
+                self._watch(peer)
 
     def _unblock(self) -> None:
         self._blocked = False
