@@ -7,7 +7,6 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,30 +19,19 @@ from textual.message import Message
 from textual.screen import Screen
 
 from replayer.errors import ReplayerError
-from replayer.journal.turn_detail import TurnDetail, turn_detail
-from replayer.journal.view import MISFITS, RunView
 from replayer.report.output import write
-from replayer.repro.curl import curl
-from replayer.repro.folder import find_case
 from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
-from replayer.tui.export import report_words
 from replayer.tui.keys import Keys
-from replayer.tui.log_screen import LogScreen
-from replayer.tui.main_screen import MainScreen, PinStream
-from replayer.tui.messages import Key, OpenTurn
+from replayer.tui.messages import Key, NextTurn, OpenTurn, PinStream, Save
+from replayer.tui.pages import PAGES, REPORTS, SHEETS, Page, Sheet
 from replayer.tui.rest import Rest
 from replayer.tui.source import Frame
-from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.terminal import is_gone
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
-from replayer.tui.turn_screen import CopyCurl, NextTurn, TurnScreen
-from replayer.tui.turns_screen import TurnsScreen
 
 INTERVAL = 0.25
 """Seconds between frames: painting costs tens of milliseconds, so more often buys nothing."""
-_CLIPBOARD = 60_000
-"""Characters that terminals take for their clipboard (xterm ends at some 75,000 of base64)."""
 _MOST_NAME = 60
 """Characters of a file's name: file systems take 255 bytes, and a character may be four of them."""
 _FILE_NAME = re.compile(r"[^\w.+-]+")
@@ -75,10 +63,7 @@ class ReplayerApp(App[str]):
 
     TITLE = "replayer"
     BINDINGS: ClassVar = [
-        Binding("1", "show('lanes')", "Lanes"),
-        Binding("2", "show('turns')", "Turns"),
-        Binding("3", "show('telemetry')", "Telemetry"),
-        Binding("4", "show('log')", "Log"),
+        *(Binding(str(key), f"show('{name}')", name.capitalize()) for key, name in enumerate(PAGES, 1)),
         Binding("space", "freeze", "Freeze", show=False, priority=False),
         Binding("question_mark", "keys", "Help"),
         Binding("t", "next_theme", "Theme", show=False),
@@ -109,12 +94,7 @@ class ReplayerApp(App[str]):
         self._pins = {} if pins is None else pins
         self._rest = Rest() if rest is None else rest
         self._folders = folders
-        self._pages: dict[str, MainScreen | TurnsScreen | TelemetryScreen | LogScreen] = {
-            "lanes": MainScreen(),
-            "turns": TurnsScreen(),
-            "telemetry": TelemetryScreen(),
-            "log": LogScreen(folders),
-        }
+        self._pages: dict[str, Page] = {}
         self._frame: Frame | None = None
         self.frames = 0
         """Frames read so far."""
@@ -131,9 +111,7 @@ class ReplayerApp(App[str]):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = THEMES[0].name
-        for name, page in self._pages.items():
-            self.install_screen(page, name)
-        self.push_screen(self._pages["lanes"])
+        self.push_screen(self._page("lanes"))
         if not self.is_headless:
             for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, "leave")
@@ -184,14 +162,21 @@ class ReplayerApp(App[str]):
         """Only the page in front is painted; the others catch up when they are shown. A frame may come before a page
         is there, and after it is gone."""
         page = self.screen_stack[-1] if self.screen_stack else None
-        pages = MainScreen | TurnsScreen | TelemetryScreen | LogScreen
-        if self._frame is not None and isinstance(page, pages) and page.is_mounted:
+        if self._frame is not None and isinstance(page, Page) and page.is_mounted:
             with self.batch_update():
                 self.painted += page.show(self._frame)
 
+    def _page(self, name: str) -> Page:
+        """Made when it is first shown."""
+        if name not in self._pages:
+            self._pages[name] = page = PAGES[name]()
+            page.folders = self._folders
+            self.install_screen(page, name)
+        return self._pages[name]
+
     def action_show(self, name: str) -> None:
-        page = self._pages[name]
-        while isinstance(self.screen, TurnScreen):
+        page = self._page(name)
+        while isinstance(self.screen, Sheet):
             self.pop_screen()
         if self.screen is not page:
             self.switch_screen(page)
@@ -226,7 +211,7 @@ class ReplayerApp(App[str]):
     def _report(self, form: str) -> None:
         """As `replayer report` writes it: finished sessions only."""
         try:
-            words = report_words(self._folders, form)
+            words = REPORTS[form](self._folders)
         except ReplayerError as error:
             self.call_from_thread(self.notify, safe(str(error)), severity="error", markup=False)
         else:
@@ -251,6 +236,27 @@ class ReplayerApp(App[str]):
         if choice is not None:
             self.exit(choice)
 
+    def on_next_turn(self, message: NextTurn) -> None:
+        here, frame = self.screen, self._frame
+        if not isinstance(here, Sheet) or frame is None:
+            return
+        key = self._page("turns").neighbour(here.at, message.by, frame, faulty=message.faulty)
+        if key is None:
+            self.notify("no turn has a fault" if message.faulty else "no further turn", markup=False)
+        else:
+            self._open(key, self.switch_screen)
+
+    def _open(self, key: Key, put: Callable[[Sheet], object]) -> None:
+        if self._frame is None:
+            return
+        try:
+            put(SHEETS["turn"](self._folders, self._frame, key))
+        except ReplayerError as error:
+            self.notify(safe(str(error)), severity="warning", markup=False)
+
+    def on_save(self, message: Save) -> None:
+        self._save(message.name, message.words)
+
     def on_pin_stream(self, message: PinStream) -> None:
         if message.session is None:
             self._pins.pop(message.lane, None)
@@ -258,67 +264,7 @@ class ReplayerApp(App[str]):
             self._pins[message.lane] = message.session
 
     def on_open_turn(self, message: OpenTurn) -> None:
-        screen = self._turn(message.key)
-        if screen is not None:
-            self.push_screen(screen)
-
-    def on_next_turn(self, message: NextTurn) -> None:
-        turns = self._pages["turns"]
-        here = self.screen
-        if not isinstance(here, TurnScreen) or not isinstance(turns, TurnsScreen) or self._frame is None:
-            return
-        detail = here.detail
-        at = (detail.trace, detail.repeat, detail.turn)
-        key = turns.neighbour(at, message.by, self._frame, faulty=message.faulty)
-        if key is None:
-            self.notify("no turn has a fault" if message.faulty else "no further turn", markup=False)
-            return
-        screen = self._turn(key)
-        if screen is not None:
-            self.switch_screen(screen)
-
-    def _turn(self, key: Key) -> TurnScreen | None:
-        """The turn in every run that has it, all lanes side by side; where none has it, says why."""
-        frame = self._frame
-        found: list[TurnDetail] = []
-        why = "this turn has not been sent yet"
-        for folder, view in zip(self._folders, frame.views if frame else (), strict=False):
-            try:
-                found.append(turn_detail(folder, view, *key))
-            except ReplayerError as error:
-                why = str(error)
-            except OSError as error:
-                why = f"{folder} cannot be read: {error.strerror}"
-        if not found or frame is None:
-            self.notify(safe(why), severity="warning", markup=False)
-            return None
-        lanes = {name: lane for detail in found for name, lane in detail.lanes.items()}
-        return TurnScreen(replace(found[0], lanes=lanes), turns=_planned(frame, key), note=_note(frame.view))
-
-    @work(exclusive=True, group="curl")
-    async def on_copy_curl(self, message: CopyCurl) -> None:
-        """The exact request, rebuilt as `replayer repro` does; what no clipboard holds goes to a file."""
-        detail = message.detail
-        folder, lane = self._place(message.lane)
-        where = f"{detail.trace}/{detail.repeat + 1}/{detail.turn + 1}"
-        try:
-            case = await find_case(folder, where, lane)
-        except (ReplayerError, OSError, *MISFITS) as error:
-            self.notify(safe(str(error)), severity="warning", markup=False)
-            return
-        command = curl(case.lane.base_url, case.request, case.lane_plan.api_key_env)
-        if len(command) <= _CLIPBOARD:
-            self.copy_to_clipboard(command)
-            self.notify(f"the request to {safe(lane)} is on the clipboard as a curl command", markup=False)
-        else:
-            self._save(f"replayer-{detail.trace}-turn-{detail.turn + 1}-curl.sh", command + "\n")
-
-    def _place(self, lane: str) -> tuple[Path, str]:
-        """The folder of a lane as shown, and its own name there."""
-        for folder, view in zip(self._folders, self._frame.views if self._frame else (), strict=False):
-            if any(one.name == lane for one in view.lanes):
-                return folder, lane.removeprefix(f"{view.run}:")
-        return self._folders[0], lane
+        self._open(message.key, self.push_screen)
 
     def _save(self, name: str, words: str) -> None:
         stem, dot, ending = _FILE_NAME.sub("-", name).rpartition(".")
@@ -332,7 +278,7 @@ class ReplayerApp(App[str]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from (own for own in super().get_system_commands(screen) if own.title != "Screenshot")
-        for name in self._pages:
+        for name in PAGES:
             yield SystemCommand(
                 f"Show {name}", f"the {name} screen", lambda name=name: self.action_show(name)
             )
@@ -340,25 +286,3 @@ class ReplayerApp(App[str]):
         yield SystemCommand("Save the screen", "as SVG in the current folder", self.action_export)
         yield SystemCommand("Save the report as HTML", "one page, here", self.action_report_html)
         yield SystemCommand("Save the report as JSON", "as report --json, here", self.action_report_json)
-
-
-def _planned(frame: Frame, key: Key) -> int:
-    """Turns of the session that a turn belongs to."""
-    return max(
-        (
-            attempt.planned
-            for view in frame.views
-            for lane in view.lanes
-            for attempt in lane.attempts
-            if (attempt.trace, attempt.repeat) == key[:2]
-        ),
-        default=key[2] + 1,
-    )
-
-
-def _note(view: RunView) -> str:
-    """Where what the lanes were sent is not what the recording holds."""
-    if view.mode == "live":
-        return "live history: each lane was sent its own replies; this is the recorded request"
-    rewritten = "as recorded: --transform rewrote it before it was sent, c copies what was sent"
-    return rewritten if view.plan.get("transform") else ""

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from replayer.tui import glyphs
+from replayer.tui.pages import PAGES
 from replayer.tui.text import content
 
 _CSS = """
@@ -69,7 +70,7 @@ _MARGINS, _BETWEEN = 20, 4
 """Cells beside the text of help, and between its two columns."""
 
 KEYS = (
-    ("1 2 3 4", "lanes, turns, telemetry, log"),
+    (" ".join(str(key) for key, _ in enumerate(PAGES, 1)), ", ".join(PAGES)),
     ("← →", "lanes that do not fit; in a turn: the one before, after"),
     ("tab", "lanes and panes: the next one"),
     ("o", "calls and their outputs, folded or in full"),

@@ -1,8 +1,12 @@
-"""The report of the runs on the screen as text, exactly as `replayer report` writes it."""
+"""The report of the runs on the screen as text, exactly as `replayer report` writes it.
+
+Raises RunFolderError, and PlanError where modes differ.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
@@ -15,13 +19,22 @@ from replayer.report.evidence import gather
 from replayer.report.html import html_report
 
 
-def report_words(folders: Sequence[Path], form: str) -> str:
-    """`html`, or `json` with one document a line. Raises RunFolderError, and PlanError where modes differ."""
-    try:
-        if form == "html":
-            return html_report(gather(folders))
+def html_words(folders: Sequence[Path]) -> str:
+    with _readable(folders):
+        return html_report(gather(folders))
+
+
+def json_words(folders: Sequence[Path]) -> str:
+    """One document a line."""
+    with _readable(folders):
         views = [load(folder, running=writer_pid(folder) is not None) for folder in folders]
         return "".join(orjson.dumps(run_figures(view)).decode() + "\n" for view in views)
+
+
+@contextmanager
+def _readable(folders: Sequence[Path]) -> Iterator[None]:
+    try:
+        yield
     except MISFITS as error:
         raise misfit(folders[0], error) from error
     except OSError as error:

@@ -7,10 +7,10 @@ from pathlib import Path
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from replayer.tui.keys import Keys
+from replayer.tui.pages import Page
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content
 
@@ -20,7 +20,7 @@ _LINE_CHARS = 2_000
 _QUIET = "$foreground-muted"
 
 
-class LogScreen(Screen[None]):
+class LogScreen(Page):
     """Read only; the folders' logs are read again with every frame. Stays at the end while it is there."""
 
     DEFAULT_CSS = """
@@ -28,9 +28,8 @@ class LogScreen(Screen[None]):
     LogScreen > VerticalScroll > Static { height: auto; }
     """
 
-    def __init__(self, folders: list[Path]) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._folders = folders
         self._told = ""
         self._lines = Static(markup=False)
         self._area = VerticalScroll(self._lines, can_focus=True)
@@ -54,7 +53,7 @@ class LogScreen(Screen[None]):
 
     def _logs(self) -> list[Span | str]:
         spans: list[Span | str] = []
-        for folder in self._folders:
+        for folder in self.folders:
             for log in sorted((folder / "engines").glob("*.log")):
                 title = f"\n{log.stem}: the engine's own log, its last {_LINES} lines\n"
                 spans += [(title, "bold $primary"), tail_of(log)]

@@ -8,8 +8,6 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import HorizontalScroll
-from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Static
 
 from replayer.journal.view import LaneView, RunView
@@ -18,21 +16,14 @@ from replayer.tui.column import LEAST_CONTENT, Drawn, LaneColumn
 from replayer.tui.dialogs import TextDialog
 from replayer.tui.keys import Keys
 from replayer.tui.lane_replies import Talk
+from replayer.tui.messages import PinStream
+from replayer.tui.pages import Page
 from replayer.tui.rows import ROWS
 from replayer.tui.settings_view import differing_settings, settings_table
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit, safe
 
 _LEAST_WIDTH = 36
-
-
-class PinStream(Message):
-    """Keep a lane's column to one session; None follows the newest."""
-
-    def __init__(self, lane: str, session: str | None) -> None:
-        super().__init__()
-        self.lane = lane
-        self.session = session
 
 
 def next_stream(talk: Talk) -> str:
@@ -43,7 +34,7 @@ def next_stream(talk: Talk) -> str:
     return talk.streams[(here + 1) % len(talk.streams)]
 
 
-class MainScreen(Screen[None]):
+class MainScreen(Page):
     """One column per lane."""
 
     BINDINGS: ClassVar = [

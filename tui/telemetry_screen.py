@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from replayer.metrics.documents import LaneFigures
@@ -17,6 +16,7 @@ from replayer.metrics.shown import number
 from replayer.tui.curves import OF_TELEMETRY, LaneCurves, Series, over_time
 from replayer.tui.keys import Keys
 from replayer.tui.pace import duration_words
+from replayer.tui.pages import Page
 from replayer.tui.source import Frame
 from replayer.tui.text import DASH, Span, content, fit, plot, safe
 
@@ -66,7 +66,7 @@ _REASONS = {
 }
 
 
-class TelemetryScreen(Screen[None]):
+class TelemetryScreen(Page):
     """Tokens/s, acceptance, KV use, queue and GPU over time, and the bands of decode speed."""
 
     DEFAULT_CSS = """

@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import HorizontalScroll, VerticalScroll
 from textual.content import Content
 from textual.events import Resize
-from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Static
 
-from replayer.journal.turn_detail import LaneTurn, TurnDetail
+from replayer.errors import ReplayerError
+from replayer.journal.turn_detail import LaneTurn, TurnDetail, turn_detail
+from replayer.journal.view import MISFITS, RunView
+from replayer.repro.curl import curl
+from replayer.repro.folder import find_case
 from replayer.traces.schema import ToolCallItem
 from replayer.tui.calls import same_call, tinted
 from replayer.tui.keys import Keys
 from replayer.tui.lane_turn_view import Spans, cut, lane_text, recorded_results, recorded_text
+from replayer.tui.messages import Key, NextTurn, Save
+from replayer.tui.pages import Sheet
 from replayer.tui.request_view import asked_of, change_words, request_text
-from replayer.tui.text import Span, content, hanging
+from replayer.tui.source import Frame
+from replayer.tui.text import Span, content, hanging, safe
 
 _LEAST_PANE = 38
-
-
-class CopyCurl(Message):
-    """The user wants the request of a lane as a curl command."""
-
-    def __init__(self, detail: TurnDetail, lane: str) -> None:
-        super().__init__()
-        self.detail = detail
-        self.lane = lane
-
-
-class NextTurn(Message):
-    """The user wants the turn `by` places on; with `faulty` the next one with a fault."""
-
-    def __init__(self, by: int, *, faulty: bool = False) -> None:
-        super().__init__()
-        self.by = by
-        self.faulty = faulty
+_CLIPBOARD = 60_000
+"""Characters that terminals take for their clipboard (xterm ends at some 75,000 of base64)."""
 
 
 class Pane(VerticalScroll):
@@ -61,7 +53,7 @@ class Pane(VerticalScroll):
         self._text.update(self._fill(max(20, self.size.width - 2)))
 
 
-class TurnScreen(Screen[None]):
+class TurnScreen(Sheet):
     """Escape leads back; `c` copies the request of the lane in focus as a curl command."""
 
     BINDINGS: ClassVar = [
@@ -92,12 +84,13 @@ class TurnScreen(Screen[None]):
     TurnScreen Pane > Static { padding: 0 1 0 0; }
     """
 
-    def __init__(self, detail: TurnDetail, *, turns: int, note: str = "") -> None:
-        """`turns` of the session in all; `note` says what the request shown is not."""
+    def __init__(self, detail: TurnDetail, folders: Sequence[Path], frame: Frame) -> None:
         super().__init__()
         self.detail = detail
-        self._turns = turns
-        self._note = note
+        self.at = (detail.trace, detail.repeat, detail.turn)
+        self._folders, self._views = folders, frame.views
+        self._turns = _planned(frame, self.at)
+        self._note = _note(frame.view)
         self._unfolded = False
         self._lane_asked = next(iter(detail.lanes), None)
 
@@ -174,7 +167,49 @@ class TurnScreen(Screen[None]):
         lanes = [pane for pane in self.query(Pane) if pane.lane is not None]
         chosen = next((pane for pane in lanes if pane.has_focus), lanes[0] if lanes else None)
         if chosen is not None and chosen.lane is not None:
-            self.post_message(CopyCurl(self.detail, chosen.lane))
+            self._copy(chosen.lane)
+
+    @work(exclusive=True, group="curl")
+    async def _copy(self, shown: str) -> None:
+        """The exact request, rebuilt as `replayer repro` does; what no clipboard holds goes to a file."""
+        detail = self.detail
+        folder, lane = self._place(shown)
+        where = f"{detail.trace}/{detail.repeat + 1}/{detail.turn + 1}"
+        try:
+            case = await find_case(folder, where, lane)
+        except (ReplayerError, OSError, *MISFITS) as error:
+            self.notify(safe(str(error)), severity="warning", markup=False)
+            return
+        command = curl(case.lane.base_url, case.request, case.lane_plan.api_key_env)
+        if len(command) <= _CLIPBOARD:
+            self.app.copy_to_clipboard(command)
+            self.notify(f"the request to {safe(lane)} is on the clipboard as a curl command", markup=False)
+        else:
+            self.post_message(Save(f"replayer-{detail.trace}-turn-{detail.turn + 1}-curl.sh", command + "\n"))
+
+    def _place(self, lane: str) -> tuple[Path, str]:
+        """The folder of a lane as shown, and its own name there."""
+        for folder, view in zip(self._folders, self._views, strict=False):
+            if any(one.name == lane for one in view.lanes):
+                return folder, lane.removeprefix(f"{view.run}:")
+        return self._folders[0], lane
+
+
+def opened(folders: Sequence[Path], frame: Frame, key: Key) -> TurnScreen:
+    """The turn in every run that has it, all lanes side by side. Raises ReplayerError where none has it."""
+    found: list[TurnDetail] = []
+    why = "this turn has not been sent yet"
+    for folder, view in zip(folders, frame.views, strict=False):
+        try:
+            found.append(turn_detail(folder, view, *key))
+        except ReplayerError as error:
+            why = str(error)
+        except OSError as error:
+            why = f"{folder} cannot be read: {error.strerror}"
+    if not found:
+        raise ReplayerError(why)
+    lanes = {name: lane for detail in found for name, lane in detail.lanes.items()}
+    return TurnScreen(replace(found[0], lanes=lanes), folders, frame)
 
 
 def _title(detail: TurnDetail, turns: int) -> Content:
@@ -213,3 +248,25 @@ def _outcome(lane: LaneTurn) -> Span:
         case _:
             classes = [fault["klass"] for fault in (lane.verdict or {})["faults"] if fault["fatal"]]
             return f"✗ {', '.join(dict.fromkeys(classes))}", "$error"
+
+
+def _planned(frame: Frame, key: Key) -> int:
+    """Turns of the session that a turn belongs to."""
+    return max(
+        (
+            attempt.planned
+            for view in frame.views
+            for lane in view.lanes
+            for attempt in lane.attempts
+            if (attempt.trace, attempt.repeat) == key[:2]
+        ),
+        default=key[2] + 1,
+    )
+
+
+def _note(view: RunView) -> str:
+    """Where what the lanes were sent is not what the recording holds."""
+    if view.mode == "live":
+        return "live history: each lane was sent its own replies; this is the recorded request"
+    rewritten = "as recorded: --transform rewrote it before it was sent, c copies what was sent"
+    return rewritten if view.plan.get("transform") else ""

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from replayer.journal.turns import Attempt, TurnFacts
@@ -17,6 +16,7 @@ from replayer.journal.view import LaneView
 from replayer.tui import glyphs, turn_cells
 from replayer.tui.keys import Keys
 from replayer.tui.messages import Key, OpenTurn
+from replayer.tui.pages import Page
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit
 from replayer.tui.turn_cells import is_faulty, lost_cause, lost_words
@@ -34,7 +34,7 @@ _NAMED = 100
 """Cells from which on the line above the table has room for the session's name."""
 
 
-class TurnsScreen(Screen[None]):
+class TurnsScreen(Page):
     """A table of turns by lanes. `/` filters, `n` goes to the next fault, `f` follows the newest turn."""
 
     BINDINGS: ClassVar = [

@@ -11,7 +11,7 @@ import pytest
 from replayer.errors import RunFolderError
 from replayer.journal.events import TurnStarted
 from replayer.tui import source
-from replayer.tui.export import report_words
+from replayer.tui.pages import REPORTS
 from replayer.tui.source import RunSource, Sources
 from tests.journals import lines_of, write_lines
 from tests.tui.pictures import Folder
@@ -121,4 +121,4 @@ def test_runs_of_the_same_name_in_two_places_are_told_apart(tmp_path: Path) -> N
 def test_a_folder_whose_name_is_no_text_has_a_report(tmp_path: Path) -> None:
     made = Folder(tmp_path / os.fsdecode(b"run\xff"), LANES)
     assert RunSource(made.path).poll().view.run == "run?"
-    assert json.loads(report_words([made.path], "json"))["run"] == "run?"
+    assert json.loads(REPORTS["json"]([made.path]))["run"] == "run?"
