@@ -14,9 +14,12 @@ class LazyTable(Mapping[str, T], Generic[T]):
 
     def __init__(self, package: str, places: Mapping[str, str]) -> None:
         self._package, self._places = package, places
+        self._loaded: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
-        return cast(T, resolve_name(f"{self._package}.{self._places[name]}"))
+        if name not in self._loaded:
+            self._loaded[name] = cast(T, resolve_name(f"{self._package}.{self._places[name]}"))
+        return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from replayer.tools.clients import client_for
 from replayer.tools.clients.base import Box, Given, OutcomeKind, ToolFailed, ToolOutcome, speakable
-from replayer.tools.sandbox.sandbox import OpenSandbox
 from replayer.tools.sandbox.types import FileError, FileFault
 from replayer.tools.toolsets import Action, ToolKit
 from replayer.traces.schema import ToolCallItem
 from replayer.wire.types import ToolCall
+
+if TYPE_CHECKING:
+    from replayer.tools.sandbox.sandbox import OpenSandbox
 
 __all__ = ["Executor", "ToolOutcome"]
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
-from replayer.traces.reader import Trace
 from replayer.traces.schema import Context, Turn
+
+if TYPE_CHECKING:
+    from replayer.traces.reader import Trace
 
 _KEPT = 512
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from replayer.traces.chat import escaped, split
+from replayer.traces.chat import Message, escaped, split
 from replayer.traces.schema import (
     AnyItem,
     AssistantItem,
@@ -22,9 +22,8 @@ from replayer.traces.schema import (
     ToolResultItem,
     UserItem,
 )
+from replayer.traces.wire_view import Entry, viewed
 from replayer.wire.types import Reply, Wire
-
-Entry = dict[str, Any]
 
 LIST_OF: dict[Wire, str] = {"chat": "messages", "messages": "messages", "responses": "input"}
 """The body's field that holds the entries."""
@@ -284,3 +283,10 @@ def _list(value: Any) -> list[Any]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def chat_messages(request: Mapping[str, Any], wire: Wire) -> list[Message]:
+    """The messages of a request as a chat template sees them."""
+    if wire == "chat":
+        return [message for message in request.get("messages") or () if isinstance(message, dict)]
+    return viewed(entries(request, wire), wire)

@@ -12,15 +12,9 @@ from typing import Any
 import orjson
 
 from replayer.traces.chat import Message, definition, tool_schemas
-from replayer.traces.wire_forms import Entry, entries
 from replayer.wire.types import Wire
 
-
-def chat_messages(request: Mapping[str, Any], wire: Wire) -> list[Message]:
-    """The messages of a request as a chat template sees them."""
-    if wire == "chat":
-        return [message for message in request.get("messages") or () if isinstance(message, dict)]
-    return viewed(entries(request, wire), wire)
+Entry = dict[str, Any]
 
 
 def viewed(found: Iterable[Entry], wire: Wire) -> list[Message]:

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import App, SystemCommand
@@ -19,16 +19,18 @@ from textual.message import Message
 from textual.screen import Screen
 
 from replayer.errors import ReplayerError
-from replayer.report.output import write
+from replayer.report.saving import write
 from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
 from replayer.tui.keys import Keys
 from replayer.tui.messages import Key, NextTurn, OpenTurn, PinStream, Save
 from replayer.tui.pages import PAGES, REPORTS, SHEETS, Page, Sheet
 from replayer.tui.rest import Rest
-from replayer.tui.source import Frame
 from replayer.tui.terminal import is_gone
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
+
+if TYPE_CHECKING:
+    from replayer.tui.source import Frame
 
 INTERVAL = 0.25
 """Seconds between frames: painting costs tens of milliseconds, so more often buys nothing."""
@@ -266,7 +268,7 @@ class ReplayerApp(App[str]):
     def on_open_turn(self, message: OpenTurn) -> None:
         self._open(message.key, self.push_screen)
 
-    def _save(self, name: str, words: str) -> None:
+    def _save(self, name: str, words: str | bytes) -> None:
         stem, dot, ending = _FILE_NAME.sub("-", name).rpartition(".")
         path = Path(stem[:_MOST_NAME] + dot + ending)
         try:

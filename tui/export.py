@@ -16,12 +16,12 @@ from replayer.journal.log import writer_pid
 from replayer.journal.view import MISFITS, load, misfit
 from replayer.metrics.figures import run_figures
 from replayer.report.evidence import gather
-from replayer.report.html import html_report
+from replayer.report.formats import WRITERS
 
 
-def html_words(folders: Sequence[Path]) -> str:
+def html_words(folders: Sequence[Path]) -> str | bytes:
     with _readable(folders):
-        return html_report(gather(folders))
+        return WRITERS["html"](gather(folders))
 
 
 def json_words(folders: Sequence[Path]) -> str:

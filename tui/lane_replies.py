@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from replayer.journal.lane_turn import LaneTurn, take
 from replayer.journal.log import JOURNAL
 from replayer.journal.older import loads
-from replayer.journal.turn_detail import LaneTurn, take
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.tui.live_text import LiveText

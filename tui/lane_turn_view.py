@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from difflib import unified_diff
 from typing import Any
 
+from replayer.journal.lane_turn import LaneTurn
 from replayer.journal.packing import gaps_us
-from replayer.journal.turn_detail import LaneTurn, TurnDetail
+from replayer.journal.turn_detail import TurnDetail
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, ToolResultItem
 from replayer.tui.calls import call_text, same_call, tinted
 from replayer.tui.cards import AGAINST, outcome_words

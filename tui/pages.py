@@ -49,7 +49,7 @@ SHEETS: LazyTable[Callable[[Sequence[Path], Frame, Key], Sheet]] = LazyTable(
     "replayer.tui", {"turn": "turn_screen:opened"}
 )
 
-REPORTS: LazyTable[Callable[[Sequence[Path]], str]] = LazyTable(
+REPORTS: LazyTable[Callable[[Sequence[Path]], str | bytes]] = LazyTable(
     "replayer.tui", {"html": "export:html_words", "json": "export:json_words"}
 )
 """The report of the runs on the screen, exactly as `replayer report` writes it."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from replayer.journal.turn_detail import LaneTurn
+from replayer.journal.lane_turn import LaneTurn
 from replayer.tui.live_text import STREAM_KEPT, Stream
 
 CallState = Literal["streaming", "unjudged", "valid", "faulty"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from replayer.journal.turn_detail import Asked, TurnDetail
+from replayer.journal.lane_turn import Asked
+from replayer.journal.turn_detail import TurnDetail
 from replayer.tui.calls import call_text, tinted
 from replayer.tui.text import Span
 

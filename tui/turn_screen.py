@@ -17,7 +17,8 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from replayer.errors import ReplayerError
-from replayer.journal.turn_detail import LaneTurn, TurnDetail, turn_detail
+from replayer.journal.lane_turn import LaneTurn
+from replayer.journal.turn_detail import TurnDetail, turn_detail
 from replayer.journal.view import MISFITS, RunView
 from replayer.repro.curl import curl
 from replayer.repro.folder import find_case

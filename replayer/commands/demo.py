@@ -40,8 +40,9 @@ class Command:
 
     def run(self, args: argparse.Namespace) -> int:
         from replayer.engines.embedded.weights import resolve
+        from replayer.run.runner import perform
 
         resolve(None)
         plan = make_plan({"traces": [TRACE], "lane": LANES, "max_tokens": TOKENS}, "the demo's plan")
         folder = Path(args.out) if args.out else new_run_folder("demo")
-        return finish(Job(plan, folder, {TRACE: find(TRACE)}), args)
+        return finish(Job(plan, folder, {TRACE: find(TRACE)}), perform, args)

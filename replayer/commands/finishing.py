@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from replayer.journal.events import AnyEvent
 from replayer.journal.log import JOURNAL, writer_pid
-from replayer.launch.job import follow
+from replayer.launch.job import Perform, follow
 from replayer.run.job import Job
 
 
@@ -18,9 +16,9 @@ def add_view_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
 
 
-def finish(job: Job, args: argparse.Namespace) -> int:
+def finish(job: Job, perform: Perform, args: argparse.Namespace) -> int:
     """Run the job, print its report, return the exit code. A run that was left running has no report yet."""
-    code = follow(job, _perform, _screen, plain=args.plain or args.json)
+    code = follow(job, perform, _screen, plain=args.plain or args.json)
     if (job.folder / JOURNAL).exists() and writer_pid(job.folder) is None:
         from replayer.report.output import show
 
@@ -28,12 +26,6 @@ def finish(job: Job, args: argparse.Namespace) -> int:
         if not args.json:
             print(f"run folder: {job.folder}", file=sys.stderr)
     return code
-
-
-def _perform(job: Job, on_event: Callable[[AnyEvent], None] | None) -> int:
-    from replayer.run.runner import perform  # late: behind a screen another process runs it
-
-    return perform(job, on_event)
 
 
 def _screen(folder: Path) -> str:

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 from replayer.journal.log import find_run
 from replayer.journal.salvage import Salvaged, salvaged
-from replayer.report.csv import csv_report
-from replayer.report.evidence import Evidence, gather
-from replayer.report.html import html_report
-from replayer.report.junit import junit_report
-from replayer.report.markdown import drawn, markdown_report
-from replayer.report.output import show, show_together, write
-from replayer.report.parquet import parquet_report
+from replayer.report.evidence import gather
+from replayer.report.formats import FORMATS, files
+from replayer.report.output import show, show_together
+from replayer.report.saving import write
 from replayer.repro.rejudge import Rejudged, rejudged
 from replayer.text import safe
-
-_FORMATS: dict[str, tuple[Callable[[Evidence], str | bytes], str]] = {
-    "html": (html_report, "one HTML page that needs nothing else"),
-    "markdown": (markdown_report, "Markdown for a pull request, with pictures beside it as SVG"),
-    "csv": (csv_report, "one row per turn and lane"),
-    "parquet": (parquet_report, "the same rows as Apache Parquet (needs the extra agent-replayer[parquet])"),
-    "junit": (junit_report, "JUnit XML for CI: a suite per lane, a case per session"),
-}
 
 
 class Command:
@@ -54,7 +42,7 @@ class Command:
             action="store_true",
             help="read what is sound of a damaged journal, and say what is missing; the run stays as it is",
         )
-        for name, (_, words) in _FORMATS.items():
+        for name, words in FORMATS.items():
             parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=words)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -81,23 +69,12 @@ def _rejudged(again: Rejudged) -> Path:
     return again.folder
 
 
-def _files(name: str, path: Path, evidence: Evidence) -> dict[Path, str | bytes]:
-    """One file; a Markdown document has its pictures beside it."""
-    if name != "markdown":
-        content: str | bytes = _FORMATS[name][0](evidence)
-        return {path: content}
-    shown = drawn(evidence, path.stem)
-    files: dict[Path, str | bytes] = {path: markdown_report(evidence, shown)}
-    files.update((path.with_name(str(one.file)), one.svg) for one in shown)
-    return files
-
-
 def _report(folders: list[Path], args: argparse.Namespace) -> int:
-    asked = {name: getattr(args, name) for name in _FORMATS if getattr(args, name) is not None}
+    asked = {name: getattr(args, name) for name in FORMATS if getattr(args, name) is not None}
     if asked:
         evidence = gather(folders)
         for name, path in asked.items():
-            for place, content in _files(name, path, evidence).items():
+            for place, content in files(name, path, evidence).items():
                 write(place, content)
                 print(f"wrote {place}", file=sys.stderr)
     if len(folders) > 1 and (args.together if args.json else not asked):

@@ -33,8 +33,10 @@ class Command:
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        from replayer.run.runner import perform  # late: behind a screen another process runs it
+
         folder = find_run(args.run)
         plan = plan_of(folder)
         given = make_plan({"lane": [parse(spec).lane() for spec in args.engine]}, "--engine").lane
         plan = plan.model_copy(update={"lane": tuple(with_secrets_of(plan.lane, given))})
-        return finish(Job(plan, folder, {}, "resume"), args)
+        return finish(Job(plan, folder, {}, "resume"), perform, args)

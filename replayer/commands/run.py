@@ -69,19 +69,21 @@ class Command:
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
+        from replayer.run.runner import perform  # late: behind a screen another process runs it
+
         if args.plan:
             args.plan = find_plan(args.plan)
         values = load_plan(args.plan) if args.plan else {}
         origin = str(args.plan) if args.plan else "the command line"
         values = _merged(values, args)
         if args.into:
-            return _into(values, origin, args)
+            return finish(_widening(values, origin, args), perform, args)
         paths = _resolve(values, args.plan)
         plan = make_plan(values, origin)
         check_plan(plan, origin)
         _complete(plan)
         folder = args.out or new_run_folder("run")
-        return finish(Job(plan, folder, paths), args)
+        return finish(Job(plan, folder, paths), perform, args)
 
 
 def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
@@ -147,7 +149,7 @@ def _complete(plan: Plan) -> None:
         raise PlanError("no engine to replay against: name one with --engine NAME=URL, or NAME=embedded")
 
 
-def _into(values: dict[str, Any], origin: str, args: argparse.Namespace) -> int:
+def _widening(values: dict[str, Any], origin: str, args: argparse.Namespace) -> Job:
     """Add to an earlier run: what is done there stays, and only sessions that are new are run."""
     folder = find_run(args.into)
     old = plan_of(folder)
@@ -158,4 +160,4 @@ def _into(values: dict[str, Any], origin: str, args: argparse.Namespace) -> int:
     widened = widen(old, make_plan(values, origin), given=values.keys(), run=args.into)
     check_plan(widened, origin)
     _complete(widened)
-    return finish(Job(widened, folder, {}, "widen"), args)
+    return Job(widened, folder, {}, "widen")

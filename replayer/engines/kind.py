@@ -8,11 +8,12 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from replayer.engines.base import Engine, Sampling, Tristate
-from replayer.engines.error_words import Rule
-from replayer.engines.logs.patterns import LogPatterns
 
 if TYPE_CHECKING:
     import httpx
+
+    from replayer.engines.error_words import Rule
+    from replayer.engines.logs.patterns import LogPatterns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

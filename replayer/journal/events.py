@@ -15,6 +15,8 @@ from replayer.wire.types import Wire
 JOURNAL_SCHEMA = 3
 """3: every line is sealed (`replayer.journal.seal`)."""
 
+CHANNELS = ("content", "reasoning", "tool_arguments")
+"""As the repetition signal names them."""
 STALL_NS = 5_000_000
 """Lateness of the receiver from which on a turn is marked."""
 

@@ -49,10 +49,6 @@ def bin_ms(index: int) -> float:
     return math.exp(index * _BIN) / 1000
 
 
-CHANNELS = ("content", "reasoning", "tool_arguments")
-"""As the repetition signal names them."""
-
-
 CUT = "cut"
 """The outcome of a session whose load was over before it was."""
 UNREACHABLE = "unreachable"

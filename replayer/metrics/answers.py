@@ -12,7 +12,7 @@ from replayer.metrics import lane_answers as of_lanes
 from replayer.metrics.catalogue import COMPARED, PRIMARY
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.lane_answers import NAMED, counted, named
-from replayer.metrics.ranking import FIRST, SECOND
+from replayer.metrics.order import FIRST, SECOND
 from replayer.metrics.run_documents import Answer, Pair, Ramp, Ranking, Standing, Story
 from replayer.metrics.shown import and_list, chance, interval, number, percent, with_unit
 from replayer.metrics.standing import standings

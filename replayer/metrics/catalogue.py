@@ -18,16 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from replayer.errors import PlanError
-from replayer.journal.turns import TurnFacts
 from replayer.metrics import turn_values as of
 from replayer.metrics.documents import Better, LaneFigures
 from replayer.metrics.turn_values import Count
 from replayer.text import nearest
 
 Unit = Literal["points", "ms", "s", "tok/s", "requests/s", "tokens", "J", ""]
+if TYPE_CHECKING:
+    from replayer.journal.turns import TurnFacts
 PRIMARY = "usable_turn_rate"
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 PLACES = {"p50": "median", "p90": "90th percentile", "p95": "95th percentile", "p99": "99th percentile"}

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
-from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, Metric
 from replayer.metrics.decide import ALPHA, PRIMARY_SHARE, decide, rounded
 from replayer.metrics.resampling import quantile_differences, ratio_difference, sign_flip, swap
@@ -38,6 +38,9 @@ from replayer.metrics.stats import (
     weighted_quantile,
 )
 from replayer.metrics.sweep import comparable
+
+if TYPE_CHECKING:
+    from replayer.journal.view import LaneView, RunView
 
 AGAIN = ".again"
 """Ends the name of the second lane of an A/A pair."""

@@ -11,7 +11,6 @@ from replayer.metrics.answers import story
 from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
 from replayer.metrics.documents import LaneFigures, PrefixCache
 from replayer.metrics.fault_words import fault_words
-from replayer.metrics.prefix_figures import expected_words
 from replayer.metrics.run_documents import (
     Conclusions,
     Crossover,
@@ -22,7 +21,7 @@ from replayer.metrics.run_documents import (
     Ranking,
     Verdict,
 )
-from replayer.metrics.shown import and_list, figure, percent
+from replayer.metrics.shown import and_list, expected_words, figure, percent
 from replayer.signals.prefix_reuse.causes import PHRASES
 
 FULL_POOL = 0.95

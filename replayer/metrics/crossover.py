@@ -8,18 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
 
-from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.compare import compare_turns
 from replayer.metrics.decide import ALPHA
 from replayer.metrics.run_documents import Crossing, Crossover, Level, Pair
 from replayer.metrics.samples import by_key
 from replayer.metrics.stats import holm
+from replayer.metrics.sweep import curves
+
+if TYPE_CHECKING:
+    from replayer.journal.view import LaneView
 
 E2E = METRICS["e2e_ms.p50"]
-Curve = Sequence[tuple[float, LaneView]]
+Curve = Sequence[tuple[float, "LaneView"]]
+
+
+def crossovers(lanes: Sequence[LaneView]) -> list[Crossover]:
+    pairs = combinations(curves(lanes, "max_tokens").items(), 2)
+    found = (crossover(a, left, b, right) for (a, left), (b, right) in pairs)
+    return [pair for pair in found if pair is not None]
 
 
 def crossover(a: str, left: Curve, b: str, right: Curve) -> Crossover | None:

@@ -13,6 +13,7 @@ from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import METRICS, SHARES
 from replayer.metrics.compare import compare
 from replayer.metrics.conclusions import conclude, outlier_words
+from replayer.metrics.crossover import crossovers
 from replayer.metrics.differential import differential
 from replayer.metrics.documents import (
     Acceptance,
@@ -32,10 +33,10 @@ from replayer.metrics.prefix_figures import prefix_cache, worked_out
 from replayer.metrics.ranking import ranking
 from replayer.metrics.run_documents import Note, RunFigures
 from replayer.metrics.samples import Sample, by_session, sample
+from replayer.metrics.saturation import ramps
 from replayer.metrics.slices import by_prompt, by_turn
 from replayer.metrics.stats import weighted_quantile
 from replayer.metrics.steady import steady_load
-from replayer.metrics.sweep_figures import crossovers, ramps
 from replayer.metrics.telemetry_figures import server_figures, speed_bands
 from replayer.metrics.turn_values import (
     NOT_RUN,

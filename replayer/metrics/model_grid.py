@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import METRICS, PRIMARY
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.run_documents import GridRow, ModelGrid, Pair
 from replayer.metrics.sweep import engine, setting
+
+if TYPE_CHECKING:
+    from replayer.journal.view import LaneView
 
 SHOWN = {
     "ttft_ms": "ttft_ms.p50",

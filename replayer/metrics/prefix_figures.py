@@ -11,7 +11,6 @@ from typing import Any
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import CurvePoint, LostTokens, PrefixCache
-from replayer.metrics.shown import percent
 from replayer.metrics.stats import quantile
 from replayer.metrics.turn_values import is_judged
 from replayer.signals.prefix_reuse.conclusion import ServerFacts, conclude
@@ -56,18 +55,6 @@ def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | N
         pressure=asdict(pressure) | {"sentence": pressure.sentence} if pressure else None,
         counted=found.counted,
     )
-
-
-def expected_words(found: PrefixCache) -> str:
-    """What the reported share is held against."""
-    ideal, reported = found.ideal or 0.0, found.reported or 0.0
-    if found.above is not None:
-        return f"expected at most {percent(found.range[1] if found.range else ideal)}"
-    if reported > ideal and found.range and percent(found.range[0]) != percent(found.range[1]):
-        return f"best possible {found.range[0]:.1%} to {found.range[1]:.1%}"
-    if reported > ideal and percent(reported) != percent(ideal):
-        return f"expected at most {percent(ideal)}"
-    return f"best possible {percent(ideal)}"
 
 
 def server_facts(lane: LaneView, turns: Sequence[TurnFacts]) -> ServerFacts:

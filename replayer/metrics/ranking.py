@@ -8,16 +8,17 @@ no lane is better in one of the two figures without being worse in the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from replayer.journal.view import LaneView
 from replayer.metrics.documents import LaneFigures
+from replayer.metrics.order import FIRST, SECOND, Better, beats, decided, dominates
 from replayer.metrics.run_documents import Pair, Ranked, Ranking
 from replayer.metrics.sweep import LOAD_AXES, setting
 from replayer.plan.lane_text import lane_spec, lane_toml
 
-FIRST, SECOND = "usable_turn_rate", "decode_tok_s"
+if TYPE_CHECKING:
+    from replayer.journal.view import LaneView
 
-Better = dict[tuple[str, str, str], bool]
 """(lane, other lane, metric) -> the first is better beyond noise."""
 
 
@@ -36,15 +37,6 @@ def ranking(
     return Ranking(sorted(varied), rows, _sentence(first, rows))
 
 
-def decided(comparisons: Iterable[Pair]) -> Better:
-    """What the comparisons of a report show once all of them are counted as one family (`conclusions.decide`)."""
-    better: Better = {}
-    for pair in comparisons:
-        better[(pair.b, pair.a, pair.metric)] = pair.winner == pair.b
-        better[(pair.a, pair.b, pair.metric)] = pair.winner == pair.a
-    return better
-
-
 def _row(lane: LaneView, figures: LaneFigures, names: Sequence[str], better: Better) -> Ranked:
     others = [name for name in names if name != lane.name]
     return Ranked(
@@ -59,21 +51,6 @@ def _row(lane: LaneView, figures: LaneFigures, names: Sequence[str], better: Bet
         tool_calls=figures.tool_calls.total,
         toml=lane_toml(lane.plan),
         spec=lane_spec(lane.plan),
-    )
-
-
-def beats(a: str, b: str, better: Better) -> bool:
-    """More usable turns, or as many within noise and faster."""
-    if better.get((a, b, FIRST)):
-        return True
-    return not better.get((b, a, FIRST)) and bool(better.get((a, b, SECOND)))
-
-
-def dominates(a: str, b: str, better: Better) -> bool:
-    """Better in one figure and not worse in the other."""
-    return any(
-        better.get((a, b, one)) and not better.get((b, a, other))
-        for one, other in ((FIRST, SECOND), (SECOND, FIRST))
     )
 
 

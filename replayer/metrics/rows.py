@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures, Quantiles
-from replayer.metrics.prefix_figures import expected_words
-from replayer.metrics.shown import DASH, count, number, percent, rate
+from replayer.metrics.shown import DASH, count, expected_words, number, percent, rate
 from replayer.signals.prefix_reuse.causes import PHRASES
 
 

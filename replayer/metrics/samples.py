@@ -11,13 +11,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from replayer.journal.turns import Attempt, TurnFacts, bin_ms
-from replayer.journal.view import LaneView
-from replayer.metrics.catalogue import Metric
 from replayer.metrics.stats import quantile, weighted_quantile
 from replayer.metrics.turn_values import Count, is_judged
+
+if TYPE_CHECKING:
+    from replayer.journal.view import LaneView
+    from replayer.metrics.catalogue import Metric
 
 Key = tuple[str, int, int]
 """Trace, repeat, turn."""

@@ -8,7 +8,12 @@ Two figures. The *saturation level* is the lowest level tested whose throughput 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+
+from replayer.journal.view import LaneView
+from replayer.metrics.documents import LaneFigures
+from replayer.metrics.run_documents import Ramp
+from replayer.metrics.sweep import curves
 
 SLACK = 0.05
 """How far under the best throughput a level may be to count as reaching it."""
@@ -39,3 +44,18 @@ def saturation(points: Sequence[tuple[float, float]]) -> Saturation | None:
     first_at, first = points[0]
     knee = peak / first if first_at == 1 and first > 0 else None
     return Saturation(len(points), peak, peak_at, level, level < points[-1][0], knee)
+
+
+def ramps(lanes: Sequence[LaneView], figures: Sequence[LaneFigures]) -> list[Ramp]:
+    throughput = {lane.lane: lane.load.output_tok_s for lane in figures}
+    found = []
+    for name, points in curves(lanes, "concurrency").items():
+        known = [
+            (at, value, lane.name) for at, lane in points if (value := throughput[lane.name]) is not None
+        ]
+        curve = [(at, value) for at, value, _ in known]
+        saturated = saturation(curve)
+        if saturated is not None:
+            names = [name for *_, name in known]
+            found.append(Ramp(ramp=name, points=curve, lanes=names, **asdict(saturated)))
+    return found

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from replayer.metrics.catalogue import Metric
-from replayer.metrics.documents import Rate
+from replayer.metrics.documents import PrefixCache, Rate
 from replayer.metrics.run_documents import Pair
+
+if TYPE_CHECKING:
+    from replayer.metrics.catalogue import Metric
 
 DASH = "–"
 
@@ -85,3 +88,15 @@ def chance(p: float | None) -> str:
 
 def and_list(words: list[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
+def expected_words(found: PrefixCache) -> str:
+    """What the reported share is held against."""
+    ideal, reported = found.ideal or 0.0, found.reported or 0.0
+    if found.above is not None:
+        return f"expected at most {percent(found.range[1] if found.range else ideal)}"
+    if reported > ideal and found.range and percent(found.range[0]) != percent(found.range[1]):
+        return f"best possible {found.range[0]:.1%} to {found.range[1]:.1%}"
+    if reported > ideal and percent(reported) != percent(ideal):
+        return f"expected at most {percent(ideal)}"
+    return f"best possible {percent(ideal)}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from replayer.metrics.catalogue import PRIMARY
 from replayer.metrics.documents import LaneFigures
-from replayer.metrics.ranking import beats, decided
+from replayer.metrics.order import beats, decided
 from replayer.metrics.run_documents import Pair, Standing
 
 

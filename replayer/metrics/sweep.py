@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from replayer.journal.view import LaneView
+if TYPE_CHECKING:
+    from replayer.journal.view import LaneView
+
 
 LOAD_AXES = ("concurrency", "max_tokens")
 """Axes that set how much is asked of a lane. Lanes that differ there did different work: they form a curve, and are

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from replayer.journal.turns import CHANNELS, TurnFacts
+from typing import TYPE_CHECKING
+
+from replayer.journal.events import CHANNELS
 from replayer.signals.repetition.finding import AT_THE_LIMIT
+
+if TYPE_CHECKING:
+    from replayer.journal.turns import TurnFacts
 
 Count = tuple[float, float]
 """What a turn adds to a figure: numerator and denominator."""

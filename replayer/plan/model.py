@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -92,6 +92,16 @@ class LanePlan(Strict):
         """`sampling` and `extra` as requests carry them."""
         sampling = put_back(self.sampling, "sampling", self.secrets)
         return sampling | put_back(self.extra, "extra", self.secrets)
+
+    def fields(self, model: str, max_tokens: int | None, own: Mapping[str, Any]) -> dict[str, Any]:
+        """The request fields that are the same for every turn of the lane; `own` are those of its kind of engine."""
+        fields: dict[str, Any] = {"model": model}
+        if self.stream:
+            fields["stream_options"] = {"include_usage": True}
+        limit = self.max_tokens or max_tokens
+        if limit is not None:
+            fields["max_tokens"] = limit
+        return fields | dict(own) | self.sent_fields
 
     @property
     def lost_secrets(self) -> list[str]:

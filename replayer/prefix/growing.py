@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from replayer.prefix.chatml import Rendered
-from replayer.traces.wire_forms import wire_of
-from replayer.traces.wire_view import cache_marks, chat_messages, chat_tools
+from replayer.traces.wire_forms import chat_messages, wire_of
+from replayer.traces.wire_view import cache_marks, chat_tools
 
 JsonObject = dict[str, Any]
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from replayer.errors import ReplayerError
+from replayer.journal.lane_turn import LaneTurn, take
 from replayer.journal.log import JOURNAL
 from replayer.journal.older import loads
 from replayer.journal.run_traces import history_of
 from replayer.journal.several_runs import check_same_traces
-from replayer.journal.turn_detail import LaneTurn, take
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView, load, side_by_side
 from replayer.plan.schedule import trace_name

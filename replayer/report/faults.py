@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from replayer.journal.turn_detail import LaneTurn
+from replayer.journal.lane_turn import LaneTurn
 from replayer.metrics.fault_words import fault_words
 from replayer.metrics.run_documents import RunFigures
 from replayer.report.charts import COLOURS

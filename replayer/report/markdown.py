@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -68,6 +69,14 @@ def markdown_report(evidence: Evidence, shown: Sequence[Picture] = ()) -> str:
     }  # fmt: skip
     page = _environment().get_template("report.md").render(context)
     return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
+
+
+def markdown_files(evidence: Evidence, path: Path) -> dict[Path, str | bytes]:
+    """The document, and its pictures beside it."""
+    shown = drawn(evidence, path.stem)
+    files: dict[Path, str | bytes] = {path: markdown_report(evidence, shown)}
+    files.update((path.with_name(str(one.file)), one.svg) for one in shown)
+    return files
 
 
 @cache

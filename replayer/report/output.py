@@ -1,16 +1,13 @@
-"""A run's report on standard output, and reports as files."""
+"""A run's report on standard output."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
 from rich.console import Console
 
-from replayer.errors import ReplayerError
 from replayer.journal.log import writer_pid
 from replayer.journal.view import load, side_by_side
 from replayer.metrics.figures import run_figures
@@ -37,15 +34,3 @@ def show(folder: Path, *, as_json: bool) -> None:
         print(orjson.dumps(document).decode())
     else:
         print_report(document, Console(), str(folder))
-
-
-def write(path: Path, content: str | bytes) -> None:
-    """The whole file or nothing. Raises ReplayerError naming the file."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-        beside.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise ReplayerError(f"cannot write {path}: {error.strerror or error}") from None

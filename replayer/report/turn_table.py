@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from replayer.journal.turn_detail import LaneTurn
+from replayer.journal.lane_turn import LaneTurn
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.fault_words import fault_words

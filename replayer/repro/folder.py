@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from replayer.errors import PlanError, RunFolderError
+from replayer.journal.lane_turn import LaneTurn, lane_turn
 from replayer.journal.progress import plan_of
-from replayer.journal.turn_detail import LaneTurn, lane_turn
 from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.model import LanePlan, Plan
 from replayer.repro.rebuild import Rebuilder, Rebuilt

@@ -26,7 +26,6 @@ from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Messages, load_transform
 from replayer.run.isolation import Isolation, again
-from replayer.run.lanes import Lane
 from replayer.wire.types import Request
 
 Likeness = Literal["same", "as_long", "differs", "withheld"]
@@ -71,9 +70,8 @@ class Rebuilder:
         """`started`: the `turn_started` lines of the attempt up to this turn."""
         isolation = self._isolation(self._engine, attempt)
         recorded_turn = self.history(attempt.trace).trace.turns[attempt.turns[turn].recorded_turn]
-        lane = Lane(self._lane_plan, [], self._lane.model or "")
-        fields = asked_fields(recorded_turn, self._engine.sampling_fields) | lane.fields(
-            self._engine, self._plan.max_tokens
+        fields = asked_fields(recorded_turn, self._engine.sampling_fields) | self._lane_plan.fields(
+            self._lane.model or "", self._plan.max_tokens, self._engine.request_fields()
         )
         request = self._build(attempt, turn, fields | isolation.fields, isolation.marker, started)
         body = b"".join(bytes(piece) for piece in request.body)

@@ -15,8 +15,8 @@ from replayer.requests.transform import Transform
 from replayer.traces.chat import message_of, standard
 from replayer.traces.reader import Trace
 from replayer.traces.schema import TokenShape, Usage
-from replayer.traces.wire_forms import wire_of
-from replayer.traces.wire_view import cache_marks, chat_messages, chat_tools
+from replayer.traces.wire_forms import chat_messages, wire_of
+from replayer.traces.wire_view import cache_marks, chat_tools
 from replayer.wire.reply import assemble
 from replayer.wire.types import Wire
 

@@ -25,8 +25,8 @@ from replayer.traces.reader import Trace
 from replayer.traces.requests import is_replayable, sent_over
 from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem, ToolSet, Turn, UserItem
 from replayer.traces.trees import Line, trees
-from replayer.traces.wire_forms import ASIDE, LIST_OF
-from replayer.traces.wire_view import chat_messages, chat_tools
+from replayer.traces.wire_forms import ASIDE, LIST_OF, chat_messages
+from replayer.traces.wire_view import chat_tools
 from replayer.wire.types import WIRES, Request, Wire
 
 _MARK = "@@replayer-marker@@"

@@ -5,20 +5,23 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from replayer.journal.events import AnyEvent, Primed, SignalFinding, TurnStarted
 from replayer.plan.model import Plan
 from replayer.requests.fields import asked_lengths, token_limit
 from replayer.run.lag import LagMeter
-from replayer.run.lanes import Instance
 from replayer.run.live_feed import LiveFeed
-from replayer.run.prompts import PreparedTurn
-from replayer.run.session_signals import SessionSignals
 from replayer.run.turn import FinishedTurn, TurnKey, Watch, finished, observes, recorded_text, searcher
 from replayer.signals.base import Expected
 from replayer.tools.verdicts.engine_fault import is_away
 from replayer.traces.reader import Trace
 from replayer.wire.types import Reply, Request
+
+if TYPE_CHECKING:
+    from replayer.run.lanes import Instance
+    from replayer.run.prompts import PreparedTurn
+    from replayer.run.session_signals import SessionSignals
 
 
 @dataclasses.dataclass(slots=True)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from replayer.engines.base import Engine
 from replayer.plan.schedule import Session
-from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length, fit
 from replayer.run.isolation import marker
-from replayer.run.lanes import Lane
 from replayer.run.state import Prompt, Run
+
+if TYPE_CHECKING:
+    from replayer.requests.history import RecordedHistory
+    from replayer.run.lanes import Lane
 
 _MISSES = 3
 """Prompts that an engine may fail to count before it is asked no more."""

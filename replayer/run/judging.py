@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replayer.journal.events import AnyEvent, VerdictGiven
 from replayer.requests.fields import only_lengths
-from replayer.run.session_signals import SessionSignals
-from replayer.run.session_tools import tool_events
-from replayer.run.tool_runs import ToolRun
+from replayer.run.tool_runs import ToolRun, tool_events
 from replayer.run.turn import FinishedTurn, recorded_text, searcher
 from replayer.signals.base import Expected
-from replayer.signals.repetition import scan_reply
+from replayer.signals.repetition.detector import scan_reply
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.differential import token_text_of
 from replayer.tools.verdicts.request_facts import request_facts
@@ -22,6 +20,9 @@ from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import by_mode, judge
 from replayer.tools.verdicts.verdict import Verdict, modes_as_dict
 from replayer.traces.schema import ToolResultItem
+
+if TYPE_CHECKING:
+    from replayer.run.session_signals import SessionSignals
 
 
 @dataclasses.dataclass(slots=True)

@@ -95,16 +95,6 @@ class Lane:
         """Sessions in flight on this lane."""
         return self.plan.concurrency or plan.concurrency
 
-    def fields(self, engine: Engine, max_tokens: int | None) -> dict[str, Any]:
-        """The request fields that are the same for every turn of this lane."""
-        fields: dict[str, Any] = {"model": self.model}
-        if self.plan.stream:
-            fields["stream_options"] = {"include_usage": True}
-        limit = self.plan.max_tokens or max_tokens
-        if limit is not None:
-            fields["max_tokens"] = limit
-        return fields | engine.request_fields() | self.plan.sent_fields
-
     def settings(self) -> dict[str, Any]:
         """What was asked of this lane, for the journal."""
         plan = self.plan

@@ -21,7 +21,7 @@ from replayer.run.tool_runs import (
     offered,
 )
 from replayer.tools.execution import Executor, ToolOutcome
-from replayer.tools.sandbox import SandboxLost
+from replayer.tools.sandbox.types import SandboxLost
 from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, UserItem
 from replayer.traces.trees import Line

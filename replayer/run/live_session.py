@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import count, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replayer.journal.events import Substituted
 from replayer.journal.turns import CUT, UNREACHABLE
@@ -15,10 +15,12 @@ from replayer.plan.model import Plan
 from replayer.requests.transform import Messages
 from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
 from replayer.run.prompts import PreparedTurn
-from replayer.run.session import SessionContext
 from replayer.run.threads import Threads
-from replayer.tools.execution import Executor
 from replayer.traces.trees import Line
+
+if TYPE_CHECKING:
+    from replayer.run.session import SessionContext
+    from replayer.tools.execution import Executor
 
 
 def policy(plan: Plan) -> LivePolicy:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replayer.engines.base import Tristate
 from replayer.journal.events import LoadEnded, LoadStarted
@@ -14,10 +14,11 @@ from replayer.journal.turns import UNREACHABLE
 from replayer.plan.load_shape import Next, coming, first_turn
 from replayer.plan.schedule import Session
 from replayer.run.coverage import recorded_starts
-from replayer.run.lanes import Instance
-from replayer.run.run_session import replay_session
 from replayer.run.session import Bounds, wait_for
 from replayer.run.state import Run
+
+if TYPE_CHECKING:
+    from replayer.run.lanes import Instance
 
 _GONE = 3
 """Sessions in a row, for each that is to be alive, that may find no server before the load is ended."""
@@ -25,11 +26,16 @@ _LOOK = 0.1
 """Seconds between two looks at whether enough is known."""
 
 
+Replay = Callable[[Run, Session, Bounds], Awaitable[str]]
+"""Replays one session within its bounds; returns its outcome (`run_session.replay_session`)."""
+
+
 @dataclass(slots=True)
 class Load:
     """The load on one lane while it goes on."""
 
     run: Run
+    replay: Replay
     lane: str
     labels: Sequence[str]
     alive: int | None
@@ -112,7 +118,7 @@ class Load:
         first = first_turn(plan.load, turns, seed=plan.seed, session=session, place=place, alive=self.alive)
         late = max(0, round((time.monotonic() - due) * 1e9))
         bounds = Bounds(first, late, self.over)
-        outcome = await replay_session(self.run, Session(self.lane, session.label, session.repeat), bounds)
+        outcome = await self.replay(self.run, Session(self.lane, session.label, session.repeat), bounds)
         self.unreachable = self.unreachable + 1 if outcome == UNREACHABLE else 0
         if self.run.lanes[self.lane].out or self.unreachable >= _GONE * (self.alive or 1):
             self.run.warn(
@@ -121,7 +127,7 @@ class Load:
             self.end("server_gone")
 
 
-async def run_load(run: Run, lane: str) -> None:
+async def run_load(run: Run, replay: Replay, lane: str) -> None:
     """Keep up the plan's load on a lane until it is over. The cache is emptied once, before the first session."""
     labels, plan = list(run.traces.histories), run.plan
     await run.lanes[lane].warm()
@@ -136,7 +142,7 @@ async def run_load(run: Run, lane: str) -> None:
         repeat=plan.repeat,
         recorded=recorded_starts(plan, run.traces.histories),
     )
-    load = Load(run, lane, labels, alive, time.monotonic(), order)
+    load = Load(run, replay, lane, labels, alive, time.monotonic(), order)
     await load.drive()
 
 

@@ -7,16 +7,18 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replayer.requests.fields import asked_fields
-from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Messages, Transform
 from replayer.run.isolation import Isolation
-from replayer.run.lanes import Instance, Lane
 from replayer.traces.schema import AnyItem
 from replayer.wire.types import Request
+
+if TYPE_CHECKING:
+    from replayer.requests.history import RecordedHistory
+    from replayer.run.lanes import Instance, Lane
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,7 +96,9 @@ class Prompts:
     def fields(self, recorded_turn: int) -> dict[str, Any]:
         """What the recording asked for where it matters to the answer, and what the lane and the plan ask for."""
         own = asked_fields(self.history.trace.turns[recorded_turn], self.instance.engine.sampling_fields)
-        return own | self.lane.fields(self.instance.engine, self.max_tokens) | self.isolation.fields
+        engine = self.instance.engine
+        lane = self.lane.plan.fields(self.lane.model, self.max_tokens, engine.request_fields())
+        return own | lane | self.isolation.fields
 
     def _messages(self, recorded_turn: int) -> Messages:
         return self.history.messages(

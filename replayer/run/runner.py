@@ -27,9 +27,9 @@ from replayer.journal.progress import Attempts, attempts_so_far
 from replayer.journal.run_traces import copies as run_copies
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session, batches, labelled, sessions
+from replayer.requests.generated import generated
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import load_transform
-from replayer.requests.workload import generated
 from replayer.run.coverage import coverage, recorded_starts
 from replayer.run.early_stop import EarlyStop
 from replayer.run.fit_prompts import prepare
@@ -311,12 +311,13 @@ async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[
 async def _run_queues(run: Run, queues: list[list[Session]]) -> None:
     """Work on all queues at the same time; the first error ends them all."""
     from replayer.run.load import run_load
+    from replayer.run.run_session import replay_session
 
     try:
         async with asyncio.TaskGroup() as group:
             for queue in queues:
                 if run.plan.load.asked:
-                    group.create_task(run_load(run, queue[0].lane))
+                    group.create_task(run_load(run, replay_session, queue[0].lane))
                     continue
                 todo = list(reversed(queue))
                 for _ in range(min(run.lanes[queue[0].lane].concurrency(run.plan), len(queue))):

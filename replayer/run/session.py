@@ -8,14 +8,17 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
-from replayer.requests.history import RecordedHistory
-from replayer.run.exchange import Exchange
-from replayer.run.judging import TurnJudge
-from replayer.run.prompts import Prompts
 from replayer.run.turn import TurnKey
+
+if TYPE_CHECKING:
+    from replayer.requests.history import RecordedHistory
+    from replayer.run.exchange import Exchange
+    from replayer.run.judging import TurnJudge
+    from replayer.run.prompts import Prompts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from replayer.errors import MissingPartError, PlanError
-from replayer.journal.events import ToolRunFinished
 from replayer.plan.model import Plan
-from replayer.requests.history import RecordedHistory
 from replayer.run.recorded_tools import RecordedTools, Snapshots
-from replayer.run.tool_runs import ToolRun, called
-from replayer.run.turn import TurnKey
+from replayer.run.tool_runs import called
 from replayer.tools.environment import Environment, Wanted, prepare
 from replayer.tools.execution import Executor
 from replayer.tools.sandbox import Sandbox, SandboxGrade, Workspace, probe
 from replayer.tools.sandbox.workspace import ROOT
 from replayer.tools.toolsets import ToolKit, identify
 
-_OUTPUT_KEPT = 16_384
-"""Characters of a call's output in the journal; both ends are kept."""
+if TYPE_CHECKING:
+    from replayer.requests.history import RecordedHistory
 
 
 @dataclasses.dataclass(slots=True)
@@ -114,28 +112,3 @@ def _path_map(plan: Plan, history: RecordedHistory) -> dict[str, str]:
         return plan.map
     path = roots[0].get("path")
     return {path.rstrip("/"): ROOT} if isinstance(path, str) and path.startswith("/") else {}
-
-
-def tool_events(key: TurnKey, runs: Iterable[ToolRun]) -> list[ToolRunFinished]:
-    """What the journal keeps of executed calls."""
-    return [
-        ToolRunFinished(
-            **key.where(),
-            call_index=run.call_index,
-            name=run.name,
-            outcome="recorded" if run.source == "recorded" else run.outcome.kind,
-            against_recorded=run.against_recorded,
-            duration_ns=int(run.outcome.duration * 1e9),
-            exit_code=run.outcome.exit_code,
-            output=_both_ends(run.outcome.output),
-            detail=run.outcome.detail,
-        )
-        for run in runs
-    ]
-
-
-def _both_ends(text: str) -> str:
-    if len(text) <= _OUTPUT_KEPT:
-        return text
-    half = _OUTPUT_KEPT // 2
-    return f"{text[:half]}\n… {len(text) - _OUTPUT_KEPT} characters left out …\n{text[-half:]}"

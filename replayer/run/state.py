@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from replayer.journal.events import StoppedEarly, Warned
 from replayer.journal.log import JournalWriter
-from replayer.journal.progress import Attempts
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session, trace_name
-from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Transform
-from replayer.run.early_stop import EarlyStop
 from replayer.run.lag import LagMeter
-from replayer.run.lanes import Lane
 from replayer.run.live_feed import LiveFeed
-from replayer.run.prefix_watch import Servers
-from replayer.run.session_tools import Tools
 from replayer.run.tool_runs import results
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.schema import ToolResultItem
 from replayer.wire.remote import Receiver
+
+if TYPE_CHECKING:
+    from replayer.journal.progress import Attempts
+    from replayer.requests.history import RecordedHistory
+    from replayer.run.early_stop import EarlyStop
+    from replayer.run.lanes import Lane
+    from replayer.run.prefix_watch import Servers
+    from replayer.run.session_tools import Tools
 
 
 class Prompt(NamedTuple):

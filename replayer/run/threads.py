@@ -8,17 +8,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replayer.journal.turns import CUT, UNREACHABLE
-from replayer.run.judging import TurnJudge
 from replayer.run.prompts import PreparedTurn
-from replayer.run.recorded_tools import RecordedTools
-from replayer.run.session import SessionContext, wait_for
+from replayer.run.session import wait_for
 from replayer.run.turn import FinishedTurn
 from replayer.traces.schema import Turn
 from replayer.traces.trees import Line
 from replayer.wire.types import Reply
+
+if TYPE_CHECKING:
+    from replayer.run.judging import TurnJudge
+    from replayer.run.recorded_tools import RecordedTools
+    from replayer.run.session import SessionContext
 
 MAX_UNREACHABLE = 3
 """Turns in a row that may end unreachable before a session is given up."""

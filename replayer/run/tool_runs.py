@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import orjson
 
-from replayer.requests.history import RecordedHistory
+from replayer.journal.events import ToolRunFinished
+from replayer.run.turn import TurnKey
 from replayer.tools.compare import Comparison, compare
 from replayer.tools.execution import Executor, ToolOutcome
 from replayer.traces.schema import ToolCallItem, ToolResultItem, plain
 from replayer.traces.trees import Line
 from replayer.wire.types import ToolCall
 
+if TYPE_CHECKING:
+    from replayer.requests.history import RecordedHistory
+
 ToolMode = Literal["recorded", "sandbox", "matched"]
+
+_OUTPUT_KEPT = 16_384
+"""Characters of a call's output in the journal; both ends are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +164,28 @@ def against(outcome: ToolOutcome, recorded: Recorded | None) -> Comparison | Non
 def from_recording(recorded: Recorded) -> ToolOutcome:
     kind: Literal["tool_error", "ok"] = "tool_error" if recorded.result.is_error else "ok"
     return ToolOutcome(kind, recorded.text, recorded.result.is_error)
+
+
+def tool_events(key: TurnKey, runs: Iterable[ToolRun]) -> list[ToolRunFinished]:
+    """What the journal keeps of executed calls."""
+    return [
+        ToolRunFinished(
+            **key.where(),
+            call_index=run.call_index,
+            name=run.name,
+            outcome="recorded" if run.source == "recorded" else run.outcome.kind,
+            against_recorded=run.against_recorded,
+            duration_ns=int(run.outcome.duration * 1e9),
+            exit_code=run.outcome.exit_code,
+            output=_both_ends(run.outcome.output),
+            detail=run.outcome.detail,
+        )
+        for run in runs
+    ]
+
+
+def _both_ends(text: str) -> str:
+    if len(text) <= _OUTPUT_KEPT:
+        return text
+    half = _OUTPUT_KEPT // 2
+    return f"{text[:half]}\n… {len(text) - _OUTPUT_KEPT} characters left out …\n{text[-half:]}"

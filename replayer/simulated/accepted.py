@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import orjson
@@ -15,9 +15,12 @@ from replayer.simulated.generation import Generation, Piece, generate
 from replayer.simulated.kinds.base import Kind
 from replayer.simulated.kv_pool import Seat
 from replayer.simulated.planted import STATUS_FAULTS, WIRE_FAULTS, FaultSpec
-from replayer.simulated.script import Match, Reply
+from replayer.simulated.replies import Reply
 from replayer.simulated.token_bytes import WIDTH, JsonObject, ids
 from replayer.wire.types import Wire
+
+if TYPE_CHECKING:
+    from replayer.simulated.script import Match
 
 
 @dataclass(slots=True)

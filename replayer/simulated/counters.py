@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from replayer.simulated.kv_pool import Pool
-from replayer.simulated.spec import SimulatedSpec
 from replayer.simulated.token_bytes import JsonObject
+
+if TYPE_CHECKING:
+    from replayer.simulated.kv_pool import Pool
+    from replayer.simulated.spec import SimulatedSpec
 
 
 @dataclass(slots=True)

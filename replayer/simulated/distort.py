@@ -10,7 +10,7 @@ import orjson
 
 from replayer.simulated.call_families import FAMILIES
 from replayer.simulated.planted import FaultSpec
-from replayer.simulated.script import Call, Reply, sample
+from replayer.simulated.replies import Call, Reply, sample
 from replayer.simulated.token_bytes import JsonObject
 
 COLLAPSE_UNIT = "(Sigh) (Laughter) "

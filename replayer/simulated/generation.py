@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from replayer.simulated.script import Call, Reply
+from replayer.simulated.replies import Call, Reply
 from replayer.simulated.token_bytes import WIDTH, call_markup, encode
 
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from replayer.simulated.cache import Node, PrefixCache
-from replayer.simulated.spec import SimulatedSpec
 from replayer.simulated.token_bytes import WIDTH
+
+if TYPE_CHECKING:
+    from replayer.simulated.spec import SimulatedSpec
 
 
 @dataclass(slots=True, eq=False)

@@ -17,7 +17,8 @@ from replayer.simulated.kinds.base import JSON, Answer, Kind
 from replayer.simulated.kv_pool import Pool
 from replayer.simulated.planted import STATUS_FAULTS, Arrivals, FaultSpec, parse_faults
 from replayer.simulated.playback import Playback
-from replayer.simulated.script import Script, forced, opening, shaped, unparsed
+from replayer.simulated.replies import forced, shaped, unparsed
+from replayer.simulated.script import Script, opening
 from replayer.simulated.spec import SimulatedSpec
 from replayer.simulated.token_bytes import WIDTH, JsonObject, render
 from replayer.simulated.wire_requests import COUNTS, PATHS, as_chat, custom_tools, error_on, not_stored

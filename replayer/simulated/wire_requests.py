@@ -7,8 +7,8 @@ from typing import Any
 
 from replayer.simulated.kinds.base import JSON, Answer
 from replayer.tools.verdicts.request_facts import tool_choice_of
-from replayer.traces.wire_forms import LIST_OF
-from replayer.traces.wire_view import chat_messages, chat_tools
+from replayer.traces.wire_forms import LIST_OF, chat_messages
+from replayer.traces.wire_view import chat_tools
 from replayer.wire.types import Wire
 
 PATHS: dict[str, Wire] = {

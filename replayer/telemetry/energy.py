@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from replayer.engines.base import JsonObject
-from replayer.telemetry.gpu_lanes import Assignment
+
+Assignment = Literal["asked", "detected", "unknown"]
+"""How it is known which GPUs a lane uses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

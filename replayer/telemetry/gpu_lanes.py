@@ -12,13 +12,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
 from replayer.engines.base import JsonObject
+from replayer.telemetry.energy import Assignment
 from replayer.telemetry.gpu import LOCAL, Gpu, GpuReader
 
-Assignment = Literal["asked", "detected", "unknown"]
 TRIES = 3
 """Readings on which the processes are looked up: a server may load its model after the first."""
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from replayer.wire.limits import check_parts
-from replayer.wire.notes import Notes
 from replayer.wire.types import ToolCall
+
+if TYPE_CHECKING:
+    from replayer.wire.notes import Notes
 
 _LOOKED_AT = 1000
 """Pieces of arguments up to which a repeated name may begin another call: each look reads them all."""

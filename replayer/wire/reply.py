@@ -11,7 +11,18 @@ from replayer.wire.connection import Headers
 from replayer.wire.content_encoding import Decode, decoder
 from replayer.wire.faults import Classify, default_fault
 from replayer.wire.limits import LIMITS, MIB, TooLarge, mib
-from replayer.wire.types import Delta, OnDelta, OnDeltas, Reply, StampClock, Timing, Wire, WireFault, each
+from replayer.wire.types import (
+    END_OF,
+    Delta,
+    OnDelta,
+    OnDeltas,
+    Reply,
+    StampClock,
+    Timing,
+    Wire,
+    WireFault,
+    each,
+)
 
 
 class ReplyReader:
@@ -213,8 +224,6 @@ class ReplyReader:
         return WireFault("server_error", words, self.status, excerpt or None)
 
 
-END_OF: dict[Wire, str] = {"chat": "[DONE]", "messages": "message_stop", "responses": "response.completed"}
-"""The event that ends a stream of each wire."""
 BODY_OF: dict[Wire, str] = {"chat": "chat completion", "messages": "message", "responses": "response"}
 
 

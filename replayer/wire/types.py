@@ -30,6 +30,8 @@ Wire = Literal["chat", "messages", "responses"]
 WIRES: tuple[Wire, ...] = ("chat", "messages", "responses")
 PATHS: dict[Wire, str] = {"chat": "/chat/completions", "messages": "/messages", "responses": "/responses"}
 """Where each wire is served, behind the base URL."""
+END_OF: dict[Wire, str] = {"chat": "[DONE]", "messages": "message_stop", "responses": "response.completed"}
+"""The event that ends a stream of each wire."""
 
 StampClock = Literal["kernel", "client", "mixed"]
 """Who stamped the bytes of a reply: the kernel as they came in, or the client as it read them."""

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from replayer.errors import PlanError
 from replayer.plan.load import make_plan
+from replayer.requests.generated import generated
 from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length, fit
-from replayer.requests.workload import Workload, generated
+from replayer.requests.workload import Workload
 from replayer.traces.reader import Trace
 
 LANE = {"name": "a", "launch": "simulated"}

@@ -7,11 +7,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from replayer.tools.sandbox.sandbox import OpenSandbox
 from replayer.tools.sandbox.types import FileError, Found, Matches, Ran, Texts
 from replayer.tools.sandbox.workspace import ROOT
+
+if TYPE_CHECKING:
+    from replayer.tools.sandbox.sandbox import OpenSandbox
 
 MOST_COMPARED_LINES = 6000
 """difflib takes quadratic time on lines that a model chose badly."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replayer.tools.verdicts.arguments_markup import end_tag_in, next_call_in, swallowed_in
 from replayer.tools.verdicts.damage import damage_in
-from replayer.tools.verdicts.evidence import Seen
 from replayer.tools.verdicts.schema_check import CallCheck, Validator, pointer
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Fault
 from replayer.wire.merged import objects_in
 from replayer.wire.types import NoteCode, ProtocolNote, Reply, ToolCall
+
+if TYPE_CHECKING:
+    from replayer.tools.verdicts.evidence import Seen
 
 _EXPLAINED_BY_AN_END = ("arguments_not_json", "missing_parameter", "protocol")
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replayer.tools.verdicts.call_text import TextCall, bare_name
-from replayer.tools.verdicts.evidence import Seen
 from replayer.tools.verdicts.leak import Leak
 from replayer.tools.verdicts.schema_check import CallCheck, Validator
 from replayer.tools.verdicts.strict_json import NotJson, parse, same_value
 from replayer.tools.verdicts.verdict import Blame, Fault
+
+if TYPE_CHECKING:
+    from replayer.tools.verdicts.evidence import Seen
 
 _SOFT = {
     "control_token": "a control token of the chat template is left in the content",

@@ -21,7 +21,7 @@ from replayer.tools.verdicts.prose import without_code
 from replayer.tools.verdicts.structured import check_answer
 from replayer.tools.verdicts.tool_choice import demanded
 from replayer.tools.verdicts.verdict import Fault, Modes, ModeVerdict, Verdict
-from replayer.wire.reply import END_OF
+from replayer.wire.types import END_OF
 
 __all__ = ["Case", "alone", "by_mode", "judge"]
 

@@ -8,8 +8,8 @@ from typing import Any
 from replayer.traces.chat import Message, message_of
 from replayer.traces.importers.values import as_dict, as_int, as_str, dicts
 from replayer.traces.schema import AnyItem, Provenance, Times, Usage
-from replayer.traces.wire_forms import Entry, entries, produced, wire_of
-from replayer.traces.wire_view import chat_messages
+from replayer.traces.wire_forms import chat_messages, entries, produced, wire_of
+from replayer.traces.wire_view import Entry
 from replayer.wire.types import Reply, Wire
 
 

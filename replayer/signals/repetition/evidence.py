@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from replayer.signals.repetition.templates import template_of
+from replayer.signals.repetition.masks import template_of
 
 
 class Evidence:

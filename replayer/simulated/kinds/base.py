@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
-from replayer.simulated.counters import Counts, State
 from replayer.simulated.token_bytes import JsonObject, encode, ids, render
+
+if TYPE_CHECKING:
+    from replayer.simulated.counters import Counts, State
 
 Answer = tuple[int, str, Any]
 """Status, content type, body (text, or data to be sent as JSON)."""
