@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -63,6 +64,46 @@ async def start(order: Order, log_folder: Path, trace_paths: Sequence[Path]) -> 
         options = {"trace": [str(path) for path in trace_paths], **order.options}
         return await launch_simulated(SimulatedSpec.from_options(options), log)
     return await _start_command(order, log)
+
+
+class Starts:
+    """Starts the servers of a run's lanes; lanes of one key get the same server, which ends with the last of them."""
+
+    def __init__(self) -> None:
+        self._started: dict[Hashable, asyncio.Task[Launched]] = {}
+        self._holders: Counter[Hashable] = Counter()
+
+    async def start(
+        self, order: Order, key: Hashable | None, log_folder: Path, trace_paths: Sequence[Path]
+    ) -> Launched:
+        """As `start`. `key` of None: a server of its own."""
+        if key is None:
+            return await start(order, log_folder, trace_paths)
+        if key not in self._started:
+            self._started[key] = asyncio.ensure_future(start(order, log_folder, trace_paths))
+        launched = await self._started[key]
+        self._holders[key] += 1
+        return _Held(launched.base_url, launched.pid, launched.log, launched.process, self, key)
+
+    async def let_go(self, key: Hashable) -> None:
+        self._holders[key] -= 1
+        if not self._holders[key]:
+            await self._started.pop(key).result().stop()
+
+
+@dataclass(slots=True)
+class _Held:
+    """A server that other lanes use as well."""
+
+    base_url: str
+    pid: int
+    log: Path | None
+    process: asyncio.subprocess.Process
+    starts: Starts
+    key: Hashable
+
+    async def stop(self) -> None:
+        await self.starts.let_go(self.key)
 
 
 @dataclass(slots=True)

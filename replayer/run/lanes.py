@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from replayer.engines.base import Engine, EngineFacts
 from replayer.engines.detect import connect
 from replayer.engines.engine_spec import launch_options
 from replayer.engines.sampling_fields import unknown_fields, wrong_types
-from replayer.engines.starting import Launched, start
+from replayer.engines.starting import Launched, Starts
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.plan.model import LanePlan, Plan
 from replayer.run.headers import fixed, lane_headers
@@ -132,8 +132,10 @@ async def open_lane(
     timeouts: Timeouts = Timeouts(),  # noqa: B008 - frozen
     trace_paths: Sequence[Path] = (),
     receiver: Receiver | None = None,
+    starts: Starts | None = None,
 ) -> Lane:
-    """Launch what is to be launched, connect, and check model and sampling fields before anything is sent.
+    """Launch what is to be launched, connect, and check model and sampling fields before anything is sent. `starts`
+    lends one server to lanes that differ in their wire alone.
 
     Raises EngineUnavailable (unreachable, wrong key), MissingPartError (embedded engine not installed) and
     PlanError (unknown model or sampling field).
@@ -141,7 +143,7 @@ async def open_lane(
     _check_secrets(plan)
     instances: list[Instance] = []
     try:
-        for url, launched in await _servers(plan, log_folder, trace_paths):
+        for url, launched in await _servers(plan, log_folder, trace_paths, starts or Starts()):
             instances.append(await _open_instance(plan, url, launched, timeouts, receiver))
         lane = Lane(plan=plan, instances=instances, model=_model(plan, instances[0].facts))
         for instance in instances:
@@ -163,12 +165,21 @@ def _check_secrets(plan: LanePlan) -> None:
 
 
 async def _servers(
-    plan: LanePlan, log_folder: Path, trace_paths: Sequence[Path]
+    plan: LanePlan, log_folder: Path, trace_paths: Sequence[Path], starts: Starts
 ) -> list[tuple[str, Launched | None]]:
     if plan.launch is None and not plan.command:
         return [(url, None) for url in plan.addresses]
-    launched = await start(plan, log_folder, trace_paths)
+    key = server_key(plan)
+    order = plan.model_copy(update={"name": plan.base}) if key else plan
+    launched = await starts.start(order, key, log_folder, trace_paths)
     return [(plan.addresses[0] if plan.url else launched.base_url, launched)]
+
+
+def server_key(plan: LanePlan) -> Hashable | None:
+    """What the lanes have in common that differ in their wire alone; None for others."""
+    if "wire" not in plan.setting:
+        return None
+    return plan.base, tuple((axis, str(value)) for axis, value in plan.setting.items() if axis != "wire")
 
 
 async def _open_instance(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from replayer.engines.base import Engine, Tristate, origin
+from replayer.engines.starting import Starts
 from replayer.errors import EngineUnavailable, ReplayerError
 from replayer.prefix.growing import Digest
 from replayer.prefix.server_watch import Answer, PromptBook, ServerWatch, assistant_message
@@ -97,6 +98,7 @@ class Servers:
     def __init__(self, *, live: bool) -> None:
         self._live = live
         self.book = PromptBook()
+        self.starts = Starts()
         self._pool = ThreadPoolExecutor(1, "prefix-reuse")
         self._servers: dict[str, Server] = {}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from replayer.engines.logs.log_settings import with_log
+from replayer.engines.starting import Starts
 from replayer.errors import EngineUnavailable, MissingPartError, ReplayerError
 from replayer.journal.events import (
     LaneReady,
@@ -17,7 +18,7 @@ from replayer.journal.events import (
 )
 from replayer.plan.model import LanePlan, Plan
 from replayer.plan.schedule import Session
-from replayer.run.lanes import Instance, Lane, open_lane, warm_up
+from replayer.run.lanes import Instance, Lane, open_lane, server_key, warm_up
 from replayer.run.state import Run
 from replayer.telemetry.gpu import open_gpu
 from replayer.telemetry.gpu_lanes import GpuUse, LaneGpus
@@ -29,7 +30,12 @@ _WARM_SECONDS = 20.0
 
 
 async def open_lanes(
-    plan: Plan, names: set[str], folder: Path, traces: dict[str, Path], receiver: Receiver | None
+    plan: Plan,
+    names: set[str],
+    folder: Path,
+    traces: dict[str, Path],
+    receiver: Receiver | None,
+    starts: Starts,
 ) -> tuple[dict[str, Lane], dict[str, ReplayerError]]:
     """Lanes, and by name why the others cannot be made ready: they keep none waiting. Side by side, but servers that we
     start by a command come one after another: those that share a GPU measure its free memory while they start."""
@@ -45,6 +51,7 @@ async def open_lanes(
                     timeouts=plan.timeouts.of_replies,
                     trace_paths=list(traces.values()),
                     receiver=receiver,
+                    starts=starts,
                 )
             except (EngineUnavailable, MissingPartError) as error:
                 failed[lane.name] = error
@@ -152,7 +159,12 @@ async def telemetry(run: Run, names: set[str]) -> AsyncIterator[None]:
 
 async def release(run: Run, needed: set[str]) -> None:
     """Stop engines that no later phase needs, so that the next block has the machine to itself."""
-    done = {name: lane for name, lane in run.lanes.items() if name not in needed}
+    servers = {server_key(lane) for lane in run.plan.lane if lane.name in needed} - {None}
+    done = {
+        name: lane
+        for name, lane in run.lanes.items()
+        if name not in needed and server_key(lane.plan) not in servers
+    }
     for name in done:
         del run.lanes[name]
     await close_lanes(done)

@@ -42,7 +42,10 @@ async def replay_session(run: Run, session: Session, bounds: Bounds | None = Non
         was_reset, fresh = await _cache_of(session, server, instance)
     tag = run.tag(session, attempt)
     history = run.traces.histories[session.trace].over(lane.plan.wire)
-    salts = history.wire == "chat" and not run.plan.load.shared_prompt
+    wires = {run.lanes[name].plan.wire for name in server.lanes if name in run.lanes}
+    if len(wires) > 1 and run.plan.order == "parallel":
+        fresh = False  # it would be for the first lane alone, and other wires would see another prompt
+    salts = history.wire == "chat" and len(wires) == 1 and not run.plan.load.shared_prompt
     isolation = isolate(instance.engine, tag, fresh=fresh, filler=history.is_filler, salts=salts)
     server.used = True
     context = _context(run, session, attempt, instance, isolation, bounds)

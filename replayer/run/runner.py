@@ -165,7 +165,7 @@ async def _run(
     lag = LagMeter()
     servers = Servers(live=plan.mode == "live")
     with contextlib.closing(servers), contextlib.closing(Receiver(lag.add)) as receiver:
-        lanes, failed = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver)
+        lanes, failed = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver, servers.starts)
         if failed and lanes_of(phases) <= failed.keys():
             raise next(iter(failed.values()))
         try:
@@ -296,7 +296,9 @@ async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[
         if number and run.plan.cool_down:
             await asyncio.sleep(run.plan.cool_down)
         missing = lanes_of([phase]) - run.lanes.keys() - run.schedule.lost.keys()
-        opened, failed = await open_lanes(run.plan, missing, run.folder, traces, run.receiver)
+        opened, failed = await open_lanes(
+            run.plan, missing, run.folder, traces, run.receiver, run.servers.starts
+        )
         run.lanes.update(opened)
         _leave_out(run, failed)
         await lanes_ready(run, list(opened.values()))

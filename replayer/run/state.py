@@ -95,11 +95,13 @@ class Run:
 
     def tag(self, session: Session, attempt: int) -> str:
         """What tells an attempt's prompts apart from all others. Lanes see the same prompts, save those of one server,
-        whose cache they share."""
+        whose cache they share: a number there, so that prompts are equally long."""
         tag = f"{self.folder.name}/{trace_name(session.trace)}/{session.repeat}/{attempt}"
         lane = self.lanes.get(session.lane)
-        shared = lane is not None and any(len(self.servers.of(i.engine).lanes) > 1 for i in lane.instances)
-        return f"{tag}/{session.lane}" if shared else tag
+        beside = [self.servers.of(instance.engine).lanes for instance in lane.instances] if lane else []
+        names = next((lanes for lanes in beside if len(lanes) > 1), [])
+        place = names.index(session.lane) + 1 if session.lane in names else 0
+        return f"{tag}/{place:0{len(str(len(names)))}}" if place else tag
 
     def warn(self, message: str, *, lane: str | None = None, code: str | None = None) -> None:
         self.journal.append(Warned(message=message, lane=lane, code=code))

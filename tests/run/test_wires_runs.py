@@ -125,3 +125,20 @@ async def test_a_turn_is_sent_again_over_its_own_wire(wire: str, tmp_path: Path)
         assert code in (0, 1), said
     finally:
         await engine.stop()
+
+
+@pytest.mark.parametrize("order", [pytest.param("parallel", marks=pytest.mark.slow), "sequential"])
+def test_lanes_of_three_wires_are_one_started_server_with_equal_prompts(order: str, tmp_path: Path) -> None:
+    engine = "a=simulated,kind=llamacpp,temperature=0,tok_s=20000,slots=3"
+    asked = ("--trace", TRACE, "--engine", engine, "--wire", "all", "--order", order, "--max-turns", "3")
+    folder, _ = run(tmp_path, *asked)
+    assert len({event["base_url"] for event in events(folder, "lane_ready")}) == 1
+    assert [path.name for path in (folder / "engines").iterdir()] == ["a.log"]
+    turns: dict[int, dict[str, Any]] = {}
+    for event in events(folder, "turn_finished"):
+        turns.setdefault(event["turn"], {})[wire_of(event)] = event["usage"]
+    assert len(turns) == 3 and all(len(found) == 3 for found in turns.values())
+    assert all(len({usage["prompt_tokens"] for usage in found.values()}) == 1 for found in turns.values())
+    if order == "sequential":  # each lane begins with an empty cache
+        cached = [{usage["cached_tokens"] for usage in found.values()} for found in turns.values()]
+        assert cached[0] == {0} and all(len(hits) == 1 and min(hits) > 500 for hits in cached[1:])
