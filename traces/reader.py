@@ -80,6 +80,8 @@ class Trace:
         self._items = _Index()
         self._turns = _Index()
         self._runs = _Index()
+        self.turns: Sequence[Turn] = _Lazy(self, self._turns, Turn)
+        self.tool_runs: Sequence[ToolRun] = _Lazy(self, self._runs, ToolRun)
         self._threads: dict[str, Thread] = {}
         self.tool_sets: dict[str, ToolSet] = {}
         self._end: End | None = None
@@ -98,14 +100,6 @@ class Trace:
         except BaseException:
             source.close()
             raise
-
-    @property
-    def turns(self) -> Sequence[Turn]:
-        return _Lazy(self, self._turns, Turn)
-
-    @property
-    def tool_runs(self) -> Sequence[ToolRun]:
-        return _Lazy(self, self._runs, ToolRun)
 
     @property
     def threads(self) -> tuple[Thread, ...]:

@@ -329,15 +329,36 @@ def _newest(tries: dict[int, Attempt]) -> Attempt:
     return tries[max(tries)]
 
 
+_last: tuple[tuple[int, int], Fold, int] | None = None
+"""A journal's file, what was folded from it, and up to which byte."""
+
+
+def _file(folder: Path) -> tuple[int, int]:
+    try:
+        found = (folder / JOURNAL).stat()
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
 def _counted(tries: dict[int, Attempt]) -> Attempt:
     return max(tries.values(), key=lambda attempt: (attempt.complete, attempt.finished > 0, attempt.number))
 
 
 def load(folder: Path, *, running: bool = False) -> RunView:
-    """The view of a run folder. Raises RunFolderError."""
-    fold = Fold()
-    for _ in fold_from(folder, fold):
-        pass
+    """The view of a run folder. Raises RunFolderError.
+
+    The folder that was loaded last is gone on with where it only grew: a run's limits and its report read the same.
+    """
+    global _last
+    before, _last = _last, None
+    file = _file(folder)
+    if before is None or before[0] != file or before[2] > (folder / JOURNAL).stat().st_size:
+        before = file, Fold(), 0
+    _, fold, offset = before
+    for after in fold_from(folder, fold, offset):
+        offset = after
+    _last = file, fold, offset
     try:
         return fold.view(run=folder.name, running=running)
     except MISFITS as error:

@@ -22,8 +22,8 @@ from replayer.text import safe
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-_LINE_EVERY = 2.0
-"""Seconds between two lines of one lane."""
+_LINE_EVERY, _SESSION_EVERY = 2.0, 0.2
+"""Seconds between two lines of one lane; the second where a session has ended."""
 
 
 class Bars:
@@ -93,9 +93,9 @@ class LineProgress:
             case TurnFinished():
                 lane = self._lane_of[event.session]
                 self._done[lane] = self._done.get(lane, 0) + 1
-                self._line(lane, force=False)
+                self._line(lane, _LINE_EVERY)
             case SessionFinished():
-                self._line(self._lane_of[event.session], force=True)
+                self._line(self._lane_of[event.session], _SESSION_EVERY)
             case Alarm() if event.finding.get("level") == "collapsed":
                 unit = safe(str(event.finding.get("unit", "")))[:60]
                 what = "stopped" if event.stopped else "observed"
@@ -107,12 +107,11 @@ class LineProgress:
             case _:
                 pass
 
-    def _line(self, lane: str, *, force: bool) -> None:
-        now = time.monotonic()
-        if not force and now - self._shown.get(lane, 0.0) < _LINE_EVERY:
+    def _line(self, lane: str, every: float) -> None:
+        now, done, planned = time.monotonic(), self._done.get(lane, 0), self._planned
+        if now - self._shown.get(lane, 0.0) < every and done != planned:
             return
         self._shown[lane] = now
-        done, planned = self._done.get(lane, 0), self._planned
         if self._load:
             self._say(lane, f"{done} turns")
             return

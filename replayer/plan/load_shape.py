@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 _ARRIVALS = re.compile(r"(closed|recorded|poisson:(\d+(\.\d+)?))\Z")
-_NO_LOAD = ("idle_cap", "shared_prompt")
+_NO_LOAD = frozenset({"idle_cap", "shared_prompt"})
 """Settings that mean something without load too."""
 
 STEADY = 0.9
@@ -84,9 +84,8 @@ class LoadShape(Strict):
     @property
     def asked(self) -> bool:
         """Whether the plan is a load and no list of sessions."""
-        default = LoadShape()
-        names = (name for name in LoadShape.model_fields if name not in _NO_LOAD)
-        return any(getattr(self, name) != getattr(default, name) for name in names)
+        names = self.model_fields_set - _NO_LOAD
+        return any(getattr(self, name) != LoadShape.model_fields[name].get_default() for name in names)
 
     @property
     def rate(self) -> float | None:

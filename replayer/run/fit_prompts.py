@@ -79,6 +79,8 @@ def prompt(lane: Lane, tag: str, recorded_turn: int) -> Prompt:
 def lengths_of(run: Run, session: Session, tag: str) -> Mapping[int, Length]:
     """The fitted lengths of a session by turn. Those of its first round serve a session that a load brings again: between
     turns, counting would be load too, and a mark has the length of any other."""
+    if not run.traces.lengths:
+        return {}
     lane, turns = run.lanes[session.lane], run.traces.histories[session.trace].turns
     first = run.tag(replace(session, repeat=0), 1) if run.plan.load.asked else tag
     known = run.traces.lengths

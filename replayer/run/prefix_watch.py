@@ -50,6 +50,8 @@ class Server:
     watch: ServerWatch | None = None
     fresh: dict[str, bool] = field(default_factory=dict)
     """By LANE/TRACE/REPEAT whether its parts began on an empty cache."""
+    _todo: list[Callable[[ServerWatch], Any]] = field(default_factory=list)
+    """What is done with the next thing whose outcome is wanted: waking the thread costs more than some of it."""
     _gate: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def open(self, instance: Instance) -> None:
@@ -72,7 +74,9 @@ class Server:
 
     def asked(self, key: str, thread: str, request: Request, *, filler: bool) -> None:
         body, entries, sent = list(request.body), request.entries, time.monotonic_ns()
-        self._do(lambda watch: watch.asked(key, thread, b"".join(body), sent, entries=entries, filler=filler))
+        self._later(
+            lambda watch: watch.asked(key, thread, b"".join(body), sent, entries=entries, filler=filler)
+        )
 
     def answered(self, key: str, reply: Reply, usage: Usage | None) -> Future[PrefixFinding | None] | None:
         """To be called before the session's next `asked`; the finding comes when it comes."""
@@ -83,13 +87,27 @@ class Server:
         return self._do(ServerWatch.answered, key, answer_of(reply, usage))
 
     def ended(self, thread: str) -> None:
-        self._do(ServerWatch.ended, thread)
+        self._later(lambda watch: watch.ended(thread))
 
     def sampled(self, reader: str, sample: Mapping[str, Any]) -> None:
         self._do(ServerWatch.sampled, reader, sample, time.monotonic_ns())
 
+    def _later(self, work: Callable[[ServerWatch], Any]) -> None:
+        if self.watch is not None:
+            self._todo.append(work)
+
     def _do(self, work: Callable[..., Any], *args: Any) -> Future[Any] | None:
-        return self.pool.submit(work, self.watch, *args) if self.watch is not None else None
+        """What `work` returns, once all that was put off has been done."""
+        if self.watch is None:
+            return None
+        todo, self._todo = [*self._todo, lambda watch: work(watch, *args)], []
+        return self.pool.submit(_in_turn, todo, self.watch)
+
+
+def _in_turn(todo: Sequence[Callable[[ServerWatch], Any]], watch: ServerWatch) -> Any:
+    for work in todo:
+        found = work(watch)
+    return found
 
 
 class Servers:

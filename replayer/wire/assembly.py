@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -122,31 +122,23 @@ class Assembler:
     def _take_run(self, template: Template, blocks: list[bytes], at: int) -> int:
         """All but the last few events, where they are alike in everything but their strings, in one decoding.
 
-        Returns how many were taken: none where another is among them. A line break can stand in no JSON string, so
-        none reaches from one event into the next.
+        Returns how many were taken: none where another is among them, or one whose string is not plain.
         """
         count, prefix, suffix = len(blocks), template.prefix, template.suffix
         while count and not (blocks[count - 1].startswith(prefix) and blocks[count - 1].endswith(suffix)):
             count -= 1
-        strings = [block[template.start : template.stop] for block in blocks[:count]]
-        if b"\n\n".join(blocks[:count]) != prefix + (suffix + b"\n\n" + prefix).join(strings) + suffix:
+        start, stop = template.start + 1, template.stop - 1
+        inner = [block[start:stop] for block in blocks[:count]]
+        seam = b'"' + suffix + b"\n\n" + prefix + b'"'
+        if b"\n\n".join(blocks[:count]) != prefix + b'"' + seam.join(inner) + b'"' + suffix:
             return 0
-        listed = b",\n".join(strings)
-        if listed.count(b"\n") != count - 1:
-            return 0
-        try:
-            texts = _loads(b"[%b]" % listed)
-        except orjson.JSONDecodeError:
-            return 0
-        if len(texts) != count or not all(texts) or {*map(type, texts)} != {str}:
+        texts = _decoded(inner, together=self._joins)
+        if texts is None:
             return 0
         template.pieces += texts
         self._read_by_template += count
         self.parts.arrivals.extend([at] * count)
-        pieces = 1
-        if self._joins:
-            texts, pieces = ["".join(texts)], count
-        channel, call = template.channel, template.call_index
+        channel, call, pieces = template.channel, template.call_index, count // len(texts)
         self.parts.deltas += [Delta(at, channel, text, call, pieces) for text in texts]
         return count
 
@@ -242,6 +234,25 @@ class Assembler:
         if named and not (isinstance(chunk, dict) and "error" in chunk):
             chunk = {"error": chunk or text}
         self.parts.error = extras.read_error(chunk, text) or self.parts.error
+
+
+def _decoded(inner: list[bytes], *, together: bool) -> list[str] | None:
+    """The texts of JSON strings without their quotes, or one of all; None where one of them is empty or no string."""
+    if not all(inner):
+        return None
+    whole = b"".join(inner)
+    together = together and whole.isascii() and b"\\" not in whole and b'"' not in whole
+    # no JSON string holds a line break, so that none reaches from one event into the next
+    listed = whole if together else b'",\n"'.join(inner)
+    if listed.count(b"\n") != (0 if together else len(inner) - 1):
+        return None
+    try:
+        texts = _loads(b'["%b"]' % listed)
+    except orjson.JSONDecodeError:
+        return None
+    if len(texts) != (1 if together else len(inner)) or {*map(type, texts)} != {str}:
+        return None
+    return cast(list[str], texts)
 
 
 def _excerpt(data: bytes) -> str:

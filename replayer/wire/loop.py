@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_THRESHOLDS = (20_000, 20, 20)
+_THRESHOLDS = (100_000, 20, 20)
 
 
 def run_receiving(main: Coroutine[Any, Any, T]) -> T:

@@ -92,7 +92,7 @@ def find_leaks(
     Of a very long text only the end is searched: a call that counts is the last thing a model writes.
     """
     text = text[-MAX_SEARCHED:]
-    if not _SUSPECT.search(text):
+    if not (any(hint in text for hint in _HINTS) or _CALL_FIRST.match(text)) or not _SUSPECT.search(text):
         return ()
     leaks: dict[str, Leak] = {}
     for leak in _candidates(_Searched(text, offered), offered, prompt_contains or _never):
@@ -105,6 +105,11 @@ def find_leaks(
 _SUSPECT = re.compile(
     r"[<\[{✿]|```|\A\s*\w+\(|>>>|to=functions|\"arguments\"|\"parameters\"|Action Input|(?:Tool|Function)\s*:|Code:"
 )
+
+
+_HINTS = (*"<[{✿:", "```", ">>>", "to=functions", '"arguments"', '"parameters"', "Action Input")
+_CALL_FIRST = re.compile(r"\s*\w+\(")
+"""Found in a hundredth of the time, and without one of them nothing is suspect."""
 
 
 def _never(_: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from replayer.signals.prefix_reuse.causes import Cause
@@ -131,6 +131,6 @@ class PrefixFinding:
         return cls(**_ABSENT | kept | {"ideal_by_block_size": sizes})
 
     def as_dict(self) -> dict[str, Any]:
-        data = asdict(self)
+        data = {name: getattr(self, name) for name in self.__slots__}  # `asdict` takes five times as long
         data["ideal_by_block_size"] = {str(size): n for size, n in self.ideal_by_block_size.items()}
         return data

@@ -8,6 +8,8 @@ repeat are another signal's business (`call_loops`).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
+from itertools import islice
 
 from replayer.signals.base import Signal, TurnFacts
 from replayer.signals.repetition.finding import UNIT_CHARS, Finding
@@ -29,6 +31,8 @@ class RepetitionMemory(Signal):
 
     def __init__(self) -> None:
         self._past: dict[str, deque[frozenset[int]]] = {}
+        self._first: dict[str, str] = {}
+        """The first text of a channel, until there is another to compare it with."""
 
     def after_turn(self, turn: TurnFacts) -> list[Finding]:
         """Compare a reply with those before. What the recorded turn repeats itself is not held against it."""
@@ -56,10 +60,17 @@ class RepetitionMemory(Signal):
 
     def _alike(self, channel: str, text: str) -> tuple[int, float]:
         """How many of the last turns, this one counted, are nearly this text, and the least overlap among them."""
+        if channel not in self._past:
+            if len(text.split(maxsplit=WORDS)) < WORDS:
+                return 0, 0.0
+            self._past[channel], self._first[channel] = deque(maxlen=TURNS - 1), text
+            return 1, 1.0
+        past, first = self._past[channel], _shingles(self._first.pop(channel, ""))
         shingles = _shingles(text)
+        if first is not None:
+            past.append(first)
         if shingles is None:
             return 0, 0.0
-        past = self._past.setdefault(channel, deque(maxlen=TURNS - 1))
         overlaps = [share for earlier in past if (share := _overlap(shingles, earlier)) >= ALIKE]
         past.append(shingles)
         return len(overlaps) + 1, min(overlaps, default=1.0)
@@ -75,5 +86,7 @@ def _shingles(text: str) -> frozenset[int] | None:
     words = text.lower().split()
     if len(words) < WORDS:
         return None
-    triples = list(dict.fromkeys(zip(words, words[1:], words[2:], strict=False)))
-    return frozenset(map(hash, triples[:SHINGLES]))
+    triples: Iterable[tuple[str, str, str]] = zip(words, words[1:], words[2:], strict=False)
+    if len(words) > SHINGLES:
+        triples = islice(dict.fromkeys(triples), SHINGLES)
+    return frozenset(map(hash, triples))
