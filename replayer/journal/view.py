@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from replayer.engines.base import origin
 from replayer.errors import PlanError, RunFolderError
@@ -329,16 +331,17 @@ def _newest(tries: dict[int, Attempt]) -> Attempt:
     return tries[max(tries)]
 
 
-_last: tuple[tuple[int, int], Fold, int] | None = None
-"""A journal's file, what was folded from it, and up to which byte."""
+_last: tuple[int, Fold, int] | None = None
+"""The checksum of what was folded last, what became of it, and its bytes."""
 
 
-def _file(folder: Path) -> tuple[int, int]:
-    try:
-        found = (folder / JOURNAL).stat()
-    except OSError:
-        return 0, 0
-    return found.st_dev, found.st_ino
+def _checksum(folder: Path, size: int) -> int:
+    """Of the first bytes of a journal; 0 where it cannot be read."""
+    checksum = 0
+    with suppress(OSError), (folder / JOURNAL).open("rb") as stream:
+        while size > 0 and (data := stream.read(min(size, 1 << 20))):
+            checksum, size = crc32(data, checksum), size - len(data)
+    return checksum if not size else 0
 
 
 def _counted(tries: dict[int, Attempt]) -> Attempt:
@@ -348,17 +351,16 @@ def _counted(tries: dict[int, Attempt]) -> Attempt:
 def load(folder: Path, *, running: bool = False) -> RunView:
     """The view of a run folder. Raises RunFolderError.
 
-    The folder that was loaded last is gone on with where it only grew: a run's limits and its report read the same.
+    What was loaded last is gone on with where the journal begins with it: a run's limits and its report read the same.
     """
     global _last
     before, _last = _last, None
-    file = _file(folder)
-    if before is None or before[0] != file or before[2] > (folder / JOURNAL).stat().st_size:
-        before = file, Fold(), 0
+    if before is None or before[0] != _checksum(folder, before[2]):
+        before = 0, Fold(), 0
     _, fold, offset = before
     for after in fold_from(folder, fold, offset):
         offset = after
-    _last = file, fold, offset
+    _last = _checksum(folder, offset), fold, offset
     try:
         return fold.view(run=folder.name, running=running)
     except MISFITS as error:
