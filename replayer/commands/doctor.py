@@ -16,6 +16,7 @@ from replayer.text import safe
 from replayer.traces.library import find
 from replayer.wire.client import WireClient
 from replayer.wire.credentials import without_secrets
+from replayer.wire.limits import Timeouts
 
 
 class Command:
@@ -45,12 +46,16 @@ class Command:
         return 0
 
 
+_PATIENCE = Timeouts(first_byte=180, first_token=180, idle=60, total=300)
+"""Someone waits before a terminal, and asks for a few tokens only."""
+
+
 async def _examine(args: argparse.Namespace) -> Diagnosis:
     key = _key(args.api_key_env)
     longest = longest_prompt(args.trace) if args.trace else None
     _say(f"connecting to {without_secrets(args.url)}")
     engine = await connect(args.url, kind=args.kind, api_key=key)
-    client = WireClient(engine.dial_url, api_key=key, classify=engine.fault)
+    client = WireClient(engine.dial_url, api_key=key, classify=engine.fault, timeouts=_PATIENCE)
     try:
         return await examine(engine, client, probe=args.probe, longest_prompt=longest, api_key=key, say=_say)
     finally:

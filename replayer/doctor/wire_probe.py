@@ -8,6 +8,7 @@ import httpx
 import orjson
 
 from replayer.engines.base import Tristate
+from replayer.engines.http_client import http_client
 from replayer.wire.client import WireClient
 from replayer.wire.types import Reply, Request, Wire
 
@@ -74,9 +75,9 @@ async def _counts(base_url: str, model: str, api_key: str | None) -> Tristate:
     if api_key:
         headers |= {"x-api-key": api_key, "Authorization": f"Bearer {api_key}"}
     try:
-        async with httpx.AsyncClient(timeout=_SECONDS, headers=headers) as client:
+        async with http_client(base_url, timeout=_SECONDS) as client:
             url = base_url.rstrip("/") + "/messages/count_tokens"
-            answer = await client.post(url, json={"model": model, "messages": _ASK})
+            answer = await client.post(url, json={"model": model, "messages": _ASK}, headers=headers)
             return "yes" if answer.status_code == 200 and "input_tokens" in answer.json() else "no"
     except (httpx.HTTPError, ValueError):
         return "unknown"

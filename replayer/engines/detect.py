@@ -17,6 +17,7 @@ from replayer.errors import EngineUnavailable, PlanError
 from replayer.text import safe
 from replayer.wire.credentials import without_login, without_secrets
 from replayer.wire.dial import read_url
+from replayer.wire.reply import redirected
 
 
 def base_url_of(url: str) -> str:
@@ -48,7 +49,7 @@ async def connect(
     named = kind_named(kind) if kind is not None else None
     dialled = base_url_of(base_url)
     url = without_login(dialled)
-    client = http or http_client(url, follow_redirects=True)
+    client = http or http_client(url)
     origin, _ = read_url(dialled)
     client.headers.update(headers or {})
     if api_key is not None or origin.credentials:
@@ -74,6 +75,8 @@ async def _first_answer(client: httpx.AsyncClient, url: str, *, has_key: bool) -
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         reason = safe(str(error)) or type(error).__name__
         raise EngineUnavailable(f"{url} cannot be reached ({reason}); is the server running there?") from None
+    if reply.is_redirect:
+        raise EngineUnavailable(f"{url}: {redirected(reply.status_code, reply.headers.get('location', ''))}")
     if reply.status_code in (401, 403):
         advice = (
             "check the variable named by api_key_env" if has_key else "name one with api_key_env=VARIABLE"

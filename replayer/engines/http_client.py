@@ -13,9 +13,10 @@ from replayer.wire.dial import environment_proxy, read_url, tls_context
 
 JSON_BYTES = 2 << 20
 """A list of small objects takes thirty times its size in memory once it is parsed."""
-PAGE_BYTES = 16 << 20
-"""A metrics page of many ranks, or the token ids of a long prompt."""
-_REDIRECTS = 5
+PAGE_BYTES = 8 << 20
+"""The token ids of a long prompt."""
+METRICS_BYTES = 4 << 20
+"""A metrics page of many ranks."""
 
 
 def http_client(url: str, **options: Any) -> httpx.AsyncClient:
@@ -32,9 +33,7 @@ def http_client(url: str, **options: Any) -> httpx.AsyncClient:
     verify = tls_context(True) if secure else False
     transport = httpx.AsyncHTTPTransport(proxy=proxy, verify=verify, trust_env=False)
     headers = {"accept-encoding": "identity"}
-    return httpx.AsyncClient(
-        transport=_Bounded(transport), headers=headers, trust_env=False, max_redirects=_REDIRECTS, **options
-    )
+    return httpx.AsyncClient(transport=_Bounded(transport), headers=headers, trust_env=False, **options)
 
 
 def at_most(size: int) -> dict[str, int]:

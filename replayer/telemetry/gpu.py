@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from replayer.engines.base import JsonObject
-from replayer.engines.http_client import PAGE_BYTES, at_most, http_client
+from replayer.engines.http_client import METRICS_BYTES, at_most, http_client
 from replayer.engines.json_values import known
 from replayer.engines.prometheus import Page, parse
 from replayer.errors import MissingPartError
@@ -74,7 +74,7 @@ class DcgmReader:
 
     async def read(self) -> list[Gpu]:
         try:
-            reply = await self._http.get(self._url, extensions=at_most(PAGE_BYTES))
+            reply = await self._http.get(self._url, extensions=at_most(METRICS_BYTES))
             return dcgm_gpus(parse(reply.text)) if reply.status_code == 200 else []
         except (httpx.HTTPError, ValueError):
             return []

@@ -79,7 +79,10 @@ class Assembler:
         template = self._template
         if len(blocks) > 1 and template is not None and template.counted is None:
             del blocks[: self._take_run(template, blocks, at)]
-        return self._take_blocks(blocks, at)
+        deltas = self._take_blocks(blocks, at)
+        if self._splitter.blocks - len(self.parts.arrivals) > LIMITS.empty:
+            raise TooLarge(f"the stream has more than {LIMITS.empty:,} events without text or a call")
+        return deltas
 
     def flush(self, at: int) -> list[Delta]:
         """The body ended: an event that lacks its blank line still counts."""

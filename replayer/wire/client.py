@@ -31,6 +31,8 @@ class _Exchange:
     """One `chat` as far as it has come, so that a time-out anywhere can still say what was received."""
 
     reader: ReplyReader
+    asked: int
+    """When it began: nanoseconds of the monotonic clock."""
     retries: int = 0
     final: bool = False
     """Trying again is pointless."""
@@ -103,16 +105,9 @@ class WireClient:
                 joins=on_delta is None,
             )
 
-        exchange = _Exchange(reader())
-        total = self._timeouts.total
-        limit = asyncio.timeout(total)
-        try:
-            async with limit, self._slots:
-                return self._without_secrets(await self._chat(request, reader, exchange))
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            return exchange.reply(WireFault("timeout", f"the reply was not complete within {total:g} s"))
+        exchange = _Exchange(reader(), time.monotonic_ns())
+        async with self._slots:
+            return self._without_secrets(await self._chat(request, reader, exchange))
 
     def _without_secrets(self, reply: Reply) -> Reply:
         """Some gateways repeat in their refusal the key that they were sent."""
@@ -155,7 +150,9 @@ class WireClient:
         old = connection.used
         exchange.connection, exchange.connect_until = connection, None
         try:
-            ended = await connection.exchange(head, request.body, exchange.reader, self._timeouts)
+            ended = await connection.exchange(
+                head, request.body, exchange.reader, self._timeouts, exchange.asked
+            )
         except Broken as error:
             if old and not error.answered:
                 return None

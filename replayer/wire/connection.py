@@ -20,6 +20,7 @@ _SLICE = 32 << 10
 """Bytes given to the transport at once, so that a slow reader makes no copy of a large request in memory."""
 _GRACE_NS = 500_000_000
 """How long a response may stay open after the sink has all it wants."""
+_FOR_EVER = Timeouts(None, None, None, None, None)
 _TICK = 0.5
 """Seconds between two looks at the deadlines, at most."""
 
@@ -69,9 +70,9 @@ class Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[int] | None = None
         self._room: asyncio.Future[None] | None = None
         self._watch: asyncio.TimerHandle | None = None
-        self._timeouts = Timeouts()
+        self._timeouts = _FOR_EVER
         self._tick = _TICK
-        self._begun_at = self._done_at = 0
+        self._asked_at = self._begun_at = self._done_at = 0
         self._framing = self._after_done = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._pieces: list[bytes] = []
@@ -84,9 +85,16 @@ class Connection(asyncio.Protocol):
         self._reset()
 
     async def exchange(
-        self, head: bytes, body: Iterable[Piece], sink: Sink, timeouts: Timeouts | None = None
+        self,
+        head: bytes,
+        body: Iterable[Piece],
+        sink: Sink,
+        timeouts: Timeouts = _FOR_EVER,
+        asked: int | None = None,
     ) -> int:
         """Send a request and feed its response to `sink`; returns the stamp of the response's end.
+
+        `asked` is when the whole exchange began, earlier attempts included.
 
         Raises Broken, Overdue, TooLarge, or what `sink` raises. Cancelling it closes the connection at once.
         """
@@ -95,8 +103,9 @@ class Connection(asyncio.Protocol):
         self.reusable = False
         self._sink = sink
         self._waiter = waiter = self._loop.create_future()
-        self._timeouts = timeouts or Timeouts()
+        self._timeouts = timeouts
         self._begun_at = time.monotonic_ns()
+        self._asked_at = asked or self._begun_at
         self._tick = min(_TICK, self._timeouts.shortest / 2)
         self._watch = self._loop.call_later(self._tick, self._check)
         try:
@@ -294,7 +303,7 @@ class Connection(asyncio.Protocol):
 
     def _check(self) -> None:
         """About twice a second: far cheaper than a timer per packet."""
-        now = time.monotonic_ns()
+        now = self._transport.seen if isinstance(self._transport, StampingTransport) else time.monotonic_ns()
         if self._done_at and now - self._done_at > _GRACE_NS:
             self._keep_alive = False
             self._finish(self._done_at)
@@ -312,7 +321,11 @@ class Connection(asyncio.Protocol):
             limit, since, what = limits.first_token, self._begun_at, "sent no token within"
         else:
             limit, since, what = limits.idle, progress, "sent nothing new for"
-        return None if limit is None or now - since < limit * 1e9 else f"the engine {what} {limit:g} s"
+        if limit is not None and now - since > limit * 1e9:
+            return f"the engine {what} {limit:g} s"
+        total = limits.total
+        over = total is not None and now - self._asked_at > total * 1e9
+        return f"the reply was not complete within {total:g} s" if over else None
 
 
 def _batches(head: bytes, body: Iterable[Piece]) -> Iterator[Piece]:

@@ -56,6 +56,8 @@ class Limits:
     """Characters of content, reasoning and arguments: four times what 128,000 tokens take."""
     events: int = 1 << 18
     """Events of a stream, comments included: twice those of 128,000 tokens."""
+    empty: int = 1 << 14
+    """Events without text or a call: comments, pings, empty deltas."""
     parts: int = 1 << 10
     """Calls, content blocks and output items of a reply."""
     parsed: int = 48 * MIB

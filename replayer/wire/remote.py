@@ -34,7 +34,7 @@ from replayer.wire.receiver import (
 
 _UNSENT = 256 << 10
 """Bytes of one connection that the receiver may hold before its writer waits."""
-_READ = 1 << 20
+_READ = 256 << 10
 _PRIORITIES = ("ordinary", "nicer", "real-time")
 _SCRIPT = "import sys; sys.path.insert(0, sys.argv[1]); from replayer.wire.receiver import main; main(int(sys.argv[2]))"
 
@@ -75,6 +75,9 @@ class Receiver:
         self._queue: deque[tuple[memoryview, int | None]] = deque()
         self._rest = b""
         self.priority = _PRIORITIES[ORDINARY]
+        self.seen = 0
+        """Up to when everything that came in has been handed over: deadlines go by this clock, so that what waits for the
+        judge is not taken for a server's silence."""
         self.alive = True
 
     def adopt(self, transport: asyncio.Transport, connection: Received) -> RemoteTransport:
@@ -162,6 +165,7 @@ class Receiver:
             at = start + size
             transport = transports.get(number)
             if kind == DATA:
+                self.seen = first
                 if transport is not None:
                     transport.connection.receive(view[start:at], first, second or None, delay * 1000)
             else:
@@ -170,6 +174,7 @@ class Receiver:
 
     def _take(self, kind: int, transport: RemoteTransport | None, first: int, second: int) -> None:
         if kind == LATE:
+            self.seen = first
             if self._late is not None:
                 self._late(first, second)
         elif kind == HELLO:
@@ -207,6 +212,11 @@ class StampingTransport(asyncio.Transport):
         """The next write is the start of a request: it is stamped as it goes out."""
         raise NotImplementedError
 
+    @property
+    def seen(self) -> int:
+        """Up to when everything that came in has been handed over (monotonic, ns)."""
+        raise NotImplementedError
+
 
 class RemoteTransport(StampingTransport):
     """One socket of the receiver. Never blocks; a writer that is far ahead is paused."""
@@ -219,6 +229,10 @@ class RemoteTransport(StampingTransport):
         self._unsent = 0
         self._begins = False
         self._closed = False
+
+    @property
+    def seen(self) -> int:
+        return self._receiver.seen
 
     def begin(self) -> None:
         self._begins = True

@@ -197,7 +197,7 @@ class ReplyReader:
         if self.status >= 400:
             return self._classify(self.status, self._held[:MIB].decode("utf-8", "replace"))
         if self.status >= 300:
-            return _redirect(self.status, self._location)
+            return WireFault("unreachable", redirected(self.status, self._location), self.status)
         parts = self._assembler.parts
         if error := parts.error:
             fault = self._classify(error.status or 500, error.body)
@@ -268,10 +268,10 @@ def _looks_streamed(start: bytes) -> bool | None:
     return start[:1] not in (b"{", b"[", b"<") if start else None
 
 
-def _redirect(status: int, location: str) -> WireFault:
+def redirected(status: int, location: str) -> str:
+    """Nothing follows redirects: they would take keys and prompts to another server."""
     where = f" to {safe(location[:200])}" if location else ""
-    return WireFault(
-        "unreachable",
-        f"the server redirects (status {status}){where}; redirects are not followed, give the final address as URL",
-        status,
+    return (
+        f"the server redirects (status {status}){where}; "
+        "redirects are not followed, give the final address as URL"
     )

@@ -27,7 +27,8 @@ class SseSplitter:
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
-        self._pending = self._blocks = 0
+        self._pending = self.blocks = 0
+        """`blocks`: how many there were."""
         self._after_cr = False
         self._first = True
 
@@ -54,8 +55,8 @@ class SseSplitter:
         self._pieces = [rest] if rest else []
         if rest or self._pending:
             self._count(len(rest))
-        self._blocks += len(blocks)
-        if self._blocks > LIMITS.events:
+        self.blocks += len(blocks)
+        if self.blocks > LIMITS.events:
             raise TooLarge(f"the stream has more than {LIMITS.events:,} events")
         if self._first and blocks:
             self._first = False

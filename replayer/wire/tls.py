@@ -70,6 +70,10 @@ class TlsTransport(StampingTransport):
 
     # asyncio.Transport
 
+    @property
+    def seen(self) -> int:
+        return self._under.seen if self._under is not None else 0
+
     def begin(self) -> None:
         if self._under is not None:
             self._under.begin()

@@ -10,13 +10,14 @@ import orjson
 
 from replayer.engines.base import EngineFacts, JsonObject, Sampling, TelemetrySample, Tristate
 from replayer.engines.error_words import engine_fault
-from replayer.engines.http_client import PAGE_BYTES, at_most
+from replayer.engines.http_client import METRICS_BYTES, PAGE_BYTES, at_most
 from replayer.engines.json_values import section, text
 from replayer.engines.kind import EngineKind
 from replayer.engines.openai import OPENAI
 from replayer.engines.prometheus import Page, parse
 from replayer.traces.schema import Usage
 from replayer.wire.counts import cached_tokens, count
+from replayer.wire.limits import check_parsed
 from replayer.wire.types import WireFault
 
 PROBE_SECONDS = 10.0
@@ -99,6 +100,7 @@ class OpenAIEngine:
             url = self.root + path
             timeout, most = PROBE_SECONDS * 2, at_most(PAGE_BYTES)
             reply = await self.http.post(url, content=data, headers=kind, timeout=timeout, extensions=most)
+            check_parsed(reply.content, "the answer")
             return orjson.loads(reply.content) if reply.status_code == 200 else None
         except (httpx.HTTPError, ValueError):
             return None
@@ -154,7 +156,7 @@ class OpenAIEngine:
     async def page(self) -> Page | None:
         if self.metrics_path is None:
             return None
-        url, most = self.root + self.metrics_path, at_most(PAGE_BYTES)
+        url, most = self.root + self.metrics_path, at_most(METRICS_BYTES)
         reply = await self.http.get(url, timeout=METRICS_SECONDS, extensions=most)
         if reply.status_code in _NO_SUCH_PAGE:
             return None

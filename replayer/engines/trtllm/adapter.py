@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import httpx
 
 from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
-from replayer.engines.http_client import PAGE_BYTES, at_most
 from replayer.engines.json_values import section, whole
 from replayer.engines.openai.adapter import METRICS_SECONDS, OpenAIEngine
 from replayer.engines.trtllm import TRTLLM
@@ -77,8 +76,7 @@ class TrtLlmEngine(OpenAIEngine):
         )
 
     async def _drain(self) -> None:
-        url, most = f"{self.root}/metrics", at_most(PAGE_BYTES)
-        reply = await self.http.get(url, timeout=METRICS_SECONDS, extensions=most)
+        reply = await self.http.get(f"{self.root}/metrics", timeout=METRICS_SECONDS)
         try:
             entries = reply.json() if reply.status_code == 200 else []
         except ValueError:
