@@ -50,7 +50,9 @@ def test_check_says_what_was_tried_and_the_grade():
     assert all(
         set(one) == {"name", "expected", "observed", "held"} and one["held"] for one in graded["checks"]
     )
-    assert text.stdout.splitlines()[-1] == "isolation: full (bubblewrap)"
+    verdict, memory = text.stdout.splitlines()[-2:]
+    assert verdict == "isolation: full (bubblewrap)"
+    assert memory == f"memory limit: {graded['memory']}"
 
 
 @pytest.mark.sandbox

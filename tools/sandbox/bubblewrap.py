@@ -9,10 +9,10 @@ import os
 import platform
 import shutil
 import stat
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from replayer.tools.sandbox import seccomp
 from replayer.tools.sandbox.isolation import (
@@ -26,6 +26,7 @@ from replayer.tools.sandbox.isolation import (
     interpreter,
     reachable,
 )
+from replayer.tools.sandbox.landlock import abi
 from replayer.tools.sandbox.types import Grade, Limits
 from replayer.tools.sandbox.workspace import ROOT
 
@@ -51,6 +52,8 @@ IDENTITY = (
     *("--uid", "1000", "--gid", "1000", "--hostname", "sandbox", "--cap-drop", "ALL"),
     *("--die-with-parent", "--new-session", "--clearenv"),
 )
+LAYERED_ABI = 3
+"""The first Landlock that lets files be moved between folders and knows truncation."""
 TMPFS = (ROOT, "/tmp", "/home", "/dev/shm")
 
 
@@ -73,26 +76,23 @@ class Bubblewrap:
     def start(self, room: Room) -> Started:
         with contextlib.ExitStack() as stack:
             made = {path: stack.enter_context(memory_file(text.encode())) for path, text in MADE.items()}
-            policy = stack.enter_context(memory_file(self.policy()))
+            policy = stack.enter_context(memory_file(self.policy(fenced=room.fence is not None)))
             python = interpreter()
             command = [
                 str(binary()),
                 *self.arguments(room, python, made, policy),
-                *("--", *room.worker(python.path, ROOT, TMPFS)),
+                *("--", *room.worker(python.path, ROOT, TMPFS, self.confinement())),
             ]
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=(*room.descriptors, *made.values(), policy),
-                cwd="/",
-                **dropped(),
-            )
-        return Started(process, ROOT)
+            process = room.spawn(command, (*made.values(), policy), cwd="/", **dropped())
+        return Started(process, ROOT, fence=room.fence)
 
-    def policy(self) -> bytes:
-        return seccomp.program()
+    def policy(self, *, fenced: bool) -> bytes:
+        return seccomp.program(fenced=fenced)
+
+    def confinement(self) -> dict[str, Any]:
+        """Landlock on top: what can be written to is said twice, and a mistake in one layer is held by the other."""
+        rules = {"read": ["/"], "write": [*TMPFS, "/dev", "/proc"], "network": True}
+        return {"landlock": rules} if abi() >= LAYERED_ABI else {}
 
     def arguments(self, room: Room, python: Interpreter, made: dict[str, int], policy: int) -> list[str]:
         return [

@@ -16,10 +16,13 @@ from typing import Any, Protocol
 
 from replayer.errors import MissingPartError
 from replayer.tools.sandbox.archive import BOOT
+from replayer.tools.sandbox.fence import ENTER, Fence
 from replayer.tools.sandbox.guest.tree import clear_unknown
 from replayer.tools.sandbox.types import Grade, Limits
 
 NOBODY = 65534
+BYTES_PER_INODE = 6000
+"""Files may take a quarter of the memory limit by their number alone (1.5 KB each with a long name)."""
 PERSONALITY_FIXED_ADDRESSES = 0x0040000
 OLDEST_PYTHON = (3, 9)
 GUEST_PYTHON = "/opt/python"
@@ -67,10 +70,24 @@ class Room:
     limits: Limits
     packages: Path | None = None
     """A prepared virtual environment, world-readable."""
+    fence: Fence | None = None
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        return self.socket, self.archive, self.base
+        return self.socket, self.archive, self.base, *(self.fence.descriptors if self.fence else ())
+
+    def spawn(
+        self, command: Sequence[str], more: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[bytes]:
+        """Start the isolation, inside the memory cgroup where there is one. `more`: descriptors that it inherits too."""
+        return subprocess.Popen(
+            [*(ENTER if self.fence else ()), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=self.fence.entrance if self.fence else subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=(*self.descriptors, *more),
+            **options,
+        )
 
     def environment(self, packages: str = GUEST_ENVIRONMENT) -> dict[str, str]:
         """`packages` is where the guest sees its virtual environment."""
@@ -98,14 +115,29 @@ class Room:
             "personality": PERSONALITY_FIXED_ADDRESSES,
             "rlimits": fixed | sizes,
             "tmpfs": list(tmpfs),
-            "inodes": limits.inodes,
+            "inodes": min(limits.inodes, limits.total // BYTES_PER_INODE),
             "total_bytes": limits.total,
+            "memory": self.fence
+            and {
+                "usage": self.fence.usage,
+                "stat": self.fence.stat,
+                "events": self.fence.events,
+            },
+            "host_ipc": namespace("ipc"),
             "cpu_seconds": limits.cpu,
             "output_kept": limits.output_kept,
             "output_drained": limits.output_drained,
             "read_bytes": limits.read,
             "snapshot_bytes": limits.snapshot // 2,
         }
+
+
+def namespace(name: str) -> str:
+    """Which one this process is in; empty where it cannot be said."""
+    try:
+        return os.readlink(f"/proc/self/ns/{name}")
+    except OSError:
+        return ""
 
 
 class PrivateFolder:
@@ -159,6 +191,16 @@ class Started:
     root: str
     home: PrivateFolder | None = None
     """A folder on the host that must go when the sandbox goes (weak modes only)."""
+    fence: Fence | None = None
+
+    def remove(self) -> None:
+        """What is left on the host once the process has ended."""
+        if self.process.stderr:
+            self.process.stderr.close()
+        if self.home:
+            self.home.remove()
+        if self.fence:
+            self.fence.remove()
 
 
 class Isolation(Protocol):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import subprocess
 from pathlib import Path
 
 from replayer.tools.sandbox import seccomp
@@ -54,20 +53,16 @@ class Landlock:
         read = [*READ, *(str(one) for one in (python.prefix, room.packages) if one)]
         confinement = {
             "landlock": {"read": read, "write": [str(home.path), *DEVICES]},
-            "seccomp": seccomp.program(families=()).hex(),
+            "seccomp": seccomp.program(families=(), fenced=room.fence is not None, own_ipc=False).hex(),
         }
-        process = subprocess.Popen(
+        process = room.spawn(
             room.worker(program, str(home.root), (), confinement),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            pass_fds=room.descriptors,
             cwd=home.root,
             env={**room.environment(str(room.packages)), "HOME": str(home.path), "TMPDIR": str(home.path)},
             start_new_session=True,
             **dropped(),
         )
-        return Started(process, str(home.root), home)
+        return Started(process, str(home.root), home, room.fence)
 
 
 def abi() -> int:

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from replayer.errors import MissingPartError, PlanError, ReplayerError
 from replayer.lazy import LazyTable
-from replayer.tools.sandbox.isolation import Isolation, interpreter
+from replayer.tools.sandbox import fence
+from replayer.tools.sandbox.isolation import Isolation, interpreter, namespace
 from replayer.tools.sandbox.sandbox import OpenSandbox
 from replayer.tools.sandbox.types import Grade
 from replayer.tools.sandbox.workspace import Workspace
@@ -63,6 +64,8 @@ class SandboxGrade:
     grade: Grade
     checks: tuple[Check, ...] = ()
     reason: str = ""
+    memory: str = ""
+    """What holds the memory limit: a `cgroup` (and its version), or what the worker has `counted`."""
 
 
 def isolation_for(backend: str) -> Isolation:
@@ -94,7 +97,7 @@ async def grade_of(isolation: Isolation) -> SandboxGrade:
     if failed:
         reason = f"{isolation.name} does not hold here: {', '.join(failed)}; see `replayer sandbox check`"
         return SandboxGrade(isolation.name, "none", tuple(checks), reason)
-    return SandboxGrade(isolation.name, isolation.grade, tuple(checks))
+    return SandboxGrade(isolation.name, isolation.grade, tuple(checks), memory=fence.kind())
 
 
 async def controls(isolation: Isolation) -> list[Check]:
@@ -144,12 +147,5 @@ def judged(name: str, seen: Mapping[str, str], grade: Grade) -> Check:
         "CapEff": ("0", not observed.strip("0")),
     }.get(name, ("refused", observed != "allowed"))
     if name.startswith("ns_"):
-        expected, held = "another", observed != host_namespace(name[3:])
+        expected, held = "another", observed != namespace(name[3:])
     return Check(name, expected, observed, held if name in DEMANDED[grade] else None)
-
-
-def host_namespace(name: str) -> str:
-    try:
-        return os.readlink(f"/proc/self/ns/{name}")
-    except OSError:
-        return ""

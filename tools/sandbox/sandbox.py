@@ -16,6 +16,7 @@ from typing import Any, Self
 from replayer.errors import MissingPartError, TraceError
 from replayer.tools.sandbox.archive import archive
 from replayer.tools.sandbox.bubblewrap import memory_file
+from replayer.tools.sandbox.fence import fence
 from replayer.tools.sandbox.isolation import Isolation, Room, Started
 from replayer.tools.sandbox.link import Link
 from replayer.tools.sandbox.types import (
@@ -243,7 +244,8 @@ class OpenSandbox:
         if self._started is None:
             return ""
         self._link.close()
-        process, home, self._started = self._started.process, self._started.home, None
+        started, self._started = self._started, None
+        process = started.process
         try:
             await ended(process, END_SECONDS)
         finally:
@@ -251,10 +253,7 @@ class OpenSandbox:
                 process.kill()
                 process.wait()
             said = process.stderr.read().decode("utf-8", "replace").strip() if process.stderr else ""
-            if process.stderr:
-                process.stderr.close()
-            if home:
-                await asyncio.to_thread(home.remove)
+            await asyncio.to_thread(started.remove)
         return said
 
     async def __aenter__(self) -> Self:
@@ -288,6 +287,7 @@ def launch(
 ) -> tuple[Started, socket.socket]:
     """Start the worker; returns it with the host's end of its socket."""
     ours, theirs = socket.socketpair()
+    walls = fence(limits.total)
     try:
         with theirs, memory_file(archive()) as code:
             room = Room(
@@ -296,10 +296,13 @@ def launch(
                 base=workspace.descriptor,
                 limits=limits,
                 packages=packages,
+                fence=walls,
             )
             return isolation.start(room), ours
     except BaseException:
         ours.close()
+        if walls:
+            walls.remove()
         raise
 
 
@@ -311,10 +314,7 @@ def abandon(launching: asyncio.Future[tuple[Started, socket.socket]]) -> None:
     end.close()
     started.process.kill()
     started.process.wait()
-    if started.process.stderr:
-        started.process.stderr.close()
-    if started.home:
-        started.home.remove()
+    started.remove()
 
 
 def block(value: Any) -> Block:

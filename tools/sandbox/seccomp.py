@@ -74,7 +74,14 @@ REFUSED: dict[str, tuple[int, int]] = {
     "nfsservctl": (180, 42),
     "sethostname": (170, 161),
     "setdomainname": (171, 162),
+    "io_setup": (206, 0),
+    "msgget": (68, 186),
+    "mq_open": (240, 180),
 }
+OWN_IPC: dict[str, tuple[int, int]] = {"shmget": (29, 194), "shmat": (30, 196), "semget": (64, 190)}
+"""Refused where the sandbox has no IPC namespace: they would reach the host's."""
+UNCOUNTED: dict[str, tuple[int, int]] = {"memfd_create": (319, 279), "memfd_secret": (447, 447)}
+"""Not there where no cgroup counts memory: a file that no path and no process shows cannot be counted."""
 UNKNOWN: dict[str, tuple[int, int]] = {
     "clone3": (435, 435),  # its flags lie in memory, where a filter cannot look; libc falls back to clone
     "io_uring_setup": (425, 425),
@@ -85,8 +92,11 @@ CLONE, IOCTL, SOCKET = (56, 220), (16, 29), (41, 198)
 CLONE_NEW = 0x7E020080
 """All CLONE_NEW* flags: time, cgroup, uts, ipc, user, pid, net, mount."""
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
-FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
-"""What a socket may be (16: AF_NETLINK). AF_VSOCK is no part of the network namespace: it would reach the host."""
+NETLINK = 16
+NETLINK_PROTOCOLS = (0, 4)
+"""Routes, and what sockets there are: of the sandbox's own network."""
+FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, NETLINK)
+"""What a socket may be. AF_VSOCK is no part of the network namespace: it would reach the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +116,14 @@ def instruction(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
     return struct.pack("=HBBI", code, yes, no, value)
 
 
-def program(machine: str | None = None, families: tuple[int, ...] = FAMILIES) -> bytes:
-    """The filter for this machine. KeyError where the architecture is not known."""
+def program(
+    machine: str | None = None,
+    families: tuple[int, ...] = FAMILIES,
+    *,
+    fenced: bool = False,
+    own_ipc: bool = True,
+) -> bytes:
+    """The filter for this machine. `fenced`: a cgroup counts memory. KeyError where the architecture is not known."""
     arch = ARCHITECTURES[machine or platform.machine()]
     parts = [
         instruction(LOAD, ARCH),
@@ -117,7 +133,9 @@ def program(machine: str | None = None, families: tuple[int, ...] = FAMILIES) ->
     ]
     if arch.x32:
         parts += [instruction(JGE, X32_BIT, 0, 1), instruction(RETURN, ERRNO | errno.ENOSYS)]
-    for table, answer in ((UNKNOWN, errno.ENOSYS), (REFUSED, errno.EPERM)):
+    unknown = UNKNOWN if fenced else UNKNOWN | UNCOUNTED
+    refused = REFUSED if own_ipc else REFUSED | OWN_IPC
+    for table, answer in ((unknown, errno.ENOSYS), (refused, errno.EPERM)):
         for numbers in table.values():
             if numbers[arch.column] >= 0:
                 parts += [
@@ -147,11 +165,18 @@ def argument_rules(column: int, families: tuple[int, ...]) -> list[bytes]:
         instruction(RETURN, ALLOW),
     ]
     allowed = [instruction(JEQ, family, len(families) - place, 0) for place, family in enumerate(families)]
+    netlink = [
+        instruction(JEQ, NETLINK, 0, 4),
+        instruction(LOAD, ARGUMENTS + 16),
+        *(instruction(JEQ, protocol, 2 - place, 0) for place, protocol in enumerate(NETLINK_PROTOCOLS)),
+        instruction(RETURN, ERRNO | errno.EPROTONOSUPPORT),
+    ]
     sockets = [
-        instruction(JEQ, SOCKET[column], 0, len(families) + 3),
+        instruction(JEQ, SOCKET[column], 0, len(families) + len(netlink) + 3),
         instruction(LOAD, ARGUMENTS),
         *allowed,
         instruction(RETURN, ERRNO | errno.EAFNOSUPPORT),
+        *netlink,
         instruction(RETURN, ALLOW),
     ]
     return [*clone, *ioctl, *sockets]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from pathlib import Path
 
 from replayer.tools.sandbox.isolation import PrivateFolder, Room, Started, interpreter
@@ -23,14 +22,10 @@ class ThrowAway:
         home = PrivateFolder()
         python = interpreter()
         prefix = str(python.prefix / "bin" / Path(python.path).name) if python.prefix else python.path
-        process = subprocess.Popen(
+        process = room.spawn(
             room.worker(prefix, str(home.root), ()),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            pass_fds=room.descriptors,
             cwd=home.root,
             env={**room.environment(str(room.packages)), "HOME": str(home.path), "TMPDIR": str(home.path)},
             start_new_session=True,
         )
-        return Started(process, str(home.root), home)
+        return Started(process, str(home.root), home, room.fence)

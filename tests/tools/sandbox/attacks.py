@@ -213,6 +213,17 @@ def kernel() -> list[Attack]:
             "attempt(lambda: os.open('/dev/tty', os.O_RDWR))",
             only("EPERM", "ENXIO", "ENOENT"),
         ),
+        python(
+            "netlink beyond routes and sockets",
+            "for one in range(23):\n  if one not in (0, 4): attempt(lambda: socket.socket(16, socket.SOCK_RAW, one).close())",
+            only("EPROTONOSUPPORT", "EAFNOSUPPORT"),
+        ),
+        python(
+            "kernel objects that no limit counts",
+            "n = dict(x86_64=(206, 68, 240), aarch64=(0, 186, 180))[os.uname().machine]\n"
+            "call(n[0], 65536, ctypes.byref(ctypes.c_long(0))); call(n[1], 0, 0o1666); call(n[2], b'/x', 0o102, 0o666, 0)",
+            only("EPERM"),
+        ),
         Attack("shared memory of System V", "ipcs -m | grep -c '^0x'; true", only("0")),
         Attack(
             "see processes of the host", "ls -d /proc/{pid} 2>&1", lambda ran, host: "No such" in ran.output

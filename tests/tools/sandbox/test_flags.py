@@ -34,13 +34,20 @@ class Without(Bubblewrap):
 
 
 class WithoutFilter(Bubblewrap):
-    def policy(self):
+    def policy(self, *, fenced):
         allow_everything = bubblewrap.seccomp.instruction(bubblewrap.seccomp.RETURN, bubblewrap.seccomp.ALLOW)
         return allow_everything
 
 
 class WithoutBoth(WithoutFilter, Without):
     """Two protections against the same attack, both gone."""
+
+
+class WithoutLandlock(Without):
+    """The mounts alone, less some words."""
+
+    def confinement(self):
+        return {}
 
 
 REMOVED = {
@@ -55,7 +62,7 @@ REMOVED = {
     "--clearenv": (Without("--clearenv"), "secrets in the environment"),
     "--new-session": (Without("--new-session"), "session of the user's terminal"),
     "--as-pid-1": (Without("--as-pid-1"), "host paths in the command line of PID 1"),
-    "--remount-ro /": (Without("--remount-ro", "/"), "fill every place that can be written"),
+    "--remount-ro /": (WithoutLandlock("--remount-ro", "/"), "fill every place that can be written"),
     "--remount-ro /dev": (Without("--remount-ro", "/dev"), "fill every place that can be written"),
     "--ro-bind /usr": (
         Without("--ro-bind", "/usr", instead=("--bind", "/usr")),
@@ -108,7 +115,7 @@ async def test_without_one_protection_an_attack_succeeds(name, host):
         Without("--unshare-ipc"),
         Without("--clearenv"),
         WithoutFilter(),
-        Without("--remount-ro", "/"),
+        WithoutLandlock("--remount-ro", "/"),
     ],
     ids=["--unshare-net", "--unshare-ipc", "--clearenv", "--seccomp", "--remount-ro /"],
 )
@@ -140,3 +147,10 @@ async def test_one_protection_of_two_is_enough(host):
     async with await Sandbox.open(Workspace.empty(), WithoutFilter(), limits=LIMITS) as box:
         ran = await attacked(box, BY_NAME["new namespaces"], host)
         assert BY_NAME["new namespaces"].held(ran, host), ran
+
+
+async def test_landlock_holds_what_the_mounts_no_longer_do(host):
+    weakened = Without("--remount-ro", "/")
+    async with await Sandbox.open(Workspace.empty(), weakened, limits=LIMITS) as box:
+        ran = await box.run(["/bin/sh", "-c", "echo x > /new && echo WROTE"])
+        assert "WROTE" not in ran.output and "Permission denied" in ran.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import resource
 import select
@@ -11,13 +12,17 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from replayer.tools.sandbox.guest.memory import Meter, ipc
+
 Head = dict[str, Any]
 POLL_SECONDS = 0.05
 SWEEP_ROUNDS = 4000
 NICENESS = 10
-INODE_BYTES = 1024
-"""Kernel memory that an empty tmpfs inode costs, by measurement (160 MB for 200,000)."""
-PAGE = resource.getpagesize()
+CLOSE_SECONDS, CLOSE = 0.004, 0.4
+"""How often a command is looked at that uses more than this share of the memory limit."""
+EXPENDABLE = b"1000"
+"""The kernel ends a command before the worker where memory runs out."""
+IPC_RMID = 0
 
 
 class HostGone(Exception):
@@ -57,7 +62,8 @@ def run(head: Head, payload: bytes, settings: Head, link: int) -> tuple[Head, by
     started = time.monotonic()
     try:
         os.chdir(head["cwd"])
-        with cpu_limit(settings["cpu_seconds"]):
+        meter = Meter(settings)
+        with cpu_limit(settings["cpu_seconds"]), expendable(settings):
             pid = spawn(head, payload, writing)
     except (OSError, ValueError):
         os.close(reading)
@@ -70,7 +76,20 @@ def run(head: Head, payload: bytes, settings: Head, link: int) -> tuple[Head, by
         os.close(reading)
         reason = f"{head['argv'][0]}: command not found\n".encode("utf-8", "replace")
         return {"exit_code": 127, "head": len(reason), "total": len(reason), "duration": 0.0}, reason
-    return collect(pid, reading, started, head["timeout"], settings, link)
+    return collect(pid, reading, started, head["timeout"], settings, link, meter)
+
+
+@contextlib.contextmanager
+def expendable(settings: Head) -> Iterator[None]:
+    """What is started here is ended first, the worker last."""
+    score, own = settings["score"]
+    with contextlib.suppress(OSError):
+        os.pwrite(score, EXPENDABLE, 0)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.pwrite(score, own, 0)
 
 
 @contextlib.contextmanager
@@ -115,14 +134,15 @@ def spawn(head: Head, payload: bytes, writing: int) -> int | None:
 def stdin(payload: bytes) -> int:
     if not payload:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    source = os.memfd_create("stdin", os.MFD_CLOEXEC)
-    os.write(source, payload)
+    source = os.open(os.environ["TMPDIR"], os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC)
+    while payload:
+        payload = payload[os.write(source, payload) :]
     os.lseek(source, 0, os.SEEK_SET)
     return source
 
 
 def collect(
-    pid: int, reading: int, started: float, timeout: float, settings: Head, link: int
+    pid: int, reading: int, started: float, timeout: float, settings: Head, link: int, meter: Meter
 ) -> tuple[Head, bytes]:
     """Read output until the command itself ends. Not until the pipe closes: a background holder keeps it open."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -135,9 +155,10 @@ def collect(
     for descriptor, events in ((reading, select.POLLIN), (child, select.POLLIN), (link, 0)):
         poll.register(descriptor, events)
     try:
-        limit = watch(poll, reading, child, link, output, started + timeout, settings)
+        limit = watch(poll, reading, child, link, output, started + timeout, meter)
     finally:
         status = sweep(pid)
+        clear_ipc(settings)
         drain(reading, output)
         os.close(reading)
         os.close(child)
@@ -160,15 +181,15 @@ def watch(
     link: int,
     output: Output,
     deadline: float,
-    settings: Head,
+    meter: Meter,
 ) -> str | None:
     """Returns when the command ended (None) or must end (the limit it broke)."""
-    checked = time.monotonic()
+    checked, pause = time.monotonic(), POLL_SECONDS
     while True:
         now = time.monotonic()
         if now >= deadline:
             return "time"
-        ready = dict(poll.poll(min(POLL_SECONDS, deadline - now) * 1000))
+        ready = dict(poll.poll(min(pause, deadline - now) * 1000))
         if link in ready:
             raise HostGone
         if reading in ready:
@@ -177,12 +198,12 @@ def watch(
             if output.flooded:
                 return "output"
         if child in ready:
-            return None
-        if time.monotonic() - checked >= POLL_SECONDS:
-            checked = time.monotonic()
-            broken = over(settings)
+            return meter.broken([])[0] if meter.fence else None
+        if time.monotonic() - checked >= pause:
+            broken, share = meter.broken(processes())
             if broken:
                 return broken
+            checked, pause = time.monotonic(), CLOSE_SECONDS if share > CLOSE else POLL_SECONDS
 
 
 def drain(reading: int, output: Output, most: int = 1 << 20) -> bool:
@@ -197,24 +218,6 @@ def drain(reading: int, output: Output, most: int = 1 << 20) -> bool:
         output.add(data)
         most -= len(data)
     return True
-
-
-def over(settings: Head) -> str | None:
-    """Which total limit the processes and memory file systems of the sandbox break together."""
-    used = inodes = 0
-    for place in settings["tmpfs"]:
-        with contextlib.suppress(OSError):
-            facts = os.statvfs(place)
-            used += (facts.f_blocks - facts.f_bfree) * facts.f_frsize
-            inodes += facts.f_files - facts.f_ffree
-    if inodes > settings["inodes"]:
-        return "inodes"
-    used += inodes * INODE_BYTES
-    for pid in processes():
-        with contextlib.suppress(OSError, IndexError, ValueError), open(f"/proc/{pid}/statm") as statm:
-            fields = statm.read().split()
-            used += (int(fields[1]) - int(fields[2])) * PAGE
-    return "memory" if used > settings["total_bytes"] else None
 
 
 def processes() -> list[int]:
@@ -256,3 +259,15 @@ def kill_all() -> None:
     for pid in processes():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def clear_ipc(settings: Head) -> None:
+    """System V objects outlive their makers. Only where they are all the sandbox's own."""
+    if not settings["own_ipc"]:
+        return
+    libc = ctypes.CDLL(None)
+    for what, remove in (("shm", libc.shmctl), ("msg", libc.msgctl)):
+        for row in ipc(what):
+            remove(int(row[1]), IPC_RMID, None)
+    for row in ipc("sem"):
+        libc.semctl(int(row[1]), 0, IPC_RMID)

@@ -13,6 +13,9 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """The same numbers on every architecture."""
 RULE_PATH_BENEATH = 1
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+VERSION_FLAG = 1
+FILE_RIGHTS = {3: (1 << 15) - 1, 4: (1 << 15) - 1}
+"""By Landlock ABI; from 5 on also what is asked of devices."""
 ALL_FILE_RIGHTS = (1 << 16) - 1
 READ_RIGHTS = 0b1101
 """Execute, read a file, read a folder."""
@@ -27,21 +30,31 @@ class Filter(ctypes.Structure):
 
 
 def confine(settings: Head) -> None:
-    """`landlock`: {"read": […], "write": […]}; `seccomp`: the program in hexadecimal. Raises OSError."""
+    """`landlock`: {"read": […], "write": […], "network": allowed}; `seccomp`: the program in hexadecimal, None where one
+    is in force already. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
     checked(libc, libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    rules = settings["landlock"]
-    ruleset = ctypes.create_string_buffer(struct.pack("QQQ", ALL_FILE_RIGHTS, NET_RIGHTS, SCOPES))
-    descriptor = checked(libc, libc.syscall(CREATE_RULESET, ruleset, 24, 0))
+    shut_in(libc, settings["landlock"])
+    if "seccomp" in settings:
+        program = bytes.fromhex(settings["seccomp"])
+        described = Filter(len(program) // 8, program)
+        checked(libc, libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(described), 0, 0))
+
+
+def shut_in(libc: ctypes.CDLL, rules: Head) -> None:
+    """By what this kernel's Landlock can do."""
+    abi = checked(libc, libc.syscall(CREATE_RULESET, None, 0, VERSION_FLAG))
+    files = FILE_RIGHTS.get(abi, ALL_FILE_RIGHTS)
+    network, scopes = 0 if rules.get("network") else NET_RIGHTS, SCOPES if abi >= 6 else 0
+    size = 8 if abi < 4 else 16 if abi < 6 else 24
+    ruleset = ctypes.create_string_buffer(struct.pack("QQQ", files, network, scopes)[:size], size)
+    descriptor = checked(libc, libc.syscall(CREATE_RULESET, ruleset, size, 0))
     for path in rules["read"]:
         allow(libc, descriptor, path, READ_RIGHTS)
     for path in rules["write"]:
-        allow(libc, descriptor, path, ALL_FILE_RIGHTS)
+        allow(libc, descriptor, path, files)
     checked(libc, libc.syscall(RESTRICT_SELF, descriptor, 0))
     os.close(descriptor)
-    program = bytes.fromhex(settings["seccomp"])
-    described = Filter(len(program) // 8, program)
-    checked(libc, libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(described), 0, 0))
 
 
 def allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:

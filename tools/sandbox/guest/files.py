@@ -11,6 +11,9 @@ from typing import Any
 Head = dict[str, Any]
 Result = tuple[Head, bytes]
 
+MOST_LISTED = 2 << 20
+"""Characters of names in one listing: in JSON each may take six bytes."""
+
 KINDS = {
     errno.ENOENT: "not_found",
     errno.ENOTDIR: "not_a_directory",
@@ -104,7 +107,14 @@ def write(path: str, payload: bytes) -> Result:
 
 
 def list_directory(path: str) -> Result:
-    entries = [[entry.name, describe(entry.stat(follow_symlinks=False))] for entry in os.scandir(path)]
+    entries: list[list[str]] = []
+    left = MOST_LISTED
+    with os.scandir(path) as found:
+        for entry in found:
+            left -= len(entry.name) + 16
+            if left < 0:
+                raise Refused("too_large", f"Directory has more than {len(entries)} entries")
+            entries.append([entry.name, describe(entry.stat(follow_symlinks=False))])
     return {"entries": sorted(entries)}, b""
 
 

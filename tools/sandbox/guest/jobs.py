@@ -26,7 +26,8 @@ MOST_BYTES = 8 << 20
 def run(head: Head, settings: Head, link: int) -> tuple[Head, bytes]:
     """`head`: name, timeout, and the job's own arguments. Answers the job's result."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
-    pid = os.fork()
+    with commands.expendable(settings):
+        pid = os.fork()
     if pid == 0:
         child(head, writing)
     os.close(writing)

@@ -12,11 +12,16 @@ import mmap
 import os
 import stat
 from collections.abc import Iterator
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 Head = dict[str, Any]
 Result = tuple[Head, bytes]
 BASE, DELTA = 0, 1
+ENTRY_BYTES = 64
+"""What an entry of a snapshot takes beside its path, whose characters may take six bytes each in JSON."""
+BATCH = 1000
+"""Entries looked at together: a folder may hold more names than fit into memory."""
 
 
 class Entry(NamedTuple):
@@ -95,6 +100,7 @@ class Trees:
         entries: list[list[Any]] = []
         body = bytearray()
         seen = set()
+        listed = 0
         for path, facts in scan(self.root):
             seen.add(path)
             entry, data = examine(f"{self.root}/{path}" if path else self.root, facts)
@@ -105,7 +111,8 @@ class Trees:
                 continue
             entries.append([path, *entry._replace(offset=len(body), source=DELTA)])
             body += data
-            if len(body) > most:
+            listed += len(path) * (1 if path.isascii() else 6) + ENTRY_BYTES
+            if max(len(body), listed) > most:
                 raise OSError(errno.EFBIG, "The workspace has changed too much")
         gone = [path for path in self.base if path not in seen]
         head = json.dumps({"gone": gone, "entries": entries}).encode()
@@ -157,23 +164,40 @@ def names(folder: str) -> list[str]:
 
 def clear_unknown(root: str, target: State) -> int:
     """Remove what the target state does not have, and what stands where it has another kind."""
-    count = 0
+    cleared = 0
     pending = [""]
     while pending:
         folder = pending.pop()
         place = f"{root}/{folder}" if folder else root
         os.chmod(place, 0o700)
-        with os.scandir(place) as entries:
-            for found in list(entries):
-                path = f"{folder}/{found.name}" if folder else found.name
-                wanted = target.get(path)
-                directory = found.is_dir(follow_symlinks=False)
-                if wanted is None or (wanted.kind == "d") != directory:
-                    discard(found.path, directory, root)
-                    count += 1
-                elif directory:
-                    pending.append(path)
-    return count
+        known: dict[str, None] = {}
+        while removed := clear_folder(place, folder, root, target, known):
+            cleared += removed
+        pending += known
+    return cleared
+
+
+def clear_folder(place: str, folder: str, root: str, target: State, known: dict[str, None]) -> int:
+    """How many entries were removed; notes the folders that stay. A listing may skip entries while others go away: it is
+    repeated until nothing was."""
+    removed = 0
+    for batch in batches(place):
+        for found in batch:
+            path = f"{folder}/{found.name}" if folder else found.name
+            wanted = target.get(path)
+            directory = found.is_dir(follow_symlinks=False)
+            if wanted is None or (wanted.kind == "d") != directory:
+                discard(found.path, directory, root)
+                removed += 1
+            elif directory:
+                known[path] = None
+    return removed
+
+
+def batches(folder: str) -> Iterator[list[os.DirEntry[str]]]:
+    with os.scandir(folder) as entries:
+        while batch := list(islice(entries, BATCH)):
+            yield batch
 
 
 def discard(path: str, directory: bool, root: str) -> None:
@@ -181,19 +205,18 @@ def discard(path: str, directory: bool, root: str) -> None:
     if not directory:
         os.unlink(path)
         return
-    counter = 0
+    numbers = count(1)
     pending = [path]
     while pending:
         folder = pending.pop()
         os.chmod(folder, 0o700)
-        with os.scandir(folder) as entries:
-            for entry in list(entries):
+        while batch := next(batches(folder), None):
+            for entry in batch:
                 if not entry.is_dir(follow_symlinks=False):
                     os.unlink(entry.path)
                     continue
                 os.chmod(entry.path, 0o700)
-                counter += 1
-                lifted = f"{root}/.discard-{os.getpid()}-{counter}"
+                lifted = f"{root}/.discard-{os.getpid()}-{next(numbers)}"
                 os.rename(entry.path, lifted)
                 pending.append(lifted)
         os.rmdir(folder)

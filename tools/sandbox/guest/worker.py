@@ -21,7 +21,10 @@ Head = dict[str, Any]
 Result = tuple[Head, bytes]
 FRAME = struct.Struct("!II")
 SMALL = 1 << 16
+MOST_HEAD = 16 << 20
+"""The host reads no more."""
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
+CLONE_NEWIPC = 0x08000000
 
 
 class Closed(Exception):
@@ -50,6 +53,11 @@ class Worker:
             head = json.loads(self.receive(head_length))
             head, payload = self.answer(head, self.receive(payload_length))
             encoded = json.dumps(head).encode()
+            if len(encoded) > MOST_HEAD:
+                encoded, payload = (
+                    json.dumps({"error": "too_large", "message": "Result is too large"}).encode(),
+                    b"",
+                )
             self.send(FRAME.pack(len(encoded), len(payload)) + encoded + payload)
 
     def send(self, data: bytes) -> None:
@@ -99,10 +107,31 @@ def main() -> None:
         commands.sweep()
 
 
+def score() -> tuple[int, bytes]:
+    """Where this process says how soon the kernel may end it, and what it says now; open before `/proc` closes to it."""
+    try:
+        file = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
+        return file, os.pread(file, 16, 0).strip()
+    except OSError:
+        return -1, b""
+
+
+def own_ipc(libc: ctypes.CDLL, host: str) -> bool:
+    """Whether System V objects here are the sandbox's own; where this process may, it makes them so."""
+    try:
+        if os.readlink("/proc/self/ns/ipc") == host:
+            libc.unshare(CLONE_NEWIPC)
+        return os.readlink("/proc/self/ns/ipc") != host != ""
+    except OSError:
+        return False
+
+
 def harden(settings: Head) -> None:
     """Nothing in the sandbox may trace this process, read its memory or inherit its descriptors."""
     libc = ctypes.CDLL(None)
     if sys.platform == "linux":
+        settings["score"] = score()
+        settings["own_ipc"] = own_ipc(libc, settings["host_ipc"])
         libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         libc.personality(settings["personality"])
