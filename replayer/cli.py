@@ -13,7 +13,7 @@ from typing import Protocol
 
 from replayer import __version__
 from replayer.errors import Interrupted, ReplayerError
-from replayer.text import safe
+from replayer.text import screened
 
 COMMANDS: dict[str, str] = {
     "demo": "replay a recorded session on two embedded lanes, with nothing to set up",
@@ -61,14 +61,18 @@ def load(name: str) -> Command:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    argv = list(sys.argv[1:] if argv is None else argv)
     _open_closed_streams()
+    with screened():
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _main(argv: list[str]) -> int:
     name = next((word for word in argv if not word.startswith("-")), None)
     try:
         args = _parse(argv, name if name in COMMANDS else None)
         return load(args.command).run(args)
     except ReplayerError as error:
-        print(f"replayer: {safe(str(error))}", file=sys.stderr)
+        print(f"replayer: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("replayer: interrupted", file=sys.stderr)

@@ -1,19 +1,108 @@
-"""Text for people: foreign text made safe to show, and the nearest right word for error sentences."""
+"""Text for people: the one place through which foreign text reaches a terminal or a file that people read.
+
+All that a command prints goes through `screened` streams, rich output through `console`, JSON through `print_json`, and
+Markdown through `markdown`; none of them lets a control sequence of a server, a trace or a model through.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_MARKUP = re.compile(r"[\\`*_\[\]<>|~&$]")
+_LINKED = re.compile(r"@|#|:(?=//)|www(?=\.)", re.IGNORECASE)
+"""What GitHub makes a mention, a reference or a link of even where it is escaped; a zero-width space stops it."""
 
 
 def safe(text: str) -> str:
-    """`text` without C0 and C1 controls (newline and tab stay), bidirectional controls and lone surrogates."""
+    """`text` without C0 and C1 controls (newline and tab stay), bidirectional controls, invisible tags and lone surrogates."""
     return _UNSAFE.sub("\ufffd", text)
+
+
+def markdown(text: str) -> str:
+    """One line of plain text for a Markdown file: nothing in it is markup, HTML, an image, a mention or a link."""
+    line = _LINKED.sub(lambda match: f"{match[0]}\u200b", " ".join(safe(text).split()))
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", line)
+
+
+class _Screened:
+    """A stream that writes safe text only. rich, which writes our own colours, finds the stream behind it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        self.rich_proxied_file.write(safe(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+def unscreened(stream: TextIO) -> TextIO:
+    """For text that is made of our own control sequences and of what `safe` let through."""
+    behind: TextIO = getattr(stream, "rich_proxied_file", stream)
+    return behind
+
+
+@contextmanager
+def screened() -> Iterator[None]:
+    """Standard output and standard error write safe text only."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = _Screened(before[0]), _Screened(before[1])
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def console(**options: Any) -> Console:
+    """A rich console that shows safe text only."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class Screen(Console):
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(safe(segment.text), segment.style)
+
+    return Screen(**options)
+
+
+def print_json(document: Any, *, indent: bool = False) -> None:
+    """One line on standard output. What must not reach a terminal stands as \\u escapes: the same document to a parser.
+
+    `document` may be JSON text already.
+    """
+    import orjson
+
+    if not isinstance(document, str):
+        document = orjson.dumps(document, option=orjson.OPT_INDENT_2 if indent else None).decode()
+    escaped = _UNSAFE.sub(lambda found: _escape(found[0]), document)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(escaped.encode("utf-8", "replace") + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _escape(character: str) -> str:
+    pairs = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{pairs[at]:02x}{pairs[at + 1]:02x}" for at in range(0, len(pairs), 2))
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
@@ -38,8 +127,8 @@ def show_progress(label: str, done: int, total: int | None) -> None:
     share = f"{min(done / total, 1):4.0%} of {total / 1e6:.0f} MB" if total else f"{done / 1e6:.0f} MB"
     end = "\n" if finished else ""
     print(
-        f"\rfetching {label}: {share}" if sys.stderr.isatty() else f"fetched {label}: {share}",
+        f"\rfetching {safe(label)}: {share}" if sys.stderr.isatty() else f"fetched {safe(label)}: {share}",
         end=end,
-        file=sys.stderr,
+        file=unscreened(sys.stderr),
         flush=True,
     )

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from replayer.text import safe
+from replayer.text import console, safe
 from replayer.traces.importers.values import compact
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
@@ -40,17 +40,17 @@ _ORDINARY_ENDS = (None, "stop", "tool_calls", "end_turn", "tool_use", "error")
 
 def show(trace: Trace, *, brief: bool, full: bool, thread: str | None = None) -> None:
     """Prints a trace to stdout, in colour on a terminal."""
-    console = Console(highlight=False)
+    screen = console(highlight=False)
     names = list(dict.fromkeys(turn.thread for turn in trace.turns))
-    page = _Page(trace, min(console.width, _WIDEST), full)
+    page = _Page(trace, min(screen.width, _WIDEST), full)
     shown = [turn for turn in trace.turns if thread in (None, turn.thread)]
     for line in page.title(names):
-        console.print(line, no_wrap=True)
+        screen.print(line, no_wrap=True)
     for turn in shown:
         for line in [page.brief(turn)] if brief else page.turn(turn):
-            console.print(line, no_wrap=True, overflow="ignore", crop=False)
+            screen.print(line, no_wrap=True, overflow="ignore", crop=False)
     for line in page.passed(brief) if not names else ():
-        console.print(line, no_wrap=True, overflow="ignore", crop=False)
+        screen.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
 class _Page:

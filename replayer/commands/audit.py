@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from rich.console import Console
 from rich.table import Table
 
 from replayer.commands.import_ import inputs
@@ -19,7 +18,7 @@ from replayer.journal.view import load
 from replayer.metrics.figures import run_figures
 from replayer.report.table import print_report
 from replayer.run.audit import COUNTS, Audited, audit, per_session
-from replayer.text import safe
+from replayer.text import console, print_json, safe
 from replayer.traces.convert import convert
 from replayer.traces.library import shipped
 from replayer.traces.reader import Trace
@@ -53,19 +52,19 @@ class Command:
         errors: list[TraceError] = []
         recordings = list(_recordings(args.files, folder / "traces", errors))
         for error in errors:
-            print(f"replayer: {safe(str(error))}", file=sys.stderr)
+            print(f"replayer: {error}", file=sys.stderr)
         if not recordings:
             raise TraceError("nothing to audit: no file holds a recorded turn")
         audit(recordings, folder)
         rows = list(per_session(folder))
         if args.json:
             document: dict[str, Any] = orjson.loads(orjson.dumps(run_figures(load(folder))))
-            sys.stdout.buffer.write(orjson.dumps({**document, **_tables(rows, recordings)}) + b"\n")
+            print_json({**document, **_tables(rows, recordings)})
         else:
-            console = Console()
-            print_report(run_figures(load(folder)), console, str(folder))
+            screen = console()
+            print_report(run_figures(load(folder)), screen, str(folder))
             for title, found in _tables(rows, recordings).items():
-                console.print(_table(title.replace("_", " "), found))
+                screen.print(_table(title.replace("_", " "), found))
         return TraceError.exit_code if errors else 0
 
 

@@ -19,7 +19,7 @@ from replayer.metrics.compare import compare, is_aa, lane_pairs
 from replayer.metrics.conclusions import pair_sentences
 from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import and_list, chance, figure, interval, signed
-from replayer.text import nearest, safe
+from replayer.text import console, nearest, safe
 
 Lanes = Iterable[tuple[LaneView, LaneView]]
 
@@ -105,29 +105,29 @@ def _lanes(view: RunView, args: argparse.Namespace) -> tuple[RunView, Lanes, lis
 
 
 def _print(view: RunView, pairs: list[Pair], differing: list[str]) -> None:
-    console = Console()
+    screen = console()
     if not pairs:
-        console.print("nothing to compare: fewer than two lanes with turns of the same traces")
+        screen.print("nothing to compare: fewer than two lanes with turns of the same traces")
         return
     identical = "identical prompts" if view.mode == "recorded" else "prompts diverge, compared by session"
     if differing:
         identical = f"prompts differ in {and_list(differing)}"
-    console.print(
+    screen.print(
         Text(f"{safe(view.run)} · {view.mode} history · {identical} · primary metric: {PRIMARY}", "bold")
     )
     for a, b in dict.fromkeys((pair.a, pair.b) for pair in pairs):
-        console.print()
-        _print_pair(console, [pair for pair in pairs if (pair.a, pair.b) == (a, b)])
-    console.print()
+        screen.print()
+        _print_pair(screen, [pair for pair in pairs if (pair.a, pair.b) == (a, b)])
+    screen.print()
     for method in sorted({pair.method for pair in pairs}):
-        console.print(Text(f"method: {method}", "dim"))
+        screen.print(Text(f"method: {method}", "dim"))
     tested = sum(pair.p_value is not None for pair in pairs)
     if tested > 1:
         words = f"p (adjusted): Holm over {tested} tests, family-wise error 5 %"
-        console.print(Text(words, "dim"))
+        screen.print(Text(words, "dim"))
 
 
-def _print_pair(console: Console, pairs: list[Pair]) -> None:
+def _print_pair(screen: Console, pairs: list[Pair]) -> None:
     a, b, sessions = safe(pairs[0].a), safe(pairs[0].b), max(pair.n_sessions for pair in pairs)
     in_turns = [pair.n_turns for pair in pairs if COMPARED[pair.metric].counted == "turns"]
     turns = max(in_turns, default=pairs[0].n_turns)
@@ -138,9 +138,9 @@ def _print_pair(console: Console, pairs: list[Pair]) -> None:
         table.add_column(Text(column), justify="right")
     for pair in pairs:
         table.add_row(*map(Text, _row(pair)))
-    console.print(table)
+    screen.print(table)
     for found in pair_sentences(pairs):
-        console.print(Text(safe(found.words)))
+        screen.print(Text(safe(found.words)))
 
 
 def _row(pair: Pair) -> list[str]:

@@ -7,12 +7,10 @@ import asyncio
 import os
 import sys
 
-import orjson
-
 from replayer.doctor.diagnosis import Diagnosis, describe, examine
 from replayer.engines.detect import connect
 from replayer.errors import PlanError
-from replayer.text import safe
+from replayer.text import print_json
 from replayer.traces.library import find
 from replayer.wire.client import WireClient
 from replayer.wire.credentials import without_secrets
@@ -40,9 +38,9 @@ class Command:
     def run(self, args: argparse.Namespace) -> int:
         found = asyncio.run(_examine(args))
         if args.json:
-            sys.stdout.buffer.write(orjson.dumps(found.as_data(), option=orjson.OPT_INDENT_2) + b"\n")
+            print_json(found.as_data(), indent=True)
         else:
-            print(safe(describe(found)))
+            print(describe(found))
         return 0
 
 
@@ -64,7 +62,7 @@ async def _examine(args: argparse.Namespace) -> Diagnosis:
 
 
 def _say(what: str) -> None:
-    print(f"doctor: {safe(what)} …", file=sys.stderr, flush=True)
+    print(f"doctor: {what} …", file=sys.stderr, flush=True)
 
 
 def _key(variable: str | None) -> str | None:

@@ -7,10 +7,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-import orjson
-
 from replayer.errors import TraceError
-from replayer.text import safe, show_progress
+from replayer.text import print_json, show_progress
 from replayer.traces.convert import convert
 from replayer.traces.public.download import fetch, remotes, remotes_in, take
 from replayer.traces.public.workloads import (
@@ -60,7 +58,7 @@ class Command:
             _tell(chosen, path, args.json)
         errors = _imported(paths, Path(args.out), args.json) if args.out else []
         for error in errors:
-            print(f"replayer: {safe(str(error))}", file=sys.stderr)
+            print(f"replayer: {error}", file=sys.stderr)
         return TraceError.exit_code if errors else 0
 
 
@@ -118,5 +116,4 @@ def _imported(paths: list[Path], out: Path, as_line: bool) -> list[TraceError]:
 
 
 def _line(value: object) -> None:
-    sys.stdout.buffer.write(orjson.dumps(value) + b"\n")
-    sys.stdout.buffer.flush()
+    print_json(value)

@@ -7,10 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-import orjson
-
 from replayer.errors import TraceError
-from replayer.text import safe
+from replayer.text import print_json
 from replayer.traces.convert import convert, is_known, list_sessions, recordings_in
 from replayer.traces.importers import importers
 from replayer.traces.importers.zed_store import default_store
@@ -81,7 +79,7 @@ def _one(path: Path, args: argparse.Namespace) -> list[TraceError]:
     try:
         if args.list:
             for session in list_sessions(path, args.format):
-                print(f"{session.key or session.name or '-'}  {safe(session.title or '')}".rstrip())
+                print(f"{session.key or session.name or '-'}  {session.title or ''}".rstrip())
             return []
         read = []
         for outcome in convert(path, Path(args.out), args.format, args.pick):
@@ -101,7 +99,7 @@ def _one(path: Path, args: argparse.Namespace) -> list[TraceError]:
 
 def _report(summary: Summary, as_line: bool) -> None:
     if as_line:
-        sys.stdout.buffer.write(orjson.dumps(as_json(summary)) + b"\n")
+        print_json(as_json(summary))
         return
     print(
         f"{summary.trace}: {summary.format}, {summary.threads} threads, {summary.turns} turns, "
@@ -112,4 +110,4 @@ def _report(summary: Summary, as_line: bool) -> None:
     if absent:
         print(f"  absent in the source: {', '.join(absent)}")
     for warning in summary.warnings:
-        print(f"  warning: {safe(warning)}")
+        print(f"  warning: {warning}")

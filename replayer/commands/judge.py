@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from rich.console import Console
 
 from replayer.errors import ReplayerError
 from replayer.metrics.differential import Answers, put_together
@@ -18,6 +17,7 @@ from replayer.report.sections import differential_section
 from replayer.report.table import print_section
 from replayer.signals.base import Expected
 from replayer.signals.repetition import scan_reply
+from replayer.text import console, print_json
 from replayer.tools.verdicts import engine_parsers
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.differential import token_counts, token_text_of
@@ -80,9 +80,9 @@ class Command:
             reply = case.reply
             text = case.token_text or f"{reply.reasoning}\n{reply.content}".strip()
             document |= _parsers(text, exchange.request)
-        print(_json(document) if args.json else _readable(document))
+        print_json(_json(document)) if args.json else print(_readable(document))
         if not args.json and (found := document.get("differential")):
-            print_section(differential_section(found), Console())
+            print_section(differential_section(found), console())
         return 0
 
 

@@ -6,12 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
-import orjson
-
 from replayer.engines.logs.log_figures import LogFigures, Spread, summarise
 from replayer.engines.logs.patterns import LogSettings
 from replayer.engines.registry import KINDS
 from replayer.errors import ReplayerError
+from replayer.text import print_json
 
 
 class Command:
@@ -38,7 +37,7 @@ class Command:
                 f"{args.file}: no line of a vLLM, SGLang or llama.cpp server in it; is this the server's own log?"
             )
         if args.json:
-            sys.stdout.buffer.write(orjson.dumps(found.as_data(), option=orjson.OPT_INDENT_2) + b"\n")
+            print_json(found.as_data(), indent=True)
         else:
             print(text(found))
         return 0

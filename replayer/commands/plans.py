@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from replayer.plan.shipped import find_plan, purpose, shipped
+from replayer.text import print_json
 
 
 class Command:
@@ -27,7 +27,7 @@ class Command:
             return 0
         for name, path in shipped().items():
             if args.json:
-                print(json.dumps({"plan": name, "purpose": purpose(path), "file": str(path)}))
+                print_json({"plan": name, "purpose": purpose(path), "file": str(path)})
             else:
                 print(f"{name:18} {purpose(path)}")
         return 0

@@ -6,13 +6,12 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-import orjson
-
 from replayer.prefix.prefix_report import PrefixReport, Settings, analyse, parts
 from replayer.prefix.tokenizers import load_tokenizer
 from replayer.requests.chat_requests import read_requests, transformed
 from replayer.requests.transform import load_transform
 from replayer.signals.prefix_reuse.causes import PHRASES
+from replayer.text import print_json, unscreened
 from replayer.traces import library
 
 _BAR = 40
@@ -67,9 +66,9 @@ class Command:
             requests = transformed(requests, load_transform(args.transform))
         report = analyse(requests, tokenizer, settings)
         if args.json:
-            sys.stdout.buffer.write(orjson.dumps(report.as_dict()) + b"\n")
+            print_json(report.as_dict())
         else:
-            print("\n".join(_picture(args.file, report, sys.stdout.isatty())))
+            print("\n".join(_picture(args.file, report, sys.stdout.isatty())), file=unscreened(sys.stdout))
         return 0
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from replayer.errors import ReplayerError
 from replayer.signals.repetition import Finding, scan
-from replayer.text import safe
+from replayer.text import print_json, safe, unscreened
 from replayer.traces.library import find, shipped
 from replayer.traces.reader import Trace, is_native
 from replayer.traces.schema import ToolCallItem
@@ -53,9 +53,9 @@ class Command:
         for item in _texts(args.file):
             finding = scan(item.text, item.channel or args.channel, item.finish_reason)
             if args.json:
-                print(json.dumps(_record(item.name, finding), ensure_ascii=True))
+                print_json(_record(item.name, finding))
             else:
-                print("\n".join(_picture(item, finding, colour)))
+                print("\n".join(_picture(item, finding, colour)), file=unscreened(sys.stdout))
         return 0
 
 

@@ -14,7 +14,6 @@ from replayer.report.formats import FORMATS, files
 from replayer.report.output import show, show_together
 from replayer.report.saving import write
 from replayer.repro.rejudge import Rejudged, rejudged
-from replayer.text import safe
 
 
 class Command:
@@ -57,7 +56,7 @@ class Command:
 
 def _salvaged(found: Salvaged) -> Path:
     for words in found.words or ["the journal is whole"]:
-        print(f"{found.folder.name}: {safe(words)}", file=sys.stderr)
+        print(f"{found.folder.name}: {words}", file=sys.stderr)
     return found.folder
 
 

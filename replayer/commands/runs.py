@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-import orjson
-
 from replayer.journal.log import list_runs, runs_root, writer_pid
 from replayer.journal.view import load
+from replayer.text import print_json
 
 
 class Command:
@@ -34,7 +33,7 @@ class Command:
                 "sessions_done": sum(lane.sessions_done for lane in view.lanes),
                 "sessions": sum(lane.sessions_planned for lane in view.lanes),
             }
-            print(orjson.dumps(line).decode() if args.json else _readable(line))
+            print_json(line) if args.json else print(_readable(line))
         return 0
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
-import json
 import sys
 from pathlib import Path
 
 from replayer.errors import PlanError
-from replayer.text import safe
+from replayer.text import print_json
 from replayer.tools.environment import Environment, Wanted, prepare
 from replayer.tools.sandbox import Check, Limits, Ran, Sandbox, SandboxGrade, Workspace, probe
 from replayer.traces.library import find
@@ -62,7 +61,7 @@ class Command:
             raise PlanError(f"--timeout {args.timeout:g} must be more than 0 seconds")
         ran = asyncio.run(inside(args))
         if args.json:
-            print(json.dumps(as_json(ran)))
+            print_json(as_json(ran))
         else:
             show(ran)
         return exit_code(ran)
@@ -71,9 +70,10 @@ class Command:
 def check(backend: str, as_document: bool) -> int:
     graded = probe(backend)
     if as_document:
-        facts = {"backend": graded.backend, "grade": graded.grade, "reason": graded.reason or None}
+        facts = {"backend": graded.backend, "grade": graded.grade, "memory": graded.memory or None}
+        facts["reason"] = graded.reason or None
         checks = [dataclasses.asdict(one) for one in graded.checks]
-        print(json.dumps({**facts, "checks": checks}))
+        print_json({**facts, "checks": checks})
     else:
         print(table(graded))
     return 3 if graded.grade == "none" else 0
@@ -87,11 +87,12 @@ def table(graded: SandboxGrade) -> str:
         for one in rows
     ]
     verdict = f"isolation: {graded.grade} ({graded.backend})"
-    return "\n".join([*lines, verdict, *([graded.reason] if graded.reason else [])])
+    memory = [f"memory limit: {graded.memory}"] if graded.memory else []
+    return "\n".join([*lines, verdict, *memory, *([graded.reason] if graded.reason else [])])
 
 
 def row(one: Check) -> tuple[str, str, str, str]:
-    return one.name, f"expected {one.expected}", f"observed {safe(one.observed)}", MARKS[one.held]
+    return one.name, f"expected {one.expected}", f"observed {one.observed}", MARKS[one.held]
 
 
 async def inside(args: argparse.Namespace) -> Ran:
@@ -119,7 +120,7 @@ def prepared(args: argparse.Namespace) -> tuple[Workspace, Environment | None]:
 def show(ran: Ran) -> None:
     """As it was printed where it goes to a file; made safe where it goes to a terminal."""
     if sys.stdout.isatty():
-        print(safe(ran.output), end="")
+        print(ran.output, end="")
     else:
         sys.stdout.buffer.write(ran.head + ran.tail if not ran.dropped else ran.output.encode())
         sys.stdout.flush()

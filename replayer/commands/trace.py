@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-import orjson
-
 from replayer.errors import TraceError
+from replayer.text import print_json
 from replayer.traces import show
 from replayer.traces.export import EXPORTS, export
 from replayer.traces.library import find
@@ -63,7 +61,7 @@ def _check_thread(trace: Trace, thread: str | None) -> None:
 def _check(path: Path, as_document: bool) -> int:
     summary = check(path)
     if as_document:
-        sys.stdout.buffer.write(orjson.dumps(as_json(summary)) + b"\n")
+        print_json(as_json(summary))
         return 0
     print(
         f"{path}: sound; {summary.threads} threads, {summary.turns} turns, {summary.tool_calls} tool calls "

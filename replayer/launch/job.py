@@ -43,7 +43,7 @@ def follow(job: Job, perform: Perform, screen: Screen, *, plain: bool) -> int:
         try:
             choice = screen(job.folder)
         except ReplayerError as error:
-            print(f"replayer: {safe(str(error))}", file=sys.stderr)
+            print(f"replayer: {error}", file=sys.stderr)
             choice = "leave"
         if choice == "stop":
             runner.send_signal(signal.SIGTERM)

@@ -17,7 +17,7 @@ from replayer.journal.events import (
 )
 from replayer.journal.view import LaneView, RunView
 from replayer.plan.model import Plan
-from replayer.text import safe
+from replayer.text import console, safe
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -30,7 +30,6 @@ class Bars:
     """A bar per lane; one turn of a session moves it by one."""
 
     def __init__(self, plan: Plan) -> None:
-        from rich.console import Console  # slow to import
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         self._progress = Progress(
@@ -40,7 +39,7 @@ class Bars:
             TextColumn("turns"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}", markup=False),
-            console=Console(stderr=True),
+            console=console(stderr=True),
         )
         self._tasks: dict[str, TaskID] = {}
         self._plan = plan

@@ -23,11 +23,9 @@ from replayer.report.evidence import Evidence
 from replayer.report.section import Section
 from replayer.report.sections import sections
 from replayer.report.table import notes, table_rows, title
+from replayer.text import markdown as words
 from replayer.text import safe
 
-_MARKUP = re.compile(r"[\\`*_\[\]<>|~&$]")
-_LINKED = re.compile(r"@|#|:(?=//)|www(?=\.)", re.IGNORECASE)
-"""What GitHub makes a mention, a reference or a link of even where it is escaped; a zero-width space stops it."""
 _PICTURES = 6
 
 
@@ -94,12 +92,6 @@ def _environment() -> Environment:
         "\n".join(f"    {safe(line)}" for line in text.splitlines())
     )
     return made
-
-
-def words(text: str) -> str:
-    """One line of plain text: nothing in it is markup, a mention or a link."""
-    line = _LINKED.sub(lambda match: f"{match[0]}\u200b", " ".join(safe(text).split()))
-    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", line)
 
 
 def _table(section: Section) -> Markup:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import orjson
-from rich.console import Console
-
 from replayer.journal.log import writer_pid
 from replayer.journal.view import load, side_by_side
 from replayer.metrics.figures import run_figures
 from replayer.report.table import print_report
+from replayer.text import console, print_json
 
 
 def show_together(folders: Sequence[Path], *, as_json: bool) -> None:
@@ -22,15 +20,15 @@ def show_together(folders: Sequence[Path], *, as_json: bool) -> None:
     views = [load(folder, running=writer_pid(folder) is not None) for folder in folders]
     document = run_figures(side_by_side(views))
     if as_json:
-        print(orjson.dumps(document).decode())
+        print_json(document)
     else:
-        print_report(document, Console())
+        print_report(document, console())
 
 
 def show(folder: Path, *, as_json: bool) -> None:
     """Print the report of a run folder. Raises RunFolderError."""
     document = run_figures(load(folder, running=writer_pid(folder) is not None))
     if as_json:
-        print(orjson.dumps(document).decode())
+        print_json(document)
     else:
-        print_report(document, Console(), str(folder))
+        print_report(document, console(), str(folder))

@@ -17,7 +17,7 @@ from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.model import LanePlan, Plan
 from replayer.repro.rebuild import Rebuilder, Rebuilt
 from replayer.repro.signs import signs
-from replayer.text import nearest, safe
+from replayer.text import markdown, nearest
 from replayer.traces.wire_forms import LIST_OF
 from replayer.wire.types import PATHS, Request, Wire
 
@@ -154,14 +154,16 @@ _LIKENESS = {
 def _readme(case: Case, body: bytes, told: str) -> str:
     facts = case.lane.facts
     found = [
-        f"- {fault['klass']} (blamed on {fault['blame']}): {_line(fault['message'])}" for fault in case.faults
+        f"- {markdown(fault['klass'])} (blamed on {markdown(str(fault['blame']))}): {markdown(fault['message'])}"
+        for fault in case.faults
     ]
+    engine = f"{facts.get('kind')} {facts.get('version') or '(version unknown)'}"
     like = _LIKENESS[case.sent.likeness]
     return "\n".join(
         [
-            f"# Turn {case.turn + 1} of {case.trace}, lane {case.lane.name}",
+            f"# Turn {case.turn + 1} of {markdown(case.trace)}, lane {markdown(case.lane.name)}",
             "",
-            f"Engine: {facts.get('kind')} {facts.get('version') or '(version unknown)'}, model {_line(case.lane.model or '?')}",
+            f"Engine: {markdown(engine)}, model {markdown(case.lane.model or '?')}",
             "",
             "Found:",
             "",
@@ -176,7 +178,3 @@ def _readme(case: Case, body: bytes, told: str) -> str:
             "",
         ]
     )  # fmt: skip
-
-
-def _line(text: str) -> str:
-    return " ".join(safe(text).split())
