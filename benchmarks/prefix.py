@@ -23,7 +23,8 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from replayer.signals.prefix_reuse import PrefixReuse, session_verdict
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
+from replayer.signals.prefix_reuse.conclusion import session_verdict
 from replayer.signals.prefix_reuse.tokens import pack
 from replayer.traces.schema import Usage
 

@@ -22,7 +22,8 @@ import httpx
 
 from replayer.engines.embedded import llama_server as embedded
 from replayer.engines.llamacpp.adapter import LlamaCppEngine
-from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
+from replayer.signals.prefix_reuse.finding import PrefixFinding
 
 Request = dict[str, Any]
 

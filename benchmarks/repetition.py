@@ -27,7 +27,7 @@ from repetition_picture import draw
 from repetition_table import tables
 
 from replayer.signals.base import Expected
-from replayer.signals.repetition import RepetitionDetector, scan
+from replayer.signals.repetition.detector import RepetitionDetector, scan
 from replayer.wire.types import Delta
 
 CORPUS = Path(__file__).parent.parent / "tests" / "corpus"

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.repetition_files import files
 from benchmarks.repetition_loops import Loop, Part, loops
 from benchmarks.repetition_work import works
-from replayer.signals.repetition import scan
+from replayer.signals.repetition.detector import scan
 
 WIDE = 0x2E80
 

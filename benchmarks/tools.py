@@ -18,7 +18,9 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable
 
-from replayer.tools.sandbox import Sandbox, Workspace, probe
+from replayer.tools.sandbox.probe import probe
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.workspace import Workspace
 from replayer.tools.toolsets import load
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.markup import find_leaks

@@ -23,7 +23,9 @@ from replayer.errors import ReplayerError, TraceError
 from replayer.tools import toolsets
 from replayer.tools.environment import Wanted, prepare
 from replayer.tools.execution import Executor
-from replayer.tools.sandbox import Limits, Sandbox, Workspace
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.types import Limits
+from replayer.tools.sandbox.workspace import Workspace
 from replayer.traces.schema import Fidelity, Header, Source, ToolCallItem
 from replayer.traces.writer import TraceWriter
 from sessions import counting, workspace

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from replayer.tools.clients import client_for
-from replayer.tools.clients.base import Box, Given, OutcomeKind, ToolFailed, ToolOutcome, speakable
+from replayer.tools.clients.base import Box, Given, ToolFailed, speakable
+from replayer.tools.outcome import OutcomeKind, ToolOutcome
 from replayer.tools.sandbox.types import FileError, FileFault
 from replayer.tools.toolsets import Action, ToolKit
 from replayer.traces.schema import ToolCallItem

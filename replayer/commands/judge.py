@@ -16,7 +16,7 @@ from replayer.metrics.differential import Answers, put_together
 from replayer.report.sections import differential_section
 from replayer.report.table import print_section
 from replayer.signals.base import Expected
-from replayer.signals.repetition import scan_reply
+from replayer.signals.repetition.detector import scan_reply
 from replayer.text import console, print_json
 from replayer.tools.verdicts import engine_parsers
 from replayer.tools.verdicts.case import Case

@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 
 from replayer.errors import ReplayerError, TraceError
-from replayer.signals.repetition import scan
+from replayer.signals.repetition.detector import scan
 from replayer.text import safe
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.request_facts import read_request

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from replayer.errors import ReplayerError
-from replayer.signals.repetition import Finding, scan
+from replayer.signals.repetition.detector import scan
+from replayer.signals.repetition.finding import Finding
 from replayer.text import print_json, safe, unscreened
 from replayer.traces.library import find, shipped
 from replayer.traces.reader import Trace, is_native

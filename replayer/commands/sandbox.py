@@ -11,7 +11,10 @@ from pathlib import Path
 from replayer.errors import PlanError
 from replayer.text import print_json
 from replayer.tools.environment import Environment, Wanted, prepare
-from replayer.tools.sandbox import Check, Limits, Ran, Sandbox, SandboxGrade, Workspace, probe
+from replayer.tools.sandbox.probe import Check, SandboxGrade, probe
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.types import Limits, Ran
+from replayer.tools.sandbox.workspace import Workspace
 from replayer.traces.library import find
 from replayer.traces.reader import Trace
 

@@ -10,7 +10,7 @@ from random import Random
 from typing import Literal
 
 from replayer.engines.base import JsonObject, Tristate
-from replayer.signals.prefix_reuse import ideal_reuse
+from replayer.signals.prefix_reuse.tokens import ideal_reuse
 
 Counter = Literal["works", "broken", "not_reported", "unknown"]
 Message = JsonObject

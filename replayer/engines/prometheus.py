@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
 
-from prometheus_client.parser import text_string_to_metric_families
-
 STARTED = "process_start_time_seconds"
 """Of the server's process, where it says so: it changes with a restart, whatever the counters come to."""
 
@@ -104,6 +102,8 @@ def _read(lines: Sequence[str]) -> list[tuple[str, dict[str, str], float]]:
 
 
 def _samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
+    from prometheus_client.parser import text_string_to_metric_families  # 50 ms that a start can do without
+
     for family in text_string_to_metric_families(text + "\n"):
         for sample in family.samples:
             yield sample.name, dict(sample.labels), float(sample.value)

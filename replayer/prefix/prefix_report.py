@@ -10,8 +10,10 @@ from replayer.prefix.chatml import NAME as TEMPLATE
 from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.tokenizers import Tokenizer
 from replayer.requests.chat_requests import ChatRequest
-from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, TurnReuse, session_verdict, settled
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
+from replayer.signals.prefix_reuse.conclusion import session_verdict, settled
 from replayer.signals.prefix_reuse.divergence import Divergence
+from replayer.signals.prefix_reuse.finding import PrefixFinding, TurnReuse
 from replayer.signals.prefix_reuse.messages import first_difference
 from replayer.signals.prefix_reuse.tokens import pack
 from replayer.traces.schema import TokenShape

@@ -17,7 +17,8 @@ from replayer.engines.registry import KINDS
 from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.growing import Digest, GrowingRequests
 from replayer.prefix.tokenizers import Estimate, model_tokenizer
-from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
+from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.signals.prefix_reuse.tokens import WIDTH, pack
 from replayer.traces.schema import Usage
 

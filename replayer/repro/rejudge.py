@@ -27,7 +27,8 @@ from replayer.repro.rebuild import Rebuilder
 from replayer.repro.rejudge_reuse import ReuseAgain
 from replayer.run.turn import recorded_text
 from replayer.signals.base import Expected
-from replayer.signals.repetition import Finding, RepetitionDetector, scan_reply
+from replayer.signals.repetition.detector import RepetitionDetector, scan_reply
+from replayer.signals.repetition.finding import Finding
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.schema_check import Validator

@@ -25,7 +25,7 @@ from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
 from replayer.prefix.server_watch import Answer, ServerWatch, assistant_message
 from replayer.repro.rebuild import Rebuilder
-from replayer.signals.prefix_reuse import PrefixReuse
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.telemetry.deltas import deltas
 from replayer.traces.schema import Usage
 

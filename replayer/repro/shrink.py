@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 
 from replayer.signals.base import Expected
-from replayer.signals.repetition import Finding, RepetitionDetector
+from replayer.signals.repetition.detector import RepetitionDetector
+from replayer.signals.repetition.finding import Finding
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.schema_check import Validator

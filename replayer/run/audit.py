@@ -46,8 +46,8 @@ from replayer.run.recorded_reply import (
 )
 from replayer.signals.base import Expected, TurnFacts
 from replayer.signals.every import every_signal
-from replayer.signals.prefix_reuse import PrefixFinding
-from replayer.signals.repetition import deltas_of
+from replayer.signals.prefix_reuse.finding import PrefixFinding
+from replayer.signals.repetition.detector import deltas_of
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.public.workloads import credits_of
 from replayer.traces.reader import Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
@@ -20,12 +20,15 @@ from replayer.run.tool_runs import (
     from_recording,
     offered,
 )
-from replayer.tools.execution import Executor, ToolOutcome
+from replayer.tools.outcome import ToolOutcome
 from replayer.tools.sandbox.types import SandboxLost
 from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, UserItem
 from replayer.traces.trees import Line
 from replayer.wire.types import Reply, ToolCall
+
+if TYPE_CHECKING:
+    from replayer.tools.execution import Executor
 
 Ending = Literal["stopped", "budget", "collapsed", "same_failure", "engine_error", "sandbox_lost"]
 ClientName = Literal["verbatim", "zed"]

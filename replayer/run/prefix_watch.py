@@ -22,7 +22,7 @@ from replayer.errors import EngineUnavailable, ReplayerError
 from replayer.prefix.growing import Digest
 from replayer.prefix.server_watch import Answer, PromptBook, ServerWatch, assistant_message
 from replayer.run.isolation import marker
-from replayer.signals.prefix_reuse import PrefixFinding
+from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.traces.schema import Usage
 from replayer.wire.types import Reply, Request
 

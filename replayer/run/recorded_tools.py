@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from replayer.run.tool_runs import Recorded, Recording, ToolRun, against, executed, fingerprint, offered
-from replayer.tools.execution import Executor, ToolOutcome
+from replayer.tools.outcome import ToolOutcome
 from replayer.tools.sandbox.types import FileError, SandboxLost, Snapshot
 from replayer.traces.schema import ToolCallItem
 from replayer.wire.types import ToolCall
 
 if TYPE_CHECKING:
     from replayer.requests.history import RecordedHistory
+    from replayer.tools.execution import Executor
 
 Snapshots = dict[int, Snapshot]
 

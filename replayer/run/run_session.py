@@ -176,11 +176,11 @@ def _tell_death(run: Run, lane: str, instance: Instance) -> None:
 async def _replay(run: Run, context: SessionContext) -> tuple[str, dict[str, Any] | None]:
     """One attempt at a session, with a sandbox of its own where calls are executed."""
     trace = context.session.trace
-    executor = await run.tools.open(trace)
+    executor = await run.tools.open(trace) if run.tools else None
     try:
         if run.plan.mode == "live":
             return await replay_live(context, executor)
-        tools = run.tools.recorded(trace, executor) if executor else None
+        tools = run.tools.recorded(trace, executor) if run.tools and executor else None
         return await replay_recorded(context, tools), None
     finally:
         if executor is not None:

@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from replayer import __version__
 from replayer.errors import Interrupted, PlanError, ReplayerError
@@ -31,19 +32,21 @@ from replayer.requests.generated import generated
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import load_transform
 from replayer.run.coverage import coverage, recorded_starts
-from replayer.run.early_stop import EarlyStop
 from replayer.run.fit_prompts import prepare
 from replayer.run.job import Job
 from replayer.run.lag import LagMeter
 from replayer.run.live_feed import LiveFeed
 from replayer.run.prefix_watch import Servers, learn_prompts
 from replayer.run.run_lanes import close_lanes, lanes_of, lanes_ready, open_lanes, release, telemetry
-from replayer.run.session_tools import Tools
 from replayer.run.state import Run, Schedule, Traces
 from replayer.traces.public.workloads import credits_of
 from replayer.traces.reader import Trace
 from replayer.wire.loop import run_receiving, steady_memory
 from replayer.wire.remote import Receiver
+
+if TYPE_CHECKING:
+    from replayer.run.early_stop import EarlyStop
+    from replayer.run.session_tools import Tools
 
 OnEvent = Callable[[AnyEvent], None]
 """Told of every event that was journalled, in order."""
@@ -156,12 +159,11 @@ async def _run(
     todo = _todo(plan, list(histories), attempts)
     recorded_starts(plan, histories)
     transform = load_transform(plan.transform) if plan.transform else None
-    tools = Tools(plan, histories)
     early: list[str] = []
-    await asyncio.to_thread(tools.check, early.append)
+    tools = await asyncio.to_thread(_tools, plan, histories, early.append)
     _raise_file_limit(sum(plan.alive(lane) or _MANY for lane in plan.lane))
     phases = batches(plan, todo)
-    ahead = asyncio.create_task(asyncio.to_thread(_import_ahead))
+    ahead = asyncio.create_task(asyncio.to_thread(importlib.import_module, "replayer.run.run_session"))
     lag = LagMeter()
     servers = Servers(live=plan.mode == "live")
     with contextlib.closing(servers), contextlib.closing(Receiver(lag.add)) as receiver:
@@ -169,7 +171,7 @@ async def _run(
         if failed and lanes_of(phases) <= failed.keys():
             raise next(iter(failed.values()))
         try:
-            await ahead
+            await ahead  # what sessions need is loaded while the engines start
             early_stop = _early_stop(plan, folder)
             with contextlib.closing(
                 JournalWriter(folder, _told(early_stop, on_event), plan.sync_every)
@@ -197,6 +199,17 @@ async def _run(
                 return await _drive(run, phases, traces)
         finally:
             await close_lanes(lanes)
+
+
+def _tools(plan: Plan, histories: dict[str, RecordedHistory], warn: Callable[[str], None]) -> Tools | None:
+    """What executes calls, tested; None where the plan wants none executed."""
+    if plan.tools == "recorded":
+        return None
+    from replayer.run.session_tools import Tools
+
+    tools = Tools(plan, histories)
+    tools.check(warn)
+    return tools
 
 
 async def _drive(run: Run, phases: list[list[list[Session]]], traces: dict[str, Path]) -> int:
@@ -235,6 +248,8 @@ def _early_stop(plan: Plan, folder: Path) -> EarlyStop | None:
     """With what earlier processes of this run have journalled."""
     if plan.stop_when_decided is None:
         return None
+    from replayer.run.early_stop import EarlyStop
+
     found = EarlyStop(plan.stop_when_decided)
     for event in read(folder) if (folder / JOURNAL).exists() else ():
         found.apply(event)
@@ -269,7 +284,7 @@ def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
             "platform": platform.platform(),
             "machine": platform.machine(),
             "cpus": os.cpu_count(),
-            "sandbox": run.tools.grade.grade if run.tools.grade else None,
+            "sandbox": run.tools.grade.grade if run.tools and run.tools.grade else None,
         },
     )
 
@@ -326,12 +341,6 @@ async def _run_queues(run: Run, queues: list[list[Session]]) -> None:
                     group.create_task(_work(run, todo))
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
-
-
-def _import_ahead() -> None:
-    """What the sessions and the end of the run need, while the engines start: it takes about as long."""
-    for name in ("replayer.run.run_session", "replayer.metrics.limits"):
-        importlib.import_module(name)
 
 
 async def _work(run: Run, todo: list[Session]) -> None:

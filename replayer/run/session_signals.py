@@ -12,7 +12,7 @@ from replayer.run.turn import FinishedTurn, TurnKey, recorded_text
 from replayer.signals.base import Expected, Signal, TurnFacts
 from replayer.signals.call_loops import Called
 from replayer.signals.every import every_signal
-from replayer.signals.prefix_reuse import PrefixFinding
+from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.traces.schema import (
     AnyItem,
     ToolCallItem,

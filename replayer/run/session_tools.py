@@ -14,8 +14,9 @@ from replayer.run.recorded_tools import RecordedTools, Snapshots
 from replayer.run.tool_runs import called
 from replayer.tools.environment import Environment, Wanted, prepare
 from replayer.tools.execution import Executor
-from replayer.tools.sandbox import Sandbox, SandboxGrade, Workspace, probe
-from replayer.tools.sandbox.workspace import ROOT
+from replayer.tools.sandbox.probe import SandboxGrade, probe
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.workspace import ROOT, Workspace
 from replayer.tools.toolsets import ToolKit, identify
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ class Tools:
 
     def check(self, warn: Callable[[str], None]) -> None:
         """Test the isolation before the first request. Raises MissingPartError where it must be there and is not."""
-        if self._plan.tools == "recorded":
-            return
         self.grade = probe(self._plan.sandbox)
         if self.enabled:
             if self.grade.grade != "full":

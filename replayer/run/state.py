@@ -86,7 +86,7 @@ class Run:
     traces: Traces
     schedule: Schedule
     feed: LiveFeed
-    tools: Tools
+    tools: Tools | None
     receiver: Receiver
     """The process that reads the sockets."""
     lag: LagMeter

@@ -11,13 +11,14 @@ import orjson
 from replayer.journal.events import ToolRunFinished
 from replayer.run.turn import TurnKey
 from replayer.tools.compare import Comparison, compare
-from replayer.tools.execution import Executor, ToolOutcome
+from replayer.tools.outcome import ToolOutcome
 from replayer.traces.schema import ToolCallItem, ToolResultItem, plain
 from replayer.traces.trees import Line
 from replayer.wire.types import ToolCall
 
 if TYPE_CHECKING:
     from replayer.requests.history import RecordedHistory
+    from replayer.tools.execution import Executor
 
 ToolMode = Literal["recorded", "sandbox", "matched"]
 

@@ -22,7 +22,7 @@ from replayer.wire.types import Delta, Reply, Request
 
 if TYPE_CHECKING:
     from replayer.run.prompts import PreparedTurn
-    from replayer.signals.prefix_reuse import PrefixFinding
+    from replayer.signals.prefix_reuse.finding import PrefixFinding
 
 BULKY = frozenset({"prompt_token_ids", "token_ids", "logprobs"})
 """Extras that grow with the prompt or the reply: they are read while the turn is at hand, not journalled."""

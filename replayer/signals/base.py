@@ -14,7 +14,7 @@ from replayer.wire.types import Delta, Reply
 
 if TYPE_CHECKING:
     from replayer.signals.call_loops import Called
-    from replayer.signals.prefix_reuse import PrefixFinding
+    from replayer.signals.prefix_reuse.finding import PrefixFinding
 
 
 class Finding(Protocol):

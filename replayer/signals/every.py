@@ -8,8 +8,8 @@ from replayer.signals.base import Signal
 SIGNALS: LazyTable[type[Signal]] = LazyTable(
     "replayer.signals",
     {
-        "repetition": "repetition:RepetitionDetector",
-        "repetition_memory": "repetition:RepetitionMemory",
+        "repetition": "repetition.detector:RepetitionDetector",
+        "repetition_memory": "repetition.memory:RepetitionMemory",
         "call_loops": "call_loops:CallLoops",
         "prefix_reuse": "reuse:PrefixReuseSignal",
     },

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from replayer.signals.base import Signal, TurnFacts
-from replayer.signals.prefix_reuse import PrefixFinding, session_verdict
+from replayer.signals.prefix_reuse.conclusion import session_verdict
+from replayer.signals.prefix_reuse.finding import PrefixFinding
 
 
 class PrefixReuseSignal(Signal):

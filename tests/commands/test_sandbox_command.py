@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from replayer.commands.sandbox import exit_code
-from replayer.tools.sandbox import Ran
+from replayer.tools.sandbox.types import Ran
 
 ROOT = Path(__file__).parents[2]
 

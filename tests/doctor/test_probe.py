@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from replayer.doctor.cache_probe import ProbeReply, ProbeResult, probe_prefix_cache
-from replayer.signals.prefix_reuse import ideal_reuse
+from replayer.signals.prefix_reuse.tokens import ideal_reuse
 from replayer.simulated import ChildServer, SimulatedSpec, launch
 
 Probe = Callable[..., Awaitable[ProbeResult]]

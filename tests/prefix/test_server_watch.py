@@ -11,7 +11,7 @@ import pytest
 
 from replayer.engines.base import EngineFacts
 from replayer.prefix.server_watch import Answer, ServerWatch
-from replayer.signals.prefix_reuse import PrefixFinding
+from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.simulated.cache import PrefixCache
 from replayer.simulated.token_bytes import WIDTH, render
 from replayer.traces.schema import Usage

@@ -10,7 +10,8 @@ from replayer.requests.history import RecordedHistory
 from replayer.run.live_history import LiveConversation, LivePolicy
 from replayer.run.recorded_tools import RecordedTools
 from replayer.tools.execution import Executor
-from replayer.tools.sandbox import Sandbox, Workspace
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.workspace import Workspace
 from replayer.tools.toolsets import identify
 from replayer.tools.verdicts.verdict import Fault, Verdict
 from replayer.traces.reader import Trace

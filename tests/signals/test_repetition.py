@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from benchmarks.repetition_loops import Part, loops
 from benchmarks.repetition_work import works
 from replayer.signals.base import Expected
-from replayer.signals.repetition import AT_THE_LIMIT, Finding, RepetitionDetector, scan
+from replayer.signals.repetition.detector import RepetitionDetector, scan
+from replayer.signals.repetition.finding import AT_THE_LIMIT, Finding
 from replayer.wire.types import Channel, Delta, Reply, Timing
 
 TESTS = Path(__file__).parent.parent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replayer.signals.base import TurnFacts
-from replayer.signals.repetition import RepetitionMemory
+from replayer.signals.repetition.memory import RepetitionMemory
 from replayer.wire.types import Reply, Timing
 
 THOUGHT = (

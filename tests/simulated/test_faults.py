@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from replayer.signals.base import Expected
-from replayer.signals.repetition import RepetitionDetector
+from replayer.signals.repetition.detector import RepetitionDetector
 from replayer.simulated.call_families import FAMILIES
 from replayer.simulated.planted import CLASSES, parse_fault
 from replayer.tools.verdicts.request_facts import read_request

@@ -6,7 +6,8 @@ import pytest
 
 from replayer.tools.clients.base import find_lines, unified
 from replayer.tools.execution import Executor
-from replayer.tools.sandbox import Sandbox, Workspace
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.workspace import Workspace
 from replayer.tools.toolsets import KITS, load
 from replayer.traces.schema import ToolCallItem
 from replayer.wire.types import ToolCall

@@ -11,7 +11,8 @@ import pytest
 from replayer.errors import MissingPartError, TraceError
 from replayer.tools import environment
 from replayer.tools.environment import Wanted, prepare
-from replayer.tools.sandbox import Sandbox, Workspace
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.workspace import Workspace
 
 TRACE = Path("t.jsonl")
 

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from replayer.tools.execution import Executor
-from replayer.tools.sandbox import Limits, Sandbox, Workspace
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.types import Limits
+from replayer.tools.sandbox.workspace import Workspace
 from replayer.tools.toolsets import load
 from replayer.traces.schema import ToolCallItem
 from replayer.wire.types import ToolCall

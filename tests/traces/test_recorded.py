@@ -13,7 +13,7 @@ from replayer.errors import TraceError
 from replayer.journal.events import EVENT, SessionFinished
 from replayer.signals.base import TurnFacts
 from replayer.signals.call_loops import Called, CallLoops
-from replayer.signals.repetition import scan
+from replayer.signals.repetition.detector import scan
 from replayer.tools.toolsets import identify
 from replayer.traces.library import shipped
 from replayer.traces.reader import Trace

@@ -6,9 +6,9 @@ import difflib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from replayer.tools.outcome import OutcomeKind, ToolOutcome
 from replayer.tools.sandbox.types import FileError, Found, Matches, Ran, Texts
 from replayer.tools.sandbox.workspace import ROOT
 
@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
 MOST_COMPARED_LINES = 6000
 """difflib takes quadratic time on lines that a model chose badly."""
-
-OutcomeKind = Literal["ok", "tool_error", "exit_code", "timeout", "limit", "denied", "not_executable_here"]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
-    """How a call ended. `output` is the text that this client shows to the model; `duration` in seconds."""
-
-    kind: OutcomeKind
-    output: str
-    is_error: bool = False
-    exit_code: int | None = None
-    duration: float = 0.0
-    detail: dict[str, Any] = field(default_factory=dict)
 
 
 class ToolFailed(Exception):

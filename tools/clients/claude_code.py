@@ -7,13 +7,13 @@ from replayer.tools.clients.base import (
     Client,
     Given,
     ToolFailed,
-    ToolOutcome,
     edits,
     matching_lines,
     numbered,
     outcome,
 )
 from replayer.tools.clients.shell import run_kept
+from replayer.tools.outcome import ToolOutcome
 from replayer.tools.sandbox.types import FileError, Matches
 
 READ_LINES, LINE_CHARS, OUTPUT_CHARS, GLOB_PAGE = 2000, 2000, 30_000, 100

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from replayer.tools.clients.base import Box, Client, Given, ToolFailed, ToolOutcome, outcome
+from replayer.tools.clients.base import Box, Client, Given, ToolFailed, outcome
 from replayer.tools.clients.patch import HEREDOC, Change, applied, parse
+from replayer.tools.outcome import ToolOutcome
 from replayer.tools.sandbox.types import FileError, Ran
 
 CHUNK = "000000"

@@ -9,7 +9,6 @@ from replayer.tools.clients.base import (
     Client,
     Given,
     ToolFailed,
-    ToolOutcome,
     edits,
     line_range,
     matching_lines,
@@ -17,6 +16,7 @@ from replayer.tools.clients.base import (
     outcome,
 )
 from replayer.tools.clients.shell import KEEP_ALL, run_kept
+from replayer.tools.outcome import ToolOutcome
 from replayer.tools.sandbox.types import FileError
 
 WINDOW = 100

@@ -7,13 +7,13 @@ from replayer.tools.clients.base import (
     Client,
     Given,
     ToolFailed,
-    ToolOutcome,
     edits,
     find_lines,
     line_range,
     numbered,
     unified,
 )
+from replayer.tools.outcome import ToolOutcome
 from replayer.tools.sandbox.types import FileError, Ran
 
 OUTPUT_BYTES = 16 << 10

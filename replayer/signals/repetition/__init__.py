@@ -2,17 +2,3 @@
 
 Method, figures and limits: `docs/repetition.md`.
 """
-
-from replayer.signals.repetition.detector import RepetitionDetector, deltas_of, scan, scan_reply
-from replayer.signals.repetition.finding import AT_THE_LIMIT, Finding
-from replayer.signals.repetition.memory import RepetitionMemory
-
-__all__ = [
-    "AT_THE_LIMIT",
-    "Finding",
-    "RepetitionDetector",
-    "RepetitionMemory",
-    "deltas_of",
-    "scan",
-    "scan_reply",
-]

@@ -13,7 +13,8 @@ import jinja2
 import pytest
 
 from replayer.prefix.tokenizers import Tokenizer, load_tokenizer
-from replayer.signals.prefix_reuse import PrefixReuse, session_verdict
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
+from replayer.signals.prefix_reuse.conclusion import session_verdict
 from replayer.traces.schema import Usage
 
 CAPTURES = Path(__file__).parents[2] / "captures"

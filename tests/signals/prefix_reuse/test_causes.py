@@ -11,7 +11,9 @@ import pytest
 
 from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.tokenizers import Characters
-from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse, TurnReuse, session_verdict
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
+from replayer.signals.prefix_reuse.conclusion import session_verdict
+from replayer.signals.prefix_reuse.finding import PrefixFinding, TurnReuse
 from replayer.traces.schema import Usage
 
 Request = dict[str, Any]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replayer.signals.prefix_reuse import PrefixReuse, ideal_reuse
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.signals.prefix_reuse.index import RadixIndex
-from replayer.signals.prefix_reuse.tokens import pack
+from replayer.signals.prefix_reuse.tokens import ideal_reuse, pack
 
 
 class BruteForceCache:

@@ -13,7 +13,8 @@ from replayer.engines.embedded import llama_server as embedded
 from replayer.engines.llamacpp.adapter import LlamaCppEngine
 from replayer.prefix.tokenizers import load_tokenizer, local_model
 from replayer.requests.history import RecordedHistory
-from replayer.signals.prefix_reuse import PrefixFinding, PrefixReuse
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
+from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.traces import library
 from replayer.traces.reader import Trace
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from replayer.requests.history import RecordedHistory
-from replayer.signals.prefix_reuse import PrefixReuse
+from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.signals.prefix_reuse.tokens import pack
 from replayer.simulated import ChildServer, SimulatedSpec, launch
 from replayer.simulated.cache import PrefixCache

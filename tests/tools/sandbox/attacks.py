@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from replayer.tools.sandbox import Ran
+from replayer.tools.sandbox.types import Ran
 
 SECRET = "CANARY-7f3a"
 TRY = """

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from replayer.tools.sandbox import FileError, Limits, Sandbox, Workspace
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.types import FileError, Limits
+from replayer.tools.sandbox.workspace import Workspace
 
 from .attacks import ATTACKS, Attack
 

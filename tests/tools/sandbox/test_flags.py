@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from replayer.errors import MissingPartError
-from replayer.tools.sandbox import Sandbox, Workspace, bubblewrap, isolation
+from replayer.tools.sandbox import bubblewrap, isolation
 from replayer.tools.sandbox.bubblewrap import Bubblewrap
 from replayer.tools.sandbox.probe import grade_of
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.workspace import Workspace
 
 from .attacks import ATTACKS
 from .test_attacks import LIMITS, attacked

@@ -19,7 +19,8 @@ PROGRAM = """
 import asyncio, signal, sys
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where this suite runs in the background
-from replayer.tools.sandbox import Sandbox, Workspace
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.workspace import Workspace
 async def main(backend, busy, end):
     async with await Sandbox.start(Workspace.from_files({"a": "a"}), backend=backend) as box:
         print(box._started.process.pid, flush=True)

@@ -6,8 +6,11 @@ import threading
 import pytest
 
 from replayer.errors import PlanError
-from replayer.tools.sandbox import FileError, Limits, Sandbox, SandboxLost, Workspace, probe
 from replayer.tools.sandbox.bubblewrap import Bubblewrap
+from replayer.tools.sandbox.probe import probe
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.types import FileError, Limits, SandboxLost
+from replayer.tools.sandbox.workspace import Workspace
 
 pytestmark = pytest.mark.sandbox
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from replayer.errors import MissingPartError
-from replayer.tools.sandbox import Sandbox, Workspace, bubblewrap, probe
+from replayer.tools.sandbox import bubblewrap
 from replayer.tools.sandbox.bubblewrap import Bubblewrap
 from replayer.tools.sandbox.landlock import Landlock
-from replayer.tools.sandbox.probe import grade_of, isolation_for
+from replayer.tools.sandbox.probe import grade_of, isolation_for, probe
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.workspace import Workspace
 
 from .attacks import ATTACKS
 from .test_attacks import LIMITS, attacked

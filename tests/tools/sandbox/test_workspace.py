@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.errors import PlanError, TraceError
-from replayer.tools.sandbox import Limits, Sandbox, Workspace
+from replayer.tools.sandbox.tested import Sandbox
+from replayer.tools.sandbox.types import Limits
+from replayer.tools.sandbox.workspace import Workspace
 
 
 def tar(path, *members):

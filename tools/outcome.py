@@ -1,0 +1,20 @@
+"""How an executed call ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+OutcomeKind = Literal["ok", "tool_error", "exit_code", "timeout", "limit", "denied", "not_executable_here"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """How a call ended. `output` is the text that this client shows to the model; `duration` in seconds."""
+
+    kind: OutcomeKind
+    output: str
+    is_error: bool = False
+    exit_code: int | None = None
+    duration: float = 0.0
+    detail: dict[str, Any] = field(default_factory=dict)
