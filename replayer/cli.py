@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "watch": "the screen on live or finished runs",
     "report": "summarise runs: table, JSON, HTML, Markdown, CSV, JUnit",
     "compare": "paired statistics between lanes or runs",
+    "gate": "is this version worse than the committed baseline?",
     "repro": "write a folder that reproduces one turn",
     "import": "turn recordings of any known agent into native traces",
     "audit": "judge recorded sessions without an engine",

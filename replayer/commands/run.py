@@ -75,18 +75,18 @@ class Command:
             args.plan = find_plan(args.plan)
         values = load_plan(args.plan) if args.plan else {}
         origin = str(args.plan) if args.plan else "the command line"
-        values = _merged(values, args)
+        values = merged(values, args)
         if args.into:
             return finish(_widening(values, origin, args), perform, args)
-        paths = _resolve(values, args.plan)
+        paths = resolve(values, args.plan)
         plan = make_plan(values, origin)
         check_plan(plan, origin)
-        _complete(plan)
+        complete(plan)
         folder = args.out or new_run_folder("run")
         return finish(Job(plan, folder, paths), perform, args)
 
 
-def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+def merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
     from replayer.engines.engine_spec import parse
 
     values = dict(values)
@@ -105,7 +105,7 @@ def _merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
     return values
 
 
-def _resolve(values: dict[str, Any], plan_file: Path | None) -> dict[str, Path]:
+def resolve(values: dict[str, Any], plan_file: Path | None) -> dict[str, Path]:
     """Give the plan's values the labels of its recorded traces; returns their files."""
     if not values.get("traces") and values.get("workload"):
         return {}
@@ -144,7 +144,7 @@ def _expand(text: str, plan_file: Path | None) -> list[Path]:
     return found
 
 
-def _complete(plan: Plan) -> None:
+def complete(plan: Plan) -> None:
     if not plan.lane:
         raise PlanError("no engine to replay against: name one with --engine NAME=URL, or NAME=embedded")
 
@@ -154,10 +154,10 @@ def _widening(values: dict[str, Any], origin: str, args: argparse.Namespace) -> 
     folder = find_run(args.into)
     old = plan_of(folder)
     if values.get("traces") or values.get("workload"):
-        _resolve(values, args.plan)
+        resolve(values, args.plan)
     else:
         values["traces"] = list(old.traces)
     widened = widen(old, make_plan(values, origin), given=values.keys(), run=args.into)
     check_plan(widened, origin)
-    _complete(widened)
+    complete(widened)
     return Job(widened, folder, {}, "widen")

@@ -1,0 +1,1 @@
+"""The upgrade gate: a small baseline to commit, and what a later run says against it."""
