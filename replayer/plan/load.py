@@ -16,6 +16,8 @@ from replayer.plan.model import LanePlan, Plan
 from replayer.plan.problems import first_problem
 from replayer.wire.types import WIRES
 
+_DEEPEST = 64
+
 
 def load_plan(path: Path) -> dict[str, Any]:
     """Read a plan file (TOML). Raises PlanError naming the file and the line."""
@@ -29,10 +31,14 @@ def load_plan(path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PlanError(f"plan file {path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise PlanError(f"plan file {path} is nested too deep") from None
 
 
 def make_plan(values: dict[str, Any], origin: str = "the plan") -> Plan:
     """Check a plan's values, expand its matrix and its A/A lanes. Raises PlanError with one sentence."""
+    if _deep(values):
+        raise PlanError(f"{origin} is nested more than {_DEEPEST} tables deep")
     try:
         plan = Plan.model_validate(values)
     except ValidationError as error:
@@ -42,6 +48,21 @@ def make_plan(values: dict[str, Any], origin: str = "the plan") -> Plan:
     if plan.aa:
         lanes = tuple(itertools.chain.from_iterable(twice(lane) for lane in lanes))
     return make_plan_unexpanded(plan, lanes, origin)
+
+
+def _deep(values: Any) -> bool:
+    """Level by level: what is nested too deep cannot be walked by functions that call themselves."""
+    level = [values]
+    for _ in range(_DEEPEST):
+        inner = (
+            one.values() if isinstance(one, dict) else one
+            for one in level
+            if isinstance(one, dict | list | tuple)
+        )
+        level = list(itertools.chain.from_iterable(inner))
+        if not level:
+            return False
+    return True
 
 
 def _over(lane: LanePlan, wire: str | None, origin: str) -> Iterator[LanePlan]:

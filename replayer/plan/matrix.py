@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,8 @@ from replayer.plan.model import LanePlan
 from replayer.plan.problems import first_problem
 from replayer.text import nearest
 from replayer.wire.credentials import is_secret_field, without_login
+
+MOST_LANES = 1000
 
 
 def twice(lane: LanePlan) -> Iterator[LanePlan]:
@@ -32,6 +35,10 @@ def expand(lane: LanePlan, matrix: dict[str, tuple[Any, ...]], origin: str) -> I
         return
     if secret := next((key for key in matrix if is_secret_field(_axis(key))), None):
         raise PlanError(f"{origin}: matrix: {secret} holds a secret, which cannot name lanes")
+    if (count := math.prod(map(len, matrix.values()))) > MOST_LANES:
+        raise PlanError(
+            f"{origin}: the matrix makes {_count(count)} lanes of {lane.name!r}; at most {MOST_LANES}"
+        )
     for values in itertools.product(*matrix.values()):
         setting = {_axis(key): _shown(value) for key, value in zip(matrix, values, strict=True)}
         changed = lane.model_dump()
@@ -50,6 +57,10 @@ def expand(lane: LanePlan, matrix: dict[str, tuple[Any, ...]], origin: str) -> I
             yield LanePlan.model_validate(changed)
         except ValidationError as error:
             raise PlanError(f"{origin}: matrix: {first_problem(error)}") from None
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number < 10**12 else "far too many"
 
 
 def _shown(value: Any) -> Any:

@@ -145,6 +145,8 @@ class LanePlan(Strict):
     def _name_is_a_word(cls, name: str) -> str:
         if not _NAME.match(name):
             raise ValueError(f"lane name {name!r} must be made of letters, digits and . _ + @ = -")
+        if len(name) > 200:
+            raise ValueError(f"lane name {name[:40]}… has {len(name)} characters; at most 200")
         return name
 
     @model_validator(mode="after")

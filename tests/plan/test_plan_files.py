@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from replayer.errors import PlanError
 from replayer.plan.load import load_plan, make_plan
 from replayer.plan.shipped import find_plan, purpose, shipped
 from tests.run.test_runs import replayer
@@ -73,6 +74,24 @@ def document(plan: str, out: Path, *more: str) -> dict[str, Any]:
 def _environment() -> dict[str, str]:
     """The runs are started from another folder than the project's."""
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+@pytest.mark.parametrize(
+    ("matrix", "said"),
+    [
+        (".".join(["k"] * 1500) + " = [1]", "nested more than 64 tables deep"),
+        ("\n".join(f"sampling.k{n} = [1]" for n in range(1500)), "characters; at most 200"),
+        ("\n".join(f"sampling.k{n} = [1, 2]" for n in range(1500)), "far too many lanes"),
+        ("a = " + "[" * 100_000, "nested too deep"),
+    ],
+    ids=["dotted", "many", "product", "brackets"],
+)
+def test_a_matrix_that_blows_up_is_one_sentence(matrix: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(
+        f'traces = ["t"]\n[[lane]]\nname = "a"\nlaunch = "simulated"\n[matrix]\n{matrix}\n'
+    )
+    with pytest.raises(PlanError, match=said):
+        make_plan(load_plan(tmp_path / "p.toml"))
 
 
 @pytest.mark.slow

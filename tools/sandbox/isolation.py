@@ -89,6 +89,17 @@ class Room:
             **options,
         )
 
+    def spawn_at(self, home: PrivateFolder, command: Sequence[str], **options: Any) -> Started:
+        """`spawn` for an isolation without a file system of its own: `home` goes when it does."""
+        places = {"HOME": str(home.path), "TMPDIR": str(home.path)}
+        environment = {**self.environment(str(self.packages)), **places}
+        try:
+            process = self.spawn(command, cwd=home.root, env=environment, start_new_session=True, **options)
+        except BaseException:
+            home.remove()
+            raise
+        return Started(process, str(home.root), home, self.fence)
+
     def environment(self, packages: str = GUEST_ENVIRONMENT) -> dict[str, str]:
         """`packages` is where the guest sees its virtual environment."""
         if self.packages is None:
@@ -153,9 +164,13 @@ class PrivateFolder:
         self.root.mkdir()
         self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        if os.geteuid() == 0:
-            os.chown(self.path, NOBODY, NOBODY)
-            os.chown(self.root, NOBODY, NOBODY)
+        try:
+            if os.geteuid() == 0:
+                os.chown(self.path, NOBODY, NOBODY)
+                os.chown(self.root, NOBODY, NOBODY)
+        except OSError:
+            self.remove()
+            raise
 
     def remove(self) -> None:
         remove_tree(self.path)

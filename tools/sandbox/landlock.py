@@ -55,14 +55,7 @@ class Landlock:
             "landlock": {"read": read, "write": [str(home.path), *DEVICES]},
             "seccomp": seccomp.program(families=(), fenced=room.fence is not None, own_ipc=False).hex(),
         }
-        process = room.spawn(
-            room.worker(program, str(home.root), (), confinement),
-            cwd=home.root,
-            env={**room.environment(str(room.packages)), "HOME": str(home.path), "TMPDIR": str(home.path)},
-            start_new_session=True,
-            **dropped(),
-        )
-        return Started(process, str(home.root), home, room.fence)
+        return room.spawn_at(home, room.worker(program, str(home.root), (), confinement), **dropped())
 
 
 def abi() -> int:

@@ -16,8 +16,8 @@ from typing import Any, Self
 from replayer.errors import MissingPartError, TraceError
 from replayer.tools.sandbox.archive import archive
 from replayer.tools.sandbox.bubblewrap import memory_file
-from replayer.tools.sandbox.fence import fence
-from replayer.tools.sandbox.isolation import Isolation, Room, Started
+from replayer.tools.sandbox.fence import Fence, fence
+from replayer.tools.sandbox.isolation import NOBODY, Isolation, Room, Started
 from replayer.tools.sandbox.link import Link
 from replayer.tools.sandbox.types import (
     SHELL_STATE,
@@ -299,11 +299,25 @@ def launch(
                 fence=walls,
             )
             return isolation.start(room), ours
+    except OSError as error:
+        discard(ours, walls)
+        raise MissingPartError(f"{isolation.name} does not start here: {error.strerror}{nested()}") from error
     except BaseException:
-        ours.close()
-        if walls:
-            walls.remove()
+        discard(ours, walls)
         raise
+
+
+def discard(end: socket.socket, walls: Fence | None) -> None:
+    end.close()
+    if walls:
+        walls.remove()
+
+
+def nested() -> str:
+    """Root gives its uid up first, which a user namespace with a single uid does not allow."""
+    alone = os.geteuid() == 0 and len(Path("/proc/self/uid_map").read_text().split()) == 3
+    few = alone and int(Path("/proc/self/uid_map").read_text().split()[2]) <= NOBODY
+    return f"; root here has no uid {NOBODY} to become: run as a plain user, or map more uids" if few else ""
 
 
 def abandon(launching: asyncio.Future[tuple[Started, socket.socket]]) -> None:

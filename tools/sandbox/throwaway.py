@@ -22,10 +22,4 @@ class ThrowAway:
         home = PrivateFolder()
         python = interpreter()
         prefix = str(python.prefix / "bin" / Path(python.path).name) if python.prefix else python.path
-        process = room.spawn(
-            room.worker(prefix, str(home.root), ()),
-            cwd=home.root,
-            env={**room.environment(str(room.packages)), "HOME": str(home.path), "TMPDIR": str(home.path)},
-            start_new_session=True,
-        )
-        return Started(process, str(home.root), home, room.fence)
+        return room.spawn_at(home, room.worker(prefix, str(home.root), ()))

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pyzstd
+
 from replayer.errors import PlanError, TraceError
 
 FIXED_TIME = 1_700_000_000
@@ -35,6 +37,7 @@ DAMAGE = (
     RecursionError,
     zlib.error,
     lzma.LZMAError,
+    pyzstd.ZstdError,
 )
 """Everything that tarfile and the decompressors raise for bytes that are no sound archive."""
 
@@ -94,7 +97,7 @@ class Workspace:
             with tarfile.open(fileobj=io.BytesIO(unpacked(path))) as archive:
                 return cls(with_parents(dict(tar_entries(archive, path))), **more)
         except DAMAGE as error:
-            raise TraceError(f"{path}: the workspace archive cannot be read: {error}") from error
+            raise TraceError(f"{path}: the workspace archive cannot be read: {first_line(error)}") from error
 
     @classmethod
     def from_directory(cls, spec: str) -> Workspace:
@@ -122,6 +125,11 @@ class Workspace:
         if trace.parent.resolve() not in archive.parents:
             raise TraceError(f"{trace}: workspace.tar {facts['tar']!r} leaves the trace's folder")
         return cls.from_tar(archive, git=bool(facts.get("git")), **known)
+
+
+def first_line(error: Exception) -> str:
+    """tarfile adds a line for each way in which it tried to read the file."""
+    return str(error).partition("\n")[0].rstrip(":") or type(error).__name__
 
 
 def as_bytes(data: str | bytes) -> bytes:
@@ -154,9 +162,7 @@ def with_parents(
 def unpacked(path: Path) -> bytes:
     data = path.read_bytes()
     if data[:4] == b"\x28\xb5\x2f\xfd":
-        import zstandard
-
-        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+        with pyzstd.ZstdFile(io.BytesIO(data)) as reader:
             return reader.read(MOST_BYTES)
     return data
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -114,6 +116,28 @@ async def test_a_bubblewrap_that_does_nothing_is_found_out(tmp_path_factory, mon
         fake.unlink()
         folder.rmdir()
     assert graded.grade == "none"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
+def test_root_without_other_uids_is_told_so(name):
+    """As in a nested container."""
+    command = [
+        "unshare",
+        "-U",
+        "--map-root-user",
+        sys.executable,
+        "-m",
+        "replayer",
+        "sandbox",
+        "check",
+        "--sandbox",
+        name,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (3, "")
+    assert f"isolation: none ({name})" in done.stdout and "map more uids" in done.stdout
+    assert len(done.stdout.splitlines()) == 2
 
 
 def test_on_a_mac_the_refusal_says_what_to_do():

@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 
 import pytest
+import pyzstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,22 @@ def test_a_damaged_archive_is_one_sentence(tmp_path, content):
     (tmp_path / "w.tar").write_bytes(content)
     with pytest.raises(TraceError, match=r"w\.tar: the workspace archive cannot be read"):
         Workspace.from_tar(tmp_path / "w.tar")
+
+
+@pytest.mark.parametrize("damage", ["garbage", "cut", "flipped", "head"])
+def test_a_damaged_zstd_archive_is_one_sentence(tmp_path, damage):
+    packed = pyzstd.compress(tar(tmp_path / "w.tar", ("a", tarfile.REGTYPE, b"x" * 600)).read_bytes())
+    damaged = {
+        "garbage": packed[:4] + b"garbage",
+        "cut": packed[:-5],
+        "flipped": packed[:10] + bytes([packed[10] ^ 0xFF]) + packed[11:],
+        "head": packed[:4],
+    }
+    (tmp_path / "w.tar.zst").write_bytes(packed)
+    assert Workspace.from_tar(tmp_path / "w.tar.zst").files == 2
+    (tmp_path / "w.tar.zst").write_bytes(damaged[damage])
+    with pytest.raises(TraceError, match=r"w\.tar\.zst: the workspace archive cannot be read: [^\n]+$"):
+        Workspace.from_tar(tmp_path / "w.tar.zst")
 
 
 def test_a_file_that_is_also_a_folder_is_refused(tmp_path):
