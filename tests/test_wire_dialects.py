@@ -112,3 +112,57 @@ def test_a_log_of_a_wire_becomes_turns_that_are_sent_as_they_were(
         assert (turn.usage.prompt_tokens, turn.usage.completion_tokens) == (100, 9)
         history = RecordedHistory(trace).over("recorded")
         assert history.wire == wire and body(history, 0) == request | {"stream": True}
+
+
+CODEX = [
+    {"type": "message", "id": "m0", "role": "user", "content": [{"type": "input_text", "text": "Fix it."}]},
+    {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VjcmV0", "turn": {"id": "t"}},
+    {"type": "message", "id": "m1", "role": "assistant", "phase": "commentary",
+     "content": [{"type": "output_text", "text": "I look."}]},
+    {"type": "function_call", "id": "fc_1", "name": "exec_command", "arguments": '{"cmd": "ls"}', "call_id": "c1"},
+    {"type": "function_call_output", "call_id": "c1", "output": "a.py", "turn": {"id": "t"}},
+    {"type": "tool_search_call", "call_id": "c2", "status": "completed", "execution": "client",
+     "arguments": {"query": "issues"}},
+    {"type": "tool_search_output", "call_id": "c2", "status": "completed", "execution": "client",
+     "tools": [{"type": "function", "name": "list_issues"}]},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]},
+]  # fmt: skip
+"""Items as newer Codex clients keep them: with ids, a phase, and what they pass on."""
+
+
+def test_codex_items_are_sent_as_the_client_keeps_them(tmp_path: Path) -> None:
+    records = [{"type": "session_meta", "payload": {"id": "s", "cli_version": "0.140.0"}}]
+    records += [{"type": "response_item", "payload": item} for item in CODEX]
+    (tmp_path / "rollout.jsonl").write_text("\n".join(map(json.dumps, records)))
+    assert main(["import", str(tmp_path / "rollout.jsonl"), "-o", str(tmp_path / "out")]) == 0
+    (path,) = (tmp_path / "out").iterdir()
+    with Trace.open(path) as trace:
+        history = RecordedHistory(trace, "codex").over(None)
+        sent = body(history, history.turns[-1])["input"]
+        assert json.dumps(sent) == json.dumps(CODEX[: len(sent)]) and len(sent) > 6
+        bare = RecordedHistory(trace, "codex:encrypted=off").over(None)
+        assert "encrypted_content" not in json.dumps(body(bare, bare.turns[-1]))
+        assert "tool_use_id" not in json.dumps(body(history.over("messages"), history.turns[0]))
+
+
+def test_claude_code_sends_results_as_it_keeps_them(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
+    result = {"content": "a.py", "is_error": False, "tool_use_id": "toolu_1", "type": "tool_result"}
+    said = [
+        ("user", "List."),
+        ("assistant", [call]),
+        ("user", [result]),
+        ("assistant", [{"type": "text", "text": "."}]),
+    ]
+    lines = [
+        {"type": role, "uuid": f"u{n}", "parentUuid": f"u{n - 1}" if n else None, "sessionId": "s",
+         "version": "2.1.0", "message": {"role": role, "content": content, "id": f"msg_{n}", "model": "m"}}
+        for n, (role, content) in enumerate(said)
+    ]  # fmt: skip
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert main(["import", str(tmp_path / "s.jsonl"), "-o", str(tmp_path / "out")]) == 0
+    (path,) = (tmp_path / "out").iterdir()
+    with Trace.open(path) as trace:
+        history = RecordedHistory(trace, "claude-code:cache=off").over(None)
+        (block,) = body(history, history.turns[-1])["messages"][2]["content"]
+        assert json.dumps(block) == json.dumps(result)

@@ -68,6 +68,9 @@ class Item:
     """One immutable piece of a conversation. `id` is local to the file and grows."""
 
     id: int
+    own: Json = None
+    """The object that its client keeps and sends for it, where that has more keys than the dialect writes: null for a
+    value that the item holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

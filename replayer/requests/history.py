@@ -16,7 +16,7 @@ from replayer.requests.dialects import HOME, Dialect, DialectName, dialect
 from replayer.requests.dialects.given import asked_by
 from replayer.requests.dialects.messages_api import as_messages_body
 from replayer.requests.dialects.responses_api import as_responses_body
-from replayer.requests.layout import PROFILE_ITEM, Key, Layouts, Piece, join
+from replayer.requests.layout import PROFILE_ITEM, Key, Layouts, Piece, join, with_mark
 from replayer.requests.lengths import PAD, Length
 from replayer.requests.profiles import Profile, profile
 from replayer.traces.chat import STYLES, fill
@@ -328,7 +328,7 @@ class RecordedHistory:
         last = items[-1]
         markable = isinstance(last, UserItem)
         if isinstance(last, UserItem):
-            items[-1] = _with_mark(last)
+            items[-1] = with_mark(last, _MARK)
         message = fill(key.form, items) if key.form else self.dialect.message(items)
         if message is None:
             return None
@@ -391,14 +391,3 @@ def _first_thread(trace: Trace) -> str:
 
 def _style(turn: Turn) -> str:
     return turn.body.style if turn.body is not None else "compact"
-
-
-def _with_mark(item: UserItem) -> UserItem:
-    if isinstance(item.content, str):
-        return UserItem(id=item.id, content=item.content + _MARK)
-    parts = list(item.content)
-    texts = [n for n, p in enumerate(parts) if p.get("type") == "text" and isinstance(p.get("text"), str)]
-    if not texts:
-        return item
-    parts[texts[-1]] = {**parts[texts[-1]], "text": parts[texts[-1]]["text"] + _MARK}
-    return UserItem(id=item.id, content=tuple(parts))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from replayer.requests.byte_store import Span
@@ -216,3 +216,15 @@ def _last_side(groups: Sequence[Sequence[AnyItem]]) -> int:
     while cut > 0 and from_model(groups[cut - 1][0]) == from_model(groups[-1][0]):
         cut -= 1
     return max(cut, 0)
+
+
+def with_mark(item: UserItem, mark: str) -> UserItem:
+    """The message with a mark behind its last text."""
+    if isinstance(item.content, str):
+        return replace(item, content=item.content + mark)
+    parts = list(item.content)
+    for place in reversed(range(len(parts))):
+        if parts[place].get("type") == "text" and isinstance(parts[place].get("text"), str):
+            parts[place] = {**parts[place], "text": parts[place]["text"] + mark}
+            break
+    return replace(item, content=tuple(parts))

@@ -113,11 +113,11 @@ class Builder:
     def system(self, text: str) -> int:
         return self._text("system", text)
 
-    def user(self, content: Content) -> int:
-        return self._sized("user", content_size(content), {"content": content})
+    def user(self, content: Content, own: Any = None) -> int:
+        return self._sized("user", content_size(content), {**_given(own=own), "content": content})
 
-    def assistant(self, text: str) -> int:
-        return self._text("assistant", text)
+    def assistant(self, text: str, own: Any = None) -> int:
+        return self._sized("assistant", len(text), {**_given(own=own), "text": text})
 
     def reasoning(self, text: str, opaque: Any = None) -> int:
         fields = {"text": text} if opaque is None else {"text": text, "opaque": opaque}
@@ -132,10 +132,12 @@ class Builder:
         except RecordError:  # nested too deeply to be written as a value
             return self._sized("opaque", 0, {"record": {"json": compact(record)}})
 
-    def call(self, call_id: str, name: str, arguments: Any, *, freeform: bool = False) -> int:
+    def call(
+        self, call_id: str, name: str, arguments: Any, *, freeform: bool = False, own: Any = None
+    ) -> int:
         """`arguments` as text is kept exactly; any other value is written as compact JSON."""
         text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
-        fields: dict[str, Any] = {"call_id": call_id, "name": name, "arguments": text}
+        fields = {**_given(own=own), "call_id": call_id, "name": name, "arguments": text}
         if freeform:
             fields["freeform"] = True
         number = self.writer.add_fields("tool_call", fields)
@@ -156,7 +158,13 @@ class Builder:
         return self.add(item)
 
     def result(
-        self, call_id: str, content: Content | Any, *, is_error: bool = False, name: str | None = None
+        self,
+        call_id: str,
+        content: Content | Any,
+        *,
+        is_error: bool = False,
+        name: str | None = None,
+        own: Any = None,
     ) -> int:
         value: Content = content if isinstance(content, str | tuple) else as_text(content)
         item = self.call_item(call_id)
@@ -164,9 +172,12 @@ class Builder:
             name = name or self._names_of_calls[self.tally.calls.find(call_id)]
             if name in SPAWNING:
                 self._spawned.append((item, as_text(value)))
-        fields: dict[str, Any] = {"call_id": call_id, "content": value}
-        if name is not None:
-            fields["name"] = name
+        fields: dict[str, Any] = {
+            **_given(own=own),
+            "call_id": call_id,
+            "content": value,
+            **_given(name=name),
+        }
         if is_error:
             fields["is_error"] = True
         number = self.writer.add_fields("tool_result", fields)
@@ -190,10 +201,11 @@ class Builder:
         *,
         is_error: bool = False,
         name: str | None = None,
+        own: Any = None,
         **facts: Any,
     ) -> int:
         """The result of a call that the agent ran; `facts` of how it ran are noted where the call is known."""
-        item = self.result(call_id, content, is_error=is_error, name=name)
+        item = self.result(call_id, content, is_error=is_error, name=name, own=own)
         call = self.call_item(call_id)
         if call is not None:
             self.tool_run(call, item, **facts)
@@ -282,3 +294,7 @@ def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
     if tuple(second[: len(first)]) == tuple(first):
         return len(first)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}

@@ -21,7 +21,7 @@ from replayer.traces.importers.anthropic import assistant_block, usage_of
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import SPAWNING, Builder, Prompt
 from replayer.traces.importers.claude_graph import NONE, Branch, Graph, Reply
-from replayer.traces.importers.pieces import content_of, text_of
+from replayer.traces.importers.pieces import content_of, own_result, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times
@@ -245,9 +245,8 @@ class _Reader:
         agent = as_dict(record.get("toolUseResult")).get("agentId")
         if isinstance(agent, str):
             self.starters[agent] = call_id
-        item = self.builder.result(
-            call_id, content_of(block.get("content")), is_error=block.get("is_error") is True
-        )
+        content, failed = content_of(block.get("content")), block.get("is_error") is True
+        item = self.builder.result(call_id, content, is_error=failed, own=own_result(block))
         if self.graph.answer(self.builder.call_number(call_id), self.order, item):
             call = self.builder.call_item(call_id)
             if call is not None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from replayer.traces.importers.anthropic import assistant_block, usage_of
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.pieces import content_of
+from replayer.traces.importers.pieces import content_of, own_result
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, opt_str
 from replayer.traces.schema import Fidelity, Thread
@@ -91,7 +91,8 @@ class _Reader:
             if block.get("type") == "tool_result":
                 failed = block.get("is_error") is True
                 call_id = as_str(block.get("tool_use_id"))
-                items.append(self.builder.result(call_id, content_of(block.get("content")), is_error=failed))
+                said, own = content_of(block.get("content")), own_result(block)
+                items.append(self.builder.result(call_id, said, is_error=failed, own=own))
         rest = [block for block in dicts(content) if block.get("type") != "tool_result"]
         return [*items, self.builder.user(content_of(rest))] if rest else items
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.codex_items import cuts, exit_code, output_content, usage_of
+from replayer.traces.importers.codex_items import cuts, exit_code, output_content, own_form, usage_of
 from replayer.traces.importers.conversation import Conversation
 from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
@@ -191,10 +191,11 @@ class _Reader:
         content = content_of(item.get("content"))
         if item.get("role") in ("developer", "system"):
             role: Literal["system", "developer"] = "developer" if item["role"] == "developer" else "system"
-            said = SystemItem(id=0, text=text_of(content), role=role, cuts=cuts(content))
+            own = own_form(item)
+            said = SystemItem(id=0, text=text_of(content), role=role, cuts=cuts(content), own=own)
             self.line.said(self.builder.add(said))
         else:
-            self.users.append(self.builder.user(content))
+            self.users.append(self.builder.user(content, own_form(item)))
             self.line.said(self.users[-1])
         self.started = at
 
@@ -208,18 +209,20 @@ class _Reader:
     def _model_item(self, kind: str, item: dict[str, Any]) -> int:
         builder = self.builder
         if kind == "message":
-            return builder.assistant(text_of(content_of(item.get("content"))))
+            return builder.assistant(text_of(content_of(item.get("content"))), own_form(item))
         if kind == "reasoning":
             return self._reasoning(item)
         if kind == "web_search_call":
             return builder.opaque(item)
         call_id = as_str(item.get("call_id")) or as_str(item.get("id"))
+        own = own_form(item)
         if kind == "custom_tool_call":
-            return builder.call(call_id, as_str(item.get("name")), as_text(item.get("input")), freeform=True)
+            patch = as_text(item.get("input"))
+            return builder.call(call_id, as_str(item.get("name")), patch, freeform=True, own=own)
         if kind == "local_shell_call":
-            return builder.call(call_id, "local_shell", compact(item.get("action")))
+            return builder.call(call_id, "local_shell", compact(item.get("action")), own=own)
         name = "tool_search" if kind == "tool_search_call" else as_str(item.get("name"))
-        return builder.call(call_id, name, item.get("arguments", ""))
+        return builder.call(call_id, name, item.get("arguments", ""), own=own)
 
     def _reasoning(self, item: dict[str, Any]) -> int:
         parts = [*dicts(item.get("summary")), *dicts(item.get("content"))]
@@ -228,6 +231,8 @@ class _Reader:
         self.hidden = self.hidden or not text
         summary = [as_str(part.get("text")) for part in dicts(item.get("summary"))]
         kept = {"encrypted_content": secret} | ({"summary": summary} if len(summary) > 1 else {})
+        if item.keys() - {"type", "summary", "content", "encrypted_content"}:
+            kept = item
         return self.builder.reasoning(text, kept if secret else None)
 
     def _output(self, at: float | None, item: dict[str, Any]) -> None:
@@ -236,7 +241,9 @@ class _Reader:
         code = exit_code(content)
         refused = text_of(content).startswith(_FAILED)
         failed = bool(code) or refused or as_dict(item.get("output")).get("success") is False
-        result = self.builder.answer(call_id, content, is_error=failed, ended=at, exit_code=code)
+        result = self.builder.answer(
+            call_id, content, is_error=failed, own=own_form(item), ended=at, exit_code=code
+        )
         self.line.said(result)
         self.started = self.started if self.line.produced else at
 

@@ -44,6 +44,31 @@ def cuts(content: Content) -> tuple[int, ...]:
     return tuple(accumulate(lengths[:-1]))
 
 
+_USUAL = {
+    "message": ("type", "role", "content"),
+    "function_call": ("type", "name", "arguments", "call_id"),
+    "custom_tool_call": ("type", "status", "call_id", "name", "input"),
+    "function_call_output": ("type", "call_id", "output"),
+    "custom_tool_call_output": ("type", "call_id", "output"),
+}
+"""Keys that the dialect `codex` writes, by type."""
+
+
+def own_form(item: dict[str, Any]) -> dict[str, Any] | None:
+    """The response item without what an item of a trace holds; None where the dialect writes it so of itself."""
+    if tuple(item) == _USUAL.get(as_str(item.get("type"))):
+        return None
+    return {key: None if _is_held(item, key) else value for key, value in item.items()}
+
+
+def _is_held(item: dict[str, Any], key: str) -> bool:
+    value = item[key]
+    if key == "content":
+        simple = [{"type": "output_text", "text": text_of(content_of(value))}]
+        return item.get("role") != "assistant" or value == simple
+    return key in ("arguments", "input", "output") and isinstance(value, str | list)
+
+
 def output_content(item: dict[str, Any]) -> Content:
     if "tools" in item and "output" not in item:
         return compact(item["tools"])

@@ -8,6 +8,16 @@ from replayer.traces.importers.values import as_dict, as_int, as_str, as_text
 from replayer.traces.schema import Content, Usage
 
 
+def own_result(block: dict[str, Any]) -> dict[str, Any] | None:
+    """A tool_result block without its content, where a client writes other keys, or in another order, than usual."""
+    if tuple(block) in (_RESULT[:3], _RESULT):
+        return None
+    return {key: None if key == "content" else value for key, value in block.items()}
+
+
+_RESULT = ("type", "tool_use_id", "content", "is_error")
+
+
 def content_of(value: Any) -> Content:
     """Text or the parts of a message or a result, in OpenAI's form: from Anthropic's, Gemini's, Codex's or ATIF's."""
     if isinstance(value, str) or value is None:

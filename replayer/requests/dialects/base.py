@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
 from replayer.traces.grouping import Outputs, by_reply
-from replayer.traces.schema import AnyItem, ToolSet, Turn
+from replayer.traces.schema import AnyItem, Item, ToolSet, Turn
 from replayer.wire.types import Wire
 
 DialectName = Literal["openai-verbatim", "zed", "claude-code", "codex"]
@@ -57,6 +57,14 @@ class Dialect(Protocol):
 
         `given` has chat's names.
         """
+
+
+def own_form(item: Item, written: Message, *, of_messages: bool) -> Message:
+    """What a dialect wrote for an item, with the keys that its client gave it, where that client is of this wire."""
+    own = item.own
+    if not isinstance(own, dict) or ("tool_use_id" in own) != of_messages:
+        return written
+    return {key: written.get(key) if value is None else value for key, value in own.items()}
 
 
 def in_order(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import OWN, Message, in_order, is_off
+from replayer.requests.dialects.base import OWN, Message, in_order, is_off, own_form
 from replayer.requests.dialects.given import for_messages
 from replayer.traces.grouping import Outputs, from_model
 from replayer.traces.requests import fields_as_sent, sent_items, sent_over
@@ -194,7 +194,7 @@ def _heard(item: AnyItem) -> Iterator[dict[str, Any]]:
     if isinstance(item, ToolResultItem):
         block: dict[str, Any] = {"type": "tool_result", "tool_use_id": item.call_id}
         block["content"] = item.content if isinstance(item.content, str) else list(_parts(item.content))
-        yield block | ({"is_error": True} if item.is_error else {})
+        yield own_form(item, block | ({"is_error": True} if item.is_error else {}), of_messages=True)
     elif isinstance(item, UserItem):
         yield from _parts(item.content)
     elif isinstance(item, CompactionItem | SystemItem):

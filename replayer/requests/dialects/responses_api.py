@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import FREEFORM, OWN, Message, in_order, is_off
+from replayer.requests.dialects.base import FREEFORM, OWN, Message, in_order, is_off, own_form
 from replayer.requests.dialects.given import for_responses
 from replayer.traces.grouping import Outputs
 from replayer.traces.requests import fields_as_sent, sent_items, sent_over
@@ -155,7 +155,10 @@ class CodexResponses(ResponsesVerbatim):
 
     def message(self, items: Sequence[AnyItem]) -> Message | None:
         first = items[0]
-        return first.record if isinstance(first, OpaqueItem) else super().message(items)
+        if isinstance(first, OpaqueItem):
+            return first.record if isinstance(first.record, dict) else None
+        message = super().message(items)
+        return message and own_form(first, message, of_messages=False)
 
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
         if isinstance(tools.wire, list) and all(_is_own(tool) for tool in tools.wire):
@@ -181,13 +184,12 @@ class CodexResponses(ResponsesVerbatim):
 
     def _reasoning(self, item: ReasoningItem) -> Message | None:
         opaque = item.opaque if isinstance(item.opaque, dict) else {}
-        if opaque.get("type") == "reasoning":
-            return opaque
-        secret = opaque.get("encrypted_content")
-        if is_off(self._options, "encrypted") and secret:
-            secret = None
-        if is_off(self._options, "encrypted") and not item.text:
+        secret, off = opaque.get("encrypted_content"), is_off(self._options, "encrypted")
+        if off and not item.text:
             return None
+        if opaque.get("type") == "reasoning":
+            return {key: value for key, value in opaque.items() if not (off and key == "encrypted_content")}
+        secret = None if off else secret
         texts = opaque.get("summary") or ([item.text] if item.text else [])
         summary = [{"type": "summary_text", "text": text} for text in texts]
         return {"type": "reasoning", "summary": summary} | ({"encrypted_content": secret} if secret else {})
