@@ -15,7 +15,7 @@ from replayer.metrics.lane_answers import NAMED, counted, named
 from replayer.metrics.order import FIRST, SECOND
 from replayer.metrics.run_documents import Answer, Pair, Ramp, Ranking, Standing, Story
 from replayer.metrics.shown import and_list, chance, interval, number, percent, with_unit
-from replayer.metrics.standing import standings
+from replayer.metrics.standing import effect_metric, standings
 from replayer.metrics.stats import MIN_SESSIONS
 
 QUESTIONS = {
@@ -40,7 +40,7 @@ def story(
     lanes: Sequence[LaneFigures], pairs: Sequence[Pair], ramps: Sequence[Ramp], ranking: Ranking | None
 ) -> Story:
     between = [pair for pair in pairs if not pair.aa]
-    ranked = [] if ramps else standings(lanes, between)
+    ranked = [] if ramps else standings(lanes, between or pairs)
     words = {
         "better": _fastest(ramps) if ramps else _better(between, ranked) or _same(pairs),
         "real": _real(pairs),
@@ -118,16 +118,17 @@ def _of_two(pairs: Sequence[Pair]) -> Iterator[str]:
     """The primary metric first; then what else is decided, by winner; the first figure of each with both values."""
     names = (pairs[0].a, pairs[0].b)
     (primary,) = _of(pairs, PRIMARY) or (None,)
-    ordered = sorted(pairs, key=lambda pair: pair is not primary)
+    main = effect_metric(pairs)
+    ordered = sorted(pairs, key=lambda pair: pair.metric != main)
     ahead = {name: [pair for pair in ordered if pair.winner == name] for name in names}
-    best = primary.winner if primary else None
-    for name in sorted(names, key=lambda one: (one != best, -len(ahead[one]))):
+    best = next((pair.winner for pair in ordered if pair.metric == main), None)
+    for name in sorted(names, key=lambda one: one != best):
         if ahead[name]:
             first, *rest = ahead[name]
             yield f"{name} is better than {names[name == names[0]]} in {COMPARED[first.metric].words}: {_values(first, name)}."
             if rest:
                 yield f"It is also better in {and_list([COMPARED[pair.metric].words for pair in rest])}."
-    if best is None:
+    if primary and not primary.winner:
         more = "" if any(ahead.values()) else " or in anything else that was compared"
         yield f"No difference between {names[0]} and {names[1]} is shown in usable turns{more}."
 
@@ -181,10 +182,11 @@ def _others_real(pairs: Sequence[Pair]) -> list[str]:
     """The first other difference that is decided, where the primary one is not."""
     if any(pair.decided for pair in _of(pairs, PRIMARY)):
         return []
+    main = effect_metric(pairs)
     return [
         f"The difference in {COMPARED[pair.metric].words} is real: {_reach(pair)}, p (adjusted) {chance(pair.p_value_adjusted)}."
         for pair in pairs
-        if pair.decided and not pair.aa
+        if pair.decided and not pair.aa and pair.metric == main
     ][:1]
 
 

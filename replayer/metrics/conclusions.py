@@ -11,6 +11,7 @@ from replayer.metrics.answers import story
 from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
 from replayer.metrics.documents import LaneFigures, PrefixCache
 from replayer.metrics.fault_words import fault_words
+from replayer.metrics.lane_answers import is_cold
 from replayer.metrics.run_documents import (
     Conclusions,
     Crossover,
@@ -26,7 +27,6 @@ from replayer.signals.prefix_reuse.causes import PHRASES
 
 FULL_POOL = 0.95
 """Use of the KV pool from which on an engine must evict or make requests wait."""
-_LOST = 0.01
 _WARM = "The cache was warm before the run, or our estimate is low."
 _FEW = 4
 """Fewer comparisons of two lanes have a sentence each."""
@@ -154,7 +154,7 @@ _PRESSED = "Under pressure: "
 
 def lane_conclusion(lane: LaneFigures) -> LaneConclusion:
     """What one lane did, in words."""
-    missing, reuse, pressure = _missing(lane), _reuse(lane.prefix_cache), _pressure(lane)
+    missing, reuse, pressure = _missing(lane), _reuse(lane), _pressure(lane)
     sentence = (pressure or "").removeprefix(_PRESSED).removesuffix(".")
     again = bool(sentence) and sentence in (reuse or "")  # the chief cause has said it
     parts = [
@@ -238,8 +238,9 @@ def _troubles(lane: LaneFigures) -> str:
     return " ".join(parts) or ("No fault was found." if lane.turns else "")
 
 
-def _reuse(prefix: PrefixCache) -> str | None:
+def _reuse(lane: LaneFigures) -> str | None:
     """How much of the prompts the cache served, and why not more, in the words of the prefix signal's finding."""
+    prefix = lane.prefix_cache
     ideal, reported = prefix.ideal, prefix.reported
     if reported is None:
         unknown = prefix.cause not in (None, "not_reported")
@@ -252,7 +253,7 @@ def _reuse(prefix: PrefixCache) -> str | None:
         f"Its prefix cache served {percent(reported)} of the prompts{where} ({expected_words(prefix)}){gone}."
     ]
     parts += [_WARM] if prefix.above is not None else []
-    if prefix.cause and ideal - reported > _LOST:
+    if is_cold(lane):
         parts.append(
             f"Chief cause: {_cause(prefix)}; {(prefix.verdict or 'no more is known').removesuffix('.')}."
         )

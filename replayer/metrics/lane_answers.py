@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
@@ -14,10 +15,10 @@ from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
 
 NAMED = 4
 """More lanes are counted instead of named."""
+_COLD = 0.01
+"""Share of the prompts that is worth a cause."""
 _PLACES = 2
 """Lanes whose collapse or cold cache is described."""
-_COLD = 0.01
-"""Share of the prompts by which reuse may fall short of the best possible before a cause is named."""
 _MANY_STALLS = 0.1
 _SEVERAL = 1.3
 """Deltas per chunk from which ITL says little of single tokens."""
@@ -82,7 +83,7 @@ def _first(lane: LaneFigures) -> str:
 def cache(lanes: Sequence[LaneFigures]) -> str:
     known = [lane for lane in lanes if lane.prefix_cache.reported is not None]
     silent = [lane.lane for lane in lanes if lane.prefix_cache.cause == "not_reported"]
-    cold = sorted(filter(_is_cold, known), key=lambda lane: -_gap(lane))
+    cold = sorted(filter(is_cold, known), key=lambda lane: -_gap(lane))
     parts = [_cold(lane) for lane in cold[:_PLACES]]
     parts += [f"{len(cold) - _PLACES} more lanes fall short"] if len(cold) > _PLACES else []
     warm = [lane for lane in known if lane not in cold and lane.prefix_cache.ideal is not None]
@@ -92,8 +93,14 @@ def cache(lanes: Sequence[LaneFigures]) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _is_cold(lane: LaneFigures) -> bool:
-    return lane.prefix_cache.cause is not None and _gap(lane) > _COLD
+def is_cold(lane: LaneFigures) -> bool:
+    """Whether a cause has cost prompts worth a word: reuse falls short of the best possible, or the client changed what
+    could have been reused."""
+    found = lane.prefix_cache
+    if found.cause is None or found.reported is None or found.ideal is None:
+        return False
+    lost = found.cost.tokens if found.cost else 0
+    return found.ideal - found.reported > _COLD or lost > _COLD * (lane.tokens.prompt or math.inf)
 
 
 def _warm(lanes: Sequence[LaneFigures]) -> str:
@@ -116,8 +123,8 @@ def _reuse(lane: LaneFigures) -> str:
 def _cold(lane: LaneFigures) -> str:
     prefix = lane.prefix_cache
     cause = PHRASES.get(str(prefix.cause), str(prefix.cause))
-    pressed = f"; {prefix.pressure['sentence']}" if prefix.pressure else ""
-    return f"{lane.lane} reused {_reuse(lane)}: {cause}{pressed}"
+    why = prefix.pressure["sentence"] if prefix.pressure else next(iter(prefix.evidence), "")
+    return f"{lane.lane} reused {_reuse(lane)}: {cause}{f' ({why})' if why else ''}"
 
 
 def load(lanes: Sequence[LaneFigures], ramps: Sequence[Ramp]) -> str:
@@ -125,13 +132,20 @@ def load(lanes: Sequence[LaneFigures], ramps: Sequence[Ramp]) -> str:
     if ramps:
         shown = [_ramp(ramp, [by_name[name] for name in ramp.lanes]) for ramp in ramps[:NAMED]]
         return f"{'; '.join(shown)}."
-    loaded = [lane for lane in lanes if lane.load.concurrency > 1 and lane.load.requests]
     parts = [
-        f"{lane.lane}: {number(lane.figures['output_tok_s'])} tok/s with {lane.load.concurrency} requests at once, "
-        f"TTFT p95 {number(lane.figures['ttft_ms.p95'])} ms"
-        for lane in loaded[:NAMED]
+        _loaded(lane) for lane in lanes if lane.steady or (lane.load.concurrency > 1 and lane.load.requests)
     ]
-    return f"{'; '.join(parts)}." if parts else ""
+    return f"{'; '.join(parts[:NAMED])}." if parts else ""
+
+
+def _loaded(lane: LaneFigures) -> str:
+    load, what = lane.load, f"{lane.load.concurrency} requests at once"
+    if lane.steady:
+        load = lane.steady.load
+        what = f"{number(lane.steady.alive_mean)} sessions alive, {number(load.in_flight)} requests at once"
+    return (
+        f"{lane.lane}: {number(load.output_tok_s)} tok/s with {what}, TTFT p95 {number(load.ttft_ms.p95)} ms"
+    )
 
 
 def _ramp(ramp: Ramp, lanes: Sequence[LaneFigures]) -> str:
@@ -156,7 +170,7 @@ def remedies(lanes: Sequence[LaneFigures], *, swept: bool) -> Iterator[str]:
             yield words.format(lane=worst.lane)
     for lane in lanes:
         cause = lane.prefix_cache.cause
-        if cause in FIXES and (cause == "not_reported" or _is_cold(lane)):
+        if cause in FIXES and (cause == "not_reported" or is_cold(lane)):
             yield f"For {lane.lane}: {FIXES[cause]}."
 
 

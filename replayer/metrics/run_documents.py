@@ -220,7 +220,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A lane's usable turns with their interval, and the effect against the first lane (`against`), in shares."""
+    """A lane's usable turns with their interval, and its effect against the first lane: `difference` in `metric`'s unit,
+    with shares for points."""
 
     lane: str
     rank: int
@@ -229,6 +230,7 @@ class Standing:
     high: float
     n: int
     against: str | None = None
+    metric: str | None = None
     difference: float | None = None
     difference_low: float | None = None
     difference_high: float | None = None

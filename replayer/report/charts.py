@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from replayer.journal.turns import Attempt, TurnFacts, bin_ms
 from replayer.journal.view import LaneView, RunView
+from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.fault_words import fault_words
 from replayer.metrics.figures import all_turns
@@ -97,7 +98,10 @@ def relabelled(found: Chart, names: dict[str, str]) -> Chart:
             return [change(one) for one in value]
         return names.get(value, value) if isinstance(value, str) else value
 
-    return replace(found, spec=change(found.spec))
+    title = found.title
+    for name, short in names.items():
+        title = title.replace(name, short) if len(name) > _LONG_NAME else title
+    return replace(found, title=title, spec=change(found.spec))
 
 
 def number(field: str, title: str | None, **more: Any) -> Json:
@@ -133,24 +137,33 @@ def standing(standings: Sequence[Standing], lanes: Sequence[str]) -> list[Chart]
             "usable", "Usable turns, 95 % interval", height, rows, y, lanes, "usable turns", share, hover
         )
     ]
-    effects = [
-        {"lane": safe(one.lane), "value": one.difference * 100, "low": one.difference_low and one.difference_low * 100,
-         "high": one.difference_high and one.difference_high * 100, "decided": "yes" if one.decided else "no"}
-        for one in standings
-        if one.difference is not None
+    return [*found, *_effect(standings, lanes, height, y)]
+
+
+def _effect(standings: Sequence[Standing], lanes: Sequence[str], height: int, y: Json) -> list[Chart]:
+    known = [one for one in standings if one.metric is not None]
+    if not known:
+        return []
+    metric = METRICS[str(known[0].metric)]
+    scale = 100 if metric.unit == "points" else 1
+    rows = [
+        {"lane": safe(one.lane), "value": _times(one.difference, scale), "low": _times(one.difference_low, scale),
+         "high": _times(one.difference_high, scale), "decided": "yes" if one.decided else "no"}
+        for one in known
     ]  # fmt: skip
-    if effects:
-        hover = tip(lane="lane", points="value|+.1f", from_="low|+.1f", to="high|+.1f", decided="decided")
-        first = safe(standings[0].lane)
-        zero = {
-            "mark": {"type": "rule", "color": "var(--soft)", "aria": False},
-            "encoding": {"x": {"datum": 0}},
-        }
-        found.append(
-            _intervals("effect", f"Effect against {first}, 95 % interval", height, effects, y, lanes,
-                       "points of usable turns", {"axis": {"tickCount": 4}}, hover, zero)
-        )  # fmt: skip
-    return found
+    hover = tip(
+        lane="lane", difference="value|+,.3~r", from_="low|+,.3~r", to="high|+,.3~r", decided="decided"
+    )
+    zero = {"mark": {"type": "rule", "color": "var(--soft)", "aria": False}, "encoding": {"x": {"datum": 0}}}
+    title = f"Effect against {safe(standings[0].lane)}, 95 % interval"
+    axis = f"{metric.words}, {metric.unit}"
+    return [
+        _intervals("effect", title, height, rows, y, lanes, axis, {"axis": {"tickCount": 4}}, hover, zero)
+    ]
+
+
+def _times(value: float | None, scale: float) -> float | None:
+    return None if value is None else value * scale
 
 
 def _intervals(

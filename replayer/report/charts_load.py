@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from replayer.metrics.catalogue import METRICS
-from replayer.metrics.documents import LaneFigures
+from replayer.metrics.documents import LaneFigures, Slice, Steady
 from replayer.metrics.run_documents import Ramp, RunFigures
 from replayer.report.charts import Chart, chart, lane_colour, number, tip
 from replayer.text import safe
@@ -19,7 +19,7 @@ def load(document: RunFigures) -> list[Chart]:
     """One chart a figure; saturation is marked at its level."""
     ramps, lanes = document.saturation, {lane.lane: lane for lane in document.lanes}
     found = [_ramps(key, ramps, lanes) for key in _AGAINST_LOAD if ramps]
-    return [one for one in found if one is not None] + crossovers(document)
+    return [one for one in found if one is not None] + steady(document) + crossovers(document)
 
 
 def _ramps(key: str, ramps: Sequence[Ramp], lanes: dict[str, LaneFigures]) -> Chart | None:
@@ -79,6 +79,48 @@ def _curves(
     }
     mark = {"type": "line", "point": {"filled": True, "size": 50}}
     return [{"data": {"values": rows}, "mark": mark, "encoding": encoding}]
+
+
+_SLICED: tuple[tuple[str, str, str, Callable[[Steady], list[Slice]], Callable[[Slice], float | None]], ...] = (
+    ("over-time-tokens", "Output tok/s over time", "tok/s", lambda one: one.over_time, lambda part: part.output_tok_s),
+    ("over-time-ttft", "TTFT p95 over time", "ms", lambda one: one.over_time, lambda part: part.ttft_ms.p95),
+    ("by-turn-usable", "Usable turns by turn of the session", "", lambda one: one.by_turn,
+     lambda part: part.usable_turn_rate.value),
+    ("by-prompt-ttft", "TTFT p95 by prompt length", "ms", lambda one: one.by_prompt, lambda part: part.ttft_ms.p95),
+)  # fmt: skip
+"""Key, title, unit (none is a share), which parts of the load, and their figure."""
+
+
+def steady(document: RunFigures) -> list[Chart]:
+    """A load that keeps sessions alive: over time, by turn, by prompt length."""
+    loaded = [(safe(lane.lane), lane.steady) for lane in document.lanes if lane.steady is not None]
+    found = []
+    for key, title, unit, parts, figure in _SLICED:
+        rows = [
+            {"lane": name, "of": part.of, "value": value}
+            for name, one in loaded
+            for part in parts(one)
+            if (value := figure(part)) is not None
+        ]
+        if len({row["of"] for row in rows}) > 1:
+            y = number("value", unit or "share", **({"axis": {"tickCount": 5}} if unit else _SHARE))
+            of = {
+                "field": "of",
+                "type": "ordinal",
+                "sort": None,
+                "title": None,
+                "axis": {"labelAngle": 0, "labelOverlap": True},
+            }
+            tips = tip(lane="lane", of="of", value="value|,.1f" if unit else "value|.1%")
+            encoding = {
+                "x": of,
+                "y": y,
+                "color": lane_colour([lane.lane for lane in document.lanes]),
+                "tooltip": tips,
+            }
+            line = {"mark": {"type": "line", "point": {"filled": True, "size": 40}}, "encoding": encoding}
+            found.append(chart(key, title, 200, [line], data={"values": rows}))
+    return found
 
 
 def crossovers(document: RunFigures) -> list[Chart]:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -22,10 +22,10 @@ from replayer.plan.schedule import trace_name
 from replayer.requests.history import RecordedHistory
 from replayer.traces.schema import AnyItem
 
-MOST_SOUND = 200
-"""Positions quoted that no lane failed."""
-MOST_FAULTY = 6_000
-"""Positions quoted that a lane failed: all of them, unless a run is broken altogether."""
+MOST_SOUND, MOST_BESIDE = 200, 300
+"""Positions quoted of every lane: some that no lane failed, and some that one did."""
+MOST_FAULTY = 30_000
+"""Turns quoted that failed: all of them, unless a very long run is broken altogether."""
 
 
 class Position(NamedTuple):
@@ -34,19 +34,22 @@ class Position(NamedTuple):
     turn: int
 
 
+Key = tuple[str, Position]
+"""Lane and position."""
+T = TypeVar("T")
+
+
 @dataclass(slots=True)
 class Evidence:
     """`view` sets the runs side by side; `answers` are by lane and position."""
 
     view: RunView
-    answers: dict[tuple[str, Position], LaneTurn] = field(default_factory=dict)
+    answers: dict[Key, LaneTurn] = field(default_factory=dict)
     recorded: dict[Position, tuple[AnyItem, ...]] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)
     """sha256 of each trace as replayed."""
     versions: dict[str, str] = field(default_factory=dict)
     """Version of replayer by run."""
-    left_out: int = 0
-    """Positions with a fault that are not quoted."""
 
     @property
     def positions(self) -> list[Position]:
@@ -58,39 +61,41 @@ def gather(folders: Sequence[Path]) -> Evidence:
     check_same_traces(folders)
     views = [load(folder) for folder in folders]
     evidence = Evidence(side_by_side(views))
-    chosen, evidence.left_out = _chosen(evidence.view)
-    evidence.recorded = {position: () for position in chosen}
+    chosen = _chosen(evidence.view)
+    evidence.recorded = {position: () for _, position in chosen}
     names = iter(lane.name for lane in evidence.view.lanes)
     for folder, view in zip(folders, views, strict=True):
         lanes = [(lane, next(names)) for lane in view.lanes]
-        _read(folder, lanes, evidence)
+        _read(folder, lanes, chosen, evidence)
         _recordings(folder, view, evidence)
     return evidence
 
 
-def _chosen(view: RunView) -> tuple[set[Position], int]:
-    usable: dict[Position, bool] = {}
+def _chosen(view: RunView) -> set[Key]:
+    """Every turn that failed, and of some positions every lane's."""
+    every: dict[Position, list[str]] = {}
     for lane in view.lanes:
         for attempt in lane.attempts:
             for turn in attempt.turns.values():
-                key = Position(attempt.trace, attempt.repeat, turn.turn)
-                usable[key] = usable.get(key, True) and not troubled(turn)
-    faulty = sorted(key for key, good in usable.items() if not good)
-    chosen = {*_evenly(faulty, MOST_FAULTY), *_evenly(sorted(usable.keys() - set(faulty)), MOST_SOUND)}
-    return chosen, max(0, len(faulty) - MOST_FAULTY)
+                failed = every.setdefault(Position(attempt.trace, attempt.repeat, turn.turn), [])
+                failed += [lane.name] if troubled(turn) else []
+    faulty = sorted(at for at, failed in every.items() if failed)
+    beside = _evenly(sorted(every.keys() - set(faulty)), MOST_SOUND) + _evenly(faulty, MOST_BESIDE)
+    found = {(lane.name, at) for lane in view.lanes for at in beside}
+    return found | set(_evenly([(name, at) for at in faulty for name in every[at]], MOST_FAULTY))
 
 
-def _evenly(positions: list[Position], most: int) -> list[Position]:
-    if len(positions) <= most:
-        return positions
-    return [positions[int(at * len(positions) / most)] for at in range(most)]
+def _evenly(found: list[T], most: int) -> list[T]:
+    if len(found) <= most:
+        return found
+    return [found[int(at * len(found) / most)] for at in range(most)]
 
 
 def troubled(turn: TurnFacts) -> bool:
     return turn.usable is False or turn.error is not None or turn.collapse is not None
 
 
-def _read(folder: Path, lanes: list[tuple[LaneView, str]], evidence: Evidence) -> None:
+def _read(folder: Path, lanes: list[tuple[LaneView, str]], chosen: set[Key], evidence: Evidence) -> None:
     sessions = {
         (attempt.session, attempt.number): (name, attempt.trace, attempt.repeat)
         for lane, name in lanes
@@ -105,9 +110,8 @@ def _read(folder: Path, lanes: list[tuple[LaneView, str]], evidence: Evidence) -
             if session is None or "turn" not in event:
                 continue
             name, trace, repeat = session
-            position = Position(trace, repeat, event["turn"])
-            if position in evidence.recorded:
-                key = name, position
+            key = name, Position(trace, repeat, event["turn"])
+            if key in chosen:
                 event.pop("arrivals", None)  # the longest part of a reply, and never quoted
                 take(evidence.answers.setdefault(key, LaneTurn(name, event["attempt"])), event)
 

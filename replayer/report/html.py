@@ -90,7 +90,7 @@ def html_report(evidence: Evidence) -> str:
         "faults": groups(evidence, document),
         "collapses": collapses(evidence),
         "reuse": _reuse(document.conclusions.lanes),
-        "bands": [one for lane in document.conclusions.lanes if (one := lane.bands)],
+        "bands": [f"{lane.lane}: {lane.bands}" for lane in document.conclusions.lanes if lane.bands],
         "load": load,
         "more": more,
         "figures": Section("", ["", *(lane.lane for lane in document.lanes)], _lines(table_rows(document.lanes))),

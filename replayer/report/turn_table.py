@@ -44,22 +44,28 @@ def turn_data(evidence: Evidence) -> dict[str, Any]:
         for place, attempt, turn in kept
     ]
     quotes = {
-        f"{place}.{sessions[session_name(at.trace, at.repeat)]}.{at.turn + 1}": (at, answer)
+        f"{place}.{sessions[session_name(at.trace, at.repeat)]}.{at.turn + 1}": answer
         for place, lane in enumerate(lanes)
         for at in evidence.positions
         if (answer := evidence.answers.get((lane.name, at))) is not None and answer.reply is not None
     }
-    most = _room(len(quotes))
-    quoted = {key: _quote(answer, most) for key, (_, answer) in quotes.items()}
+    most, every = _room(len(quotes))
+    faults = Numbered()
+    quoted = {
+        key: _quote(answer, faults, 0 if number % every else most)
+        for number, (key, answer) in enumerate(quotes.items())
+    }
     recorded = {
         f"{sessions[session_name(at.trace, at.repeat)]}.{at.turn + 1}": clip(recorded_text(items), most)
         for at, items in evidence.recorded.items()
     }
     return {
+        "run": safe(evidence.view.run) if len(evidence.versions) == 1 else None,
         "lanes": [safe(lane.name) for lane in lanes],
         "sessions": sessions.names(),
         "words": words.names(),
         "rows": rows,
+        "faults": [json.loads(fault) for fault in faults],
         "quotes": quoted,
         "recorded": recorded,
         "left_out": left_out,
@@ -129,9 +135,10 @@ def outcome(turn: TurnFacts) -> tuple[str, int]:
     return (f"usable; {classes}", 1) if classes else ("usable", 0)
 
 
-def _room(quotes: int) -> int:
-    """Characters of one text; a turn has two."""
-    return max(LEAST_CHARS, min(MOST_CHARS, QUOTED_CHARS // max(1, 2 * quotes)))
+def _room(quotes: int) -> tuple[int, int]:
+    """Characters of one text, of which a turn has two, and every how manieth turn has them."""
+    each = QUOTED_CHARS // max(1, 2 * quotes)
+    return max(LEAST_CHARS, min(MOST_CHARS, each)), max(1, -(-LEAST_CHARS // max(1, each)))
 
 
 def clip(words: str, most: int = MOST_CHARS) -> str:
@@ -141,15 +148,17 @@ def clip(words: str, most: int = MOST_CHARS) -> str:
     return f"{words[: most * 2 // 3]}\n[… {len(words) - most:,} characters left out …]\n{words[-most // 3 :]}"
 
 
-def _quote(answer: LaneTurn, most: int) -> dict[str, Any]:
+def _quote(answer: LaneTurn, faults: Numbered, most: int) -> dict[str, Any]:
+    """`said` is left out where there is no room for texts: the faults are there in every case."""
     reply = answer.reply or {}
     found = {
-        "faults": list(_faults(answer)),
+        "faults": [faults[json.dumps(fault, ensure_ascii=False)] for fault in _faults(answer)],
         "notes": [*_alarms(answer), *_prefix(answer.finding("prefix_reuse") or {}), *_tools(answer)],
-        "said": clip(reply_text(reply), most),
         "timing": _timing(reply),
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in found.items() if value} | (
+        {"said": clip(reply_text(reply), most)} if most else {}
+    )
 
 
 def _faults(answer: LaneTurn) -> Iterator[list[Any]]:

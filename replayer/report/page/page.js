@@ -38,6 +38,8 @@
   ];
   const linkOf = row => "#" + [data.lanes[row[0]], data.sessions[row[1]], row[2]].map(encodeURIComponent).join("/");
   const byLink = new Map(data.rows.map(row => [linkOf(row), row]));
+  const placeOf = row => { const [, trace, repeat] = /^(.*?)(?:~(\d+))?$/.exec(data.sessions[row[1]]); return [trace, repeat ?? 1, row[2]].join("/"); };
+  const quoted = word => /^[\w.@+=:\/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
   const STEP = 40;
   let sorted = null, down = false, shown = STEP, open = new Set(), rows = [];
 
@@ -123,13 +125,16 @@
     if (!quote) {
       cell.append(el("p", "This turn is not quoted here; `replayer watch RUN` shows every turn.", { class: "soft" }));
     } else {
-      for (const [fatal, what, blame, message] of quote.faults ?? []) {
+      for (const [fatal, what, blame, message] of (quote.faults ?? []).map(at => data.faults[at])) {
         const said = el("p", null, { class: fatal ? "fault" : "soft" });
         said.append(el("b", `${fatal ? "✘" : "△"} ${what}`), blame ? ` · blame: ${blame}` : "", el("br"), message);
         cell.append(said);
       }
       for (const note of quote.notes ?? []) cell.append(el("p", note));
-      cell.append(el("p", quote.timing, { class: "soft" }), beside(data.recorded[`${row[1]}.${row[2]}`] ?? "", quote.said ?? ""));
+      if (data.run) cell.append(el("p", `replayer repro ${[data.run, placeOf(row), data.lanes[row[0]]].map(quoted).join(" ")}`, { class: "command" }));
+      cell.append(el("p", quote.timing, { class: "soft" }));
+      cell.append(quote.said === undefined ? el("p", "The text is not quoted here; `replayer watch RUN` shows it.", { class: "soft" })
+        : beside(data.recorded[`${row[1]}.${row[2]}`] ?? "", quote.said));
     }
     made.append(cell);
     return made;
