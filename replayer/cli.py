@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "report": "summarise runs: table, JSON, HTML, Markdown, CSV, JUnit",
     "compare": "paired statistics between lanes or runs",
     "gate": "is this version worse than the committed baseline?",
+    "bisect": "since which version or flag a command is red",
     "repro": "write a folder that reproduces one turn",
     "import": "turn recordings of any known agent into native traces",
     "audit": "judge recorded sessions without an engine",

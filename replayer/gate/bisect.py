@@ -1,0 +1,90 @@
+"""Since which version, or value of a flag, is a command red? Halves the span, remembers what it tried, skips what does not
+start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from replayer.errors import PlanError
+
+Answer = Literal["good", "bad", "skipped"]
+
+
+class State(BaseModel):
+    """What was tried. The first value is good and the last is bad: that is what the user came with."""
+
+    values: list[str]
+    command: list[str]
+    answers: dict[str, Answer] = {}
+    why: dict[str, str] = {}
+    """Why a value was skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`first_bad` is known where it stands alone; else it is one of `candidates`, the others of which never started."""
+
+    first_bad: str | None
+    candidates: list[str]
+    last_good: str
+
+
+def opened(path: Path, values: Sequence[str], command: Sequence[str]) -> State:
+    """The state of an interrupted search, or a new one. Raises PlanError where the file is of another search."""
+    if not path.exists():
+        return State(values=list(values), command=list(command))
+    try:
+        state = State.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise PlanError(
+            f"{path} is no state of a bisection ({str(error).splitlines()[0]}): delete it"
+        ) from None
+    if state.values != list(values) or state.command != list(command):
+        raise PlanError(
+            f"{path} is of another bisection: name another file with --state, or delete it to start anew"
+        )
+    return state
+
+
+def saved(path: Path, state: State) -> None:
+    """Whole or not at all: a search is killed between any two steps."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.new")
+    new.write_bytes(orjson.dumps(state.model_dump(), option=orjson.OPT_INDENT_2))
+    os.replace(new, path)
+
+
+def span(state: State) -> tuple[int, int]:
+    """Places of the last good and the first bad value so far."""
+    bad = [at for at, value in enumerate(state.values) if state.answers.get(value) == "bad"]
+    high = min(bad, default=len(state.values) - 1)
+    good = [at for at, value in enumerate(state.values) if state.answers.get(value) == "good" and at < high]
+    return max(good, default=0), high
+
+
+def following(state: State) -> str | None:
+    """The untried value nearest to the middle; None when the search is over."""
+    low, high = span(state)
+    open_places = [at for at in range(low + 1, high) if state.values[at] not in state.answers]
+    middle = (low + high) / 2
+    return state.values[min(open_places, key=lambda at: abs(at - middle))] if open_places else None
+
+
+def narrowed(state: State, path: Path, attempt: Callable[[str], tuple[Answer, str]]) -> Found:
+    """Try until nothing is left to try. `attempt` answers for one value, with the reason where it is skipped."""
+    while (value := following(state)) is not None:
+        answer, why = attempt(value)
+        state.answers[value] = answer
+        if why:
+            state.why[value] = why
+        saved(path, state)
+    low, high = span(state)
+    candidates = state.values[low + 1 : high + 1]
+    return Found(candidates[0] if len(candidates) == 1 else None, candidates, state.values[low])
