@@ -18,6 +18,7 @@ from replayer.text import screened
 COMMANDS: dict[str, str] = {
     "demo": "replay a recorded session on two embedded lanes, with nothing to set up",
     "run": "replay traces against engines, side by side",
+    "capacity": "the largest number of live sessions whose turns keep the limits and are usable",
     "plans": "the ready plans: latency, throughput ramp, long context, prefix, structured output, ...",
     "resume": "finish the missing sessions of a run",
     "stop": "end a run that goes on in the background",

@@ -25,24 +25,32 @@ class _PlanFlag(NamedTuple):
     def name(self) -> str:
         return self.flag.name or "--" + self.path[-1].replace("_", "-")
 
-    @property
-    def dest(self) -> str:
-        return "plan." + ".".join(self.path)
+    def dest(self, where: str) -> str:
+        return ".".join((where, *self.path))
 
 
 def add_plan_flags(parser: argparse.ArgumentParser) -> None:
-    """One group of flags for each group of a plan's keys, under its first sentence."""
+    """One group of flags for each group of a plan's keys."""
     for part in reversed(Plan.__bases__):
-        group = parser.add_argument_group((part.__doc__ or "").rstrip("."))
-        for one in _flags(part):
-            group.add_argument(one.name, dest=one.dest, default=None, help=one.flag.help, **_shape(one))
+        add_flags(parser, part, _PLAN)
+
+
+def add_flags(parser: argparse.ArgumentParser, part: type[BaseModel], where: str) -> None:
+    """The flags of a group of keys, under its first sentence. `where` tells its values from others'."""
+    group = parser.add_argument_group((part.__doc__ or "").rstrip("."))
+    for one in _flags(part):
+        group.add_argument(one.name, dest=one.dest(where), default=None, help=one.flag.help, **_shape(one))
 
 
 def plan_values(args: argparse.Namespace) -> dict[str, Any]:
     """The values that were given, by key; `limits.lag_ms` is a table in a table. Raises PlanError."""
+    return flag_values(args, Plan, _PLAN)
+
+
+def flag_values(args: argparse.Namespace, model: type[BaseModel], where: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for one in _flags(Plan):
-        given = getattr(args, one.dest)
+    for one in _flags(model):
+        given = getattr(args, one.dest(where))
         if given is None:
             continue
         table = values
@@ -50,6 +58,9 @@ def plan_values(args: argparse.Namespace) -> dict[str, Any]:
             table = table.setdefault(part, {})
         table[one.path[-1]] = _pairs(one.name, given) if get_origin(one.kind) is dict else given
     return values
+
+
+_PLAN = "plan"
 
 
 def _flags(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[_PlanFlag]:

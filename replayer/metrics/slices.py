@@ -25,22 +25,25 @@ Bounds = Sequence[tuple[int | None, str]]
 
 
 def by_turn(turns: Iterable[TurnFacts], limits: Limits) -> list[Slice]:
-    return _sliced(turns, TURNS, lambda turn: turn.turn + 1, limits)
+    found = sliced(turns, TURNS, lambda turn: turn.turn + 1)
+    return [figures(name, some, limits) for name, some in found.items()]
 
 
 def by_prompt(turns: Iterable[TurnFacts], limits: Limits) -> list[Slice]:
-    return _sliced(turns, PROMPTS, lambda turn: turn.prompt_tokens, limits)
+    found = sliced(turns, PROMPTS, lambda turn: turn.prompt_tokens)
+    return [figures(name, some, limits) for name, some in found.items()]
 
 
-def _sliced(
-    turns: Iterable[TurnFacts], bounds: Bounds, value: Callable[[TurnFacts], int | None], limits: Limits
-) -> list[Slice]:
+def sliced(
+    turns: Iterable[TurnFacts], bounds: Bounds, value: Callable[[TurnFacts], int | None]
+) -> dict[str, list[TurnFacts]]:
+    """The turns whose value is known, by the slice that it falls in; none for an empty slice."""
     found: dict[str, list[TurnFacts]] = {name: [] for _, name in bounds}
     for turn in turns:
         if (at := value(turn)) is not None:
             name = next(name for last, name in bounds if last is None or at <= last)
             found[name].append(turn)
-    return [figures(name, some, limits) for name, some in found.items() if some]
+    return {name: some for name, some in found.items() if some}
 
 
 def figures(name: str, turns: Sequence[TurnFacts], limits: Limits) -> Slice:

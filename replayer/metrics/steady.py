@@ -32,9 +32,7 @@ def steady_load(lane: LaneView) -> Steady | None:
     if period is None:
         return None
     begin, end = period.started, period.ended or max(lane.last_at, period.started)
-    shape = LoadShape.model_validate(lane.plan.get("load") or {})
-    mine = [attempt for attempt in lane.attempts if attempt.started >= begin]
-    length = (end - begin) / 1e9
+    shape, mine, length = _shape(lane), _attempts(lane, begin), (end - begin) / 1e9
     curve = _alive(mine, begin, length)
     window = _window(curve, period.sessions, shape.warm_up, length)
     seconds = math.fsum(high - low for low, high in window)
@@ -58,6 +56,28 @@ def steady_load(lane: LaneView) -> Steady | None:
         by_turn=by_turn(inside, limits),
         by_prompt=by_prompt(inside, limits),
     )
+
+
+def window_turns(lane: LaneView) -> list[TurnFacts]:
+    """The finished turns of a load that were sent within its steady window, in the order of sending."""
+    found, period = steady_load(lane), lane.load
+    if found is None or period is None:
+        return []
+    turns = [
+        turn
+        for attempt in _attempts(lane, period.started)
+        for turn in attempt.turns.values()
+        if turn.total_ns is not None and _within(found.window, _sent(turn, period.started))
+    ]
+    return sorted(turns, key=lambda turn: turn.at)
+
+
+def _shape(lane: LaneView) -> LoadShape:
+    return LoadShape.model_validate(lane.plan.get("load") or {})
+
+
+def _attempts(lane: LaneView, begin: int) -> list[Attempt]:
+    return [attempt for attempt in lane.attempts if attempt.started >= begin]
 
 
 def _sent(turn: TurnFacts, begin: int) -> float:

@@ -37,7 +37,7 @@ def _ramps(key: str, ramps: Sequence[Ramp], lanes: dict[str, LaneFigures]) -> Ch
     unit = label if share or metric.unit in label else f"{label}, {metric.unit}"
     marks = [{"lane": safe(ramp.ramp), "at": ramp.level} for ramp in ramps if ramp.saturated]
     y = number("value", unit, **(_SHARE if share else {"axis": {"tickCount": 5}}))
-    chart_ = _curves(
+    chart_ = curves(
         rows,
         "at",
         "requests at once",
@@ -68,7 +68,7 @@ def _levels(field: str, title: str) -> dict[str, Any]:
     return number(field, title, scale={"type": "log", "base": 2, "nice": False}, axis=axis)
 
 
-def _curves(
+def curves(
     rows: list[dict[str, Any]], field: str, title: str, y: dict[str, Any], names: list[str], value: str
 ) -> list[dict[str, Any]]:
     encoding = {
@@ -132,7 +132,7 @@ def crossovers(document: RunFigures) -> list[Chart]:
             for name, value in ((pair.a, level.value_a), (pair.b, level.value_b))
         ]
         y = number("value", "s", axis={"tickCount": 5})
-        layers = _curves(rows, "length", "answer length in tokens", y, [pair.a, pair.b], "value|.2f")
+        layers = curves(rows, "length", "answer length in tokens", y, [pair.a, pair.b], "value|.2f")
         title = f"Time of a whole answer: {safe(pair.a)} and {safe(pair.b)}"
         found.append(chart(f"lengths-{at + 1}", title, 200, layers))
     return found

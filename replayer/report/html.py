@@ -72,8 +72,8 @@ def html_report(evidence: Evidence) -> str:
     """The whole document."""
     document = run_figures(evidence.view)
     drawn = drawings(evidence.view, document)
-    scripts = [*([pictures.bundle()] if pictures.available() else []), _page("page.js")]
-    style = _page("style.css")
+    scripts = [*([pictures.bundle()] if pictures.available() else []), page("page.js")]
+    style = page("style.css")
     load, more = list(of_load(document)), list(others(document))
     context = {
         "title": f"replayer: {document.run}",
@@ -116,7 +116,7 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _page(name: str) -> str:
+def page(name: str) -> str:
     return files("replayer.report").joinpath("page", name).read_text("utf-8")
 
 

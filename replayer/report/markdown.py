@@ -63,9 +63,12 @@ def markdown_report(evidence: Evidence, shown: Sequence[Picture] = ()) -> str:
         "notes": notes(document),
         "sentences": found.sentences(),
         "pairs": _comparisons(document.comparisons),
-        "table": _table,
     }  # fmt: skip
-    page = _environment().get_template("report.md").render(context)
+    return render_markdown("report.md", **context)
+
+
+def render_markdown(template: str, **context: Any) -> str:
+    page = _environment().get_template(template).render(context | {"table": _table})
     return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
 
 

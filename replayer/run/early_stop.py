@@ -6,10 +6,21 @@ of such a run (`compare.compare_sequentially`), so that what stopped the run sta
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from replayer.journal.events import AnyEvent
 from replayer.journal.view import Fold
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.compare import compare, family, lane_pairs
+
+
+class Stopper(Protocol):
+    """Sees every event of a run, and says when enough is known."""
+
+    metric: str
+
+    def apply(self, event: AnyEvent) -> None: ...
+    def reason(self) -> str | None: ...
 
 
 class EarlyStop:

@@ -45,7 +45,7 @@ from replayer.wire.loop import run_receiving, steady_memory
 from replayer.wire.remote import Receiver
 
 if TYPE_CHECKING:
-    from replayer.run.early_stop import EarlyStop
+    from replayer.run.early_stop import EarlyStop, Stopper
     from replayer.run.session_tools import Tools
 
 OnEvent = Callable[[AnyEvent], None]
@@ -54,17 +54,18 @@ _MANY = 1000
 """Streams to be ready for where sessions arrive by themselves."""
 
 
-def perform(job: Job, on_event: OnEvent | None = None) -> int:
-    """Run the job in this process; returns the exit code. Raises Interrupted on Ctrl-C and SIGTERM."""
+def perform(job: Job, on_event: OnEvent | None = None, *, stopper: Stopper | None = None) -> int:
+    """Run the job in this process; returns the exit code. `stopper` may end it early. Raises Interrupted on Ctrl-C and
+    SIGTERM."""
     try:
-        return _start(job, on_event) if job.action == "start" else _go_on(job, on_event)
+        return _start(job, on_event, stopper) if job.action == "start" else _go_on(job, on_event)
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise Interrupted(
             f"interrupted; the journal is complete so far: `replayer resume {job.folder}` goes on"
         ) from None
 
 
-def _start(job: Job, on_event: OnEvent | None) -> int:
+def _start(job: Job, on_event: OnEvent | None, stopper: Stopper | None) -> int:
     """Nothing is left behind if it cannot start."""
     plan, folder = job.plan, job.folder
     with generated(plan.workload, plan.seed) as made:
@@ -75,7 +76,9 @@ def _start(job: Job, on_event: OnEvent | None) -> int:
         try:
             copies = _copy_traces(traces, folder)
             _check_baseline(plan, folder)
-            return run_receiving(_run(plan, histories, copies, folder, Attempts(), on_event, resumed=False))
+            return run_receiving(
+                _run(plan, histories, copies, folder, Attempts(), on_event, resumed=False, stopper=stopper)
+            )
         except (ReplayerError, OSError):
             if fresh and not (folder / "journal.jsonl").exists():
                 shutil.rmtree(folder, ignore_errors=True)
@@ -152,6 +155,7 @@ async def _run(
     on_event: OnEvent | None,
     *,
     resumed: bool,
+    stopper: Stopper | None = None,
 ) -> int:
     task = asyncio.current_task()
     assert task is not None
@@ -172,7 +176,7 @@ async def _run(
             raise next(iter(failed.values()))
         try:
             await ahead  # what sessions need is loaded while the engines start
-            early_stop = _early_stop(plan, folder)
+            early_stop = stopper or _early_stop(plan, folder)
             with contextlib.closing(
                 JournalWriter(folder, _told(early_stop, on_event), plan.sync_every)
             ) as journal:
@@ -256,7 +260,7 @@ def _early_stop(plan: Plan, folder: Path) -> EarlyStop | None:
     return found
 
 
-def _told(early_stop: EarlyStop | None, on_event: OnEvent | None) -> OnEvent | None:
+def _told(early_stop: Stopper | None, on_event: OnEvent | None) -> OnEvent | None:
     if early_stop is None:
         return on_event
 

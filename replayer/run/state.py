@@ -22,7 +22,7 @@ from replayer.wire.remote import Receiver
 if TYPE_CHECKING:
     from replayer.journal.progress import Attempts
     from replayer.requests.history import RecordedHistory
-    from replayer.run.early_stop import EarlyStop
+    from replayer.run.early_stop import Stopper
     from replayer.run.lanes import Lane
     from replayer.run.prefix_watch import Servers
     from replayer.run.session_tools import Tools
@@ -69,7 +69,7 @@ class Schedule:
     attempts: Attempts
     left: int
     """Sessions that have not ended."""
-    early_stop: EarlyStop | None = None
+    early_stop: Stopper | None = None
     stopped: str | None = None
     """Why no further session is started."""
     lost: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""How many live sessions a server carries whose turns keep the limits and are usable."""

@@ -1,0 +1,197 @@
+"""A capacity search on the terminal, as Markdown and as HTML: the same tables and sentences in all three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from markupsafe import Markup
+from rich.console import Console
+
+from replayer.metrics.capacity.document import Capacity, LaneCapacity
+from replayer.metrics.capacity.levels import Level, Part
+from replayer.metrics.capacity.search import Agents
+from replayer.metrics.documents import Rate
+from replayer.metrics.shown import DASH, count, number, percent
+from replayer.report import pictures
+from replayer.report.charts import Chart, chart
+from replayer.report.charts import number as field
+from replayer.report.charts_load import curves
+from replayer.report.html import environment, page, policy
+from replayer.report.markdown import render_markdown
+from replayer.report.section import Section
+from replayer.report.table import print_section
+from replayer.text import safe
+
+
+def capacity_sections(document: Capacity) -> list[Section]:
+    return list(_sections(document))
+
+
+def _sections(document: Capacity) -> Iterator[Section]:
+    yield _answers(document)
+    for lane in document.lanes:
+        if lane.levels:
+            yield _levels(lane, document.limits)
+    for title, parts in (
+        ("By turn: good turns (within the limits)", "by_turn"),
+        ("By prompt length: good turns (within the limits)", "by_prompt"),
+    ):
+        rows = [row for lane in document.lanes for row in _parts(lane, parts)]
+        names = list(dict.fromkeys(name for _, cells in rows for name in cells))
+        if rows:
+            lines = [[label, *(cells.get(name, DASH) for name in names)] for label, cells in rows]
+            yield Section(title, ["lane, sessions", *names], lines)
+
+
+def _answers(document: Capacity) -> Section:
+    head = [
+        "lane", "usable agents", "by the limits alone", "eviction from", "agents per GPU", "per kW", "J per usable turn", "cost per usable session", "stamp",
+    ]  # fmt: skip
+    tiers = list(dict.fromkeys(tier for lane in document.lanes for tier in lane.tiers))
+    rows = [
+        [
+            lane.lane,
+            span(lane.agents),
+            span(lane.within_limits),
+            DASH if lane.eviction_from is None else str(lane.eviction_from),
+            number(lane.costs.agents_per_gpu),
+            number(lane.costs.agents_per_kw),
+            number(lane.costs.joules_per_usable_turn),
+            _cost(lane),
+            "valid" if lane.valid else "NOT VALID",
+            *(span(lane.tiers.get(tier)) for tier in tiers),
+        ]
+        for lane in document.lanes
+    ]
+    keep = [n for n, _ in enumerate(head + tiers) if n < 3 or n == 8 or any(row[n] != DASH for row in rows)]
+    notes = (*document.sentences(), *(f"note: {note}" for note in document.notes))
+    titles = [*head, *tiers]
+    return Section("Capacity", [titles[n] for n in keep], [[row[n] for n in keep] for row in rows], notes)
+
+
+def _cost(lane: LaneCapacity) -> str:
+    known = [
+        cost
+        for cost in (lane.costs.per_usable_session, lane.costs.per_usable_session_by_tokens)
+        if cost is not None
+    ]
+    return " · ".join(f"{cost:.4g}" for cost in known) or DASH
+
+
+def span(found: Agents | None) -> str:
+    """`38 (35-41)`; what is not known is a question mark."""
+    if found is None or found.value is None:
+        return DASH
+    if found.capped:
+        return f"≥ {found.value}"
+    return f"{found.value} ({found.low}-{'?' if found.high is None else found.high})"
+
+
+def _levels(lane: LaneCapacity, limits: Sequence[str]) -> Section:
+    head = [
+        "sessions", "level", "good turns", "within limits", "usable", "turns", "TTFT ms p50 / p95", "decode tok/s p5 / p50",
+        "output tok/s", "reused of possible", "evicted", "preempted", "KV peak", "acceptance", "W", "goodput/s · usable",
+    ]  # fmt: skip
+    rows = [_level_row(level) for level in lane.levels]
+    keep = [n for n in range(len(head)) if any(row[n] != DASH for row in rows)]
+    notes = tuple(
+        f"{level.sessions} sessions, NOT VALID: {reason}" for level in lane.levels for reason in level.reasons
+    )
+    return Section(
+        f"Levels of {lane.lane}", [head[n] for n in keep], [[row[n] for n in keep] for row in rows], notes
+    )
+
+
+def _level_row(level: Level) -> list[str]:
+    shares = level.shares
+    return [
+        str(level.sessions),
+        level.outcome.replace("leans_", "leans: ") if level.valid else "not valid",
+        _share(shares.good),
+        _share(shares.within),
+        percent(shares.usable.value),
+        str(level.turns),
+        f"{number(level.ttft_ms['p50'])} / {number(level.ttft_ms['p95'])}",
+        f"{number(level.decode_tok_s['p5'])} / {number(level.decode_tok_s['p50'])}",
+        number(level.output_tok_s),
+        DASH if level.reuse is None else f"{percent(level.reuse)} of {percent(level.expected)}",
+        percent(level.evicted),
+        count(level.preempted),
+        percent(level.kv_peak),
+        percent(level.acceptance),
+        number(level.power_w),
+        f"{number(level.goodput_per_s)} · {number(level.usable_goodput_per_s)}",
+    ]
+
+
+def _share(found: Rate) -> str:
+    return (
+        DASH if found.value is None else f"{found.value:.1%} [{found.low * 100:.1f}, {found.high * 100:.1f}]"
+    )
+
+
+def _parts(lane: LaneCapacity, name: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for level in lane.levels:
+        parts: list[Part] = getattr(level, name)
+        yield (
+            f"{lane.lane}, {level.sessions}",
+            {part.of: f"{percent(part.good)} ({percent(part.within)})" for part in parts},
+        )
+
+
+def print_capacity(document: Capacity, console: Console) -> None:
+    for section in capacity_sections(document):
+        print_section(section, console)
+
+
+def capacity_markdown(document: Capacity) -> str:
+    return render_markdown(
+        "capacity.md", sentences=document.sentences(), sections=capacity_sections(document)
+    )
+
+
+def capacity_html(document: Capacity) -> str:
+    """One page without scripts; its curves need the extra `report`."""
+    style, drawn = page("style.css"), _charts(document)
+    return (
+        environment()
+        .get_template("capacity.html")
+        .render(
+            policy=policy([], style),
+            style=Markup(style),
+            missing="" if pictures.available() else pictures.MISSING,
+            pictures=[(one.title, Markup(pictures.svg(one))) for one in drawn]
+            if pictures.available()
+            else [],
+            sentences=document.sentences(),
+            sections=capacity_sections(document),
+        )
+    )
+
+
+def _charts(document: Capacity) -> list[Chart]:
+    kinds: tuple[tuple[str, str, bool, Callable[[Level], float | None]], ...] = (
+        ("good", "Turns usable and within the limits", True, lambda level: level.shares.good.value),
+        ("within", "Turns within the limits", True, lambda level: level.shares.within.value),
+        ("ttft", "TTFT p95", False, lambda level: level.ttft_ms["p95"]),
+        ("reuse", "Prefix reuse", True, lambda level: level.reuse),
+    )
+    return [found for kind in kinds if (found := _curve(document, *kind)) is not None]
+
+
+def _curve(
+    document: Capacity, key: str, title: str, share: bool, of: Callable[[Level], float | None]
+) -> Chart | None:
+    rows = [
+        {"lane": safe(lane.lane), "at": level.sessions, "value": value}
+        for lane in document.lanes
+        for level in lane.levels
+        if (value := of(level)) is not None
+    ]
+    if len(rows) < 2:
+        return None
+    axis = {"axis": {"format": "%", "tickCount": 4}} if share else {"axis": {"tickCount": 5}}
+    y = field("value", title if share else f"{title}, ms", **axis)
+    names = [lane.lane for lane in document.lanes]
+    layers = curves(rows, "at", "live sessions", y, names, "value|.1%" if share else "value|,.1f")
+    return chart(f"capacity-{key}", title, 200, layers)

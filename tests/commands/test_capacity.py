@@ -1,0 +1,144 @@
+"""`replayer capacity` against simulated engines whose capacity is known, and where no number may be claimed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replayer.cli import main
+from replayer.journal.view import load
+from replayer.metrics.capacity.levels import level
+from replayer.metrics.capacity.limits import parse_limits
+from replayer.simulated import SimulatedSpec, launch
+
+TRACES = ("--trace", "fix-failing-test", "--trace", "first-look")
+QUICK = ("--duration", "12", "--load-warm-up", "0.5", "--max-lag", "60000", "--cap", "16")
+
+
+def capacity(out: Path, *words: str) -> int:
+    return main(["capacity", *TRACES, *QUICK, "--out", str(out), *words])
+
+
+@pytest.mark.slow
+def test_the_capacity_of_a_simulated_engine_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = "a=simulated,total_tok_s=975,ttft_ms=20,chunk_tokens=4"  # six at 150 tokens/s, and a half
+    words = (
+        "--engine",
+        engine,
+        "--slo",
+        "decode_tok_s.p5=150",
+        "--json",
+        "--tiers",
+        "400",
+        "--price-gpu-hour",
+        "3",
+    )
+    files = ("--html", str(tmp_path / "c.html"), "--markdown", str(tmp_path / "c.md"), "--gpus", "1")
+    assert capacity(tmp_path / "out", *words, *files) == 0
+    document = json.loads(capsys.readouterr().out)
+    [lane] = document["lanes"]
+    assert lane["valid"] and not lane["reasons"] and abs(lane["agents"]["value"] - 6) <= 1
+    assert [found["sessions"] for found in lane["levels"]] == sorted(
+        found["sessions"] for found in lane["levels"]
+    )
+    assert 1 <= next(iter(lane["tiers"].values()))["value"] <= 4
+    assert (
+        lane["costs"]["agents_per_gpu"] == lane["agents"]["value"] and lane["costs"]["per_usable_session"] > 0
+    )
+    folder = tmp_path / "out" / lane["levels"][0]["folder"]
+    assert load(folder).lanes[0].load is not None, "each level is a run"
+    assert json.loads((tmp_path / "out" / "capacity.json").read_text()) == document
+    assert "usable agents" in (tmp_path / "c.md").read_text() and "<svg" in (tmp_path / "c.html").read_text()
+
+
+@pytest.mark.slow
+def test_turns_that_stop_being_usable_limit_it_although_latency_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fault = "fault=truncated@0:above=4:per=0.15"
+    words = (
+        "--engine",
+        f"a=simulated,tok_s=400,ttft_ms=20,chunk_tokens=4,{fault}",
+        "--slo",
+        "ttft_ms.p95=2000",
+        "--json",
+    )
+    assert capacity(tmp_path / "out", *words) == 0
+    [lane] = json.loads(capsys.readouterr().out)["lanes"]
+    assert abs(lane["agents"]["value"] - 4) <= 1
+    assert lane["within_limits"]["value"] > lane["agents"]["value"], "latency holds beyond it"
+    assert "turns stop being usable first" in lane["words"]
+
+
+@pytest.mark.slow
+async def test_a_server_that_dies_and_a_search_that_is_cut_short_claim_nothing(tmp_path: Path) -> None:
+    for name in ("dies", "cut"):
+        server = await launch(SimulatedSpec.from_options({"tok_s": 400, "chunk_tokens": 4}))
+        out = tmp_path / name
+        words = ("--engine", f"a={server.base_url}", "--slo", "ttft_ms.p95=2000", "--out", str(out), "--json")
+        going = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "replayer", "capacity", *TRACES, *QUICK, "--from", "1", *words,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        while not (out / "levels" / "a" / "0004" / "journal.jsonl").exists():
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.5)
+        if name == "dies":
+            await server.stop()
+        else:
+            going.send_signal(signal.SIGINT)
+        printed, _ = await asyncio.wait_for(going.communicate(), 60)
+        await server.stop()
+        assert going.returncode == (1 if name == "dies" else 130)
+        [lane] = json.loads(printed)["lanes"]
+        assert lane["agents"] is None and not lane["valid"]
+        assert ("server was gone:" if name == "dies" else "cut short") in " ".join(lane["reasons"])
+        assert "no number is claimed" in lane["words"] and len(lane["levels"]) == 3
+
+
+def test_a_client_that_is_too_slow_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "run",
+        *TRACES,
+        "--engine",
+        "a=simulated,tok_s=800,chunk_tokens=4",
+        "--sessions",
+        "4",
+        "--duration",
+        "3",
+    ]
+    assert main([*words, "--max-lag", "60000", "--out", str(tmp_path / "run"), "--json"]) == 0
+    journal = tmp_path / "run" / "journal.jsonl"
+    lines: list[str] = []
+    for number, line in enumerate(journal.read_text().splitlines()):
+        event: dict[str, Any] = json.loads(line)
+        if event["type"] == "turn_finished":
+            event["lag_ns"] = 40_000_000 if number % 3 else 0
+            event.pop("crc", None)
+        lines.append(json.dumps(event))
+    journal.write_text("\n".join(lines) + "\n")
+    view, limits = load(tmp_path / "run"), parse_limits("ttft_ms.p95=2000")
+    found = level(view.lanes[0], 4, limits, 0.95, None, "run", view.state, emptied=True)
+    assert not found.valid and "this machine was too slow" in found.reasons[0]
+
+
+def test_what_cannot_be_searched_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = ("--engine", "a=simulated")
+    for words, message in (
+        (engine, "no limit"),
+        ((*engine, "--slo", "ttft=3"), "no figure 'ttft'"),
+        (("--slo", "ttft_ms=3"), "no engine to load"),
+        ((*engine, "--slo", "ttft_ms=3", "--arrivals", "poisson:1"), "arrivals must be closed"),
+        ((*engine, "--preset", "agentpref"), "did you mean 'agentperf'"),
+        ((*engine, "--slo", "ttft_ms=3", "--price-tokens", "3,1"), "INPUT,CACHED,OUTPUT"),
+    ):
+        assert capacity(tmp_path / "out", *words) == 2
+        assert message in capsys.readouterr().err
