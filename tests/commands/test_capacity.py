@@ -100,7 +100,7 @@ async def test_a_server_that_dies_and_a_search_that_is_cut_short_claim_nothing(t
         assert going.returncode == (1 if name == "dies" else 130)
         [lane] = json.loads(printed)["lanes"]
         assert lane["agents"] is None and not lane["valid"]
-        assert ("server was gone:" if name == "dies" else "cut short") in " ".join(lane["reasons"])
+        assert ("server went away" if name == "dies" else "cut short") in " ".join(lane["reasons"])
         assert "no number is claimed" in lane["words"] and len(lane["levels"]) == 3
 
 

@@ -92,7 +92,10 @@ class Load:
                 continue
             first, last = turn["sent"] + turn["ttft_ns"] / 1e9, turn["sent"] + turn["total_ns"] / 1e9
             inside = sum(max(0.0, min(last, high) - max(first, low)) for low, high in window)
-            total += turn["usage"]["completion_tokens"] * (inside / (last - first) if last > first else 1.0)
+            at_once = any(low <= last < high for low, high in window)
+            total += turn["usage"]["completion_tokens"] * (
+                inside / (last - first) if last > first else at_once
+            )
         return total / sum(high - low for low, high in window)
 
     def by_turn(self, window: list[tuple[float, float]]) -> dict[str, dict[str, Any]]:

@@ -190,24 +190,11 @@ def test_a_pause_is_as_recorded_but_never_longer_than_the_cap(tmp_path: Path) ->
 async def test_a_load_whose_server_is_gone_ends_and_says_so(tmp_path: Path, start: Start) -> None:
     server: ChildServer = await start(tok_s=300)
     words = (
-        "run",
-        "--plain",
-        *SHORT,
-        "--engine",
-        f"a={server.base_url}",
-        "--sessions",
-        "2",
-        "--duration",
-        "60",
-    )
+        "run", "--plain", *SHORT, "--engine", f"a={server.base_url}", "--sessions", "2", "--duration", "60",
+        "--server-timeout", "2", "--out", str(tmp_path / "run"),
+    )  # fmt: skip
     going = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "replayer",
-        *words,
-        "--out",
-        str(tmp_path / "run"),
-        stderr=asyncio.subprocess.PIPE,
+        sys.executable, "-m", "replayer", *words, stderr=asyncio.subprocess.PIPE
     )
     while not (tmp_path / "run" / "journal.jsonl").exists():
         await asyncio.sleep(0.1)

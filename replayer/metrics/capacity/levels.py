@@ -123,14 +123,15 @@ def leaning(shares: Shares, limits: tuple[Limit, ...], threshold: float) -> Outc
 
 def level(
     lane: LaneView, sessions: int, limits: tuple[Limit, ...], threshold: float, outcome: Outcome | None, folder: str,
-    state: str, *, emptied: bool, tiers: tuple[Limit, ...] = (),
+    state: str, *, emptied: bool, away: bool = False, tiers: tuple[Limit, ...] = (),
 ) -> Level:  # fmt: skip
     """`outcome` is what the run itself decided while it went on; None: it came to its end first. `emptied`: caches were to
     be empty at its begin."""
     figures, turns = lane_figures(lane), window_turns(lane)
     shares = shares_of(turns, limits, threshold)
     steady = figures.steady
-    reasons = list(_reasons(lane, figures, turns, state, emptied=emptied))
+    reasons = ["the server went away while the level ran"] if away else []
+    reasons += _reasons(lane, figures, turns, state, emptied=emptied)
     good = shares.good.value
     gpu = gpu_figures([reading.sample for reading in lane.telemetry], None)
     seconds = steady.window_s if steady else 0.0

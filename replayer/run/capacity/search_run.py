@@ -8,7 +8,7 @@ from pathlib import Path
 
 from replayer.errors import EngineUnavailable, Interrupted
 from replayer.journal.log import JOURNAL
-from replayer.journal.view import LaneView, load
+from replayer.journal.view import LaneView, RunView, load
 from replayer.metrics.capacity.levels import Level, level, side
 from replayer.metrics.capacity.limits import Limit
 from replayer.metrics.capacity.search import Agents, Outcome, agents, next_level
@@ -19,6 +19,8 @@ from replayer.run.capacity.shape import CapacityShape, level_load
 from replayer.run.job import Job
 from replayer.run.runner import perform
 
+_AWAY_SECONDS = 5.0
+"""A level whose server went away says nothing: nobody waits for it to come back."""
 Say = Callable[[str], None]
 
 
@@ -95,19 +97,25 @@ class Search:
     def _read(self, folder: Path, sessions: int, outcome: Outcome | None) -> Level:
         view = load(folder)
         return level(
-            one_lane(view.lanes), sessions, self.shape.limits, self.shape.usable, outcome,
-            str(folder.relative_to(self.folder)), view.state, emptied=not self.shape.keep_cache,
+            one_lane(view), sessions, self.shape.limits, self.shape.usable, outcome,
+            str(folder.relative_to(self.folder)), view.state, away=any(warning.code == "server_away" for warning in view.warnings), emptied=not self.shape.keep_cache,
             tiers=self.shape.tier_limits,
         )  # fmt: skip
 
 
-def one_lane(lanes: tuple[LaneView, ...]) -> LaneView:
-    [lane] = lanes
+def one_lane(view: RunView) -> LaneView:
+    [lane] = view.lanes
     return lane
 
 
 def _level_plan(plan: Plan, lane: LanePlan, sessions: int, asked: LoadShape) -> Plan:
-    changed = {"lane": (lane.model_copy(update={"concurrency": sessions}),), "load": asked, "fail_if": ()}
+    timeouts = plan.timeouts.model_copy(update={"server": min(plan.timeouts.server, _AWAY_SECONDS)})
+    changed = {
+        "lane": (lane.model_copy(update={"concurrency": sessions}),),
+        "load": asked,
+        "timeouts": timeouts,
+        "fail_if": (),
+    }
     return plan.model_copy(update=changed)
 
 
