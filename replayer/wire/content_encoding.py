@@ -72,7 +72,7 @@ class _Zlib:
     """gzip and deflate; deflate comes with a zlib header or, from some servers, without one."""
 
     def __init__(self) -> None:
-        self._wbits = 0
+        self._wbits = self._members = 0
         self._start = b""
 
     def __call__(self, data: bytes) -> Iterator[bytes]:
@@ -93,6 +93,9 @@ class _Zlib:
         while data or full:
             if self._stream.eof:  # a gzip body of several members
                 self._stream = zlib.decompressobj(self._wbits)
+                self._members += 1
+                if self._members > LIMITS.members:
+                    raise TooLarge(f"the answer has more than {LIMITS.members:,} gzip members")
             piece = self._stream.decompress(data, _PIECE)
             full = len(piece) == _PIECE and not self._stream.eof
             data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail

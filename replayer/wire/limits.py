@@ -50,7 +50,7 @@ class Limits:
     """One event of a stream."""
     body: int = 32 * MIB
     """A stream in all, unpacked."""
-    whole: int = 16 * MIB
+    whole: int = 8 * MIB
     """A body that was not streamed, unpacked."""
     text: int = 2 * MIB
     """Characters of content, reasoning and arguments: four times what 128,000 tokens take."""
@@ -66,6 +66,8 @@ class Limits:
     """What may follow the wire's own end."""
     ratio: int = 200
     """Unpacked over packed bytes, beyond the first MiB."""
+    members: int = 1000
+    """Members of one gzip body: empty ones give nothing that could be counted."""
     encodings: int = 2
     """Content codings, one within the other."""
 

@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from replayer.wire.client import WireClient
+from replayer.wire.dial import tls_context
 from replayer.wire.limits import Timeouts
 from replayer.wire.remote import Receiver
 from replayer.wire.types import Request
 from tests.hostile.modes import EXPECTED, ROUGH
 
-LIMITS = Timeouts(connect=2, first_byte=1.5, first_token=1.5, idle=1.5, total=4)
+LIMITS = Timeouts(connect=8, first_byte=1.5, first_token=1.5, idle=1.5, total=4)
 BODY = Request([b'{"model":"m","stream":true,"messages":[]}'])
-AT_ONCE = 8
+AT_ONCE = {True: 2, False: 16}
+"""Of those that flood, and of those that keep one waiting."""
 
 
 async def ask(url: str, receiver: Receiver, **options: Any) -> dict[str, Any]:
@@ -49,22 +51,24 @@ async def sound(url: str, receiver: Receiver, over: asyncio.Event) -> list[dict[
 
 
 async def main(rough: str, sick: str, well: str, *tls: str) -> dict[str, Any]:
-    receiver, over, slots = Receiver(), asyncio.Event(), asyncio.Semaphore(AT_ONCE)
+    receiver, over = Receiver(), asyncio.Event()
+    slots = {is_rough: asyncio.Semaphore(number) for is_rough, number in AT_ONCE.items()}
     found: dict[str, Any] = {}
+    tls_context(True)  # imports much
     alone = [await ask(f"{well}/healthy/v1", receiver) for _ in range(5)]
 
     async def one(name: str, url: str) -> None:
-        async with slots:
+        async with slots[name.startswith(ROUGH)]:
             found[name] = await ask(url, receiver)
 
     Path("/proc/self/clear_refs").write_text("5")
     before = _memory("VmHWM")
     healthy = asyncio.create_task(sound(f"{well}/healthy/v1", receiver, over))
     async with asyncio.TaskGroup() as group:
-        for name in EXPECTED:
-            group.create_task(one(name, f"{rough if name.startswith(ROUGH) else sick}/{name}/v1"))
         for number, url in enumerate(tls):
             group.create_task(one(f"tls_{number}", f"{url}/healthy/v1"))
+        for name in EXPECTED:
+            group.create_task(one(name, f"{rough if name.startswith(ROUGH) else sick}/{name}/v1"))
     over.set()
     memory = {"before": before, "peak": _memory("VmHWM"), "receiver": _memory("VmHWM", receiver.pid)}
     beside = await healthy
