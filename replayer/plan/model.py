@@ -315,6 +315,14 @@ class Plan(Judgement, Waiting, Schedule, ToolUse, Requests, Work):
     """A whole run. Its keys are grouped by use: a function takes the group that it needs."""
 
     @model_validator(mode="after")
+    def _state_is_live(self) -> Plan:
+        if "state=on" in self.dialect and self.mode != "live":
+            raise ValueError(
+                "codex:state=on leaves the history to the server, which holds its own replies: give mode live"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _load_fits_the_rest(self) -> Plan:
         load = self.load
         if not load.asked:

@@ -149,6 +149,8 @@ class ServerWatch:
         """A request is sent. `entries`: where its messages lie in the body, between their brackets; then what it adds to
         the last one of its thread is all that is read. `filler`: its text says nothing, so no change in it is a
         client's."""
+        if b'"previous_response_id":"' in body:
+            return  # most of its prompt is the server's
         request = self._requests.read(thread, body, entries)
         messages, tools = request.messages, request.tools
         ids = None

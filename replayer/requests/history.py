@@ -15,7 +15,7 @@ from replayer.requests.byte_store import Span, Spool
 from replayer.requests.dialects import HOME, Dialect, DialectName, dialect
 from replayer.requests.dialects.given import asked_by
 from replayer.requests.dialects.messages_api import as_messages_body
-from replayer.requests.dialects.responses_api import as_responses_body
+from replayer.requests.dialects.responses_api import as_responses_body, since_stored
 from replayer.requests.layout import PROFILE_ITEM, Key, Layouts, Piece, join, with_mark
 from replayer.requests.lengths import PAD, Length
 from replayer.requests.profiles import Profile, profile
@@ -179,6 +179,8 @@ class RecordedHistory:
         """A request whose chat messages are not the recorded ones, with the fields and tools that the turn has."""
         record, tools = self.trace.turns[turn], self.wire_tools(turn)
         values: dict[str, Any] = {"tools": tools}
+        if self.dialect.keeps_state and (stored := since_stored(messages))[0]:
+            fields, messages = {**fields, "previous_response_id": stored[0]}, list(stored[1])
         if self.wire == "chat":
             values["messages"] = [{k: v for k, v in m.items() if not k.startswith("_")} for m in messages]
         elif self.wire == "messages":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from replayer.requests.dialects.base import FREEFORM, OWN
+from replayer.requests.dialects.base import FREEFORM, OWN, STORED
 from replayer.requests.history import RecordedHistory
 from replayer.run.tool_runs import (
     Recording,
@@ -60,6 +60,8 @@ class Said:
     calls: Sequence[ToolCall | ToolCallItem]
     reasoning_field: str = "reasoning_content"
     runs_calls: bool = True
+    stored: str | None = None
+    """The id by which the server has stored it, where the dialect goes on from that."""
     own: Sequence[Message] = ()
     """The reply in the form of its wire, with signatures and all; () on chat."""
 
@@ -184,7 +186,8 @@ class LiveConversation:
         # Zed runs calls only when the engine says that it ended for them.
         runs_calls = self.client != "zed" or reply.finish_reason == "tool_calls"
         named = reply.reasoning_field or "reasoning_content"
-        return Said(reply.content, reply.reasoning, reply.tool_calls, named, runs_calls, reply.output)
+        stored = reply.extra.get("id") if self.history.dialect.keeps_state else None
+        return Said(reply.content, reply.reasoning, reply.tool_calls, named, runs_calls, stored, reply.output)
 
     async def _carry_out(self, said: Said, recorded_turn: int, runs: list[ToolRun]) -> None:
         """Adds to `runs` what was run, so that it is there even when the sandbox ends in the middle."""
@@ -278,6 +281,8 @@ class LiveConversation:
         given = [call.id if isinstance(call, ToolCall) else call.call_id for call in said.calls]
         if said.own and given == list(ids or given):
             message[OWN] = list(said.own)
+            if said.stored:
+                message[STORED] = said.stored
         return message
 
     def _arguments(self, call: ToolCall | ToolCallItem) -> str:

@@ -18,10 +18,19 @@ from replayer.simulated.kv_pool import Pool
 from replayer.simulated.planted import STATUS_FAULTS, Arrivals, FaultSpec, parse_faults
 from replayer.simulated.playback import Playback
 from replayer.simulated.replies import forced, shaped, unparsed
+from replayer.simulated.responses_events import responses_body
 from replayer.simulated.script import Script, opening
 from replayer.simulated.spec import SimulatedSpec
 from replayer.simulated.token_bytes import WIDTH, JsonObject, render
-from replayer.simulated.wire_requests import COUNTS, PATHS, as_chat, custom_tools, error_on, not_stored
+from replayer.simulated.wire_requests import (
+    COUNTS,
+    PATHS,
+    Stored,
+    as_chat,
+    custom_tools,
+    error_on,
+    not_stored,
+)
 from replayer.wire.types import Wire
 
 BAD_HISTORY = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
@@ -38,6 +47,7 @@ class Simulator:
         self._script = Script(spec.trace)
         self._faults = parse_faults(spec.fault)
         self._arrivals = Arrivals(spec.seed)
+        self._stored = Stored(keeps=spec.stored_responses)
         self._playback = Playback(spec.captures, spec.kind) if spec.captures else None
 
     async def listen(self, host: str, port: int) -> tuple[asyncio.Server, int]:
@@ -85,12 +95,15 @@ class Simulator:
             # llama.cpp erases a slot by a query: `/slots/0?action=erase`
             self._send(exchange, self._counted(path, body) or self._other(exchange.path, body))
             return
-        job = not_stored(body) or self._accept(as_chat(body, wire), wire)
+        asked = self._stored.whole(body)
+        job = not_stored(body) if asked is None else self._accept(as_chat(asked, wire), wire)
         if not isinstance(job, Job):
             self._send(exchange, error_on(wire, job))
             return
         job.api, job.custom = wire, custom_tools(body)
-        del body
+        if wire == "responses":
+            self._stored.keep(asked, responses_body(job))
+        del body, asked
         await run_job(job, exchange)
 
     def _counted(self, path: str, body: Any) -> Answer | None:

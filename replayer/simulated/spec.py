@@ -89,6 +89,10 @@ class SimulatedSpec:
         bool, About("reuse stops one block short, as with EAGLE and MTP in vLLM", "prefix cache")
     ] = False
 
+    stored_responses: Annotated[
+        bool, About("keep responses for `previous_response_id`", "what it reports", flag="--stored-responses")
+    ] = False
+    """vLLM does with VLLM_ENABLE_RESPONSES_API_STORE=1 alone."""
     report_cached: Annotated[
         bool, About("usage without cached tokens", "what it reports", flag="--no-cached")
     ] = True

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
 from replayer.simulated.kinds.base import JSON, Answer
+from replayer.simulated.token_bytes import JsonObject
 from replayer.tools.verdicts.request_facts import tool_choice_of
 from replayer.traces.wire_forms import LIST_OF, chat_messages
 from replayer.traces.wire_view import chat_tools
@@ -38,13 +40,37 @@ def as_chat(body: Any, wire: Wire) -> Any:
     return found
 
 
-def not_stored(body: Any) -> Answer | None:
-    """The refusal of a request that goes on from a stored response, as vLLM words it: nothing is stored here."""
-    before = body.get("previous_response_id") if isinstance(body, Mapping) else None
-    if not before:
-        return None
-    error = {"message": f"Response with id '{before}' not found.", "type": "invalid_request_error"}
-    return 404, JSON, {"error": error | {"param": "response_id", "code": 404}}
+class Stored:
+    """Conversations by response id, so that a request may go on from one; the newest 256 of them."""
+
+    def __init__(self, *, keeps: bool) -> None:
+        self._keeps = keeps
+        self._items: OrderedDict[str, list[Any]] = OrderedDict()
+
+    def whole(self, body: Any) -> Any:
+        """The request with all the input that it stands for; None where what it goes on from is not stored."""
+        before = body.get("previous_response_id") if isinstance(body, Mapping) else None
+        if not before:
+            return body
+        known = self._items.get(str(before))
+        return None if known is None else {**body, "input": [*known, *_as_items(body.get("input"))]}
+
+    def keep(self, body: Any, response: JsonObject) -> None:
+        if self._keeps and body.get("store", True):
+            self._items[response["id"]] = [*_as_items(body.get("input")), *response["output"]]
+            if len(self._items) > 256:
+                self._items.popitem(last=False)
+
+
+def _as_items(given: Any) -> list[Any]:
+    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
+
+
+def not_stored(body: Mapping[str, Any]) -> Answer:
+    """The refusal of a request that goes on from a response that is not stored, as vLLM words it."""
+    message = f"Response with id '{body['previous_response_id']}' not found."
+    error = {"message": message, "type": "invalid_request_error", "param": "response_id", "code": 404}
+    return 404, JSON, {"error": error}
 
 
 def custom_tools(body: Any) -> frozenset[str]:

@@ -24,6 +24,8 @@ _HISTORY = re.compile(
     re.I,
 )
 """The tools of the history, not those that are offered."""
+_STATE = re.compile(r"response with id|previous[_ ]response", re.I)
+"""What a server says that does not store responses, or not this one."""
 _TOOLS = re.compile(r"\btools?\b|tool_choice|function", re.I)
 
 
@@ -52,6 +54,8 @@ def _kind(status: int, message: str) -> FaultKind:
         return "unauthorized"
     if status in (429, 503, 529):
         return "overloaded"
+    if _STATE.search(message) and status in (400, 404):
+        return "bad_request"
     if status == 404 and (_MODEL.search(message) or not _TOOLS.search(message)):
         return "unknown_model" if _MODEL.search(message) else "unreachable"
     if status >= 500:

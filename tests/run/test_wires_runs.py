@@ -142,3 +142,22 @@ def test_lanes_of_three_wires_are_one_started_server_with_equal_prompts(order: s
     if order == "sequential":  # each lane begins with an empty cache
         cached = [{usage["cached_tokens"] for usage in found.values()} for found in turns.values()]
         assert cached[0] == {0} and all(len(hits) == 1 and min(hits) > 500 for hits in cached[1:])
+
+
+@pytest.mark.slow
+def test_codex_can_go_on_from_stored_responses(tmp_path: Path) -> None:
+    """Live: each request holds what is new, the server the rest; the engine sees the whole prompt all the same."""
+    live = ("--trace", TRACE, "--mode", "live", "--tools", "recorded", "--max-turns", "4")
+    found = {}
+    for name, dialect in (("whole", "codex"), ("stored", "codex:state=on")):
+        (tmp_path / name).mkdir()
+        engine = "a=simulated,tok_s=20000,stored_responses=true"
+        folder, _ = run(tmp_path / name, *live, "--dialect", dialect, "--engine", engine)
+        finished, started = events(folder, "turn_finished"), events(folder, "turn_started")
+        found[name] = [event["usage"]["prompt_tokens"] for event in finished]
+        assert [event["body_bytes"] < 5000 for event in started[1:]] == [name == "stored"] * 3
+    assert found["stored"] == found["whole"] and len(found["whole"]) == 4
+    folder, report = run(
+        tmp_path, *live, "--dialect", "codex:state=on", "--engine", "a=simulated,tok_s=20000"
+    )
+    assert report["lanes"][0]["faults"] == {"history_rejected": 1}  # nothing is stored there

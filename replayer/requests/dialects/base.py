@@ -14,6 +14,8 @@ Message = dict[str, Any]
 
 OWN = "_own"
 """Key under which a chat message of a live reply keeps the blocks or items of its wire."""
+STORED = "_stored"
+"""Key under which a chat message of a live reply keeps the id by which its server has stored it."""
 FREEFORM = "_freeform"
 """Key of a tool result whose call held text instead of JSON."""
 
@@ -29,6 +31,8 @@ class Dialect(Protocol):
     """What the client sends in the request's head."""
     marks_end: ClassVar[bool]
     """The message that ends a request is written otherwise than the same message within one (`last`)."""
+    keeps_state: bool
+    """The server stores the conversation: a request goes on from the last response (live history)."""
     drops_thinking: ClassVar[bool]
     """A new message of the user's removes earlier reasoning."""
     changes: ClassVar[tuple[str, ...]]
@@ -88,6 +92,7 @@ class ChatForm:
     headers: ClassVar[Mapping[str, str]] = {}
     marks_end: ClassVar[bool] = False
     drops_thinking: ClassVar[bool] = False
+    keeps_state = False
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         self._options = options or {}

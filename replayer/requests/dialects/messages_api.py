@@ -41,6 +41,7 @@ class MessagesVerbatim:
     exact: ClassVar[bool] = True
     drops_thinking: ClassVar[bool] = False
     marks_end: ClassVar[bool] = False
+    keeps_state = False
     headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
     changes: ClassVar[tuple[str, ...]] = (
         "system items at the beginning become `system`, later ones a user message",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import FREEFORM, OWN, Message, in_order, is_off, own_form
+from replayer.requests.dialects.base import FREEFORM, OWN, STORED, Message, in_order, is_off, own_form
 from replayer.requests.dialects.given import for_responses
 from replayer.traces.grouping import Outputs
 from replayer.traces.requests import fields_as_sent, sent_items, sent_over
@@ -37,6 +37,7 @@ class ResponsesVerbatim:
     exact: ClassVar[bool] = True
     drops_thinking: ClassVar[bool] = False
     marks_end: ClassVar[bool] = False
+    keeps_state = False
     headers: ClassVar[Mapping[str, str]] = {}
     changes: ClassVar[tuple[str, ...]] = (
         "the first system item becomes `instructions`, later ones are messages",
@@ -130,7 +131,8 @@ class ResponsesVerbatim:
 class CodexResponses(ResponsesVerbatim):
     """The Codex CLI's own form (ResponsesApiRequest of codex-rs, 2026).
 
-    Options: `encrypted=off` leaves out reasoning whose content is encrypted, which self-hosted engines refuse.
+    Options: `encrypted=off` leaves out reasoning whose content is encrypted, which self-hosted engines refuse;
+    `state=on` goes on from the response that the server has stored (`previous_response_id`), with live history.
     """
 
     name: ClassVar[str] = "codex"
@@ -147,6 +149,7 @@ class CodexResponses(ResponsesVerbatim):
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         super().__init__(options)
+        self.keeps_state = self._options.get("state") in ("on", "yes", "true", "1")
         self._freeform: set[str] = set()
 
     def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
@@ -175,7 +178,7 @@ class CodexResponses(ResponsesVerbatim):
             "tool_choice": "auto",
             "parallel_tool_calls": True,
             "reasoning": {"effort": effort, "summary": "auto"} if effort else None,
-            "store": False,
+            "store": self.keeps_state,
             "stream": True,
             "include": ["reasoning.encrypted_content"] if effort else [],
             "prompt_cache_key": f"{turn.thread}",
@@ -240,6 +243,15 @@ def _part(part: dict[str, Any], kind: str) -> dict[str, Any]:
     if isinstance(part.get("image_url"), dict):
         return {"type": "input_image", "image_url": part["image_url"].get("url")}
     return part
+
+
+def since_stored(messages: Sequence[Message]) -> tuple[str | None, Sequence[Message]]:
+    """The id of the last response that the server has stored, and what is new since; instructions are sent again."""
+    last = next((n for n in reversed(range(len(messages))) if messages[n].get(STORED)), None)
+    if last is None:
+        return None, messages
+    head = messages[:1] if messages[0].get("role") == "system" and last else ()
+    return messages[last][STORED], [*head, *messages[last + 1 :]]
 
 
 def as_responses_body(messages: Sequence[Message]) -> tuple[Any, list[Message]]:
