@@ -114,12 +114,10 @@ class _Session:
         self.tool_set = writer.add_tool_set(TOOLS)
         self.clock = 1_700_000_000.0
 
-    def first(self) -> tuple[int, ...]:
+    def first(self, task: str) -> tuple[int, ...]:
         return (
             self.writer.add_item(SystemItem(id=0, text="You are a coding agent.\n" + text(self.random, 400))),
-            self.writer.add_item(
-                UserItem(id=0, content="Please make the tests pass.\n" + text(self.random, 60))
-            ),
+            self.writer.add_item(UserItem(id=0, content=f"{task}\n" + text(self.random, 60))),
         )
 
     def turn(
@@ -177,7 +175,12 @@ class _Session:
         return self.writer.add_item(result)
 
 
-def long_session(path: str | Path, *, turns: int = 60, tokens: int = 100_000, seed: int = 0) -> Path:
+TASK = "Please make the tests pass."
+
+
+def long_session(
+    path: str | Path, *, turns: int = 60, tokens: int = 100_000, seed: int = 0, task: str = TASK
+) -> Path:
     """Writes a native trace whose last prompt has about `tokens` tokens (4 characters each); returns its path."""
     path = Path(path)
     header = Header(
@@ -197,7 +200,7 @@ def long_session(path: str | Path, *, turns: int = 60, tokens: int = 100_000, se
     )
     with TraceWriter(path, header) as writer:
         session = _Session(writer, turns, tokens, seed)
-        append, sent = session.first(), 0
+        append, sent = session.first(task), 0
         for number in range(turns):
             context_length = sent + len(append)
             turn, append = session.turn(number, number == turns - 1, sent, append)

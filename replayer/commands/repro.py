@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import httpx
 import orjson
 
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.repro.folder import Case, find_case, write_case
+from replayer.repro.issue import PROJECTS, blamed_elsewhere, issue
 from replayer.repro.shrink import OutOfBudget, Probe, shrink
 from replayer.run.lanes import open_lane
 from replayer.traces.wire_forms import LIST_OF
+from replayer.wire.types import PATHS
+
+_ANSWER_S, _ANSWER_BYTES = 120, 4 << 20
+"""A report needs one answer, not a whole collapse."""
 
 
 class Command:
@@ -24,7 +31,7 @@ class Command:
     client, the answer and the verdict. TURN is N, TRACE/N or TRACE/REPEAT/N, counted from 1. With --shrink the history
     is cut down, against the lane's engine, as far as the fault stays. Example:
 
-    replayer repro last fix-failing-test/7 vllm -o bug --shrink
+    replayer repro last fix-failing-test/7 vllm -o bug --shrink --issue vllm
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
@@ -41,6 +48,12 @@ class Command:
             "--budget", type=int, default=60, metavar="N", help="most requests for --shrink (60)"
         )
 
+        parser.add_argument(
+            "--issue",
+            choices=PROJECTS,
+            help="write ISSUE.md, a report in that project's form, redacted; asks the server once",
+        )
+
     def run(self, args: argparse.Namespace) -> int:
         out = args.out or Path(f"repro-{args.lane}-{args.turn.replace('/', '-')}")
         if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
@@ -52,12 +65,40 @@ class Command:
 
 async def _reproduce(args: argparse.Namespace, out: Path) -> None:
     case = await find_case(find_run(args.run), args.turn, args.lane)
-    if not args.shrink:
-        write_case(case, out)
-        return
-    body, told = await _shrunk(case, args.budget)
-    print(told, file=sys.stderr)
+    body, told = await _shrunk(case, args.budget) if args.shrink else (None, "")
+    if told:
+        print(told, file=sys.stderr)
     write_case(case, out, body, told)
+    if args.issue:
+        doubt = blamed_elsewhere(case)
+        if doubt:
+            print(f"note: {doubt}", file=sys.stderr)
+        sent = body or case.body
+        raw = await _answer(case, sent)
+        if raw is not None:
+            (out / "answer.raw").write_bytes(raw)
+        (out / "ISSUE.md").write_text(issue(case, args.issue, sent, raw), "utf-8")
+
+
+async def _answer(case: Case, body: bytes) -> bytes | None:
+    """The bytes of one answer, an error's too; None where the server is not there."""
+    plan = case.lane_plan
+    key = os.environ.get(plan.api_key_env or "")
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    try:
+        async with httpx.AsyncClient(timeout=_ANSWER_S, trust_env=False) as client:
+            answer = client.stream(
+                "POST", case.lane.base_url + PATHS[case.wire], content=body, headers=headers
+            )
+            async with answer as response:
+                raw = b""
+                async for piece in response.aiter_bytes():
+                    raw += piece
+                    if len(raw) > _ANSWER_BYTES:
+                        break
+                return raw
+    except (httpx.HTTPError, httpx.InvalidURL):
+        return None
 
 
 async def _shrunk(case: Case, budget: int) -> tuple[bytes | None, str]:
