@@ -47,9 +47,11 @@ class Order(Protocol):
     @property
     def model(self) -> str | None: ...
     @property
-    def options(self) -> JsonObject: ...
+    def start_options(self) -> JsonObject: ...
     @property
-    def command(self) -> Sequence[str]: ...
+    def start_command(self) -> Sequence[str]: ...
+    @property
+    def start_secrets(self) -> Sequence[str]: ...
     @property
     def url(self) -> str | None: ...
 
@@ -59,9 +61,9 @@ async def start(order: Order, log_folder: Path, trace_paths: Sequence[Path]) -> 
     log = log_folder / f"{order.name}.log"
     if order.launch == "embedded":
         model = {"model": order.model} if order.model else {}
-        return await embedded.launch({**order.options, **model, "log": log})
+        return await embedded.launch({**order.start_options, **model, "log": log})
     if order.launch == "simulated":
-        options = {"trace": [str(path) for path in trace_paths], **order.options}
+        options = {"trace": [str(path) for path in trace_paths], **order.start_options}
         return await launch_simulated(SimulatedSpec.from_options(options), log)
     return await _start_command(order, log)
 
@@ -114,6 +116,8 @@ class CommandServer:
     pid: int
     log: Path | None
     process: asyncio.subprocess.Process
+    copying: asyncio.Task[None] | None = None
+    """Writes the log, where the server's words may hold a credential."""
 
     async def stop(self) -> None:
         """End the server's whole process group: first politely, then for good."""
@@ -133,26 +137,48 @@ class CommandServer:
 async def _start_command(order: Order, log: Path) -> CommandServer:
     assert order.url is not None
     log.touch(0o600)
+    command, secrets = order.start_command, [secret.encode() for secret in order.start_secrets]
     with log.open("ab") as stream:
         try:
             process = await asyncio.create_subprocess_exec(
-                *order.command,
-                stdout=stream,
-                stderr=stream,
+                *command,
+                stdout=asyncio.subprocess.PIPE if secrets else stream,
+                stderr=asyncio.subprocess.STDOUT,
                 stdin=asyncio.subprocess.DEVNULL,
                 start_new_session=True,
             )
         except OSError as error:
             raise MissingPartError(
-                f"lane {order.name!r}: command {order.command[0]!r} cannot be started: {error.strerror}"
+                f"lane {order.name!r}: command {command[0]!r} cannot be started: {error.strerror}"
             ) from None
     server = CommandServer(order.url, process.pid, log, process)
+    if secrets:
+        server.copying = asyncio.create_task(_copy(process, log, secrets))
     try:
         await _until_ready(order, server)
     except BaseException:
         await server.stop()
         raise
     return server
+
+
+async def _copy(process: asyncio.subprocess.Process, log: Path, secrets: Sequence[bytes]) -> None:
+    """Servers print the arguments that they were started with."""
+    assert process.stdout is not None
+    held = b""
+    with log.open("ab", buffering=0) as file:
+        while data := await process.stdout.read(1 << 16):
+            held += data
+            whole = held.rfind(b"\n") + 1 or (len(held) if len(held) > 1 << 20 else 0)
+            file.write(_without(held[:whole], secrets))
+            held = held[whole:]
+        file.write(_without(held, secrets))
+
+
+def _without(text: bytes, secrets: Sequence[bytes]) -> bytes:
+    for secret in secrets:
+        text = text.replace(secret, b"[not kept]")
+    return text
 
 
 async def _until_ready(order: Order, server: CommandServer) -> None:

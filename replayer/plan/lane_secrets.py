@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import SecretStr
 
+from replayer.errors import PlanError
 from replayer.wire.credentials import is_secret_field, split_login
 
 Secrets = dict[str, SecretStr | None]
-"""By where they stood: `url`, `urls/0`, `extra/api_key`. None: one stood there, and the run folder does not have it."""
+"""By where they stood: `url`, `urls/0`, `extra/api_key`, `command/3`. None: one stood there, and the run folder does not have it."""
 
 NOT_KEPT = "[not kept]"
 """Stands in a request that is built anew without its secret."""
-_FIELDS = ("extra", "sampling")
+_FIELDS = ("extra", "sampling", "options")
+_ENV = "env:"
 
 
 def taken_out(values: dict[str, Any]) -> dict[str, Any]:
@@ -27,10 +31,35 @@ def taken_out(values: dict[str, Any]) -> dict[str, Any]:
             _address(url, f"urls/{n}", secrets) if isinstance(url, str) else url
             for n, url in enumerate(values["urls"])
         ]
+    if isinstance(values.get("command"), list | tuple):
+        values["command"] = _words(values["command"], secrets)
     for part in _FIELDS:
         if isinstance(values.get(part), dict):
             values[part] = _clean(values[part], part, secrets)
     return values | {"secrets": secrets} if secrets else values
+
+
+def _words(command: Sequence[Any], secrets: dict[str, Any]) -> list[Any]:
+    """A start command with a mark for each credential: `--api-key PW`, `--api-key=PW`, `HF_TOKEN=PW`, a login in a URL."""
+    kept: list[Any] = []
+    for number, word in enumerate(command):
+        if not isinstance(word, str) or word.startswith(_ENV):
+            kept.append(word)
+            continue
+        secret = _secret_in(word, str(command[number - 1]) if number else "")
+        if secret and NOT_KEPT not in word:
+            secrets[f"command/{number}"] = secret
+        kept.append(word.replace(secret, NOT_KEPT, 1) if secret else word)
+    return kept
+
+
+def _secret_in(word: str, before: str) -> str | None:
+    name, _, value = word.partition("=")
+    if is_secret_field(name.lstrip("-")) and value:
+        return value
+    if before.startswith("-") and is_secret_field(before.lstrip("-")) and not word.startswith("-"):
+        return word
+    return split_login(word)[1]
 
 
 def _address(url: str, place: str, secrets: dict[str, Any]) -> str:
@@ -69,6 +98,23 @@ def put_back(fields: dict[str, Any], part: str, secrets: Secrets) -> dict[str, A
 def _with(fields: dict[str, Any], path: list[str], value: str) -> dict[str, Any]:
     name, *rest = path
     return {**fields, name: _with(fields.get(name, {}), rest, value) if rest else value}
+
+
+def started(command: Sequence[str], secrets: Secrets) -> list[str]:
+    """The start command as it is run."""
+    words = [_from_environment(word) if word.startswith(_ENV) else word for word in command]
+    for place, secret in secrets.items():
+        part, _, number = place.partition("/")
+        if part == "command" and secret is not None:
+            words[int(number)] = words[int(number)].replace(NOT_KEPT, secret.get_secret_value(), 1)
+    return words
+
+
+def _from_environment(word: str) -> str:
+    name = word.removeprefix(_ENV)
+    if name not in os.environ:
+        raise PlanError(f"the variable {name} that a lane's command names is not set")
+    return os.environ[name]
 
 
 def shown(secrets: Secrets, *, reveal: bool) -> dict[str, str | None]:

@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from replayer.plan.lane_secrets import Secrets, put_back, shown, taken_out
+from replayer.plan.lane_secrets import Secrets, put_back, shown, started, taken_out
 from replayer.plan.load_shape import Flag, LoadShape, Strict
 from replayer.plan.patience import Waiting
 from replayer.requests.workload import Workload
@@ -78,7 +78,7 @@ class LanePlan(Strict):
     """The lane that a matrix made this one from, and `setting` the values it took of each axis."""
     setting: dict[str, Any] = Field(default_factory=dict)
     secrets: Secrets = Field(default_factory=dict)
-    """What stood in `url`, `urls`, `sampling` and `extra` and lets someone in: JSON has only where it stood."""
+    """What stood in `url`, `urls`, `command`, `sampling` and `extra` and lets someone in: JSON has only where it stood."""
 
     @property
     def addresses(self) -> list[str]:
@@ -102,6 +102,22 @@ class LanePlan(Strict):
         if limit is not None:
             fields["max_tokens"] = limit
         return fields | dict(own) | self.sent_fields
+
+    @property
+    def start_command(self) -> list[str]:
+        """`command` with its credentials in place."""
+        return started(self.command, self.secrets)
+
+    @property
+    def start_options(self) -> dict[str, Any]:
+        """`options` with their credentials in place."""
+        return put_back(self.options, "options", self.secrets)
+
+    @property
+    def start_secrets(self) -> list[str]:
+        """What the server that `command` starts must not write into its log."""
+        found = ((place, secret) for place, secret in self.secrets.items() if place.startswith("command/"))
+        return [secret.get_secret_value() for _, secret in found if secret is not None]
 
     @property
     def lost_secrets(self) -> list[str]:

@@ -160,7 +160,8 @@ def _check_secrets(plan: LanePlan) -> None:
     if lost := plan.lost_secrets:
         raise PlanError(
             f"lane {plan.name!r}: the credential in its {' and '.join(lost)} was not written into the run folder; "
-            f"give the lane again with --engine {plan.base or plan.name}=…, or a key with api_key_env=VARIABLE"
+            f"give the lane again with --engine {plan.base or plan.name}=…, or a key with api_key_env=VARIABLE "
+            "(in a command with env:VARIABLE)"
         )
 
 

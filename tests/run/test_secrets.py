@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import sys
 from base64 import b64encode
 from pathlib import Path
 
@@ -87,6 +89,31 @@ def test_secrets_of_a_plan_file_stay_in_it(
     assert _run(str(plan), "--out", str(tmp_path / "out" / "run")) in (0, 1)
     assert any(CANARY in body for body in server.bodies)
     assert not _leaks(capsys, tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "word", [f'"--api-key", "{CANARY}"', f'"--api-key={CANARY}"', '"--api-key", "env:KEY_OF_A"']
+)
+def test_a_secret_of_a_start_command_reaches_its_server_and_no_file(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """The server prints its arguments, as engines do, and refuses every other key."""
+    monkeypatch.setenv("KEY_OF_A", CANARY)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    plan = tmp_path / "plan.toml"
+    serve = f'"env", "HF_TOKEN={CANARY}", "{sys.executable}", "-m", "replayer", "simulate"'
+    plan.write_text(
+        f'[[lane]]\nname = "a"\nurl = "http://127.0.0.1:{port}/v1"\napi_key_env = "KEY_OF_A"\ncommand = '
+        f"""["sh", "-c", "echo $*; exec \\"$@\\"", "sh", {serve}, "--port", "{port}", {word}]\n"""
+    )
+    folder = tmp_path / "out" / "run"
+    assert _run(str(plan), "--out", str(folder)) == 0
+    assert b"--api-key" in (folder / "engines" / "a.log").read_bytes()
+    _told_everywhere(folder)
+    assert not _leaks(capfd, tmp_path / "out")
 
 
 @pytest.mark.parametrize(

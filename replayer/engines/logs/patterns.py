@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from replayer.engines.base import JsonObject
+from replayer.wire.credentials import is_secret_field
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _NUMBER = r"([0-9][0-9.,]*)"
@@ -66,7 +67,8 @@ class LogSettings:
     swa_pool_tokens: int | None = None
 
     def as_data(self) -> JsonObject:
-        return {name: value for name, value in asdict(self).items() if name != "kind"}
+        asked = {name: value for name, value in self.asked.items() if not is_secret_field(name)}
+        return {name: value for name, value in asdict(self).items() if name != "kind"} | {"asked": asked}
 
 
 @dataclass(frozen=True, slots=True)
