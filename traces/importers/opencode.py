@@ -19,7 +19,7 @@ from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.conversation import Conversation
 from replayer.traces.importers.pieces import usage_of
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.sqlite import columns, opened
+from replayer.traces.importers.sqlite import columns, opened, reason
 from replayer.traces.importers.values import as_dict, as_str, as_text, dicts, epoch, loads, opt_str
 from replayer.traces.schema import Content, Fidelity, Thread, Times, Usage
 
@@ -86,7 +86,7 @@ def _rows(probe: Probe, query: str, *values: Any) -> list[Row]:
             connection.row_factory = sqlite3.Row
             return [dict(row) for row in connection.execute(query, values)]
     except sqlite3.Error as error:
-        raise TraceError(f"{probe.path}: the database cannot be read ({error})") from None
+        raise TraceError(f"{probe.path}: the database cannot be read ({reason(error)})") from None
 
 
 def _stored(probe: Probe, top: Row, rows: list[Row]) -> Session:

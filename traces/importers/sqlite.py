@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import struct
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 from replayer.errors import TraceError
 from replayer.traces.importers.probe import Probe
 
-_MOST_MISSING = 1 << 30
+_MOST_MISSING = 1 << 40
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -39,14 +41,23 @@ def _missing_bytes(path: Path) -> int:
 
 
 def _filled_up(path: Path, missing: int) -> sqlite3.Connection:
-    """A cut database with empty pages in place of the missing ones, in memory, so that the rest can be read."""
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.deserialize(path.read_bytes() + bytes(min(missing, _MOST_MISSING)))
-    except (sqlite3.Error, OverflowError) as error:
-        connection.close()
-        raise sqlite3.DatabaseError(str(error)) from None
+    """A cut database with empty pages in place of the missing ones, so that the rest can be read: a copy whose end takes no
+    room, on disk and in memory, whatever size the header claims."""
+    with tempfile.NamedTemporaryFile(suffix=".db") as whole, path.open("rb") as source:
+        shutil.copyfileobj(source, whole)
+        whole.truncate(whole.tell() + min(missing, _MOST_MISSING))
+        connection = sqlite3.connect(f"{Path(whole.name).as_uri()}?mode=ro&immutable=1", uri=True)
+        try:
+            connection.execute("PRAGMA schema_version").fetchone()
+        except sqlite3.Error:
+            connection.close()
+            raise
     return connection
+
+
+def reason(error: sqlite3.Error) -> str:
+    """What SQLite says, on one line: it quotes names that a damaged file may hold."""
+    return " ".join(str(error).split())
 
 
 @contextmanager
@@ -64,4 +75,4 @@ def columns(probe: Probe, table: str) -> list[str]:
         with opened(probe) as connection:
             return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     except sqlite3.Error as error:
-        raise TraceError(f"{probe.path}: the database cannot be read ({error})") from None
+        raise TraceError(f"{probe.path}: the database cannot be read ({reason(error)})") from None

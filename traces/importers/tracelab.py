@@ -20,6 +20,8 @@ from replayer.traces.schema import Fidelity, Times, TokenShape, Usage
 
 BLOCK = 64
 """Tokens of a derived block: small enough to keep the shares of cached tokens, few enough to be stored."""
+MOST_TOKENS = 20_000_000
+"""Of a prompt: each takes memory here."""
 _INPUTS = frozenset({"user_message", "tool_result"})
 _OUTPUTS = frozenset({"text", "reasoning", "tool_call"})
 
@@ -64,6 +66,11 @@ def _round(
 ) -> list[int]:
     """Writes one turn; returns the blocks of its prompt."""
     total, cached = as_int(record.get("input_tokens_total")) or 0, as_int(record.get("prefix_tokens"))
+    if total > MOST_TOKENS:
+        builder.warn(
+            f"a round of {session} is left out: its prompt of {total:,} tokens is longer than any model takes"
+        )
+        return before
     answer = as_int(record.get("output_tokens")) or 0
     whole = total // BLOCK
     kept = before[: min((cached or 0) // BLOCK, whole)]

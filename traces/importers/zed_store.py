@@ -19,7 +19,7 @@ from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.damaged import salvaged
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.sqlite import columns, opened
+from replayer.traces.importers.sqlite import columns, opened, reason
 from replayer.traces.importers.unpack import unpacked_zstd
 from replayer.traces.importers.values import as_dict, as_str, loads, opt_str
 from replayer.traces.importers.zed_legacy import is_legacy, write_legacy
@@ -152,9 +152,9 @@ def _rows(probe: Probe) -> list[Row]:
         if failure is None:
             break
     if failure is not None and not rows:
-        raise TraceError(f"{probe.path}: the database cannot be read ({failure})")
+        raise TraceError(f"{probe.path}: the database cannot be read ({reason(failure)})")
     if failure is not None:
-        probe.warn(f"the database is damaged or cut off; {len(rows)} threads were found ({failure})")
+        probe.warn(f"the database is damaged or cut off; {len(rows)} threads were found ({reason(failure)})")
     return [
         {**row, "id": _id_text(row.get("id"), number), "key": found, "by": key}
         for number, (found, row) in enumerate(rows.items(), start=1)
