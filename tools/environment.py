@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from replayer.errors import MissingPartError, TraceError
 from replayer.tools.sandbox.isolation import GUEST_ENVIRONMENT, cache_folder
@@ -39,7 +38,7 @@ class Wanted:
     python: str | None = None
 
     @classmethod
-    def from_trace(cls, value: Any, trace: Path) -> Wanted | None:
+    def from_trace(cls, value: object, trace: Path) -> Wanted | None:
         """`{"name", "python", "packages"}` or a bare name, which asks for nothing but the system's Python.
 
         Raises TraceError for anything else, and for a package that is not pinned by `==`.

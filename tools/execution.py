@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -15,7 +15,7 @@ from replayer.tools.outcome import OutcomeKind, ToolOutcome
 from replayer.tools.sandbox.types import FileError, FileFault
 from replayer.tools.toolsets import Action, ToolKit
 from replayer.traces.schema import ToolCallItem
-from replayer.wire.types import ToolCall
+from replayer.wire.types import JsonObject, ToolCall
 
 if TYPE_CHECKING:
     from replayer.tools.sandbox.sandbox import OpenSandbox
@@ -68,7 +68,7 @@ class Executor:
         return done if isinstance(done, ToolOutcome) else ToolOutcome("ok", done)
 
 
-def parsed(call: ToolCall | ToolCallItem) -> dict[str, Any]:
+def parsed(call: ToolCall | ToolCallItem) -> JsonObject:
     """The arguments as an object. Raises ValueError with the parser's words."""
     if call.freeform:
         return {"input": call.arguments}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from replayer.wire.types import JsonObject
 
 OutcomeKind = Literal["ok", "tool_error", "exit_code", "timeout", "limit", "denied", "not_executable_here"]
 
@@ -17,4 +19,4 @@ class ToolOutcome:
     is_error: bool = False
     exit_code: int | None = None
     duration: float = 0.0
-    detail: dict[str, Any] = field(default_factory=dict)
+    detail: JsonObject = field(default_factory=dict)

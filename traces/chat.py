@@ -24,9 +24,9 @@ from replayer.traces.schema import (
     ToolSchema,
     UserItem,
 )
-from replayer.wire.types import Reply
+from replayer.wire.types import JsonObject, Reply
 
-Message = dict[str, Any]
+Message = JsonObject
 _REASONING_KEYS = ("reasoning_content", "reasoning")
 
 STYLES: dict[str, Callable[[Any], bytes]] = {
@@ -96,7 +96,7 @@ def message_of(reply: Reply) -> Message | None:
     return message
 
 
-def tool_call(call: ToolCallItem) -> dict[str, Any]:
+def tool_call(call: ToolCallItem) -> JsonObject:
     return {
         "id": call.call_id,
         "type": "function",
@@ -104,9 +104,9 @@ def tool_call(call: ToolCallItem) -> dict[str, Any]:
     }
 
 
-def definition(tool: ToolSchema) -> dict[str, Any]:
+def definition(tool: ToolSchema) -> JsonObject:
     """A tool in OpenAI's usual form."""
-    function: dict[str, Any] = {
+    function: JsonObject = {
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
@@ -116,7 +116,7 @@ def definition(tool: ToolSchema) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def tool_schemas(definitions: Any) -> tuple[ToolSchema, ...]:
+def tool_schemas(definitions: object) -> tuple[ToolSchema, ...]:
     """Tools from OpenAI definitions (chat or responses form) or Anthropic ones; what has no name is left out."""
     found = []
     for entry in definitions if isinstance(definitions, list) else []:
@@ -138,7 +138,7 @@ def tool_schemas(definitions: Any) -> tuple[ToolSchema, ...]:
     return tuple(found)
 
 
-def wire_content(content: Content) -> str | list[dict[str, Any]]:
+def wire_content(content: Content) -> str | list[JsonObject]:
     return content if isinstance(content, str) else list(content)
 
 
@@ -300,7 +300,7 @@ def _texts(content: Any, text: Callable[[str], str]) -> Any:
     ]
 
 
-def _is_content(value: Any) -> bool:
+def _is_content(value: object) -> bool:
     return isinstance(value, str) or (
         isinstance(value, list) and all(isinstance(part, dict) for part in value)
     )

@@ -13,7 +13,7 @@ from replayer.traces.chat import STYLES
 from replayer.traces.credentials import HIDDEN, unmistakable, without_fields
 from replayer.traces.importers.values import loads
 from replayer.traces.secrets import Redact, cleaned
-from replayer.wire.types import Reply
+from replayer.wire.types import JsonObject, Reply
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 _DELTAS = frozenset({"text", "thinking", "partial_json", "delta", "content", "arguments", "refusal"})
@@ -75,7 +75,7 @@ def _joined_events(text: str, clean: Callable[[str], str]) -> str:
     Where they do, the cleaned text is said by the first delta of its kind, and the others are empty.
     """
     lines = _LINE.findall(text)
-    places: dict[str, list[tuple[int, dict[str, Any], str]]] = {}
+    places: dict[str, list[tuple[int, JsonObject, str]]] = {}
     events: dict[int, Any] = {}
     for number, line in enumerate(lines):
         if line.startswith("data:") and (event := _parsed(line[5:])) is not None:
@@ -96,7 +96,7 @@ def _joined_events(text: str, clean: Callable[[str], str]) -> str:
     return "".join(lines)
 
 
-def _parsed(payload: str) -> dict[str, Any] | None:
+def _parsed(payload: str) -> JsonObject | None:
     try:
         value = loads(payload)
     except ValueError:
@@ -104,9 +104,9 @@ def _parsed(payload: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _deltas(value: Any, name: str) -> list[tuple[str, dict[str, Any], str]]:
+def _deltas(value: object, name: str) -> list[tuple[str, JsonObject, str]]:
     """Every streamed text of an event: what it continues, the object that holds it, and its key."""
-    found: list[tuple[str, dict[str, Any], str]] = []
+    found: list[tuple[str, JsonObject, str]] = []
     if isinstance(value, dict):
         marks = (value.get(mark) for mark in ("type", "index", "output_index", "item_id", "content_index"))
         name += "/" + ",".join(str(mark) for mark in marks)

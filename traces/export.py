@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -18,6 +17,7 @@ from replayer.traces.records import decode, encode
 from replayer.traces.requests import RecordedRequests, is_replayable, sent_over
 from replayer.traces.schema import ToolCallItem, Turn
 from replayer.traces.secrets import Redact, cleaned
+from replayer.wire.types import JsonObject
 
 Exporter = Callable[[Trace, str | None], Iterator[bytes]]
 
@@ -42,7 +42,7 @@ def to_openai(trace: Trace, thread: str | None) -> Iterator[bytes]:
         raise TraceError(f"{trace.path}: no request got an answer, there is nothing to export")
 
 
-def _chat_params(turn: Turn) -> dict[str, Any]:
+def _chat_params(turn: Turn) -> JsonObject:
     """The parameters of a turn that a chat completion has."""
     if sent_over(turn) == "chat":
         return turn.params
@@ -52,7 +52,7 @@ def _chat_params(turn: Turn) -> dict[str, Any]:
     return found | ({"max_tokens": limit} if limit is not None else {})
 
 
-def _response(trace: Trace, turn: Turn) -> dict[str, Any] | None:
+def _response(trace: Trace, turn: Turn) -> JsonObject | None:
     items = [trace.item(number) for number in turn.produced]
     message = assistant_message(items) if items else None
     if message is None:
@@ -60,7 +60,7 @@ def _response(trace: Trace, turn: Turn) -> dict[str, Any] | None:
     finish = turn.finish_reason or (
         "tool_calls" if any(isinstance(i, ToolCallItem) for i in items) else "stop"
     )
-    response: dict[str, Any] = {
+    response: JsonObject = {
         "object": "chat.completion",
         "model": turn.model,
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
@@ -70,9 +70,9 @@ def _response(trace: Trace, turn: Turn) -> dict[str, Any] | None:
     return response
 
 
-def _usage(turn: Turn) -> dict[str, Any]:
+def _usage(turn: Turn) -> JsonObject:
     assert turn.usage is not None
-    usage: dict[str, Any] = {
+    usage: JsonObject = {
         "prompt_tokens": turn.usage.prompt_tokens,
         "completion_tokens": turn.usage.completion_tokens,
     }

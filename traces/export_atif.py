@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import orjson
 
@@ -25,9 +24,10 @@ from replayer.traces.schema import (
     Turn,
     UserItem,
 )
+from replayer.wire.types import JsonObject
 
 VERSION = "ATIF-v1.7"
-Step = dict[str, Any]
+Step = JsonObject
 
 
 def to_atif(trace: Trace, thread: str | None) -> Iterator[bytes]:
@@ -41,10 +41,10 @@ def to_atif(trace: Trace, thread: str | None) -> Iterator[bytes]:
     yield orjson.dumps(document) + b"\n"
 
 
-def _trajectory(trace: Trace, thread: str) -> dict[str, Any]:
+def _trajectory(trace: Trace, thread: str) -> JsonObject:
     header = trace.header
     turns = [turn for turn in trace.turns if turn.thread == thread]
-    agent: dict[str, Any] = {"name": header.agent or "unknown", "version": header.source.version or "unknown"}
+    agent: JsonObject = {"name": header.agent or "unknown", "version": header.source.version or "unknown"}
     model = next((turn.model for turn in turns if turn.model), None)
     if model:
         agent["model_name"] = model
@@ -96,7 +96,7 @@ class _Steps:
             self._steps.append({"source": "agent", "message": item.text, "is_copied_context": True})
 
     def _result(self, item: ToolResultItem) -> None:
-        result: dict[str, Any] = {"source_call_id": item.call_id, "content": _content(item.content)}
+        result: JsonObject = {"source_call_id": item.call_id, "content": _content(item.content)}
         if item.is_error:
             result["extra"] = {"is_error": True}
         step = self._step_of_call.get(item.call_id)
@@ -131,7 +131,7 @@ class _Steps:
         self._steps.append(step)
 
 
-def _call(call: ToolCallItem) -> dict[str, Any]:
+def _call(call: ToolCallItem) -> JsonObject:
     arguments = call.parsed if isinstance(call.parsed, dict) else {"_raw": call.arguments}
     return {"tool_call_id": call.call_id, "function_name": call.name, "arguments": arguments}
 
@@ -143,13 +143,13 @@ def _metrics(turn: Turn) -> dict[str, int]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _content(content: Content) -> Any:
+def _content(content: Content) -> object:
     if isinstance(content, str):
         return content
     return [_part(part) for part in content]
 
 
-def _part(part: dict[str, Any]) -> dict[str, Any]:
+def _part(part: JsonObject) -> JsonObject:
     if part.get("type") == "image_url":
         url = (part.get("image_url") or {}).get("url", "")
         media = url[5:].partition(";")[0] if url.startswith("data:") else "image/png"

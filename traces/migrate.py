@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from replayer.errors import TraceError
 from replayer.traces.schema import SCHEMA
+from replayer.wire.types import JsonObject
 
-Converter = Callable[[dict[str, Any]], dict[str, Any]]
+Converter = Callable[[JsonObject], JsonObject]
 
 CONVERTERS: dict[int, Converter] = {}
 """Schema number -> the function that turns one record of that schema into one of the next."""
@@ -26,11 +26,11 @@ def check_schema(version: object, where: str, target: int = SCHEMA) -> int:
 
 
 def migrate(
-    record: dict[str, Any],
+    record: JsonObject,
     version: int,
     target: int = SCHEMA,
     converters: Mapping[int, Converter] = CONVERTERS,
-) -> dict[str, Any]:
+) -> JsonObject:
     """A record of schema `version` in today's form. Raises TraceError when a link of the chain is missing."""
     for number in range(version, target):
         if number not in converters:

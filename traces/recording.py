@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
 
 from replayer import __version__
 from replayer.errors import TraceError
@@ -25,7 +24,7 @@ from replayer.traces.schema import Fidelity, Header, OpaqueItem, Source, Times
 from replayer.traces.secrets import Redact
 from replayer.traces.wire_forms import entries
 from replayer.traces.writer import TraceWriter
-from replayer.wire.types import Reply, Wire
+from replayer.wire.types import JsonObject, Reply, Wire
 
 _ALL_RECORDED = Fidelity(
     system="recorded",
@@ -94,7 +93,7 @@ class Recording:
         if failures:
             raise failures[0]
 
-    def _turn(self, passed: Passed, request: dict[str, Any], raw: bytes, reply: Reply) -> None:
+    def _turn(self, passed: Passed, request: JsonObject, raw: bytes, reply: Reply) -> None:
         times = times_of(reply, passed.wall)
         exchange = from_reply(Exchange(request=request, raw=raw, times=times, wire=passed.wire), reply)
         if reply.fault is not None:
@@ -105,7 +104,7 @@ class Recording:
         writer, turns = self._writer(conversation)
         number = turns.write(exchange, thread, line.parent_text)
         if reply.fault is not None:
-            fault: dict[str, Any] = {
+            fault: JsonObject = {
                 "kind": reply.fault.kind,
                 "status": reply.fault.status,
                 "message": reply.fault.message,
@@ -128,7 +127,7 @@ class Recording:
             writer.rest()
         return known
 
-    def _pass(self, passed: Passed, request: Any, cleaner: Cleaner) -> None:
+    def _pass(self, passed: Passed, request: object, cleaner: Cleaner) -> None:
         if self._passing is None:
             self._passing = self._trace("passed", "requests that only passed through")
         failed = passed.status >= 400 or passed.status == 0
@@ -182,7 +181,7 @@ class Recording:
         return path
 
 
-def _is_turn(request: dict[str, Any], wire: Wire) -> bool:
+def _is_turn(request: JsonObject, wire: Wire) -> bool:
     """Whether a request of an endpoint has the form of that endpoint."""
     if wire == "responses":
         return isinstance(request.get("input"), (str, list)) and bool(entries(request, wire))

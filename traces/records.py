@@ -21,6 +21,7 @@ from replayer.traces.schema import (
     ToolSet,
     Turn,
 )
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +122,7 @@ def decode(line: bytes | memoryview) -> Record:
     return build(tag_of(line), line)
 
 
-def build(tag: str, source: bytes | memoryview | dict[str, Any]) -> Record:
+def build(tag: str, source: bytes | memoryview | JsonObject) -> Record:
     """A record of a known tag from its JSON text or, when migrated, from its parsed form."""
     adapter = _ADAPTERS.get(tag)
     if adapter is None:
@@ -157,7 +158,7 @@ def loads(line: bytes | memoryview) -> Any:
         raise RecordError(f"not JSON ({error})") from None
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: object) -> bytes:
     """Compact JSON; records within the value as `_plain` gives them. Raises RecordError."""
     try:
         return orjson.dumps(value, _plain, orjson.OPT_PASSTHROUGH_DATACLASS)
@@ -170,7 +171,7 @@ def content_hash(item: Item) -> str:
     return body_hash(*item_body(item)).hex()
 
 
-def parse_arguments(text: str, freeform: bool = False) -> Any:
+def parse_arguments(text: str, freeform: bool = False) -> object:
     """The value of argument text, None where it is no JSON."""
     if freeform:
         return None
@@ -191,7 +192,7 @@ _FIELDS: dict[type[Any], tuple[tuple[str, Any], ...]] = {}
 """Of each class the fields that its line holds, with the default that is left out (an unmatched object: none is)."""
 
 
-def _plain(record: Any) -> dict[str, Any]:
+def _plain(record: Any) -> JsonObject:
     """Fields that differ from their default; field order is kept."""
     klass = type(record)
     known = _FIELDS.get(klass)

@@ -13,7 +13,7 @@ from replayer.traces.reader import Trace
 from replayer.traces.schema import AnyItem, OpaqueItem, ToolSet, Turn
 from replayer.traces.sent_messages import SentMessages
 from replayer.traces.wire_view import viewed
-from replayer.wire.types import Wire
+from replayer.wire.types import JsonObject, Wire
 
 
 class RecordedRequests:
@@ -33,14 +33,14 @@ class RecordedRequests:
         wire = sent_over(self.trace.turns[turn])
         return found if wire == "chat" else viewed(found, wire)
 
-    def tools(self, turn: Turn) -> list[dict[str, Any]]:
+    def tools(self, turn: Turn) -> list[JsonObject]:
         """As a chat template sees them."""
         known = self.trace.tool_sets.get(turn.tool_set) if turn.tool_set else None
         if known is None:
             return []
         return tools_as_sent(known) if sent_over(turn) == "chat" else [definition(t) for t in known.tools]
 
-    def request(self, turn: Turn, given: Mapping[str, Any]) -> dict[str, Any]:
+    def request(self, turn: Turn, given: Mapping[str, Any]) -> JsonObject:
         """The whole body as a chat completion; `given` fields win over recorded ones."""
         values = {"messages": self.messages(turn.id), "tools": self.tools(turn)}
         if sent_over(turn) != "chat":
@@ -86,16 +86,16 @@ def sent_items(items: list[AnyItem]) -> list[AnyItem]:
     return [item for item in items if not isinstance(item, OpaqueItem)]
 
 
-def tools_as_sent(tools: ToolSet) -> list[dict[str, Any]]:
+def tools_as_sent(tools: ToolSet) -> list[JsonObject]:
     return tools.wire if isinstance(tools.wire, list) else [definition(tool) for tool in tools.tools]
 
 
-def fields_as_sent(turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
+def fields_as_sent(turn: Turn, given: Mapping[str, object], tools: bool) -> JsonObject:
     """The body's keys in recorded order, a given value before a recorded one, what is only given last.
 
     What items hold (`messages` or `input`, `system`, `tools` …) has the value None where it goes.
     """
-    recorded: dict[str, Any] = {"model": turn.model, **turn.params}
+    recorded: JsonObject = {"model": turn.model, **turn.params}
     if turn.body is None:
         first = {"model": given.get("model", turn.model), "messages": None} | (
             {"tools": None} if tools else {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from replayer.wire.types import Wire
+from replayer.wire.types import JsonObject, Wire
 
 SCHEMA = 1
 
@@ -20,7 +20,7 @@ ItemKind = Literal[
 Json = Any
 """A value as `orjson.loads` gives it."""
 
-Content = str | tuple[dict[str, Json], ...]
+Content = str | tuple[JsonObject, ...]
 """Text, or the parts of an OpenAI content list (text and images)."""
 
 
@@ -58,9 +58,9 @@ class Header:
     schema: int = SCHEMA
     agent: str | None = None
     title: str | None = None
-    workspace: dict[str, Json] | None = None
+    workspace: JsonObject | None = None
     """How to build the session's workspace: {"tar": FILE, "environment": NAME, "check": [ARGV]} and the like."""
-    meta: dict[str, Json] = field(default_factory=dict)
+    meta: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +236,7 @@ class Turn:
     thread: str = "main"
     tool_set: str | None = None
     model: str | None = None
-    params: dict[str, Json] = field(default_factory=dict)
+    params: JsonObject = field(default_factory=dict)
     usage: Usage | None = None
     times: Times | None = None
     finish_reason: str | None = None
@@ -250,7 +250,7 @@ class ToolSchema:
 
     name: str
     description: str
-    parameters: dict[str, Json]
+    parameters: JsonObject
     strict: bool | None = None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby, takewhile
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -21,6 +20,7 @@ from replayer.traces.schema import (
     ToolResultItem,
     Turn,
 )
+from replayer.wire.types import JsonObject
 
 _FOLDED_LINES = 12
 _FOLDED_CHARS = 4000
@@ -196,7 +196,7 @@ def _text(content: Content) -> str:
     return content if isinstance(content, str) else "\n".join(map(_part, content))
 
 
-def _part(part: dict[str, Any]) -> str:
+def _part(part: JsonObject) -> str:
     text = part.get("text")
     return text if isinstance(text, str) else f"<{part.get('type')}>"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -16,6 +15,7 @@ from replayer.traces.schema import AnyItem, Header, Item, OpaqueItem, ToolCallIt
 from replayer.traces.secrets import found_in
 from replayer.traces.storage import open_source
 from replayer.traces.tally import Tally
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,11 +118,11 @@ def _text(item: AnyItem) -> str:
     return content if isinstance(content, str) else _json(content)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def as_json(summary: Summary) -> dict[str, Any]:
+def as_json(summary: Summary) -> JsonObject:
     return asdict(summary)
 
 

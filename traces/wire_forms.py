@@ -23,7 +23,7 @@ from replayer.traces.schema import (
     UserItem,
 )
 from replayer.traces.wire_view import Entry, viewed
-from replayer.wire.types import Reply, Wire
+from replayer.wire.types import JsonObject, Reply, Wire
 
 LIST_OF: dict[Wire, str] = {"chat": "messages", "messages": "messages", "responses": "input"}
 """The body's field that holds the entries."""
@@ -35,7 +35,7 @@ _MESSAGES_KEYS = frozenset(
 )
 
 
-def wire_of(request: Mapping[str, Any]) -> Wire:
+def wire_of(request: Mapping[str, object]) -> Wire:
     """The wire whose form a request body has; chat where nothing says another."""
     messages = request.get("messages")
     if not isinstance(messages, list):
@@ -52,7 +52,7 @@ def wire_of(request: Mapping[str, Any]) -> Wire:
     return "messages" if any(part.get("type") in _BLOCKS for part in blocks) else "chat"
 
 
-def entries(request: Mapping[str, Any], wire: Wire) -> list[Entry]:
+def entries(request: Mapping[str, object], wire: Wire) -> list[Entry]:
     """The entries of a request in the order in which a model reads them."""
     found: list[Entry] = []
     if wire == "messages" and isinstance(request.get("system"), (str, list)):
@@ -140,7 +140,7 @@ def _block(block: Any, items: list[AnyItem], say: Say) -> Any:
     return escaped(block)
 
 
-def _tool_use(block: dict[str, Any], items: list[AnyItem]) -> Any:
+def _tool_use(block: JsonObject, items: list[AnyItem]) -> Any:
     call = ToolCallItem(
         id=0,
         call_id=_text(block.get("id")),
@@ -154,7 +154,7 @@ def _tool_use(block: dict[str, Any], items: list[AnyItem]) -> Any:
     return template
 
 
-def _tool_result(block: dict[str, Any], items: list[AnyItem]) -> Any:
+def _tool_result(block: JsonObject, items: list[AnyItem]) -> Any:
     content = block.get("content")
     held = isinstance(content, str) or (
         isinstance(content, list) and all(isinstance(p, dict) for p in content)
@@ -273,15 +273,15 @@ def _assistant(text: str, items: list[AnyItem]) -> str:
     return _add(AssistantItem(id=0, text=text), items, "text")
 
 
-def _is_anthropic_tool(tool: Any) -> bool:
+def _is_anthropic_tool(tool: object) -> bool:
     return isinstance(tool, dict) and "input_schema" in tool
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 

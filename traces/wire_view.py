@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from replayer.traces.chat import Message, definition, tool_schemas
-from replayer.wire.types import Wire
+from replayer.wire.types import JsonObject, Wire
 
-Entry = dict[str, Any]
+Entry = JsonObject
 
 
 def viewed(found: Iterable[Entry], wire: Wire) -> list[Message]:
@@ -26,7 +26,7 @@ def viewed(found: Iterable[Entry], wire: Wire) -> list[Message]:
     return messages
 
 
-def chat_tools(request: Mapping[str, Any], wire: Wire) -> list[dict[str, Any]]:
+def chat_tools(request: Mapping[str, object], wire: Wire) -> list[JsonObject]:
     """The tools of a request as a chat template sees them."""
     offered = request.get("tools")
     if wire == "chat":
@@ -34,7 +34,7 @@ def chat_tools(request: Mapping[str, Any], wire: Wire) -> list[dict[str, Any]]:
     return [definition(tool) for tool in tool_schemas(offered)]
 
 
-def cache_marks(request: Mapping[str, Any], first: int = 0) -> tuple[str, ...]:
+def cache_marks(request: Mapping[str, object], first: int = 0) -> tuple[str, ...]:
     """Where a request of Messages says up to where its prompt is to be cached; no template shows these marks. `first` is
     the number of its first message."""
     messages = request.get("messages")
@@ -74,9 +74,9 @@ def _of_message(entry: Entry) -> Iterable[Message]:
         yield from _user(role, blocks)
 
 
-def _user(role: str, blocks: list[dict[str, Any]]) -> Iterable[Message]:
+def _user(role: str, blocks: list[JsonObject]) -> Iterable[Message]:
     """Tool results are messages of their own; what stands between them is the user's."""
-    said: list[dict[str, Any]] = []
+    said: list[JsonObject] = []
     for block in blocks:
         if block.get("type") == "tool_result":
             if said:
@@ -89,7 +89,7 @@ def _user(role: str, blocks: list[dict[str, Any]]) -> Iterable[Message]:
         yield {"role": role, "content": _content(said)}
 
 
-def _assistant(blocks: list[dict[str, Any]]) -> Message:
+def _assistant(blocks: list[JsonObject]) -> Message:
     text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
     thinking = "".join(str(block.get("thinking") or "") for block in blocks)
     calls = [
@@ -126,7 +126,7 @@ def _of_input(entry: Entry) -> Iterable[Message]:
         yield _result(entry.get("call_id"), entry.get("output"))
 
 
-def _message(text: str, thinking: str, calls: list[dict[str, Any]]) -> Message:
+def _message(text: str, thinking: str, calls: list[JsonObject]) -> Message:
     message: Message = {"role": "assistant", "content": text or None}
     if thinking:
         message["reasoning_content"] = thinking
@@ -135,16 +135,16 @@ def _message(text: str, thinking: str, calls: list[dict[str, Any]]) -> Message:
     return message
 
 
-def _call(call_id: Any, name: Any, arguments: str) -> dict[str, Any]:
+def _call(call_id: Any, name: Any, arguments: str) -> JsonObject:
     function = {"name": str(name or ""), "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
 
 
-def _result(call_id: Any, content: Any) -> Message:
+def _result(call_id: object, content: object) -> Message:
     return {"role": "tool", "tool_call_id": call_id, "content": _joined(content)}
 
 
-def _content(parts: list[dict[str, Any]]) -> Any:
+def _content(parts: list[JsonObject]) -> object:
     """One text where there is nothing but text, else parts in chat's form."""
     if all(isinstance(part.get("text"), str) for part in parts):
         texts = [part["text"] for part in parts]
@@ -152,7 +152,7 @@ def _content(parts: list[dict[str, Any]]) -> Any:
     return [_part(part) for part in parts]
 
 
-def _part(part: dict[str, Any]) -> dict[str, Any]:
+def _part(part: JsonObject) -> JsonObject:
     if isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
     source = part.get("source")
@@ -164,7 +164,7 @@ def _part(part: dict[str, Any]) -> dict[str, Any]:
     return part
 
 
-def _joined(content: Any) -> str:
+def _joined(content: object) -> str:
     """The text of a string or of a list of parts."""
     if isinstance(content, str):
         return content

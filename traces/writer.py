@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import BinaryIO, Self
 
 from replayer.errors import TraceError
 from replayer.traces.compact import Index
@@ -79,7 +79,7 @@ class TraceWriter:
         """Stores an item unless an equal one is there; returns its id. The id that `item` carries is ignored."""
         return self._add(*item_body(item))
 
-    def add_fields(self, kind: str, fields: Mapping[str, Any]) -> int:
+    def add_fields(self, kind: str, fields: Mapping[str, object]) -> int:
         """`add_item` for an item that was never built: its fields as its line holds them, defaults left out."""
         return self._add(kind, dumps(fields))
 
@@ -109,7 +109,7 @@ class TraceWriter:
         thread: str = "main",
         tool_set: str | None = None,
         model: str | None = None,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, object] | None = None,
         usage: Usage | None = None,
         times: Times | None = None,
         finish_reason: str | None = None,

@@ -55,7 +55,7 @@ def call_text(name: str | None, raw: str | None) -> str:
     return "\n".join([f"{SIGN} {name}{f'  {where}' if where else ''}", *body(value)])
 
 
-def summary(value: Any, raw: str) -> str:
+def summary(value: object, raw: str) -> str:
     """The arguments in one line."""
     if not isinstance(value, dict):
         return raw[:400]
@@ -211,17 +211,17 @@ def _change_words(value: Arguments) -> str:
     return " ".join(count for count in counts if count) or "±0"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = _whole(value)
     return text if len(text) <= _VALUE_CHARS else f"{text[:_VALUE_CHARS]}…"
 
 
-def _whole(value: Any) -> str:
+def _whole(value: object) -> str:
     """Strings as they are, so that code reads as code; everything else as JSON."""
     return value if isinstance(value, str) else _json(value)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     except (RecursionError, ValueError):  # deeper, or a longer number, than Python writes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import unified_diff
-from typing import Any
 
 from replayer.journal.lane_turn import LaneTurn
 from replayer.journal.packing import gaps_us
@@ -15,6 +14,7 @@ from replayer.tui.cards import AGAINST, outcome_words
 from replayer.tui.marked import HERE, THERE, differences, marked
 from replayer.tui.prefix_view import prefix_text
 from replayer.tui.text import DASH, Span, hanging, plot, safe, size_words, wrapped
+from replayer.wire.types import JsonObject
 
 Spans = list[Span | str]
 
@@ -86,7 +86,7 @@ def _alarms(lane: LaneTurn, width: int) -> Spans:
     return spans
 
 
-def _answer(reply: dict[str, Any], recorded: str, width: int) -> Spans:
+def _answer(reply: JsonObject, recorded: str, width: int) -> Spans:
     spans: Spans = [("answer", _TITLE)]
     said = said_text(reply)
     fault = reply.get("fault")
@@ -103,7 +103,7 @@ def _answer(reply: dict[str, Any], recorded: str, width: int) -> Spans:
     return [*spans, (f"{why}\n\n", _QUIET)]
 
 
-def said_text(reply: dict[str, Any]) -> str:
+def said_text(reply: JsonObject) -> str:
     parts = [reply.get("reasoning") or "", reply.get("content") or ""]
     parts += [call_text(call.get("name"), call.get("arguments")) for call in reply["tool_calls"]]
     return "\n".join(part.strip("\n") for part in parts if part)
@@ -180,7 +180,7 @@ def _result_diff(before: str, output: str) -> Spans:
     return spans
 
 
-def _timing(reply: dict[str, Any], width: int) -> Spans:
+def _timing(reply: JsonObject, width: int) -> Spans:
     gaps = [gap / 1000 for gap in gaps_us(reply.get("arrivals", ""))]
     ttft, total = reply.get("ttft_ns"), reply["total_ns"] / 1e6
     first = (
@@ -216,7 +216,7 @@ def _arrivals(gaps: list[float], total: float, ttft: float, width: int) -> Spans
     ]
 
 
-def _tokens(reply: dict[str, Any]) -> Spans:
+def _tokens(reply: JsonObject) -> Spans:
     usage = reply.get("usage") or {}
     if reply.get("usage_source") == "none":
         return [(f"tokens: {DASH} the reply carried no usage\n", _QUIET)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import HorizontalScroll
+from textual.content import Content
 from textual.widgets import Static
 
 from replayer.journal.view import LaneView, RunView
@@ -184,7 +185,7 @@ _STATES = {
 }
 
 
-def header(view: RunView, width: int, lanes: str = "") -> Any:
+def header(view: RunView, width: int, lanes: str = "") -> Content:
     """The run in one line; a limit that was broken, or how to go on, is told first."""
     state, style = _STATES["broken" if view.state == "finished" and view.exit_code else view.state]
     seconds = view.last_at // 1_000_000_000

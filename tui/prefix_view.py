@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rich.cells import cell_len
 
 from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
 from replayer.tui.marked import HERE, THERE, changed_middle
 from replayer.tui.text import DASH, Span, safe, wrapped
+from replayer.wire.types import JsonObject
 
 Spans = list[Span | str]
 
@@ -28,7 +27,7 @@ _ENGINE = {
 """Causes of a loss that lies within what the engine could have reused."""
 
 
-def prefix_text(found: dict[str, Any] | None, width: int) -> tuple[Spans, bool]:
+def prefix_text(found: JsonObject | None, width: int) -> tuple[Spans, bool]:
     """What was reused of the prompt, and whether anything was lost that need not have been."""
     if found is None:
         spans: Spans = [
@@ -57,7 +56,7 @@ def prefix_text(found: dict[str, Any] | None, width: int) -> tuple[Spans, bool]:
     return spans, True
 
 
-def _counts(found: dict[str, Any], lost: int, cause: str, width: int) -> Spans:
+def _counts(found: JsonObject, lost: int, cause: str, width: int) -> Spans:
     """The prompt as a bar in three parts, and what each of them is."""
     prompt, ideal = found.get("prompt_tokens") or 0, found.get("ideal_tokens") or 0
     reported = found.get("reported_tokens")
@@ -117,14 +116,14 @@ def _labelled(label: str, text: str, width: int) -> tuple[Span, str]:
     return (f"{label:<{room}}", _QUIET), f"{wrapped(text, width, ' ' * room)}\n"
 
 
-def _place(found: dict[str, Any], width: int) -> Spans:
+def _place(found: JsonObject, width: int) -> Spans:
     if found.get("path") is None:
         return []
     offset = "" if found.get("offset") is None else f", from character {found['offset'] + 1} on"
     return [*_labelled("where", f"{found['path'] or 'the start'}{offset}", width)]
 
 
-def _excerpts(found: dict[str, Any], width: int) -> Spans:
+def _excerpts(found: JsonObject, width: int) -> Spans:
     """Both excerpts, one above the other, with what differs between them."""
     before, after = found.get("excerpt_before") or "", found.get("excerpt_after") or ""
     if not (before or after):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from replayer.journal.lane_turn import LaneTurn
 from replayer.tui.live_text import STREAM_KEPT, Stream
+from replayer.wire.types import JsonObject
 
 CallState = Literal["streaming", "unjudged", "valid", "faulty"]
 
@@ -96,11 +97,11 @@ def of_journal(session: str, turn: int, told: LaneTurn) -> Shown:
     return Shown(session, turn, tuple(blocks), streaming=False, trouble=trouble)
 
 
-def _pairs(faults: Iterable[dict[str, Any]]) -> tuple[tuple[str, str], ...]:
+def _pairs(faults: Iterable[JsonObject]) -> tuple[tuple[str, str], ...]:
     return tuple((str(fault["klass"]), str(fault["message"])) for fault in faults)
 
 
-def _ran(run: dict[str, Any]) -> Ran:
+def _ran(run: JsonObject) -> Ran:
     duration = run.get("duration_ns")
     return Ran(
         outcome=run["outcome"],

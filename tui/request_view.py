@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from replayer.journal.lane_turn import Asked
 from replayer.journal.turn_detail import TurnDetail
 from replayer.tui.calls import call_text, tinted
 from replayer.tui.text import Span
+from replayer.wire.types import JsonObject
 
 _MESSAGE_CHARS = 4_000
 
@@ -39,7 +39,7 @@ def request_text(asked: Asked, note: str) -> list[Span]:
     return spans
 
 
-def _message_text(message: dict[str, Any]) -> str:
+def _message_text(message: JsonObject) -> str:
     body = message.get("content")
     parts = [body if isinstance(body, str) else "" if body is None else _parts_text(body)]
     for call in message.get("tool_calls") or ():
@@ -52,7 +52,7 @@ def _message_text(message: dict[str, Any]) -> str:
     return f"{text[:half]}\n… {len(text) - _MESSAGE_CHARS:,} characters left out …\n{text[-half:]}"
 
 
-def _parts_text(parts: Sequence[Any]) -> str:
+def _parts_text(parts: Sequence[object]) -> str:
     """Text parts as text, other parts by their type."""
     told = (part if isinstance(part, dict) else {} for part in parts)
     return "\n".join(str(part.get("text") or f"({part.get('type', 'part')})") for part in told)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import orjson
 from rich.cells import cell_len
@@ -12,8 +11,9 @@ from textual.content import Content
 from replayer.journal.view import LaneView
 from replayer.metrics.figures import lane_facts
 from replayer.tui.text import DASH, Span, content, fit, safe
+from replayer.wire.types import JsonObject
 
-Settings = dict[str, Any]
+Settings = JsonObject
 
 _QUIET = "$foreground-muted"
 _NAME, _LEAST, _MOST = 22, 14, 40
@@ -95,7 +95,7 @@ def _everything_asked(lane: LaneView) -> Settings:
     return _asked(lane) | {key: value for key, value in lane.settings.items() if key not in named}
 
 
-def _words(value: Any) -> str:
+def _words(value: object) -> str:
     if isinstance(value, list | tuple):
         return "+".join(map(_words, value))
     return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from replayer.errors import RunFolderError
 from replayer.journal.log import JOURNAL, writer_pid
@@ -20,6 +19,7 @@ from replayer.tui.better import Better, better_lanes
 from replayer.tui.curves import LaneCurves, lane_curves
 from replayer.tui.lane_replies import LaneReplies, Talk
 from replayer.tui.rest import Rest
+from replayer.wire.types import JsonObject
 
 _MOST_EVENTS = 20_000
 """Read for one frame: about a quarter of a second."""
@@ -180,7 +180,7 @@ class Sources:
             lag=sum(frame.lag for frame in frames),
         )
 
-    def _compare(self, whole: RunView, figures: list[dict[str, Any]]) -> dict[str, Better]:
+    def _compare(self, whole: RunView, figures: list[JsonObject]) -> dict[str, Better]:
         """Anew only when a run's figures are new."""
         known = len(figures) == len(self._compared)
         if not known or any(a is not b for a, b in zip(figures, self._compared, strict=True)):

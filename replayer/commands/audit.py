@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import orjson
 from rich.table import Table
@@ -23,6 +22,7 @@ from replayer.traces.convert import convert
 from replayer.traces.library import shipped
 from replayer.traces.reader import Trace
 from replayer.traces.summary import Summary
+from replayer.wire.types import JsonObject
 
 _WORDS = {"trace": "session", "lane": "model", "failed": "failed calls", "collapsed": "repeated itself"}
 
@@ -58,7 +58,7 @@ class Command:
         audit(recordings, folder)
         rows = list(per_session(folder))
         if args.json:
-            document: dict[str, Any] = orjson.loads(orjson.dumps(run_figures(load(folder))))
+            document: JsonObject = orjson.loads(orjson.dumps(run_figures(load(folder))))
             print_json({**document, **_tables(rows, recordings)})
         else:
             screen = console()
@@ -104,11 +104,11 @@ def _placed(summary: Summary, name: str | None, traces: Path) -> Audited | None:
     return Audited(stem, target, agent, summary.failed_results)
 
 
-def _tables(rows: list[dict[str, Any]], recordings: list[Audited]) -> dict[str, list[dict[str, Any]]]:
+def _tables(rows: list[JsonObject], recordings: list[Audited]) -> dict[str, list[JsonObject]]:
     """Counts per session and per agent; those per model are the report's lanes."""
     agents = {recording.name: recording.agent for recording in recordings}
     sessions = [{"agent": agents[row["trace"]], **row} for row in rows]
-    by_agent: dict[str, dict[str, Any]] = {}
+    by_agent: dict[str, JsonObject] = {}
     for row in sessions:
         total = by_agent.setdefault(
             row["agent"], {"agent": row["agent"], "sessions": 0, **dict.fromkeys(COUNTS, 0)}
@@ -119,7 +119,7 @@ def _tables(rows: list[dict[str, Any]], recordings: list[Audited]) -> dict[str, 
     return {"per_session": sessions, "per_agent": list(by_agent.values())}
 
 
-def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+def _table(title: str, rows: list[JsonObject]) -> Table:
     table = Table(title=title, title_justify="left")
     for key in rows[0]:
         table.add_column(_WORDS.get(key, key), justify="right" if isinstance(rows[0][key], int) else "left")

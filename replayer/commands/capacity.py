@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 import orjson
 from pydantic import ValidationError
 from rich.console import Console
 
+from replayer.commands.plan_arguments import merged, resolve
 from replayer.commands.plan_flags import add_flags, add_plan_flags, flag_values
-from replayer.commands.run import merged, resolve
 from replayer.errors import Interrupted, PlanError
 from replayer.journal.log import new_run_folder
 from replayer.metrics.capacity.document import Capacity
@@ -26,9 +25,11 @@ from replayer.run.capacity.presets import PRESETS, preset
 from replayer.run.capacity.result import document, mean_turns
 from replayer.run.capacity.search_run import Found, Search
 from replayer.run.capacity.shape import CapacityShape
+from replayer.run.runner import perform
 from replayer.text import safe
 from replayer.traces.reader import Trace
 from replayer.traces.trees import trees
+from replayer.wire.types import JsonObject
 
 RESULT = "capacity.json"
 
@@ -77,12 +78,12 @@ class Command:
         _check(plan, shape)
         folder = args.out or new_run_folder("capacity")
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return _search(Search(plan, shape, paths, folder, _say), notes, args)
+        return _search(Search(plan, shape, paths, folder, _say, perform), notes, args)
 
 
 def _shape(
-    values: dict[str, Any], args: argparse.Namespace, origin: str
-) -> tuple[CapacityShape, list[str], dict[str, Any]]:
+    values: JsonObject, args: argparse.Namespace, origin: str
+) -> tuple[CapacityShape, list[str], JsonObject]:
     """What is asked: the preset, over it the plan's `[capacity]`, over it the flags; and the plan's other values."""
     values = dict(values)
     table = values.pop("capacity", {})

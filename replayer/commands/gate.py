@@ -6,12 +6,11 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import orjson
 
+from replayer.commands.plan_arguments import complete, merged, resolve
 from replayer.commands.plan_flags import add_plan_flags
-from replayer.commands.run import complete, merged, resolve
 from replayer.errors import PlanError
 from replayer.gate.baseline import NAME, Baseline, read, trace_digests, write
 from replayer.gate.decision import TARGET, Decision, baseline_of, decided, size
@@ -28,6 +27,7 @@ from replayer.plan.load import load_plan, make_plan
 from replayer.plan.shipped import find_plan
 from replayer.run.job import Job
 from replayer.run.runner import perform
+from replayer.wire.types import JsonObject
 
 
 class Command:
@@ -114,7 +114,7 @@ def _no_screen(folder: Path) -> str:
     raise PlanError("a gate has no screen")
 
 
-def _plan_of(base: Baseline | None) -> dict[str, Any]:
+def _plan_of(base: Baseline | None) -> JsonObject:
     """What the baseline ran, without its lanes: where they are now is for the command line to say."""
     kept = base.view.plan if base else {}
     return {key: value for key, value in kept.items() if value is not None and key != "aa"}

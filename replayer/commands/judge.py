@@ -7,7 +7,6 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -28,7 +27,7 @@ from replayer.tools.verdicts.verdict import Fault, Verdict, modes_as_dict
 from replayer.traces.wire_forms import wire_of
 from replayer.wire.counts import cached_tokens
 from replayer.wire.reply import assemble
-from replayer.wire.types import Reply, Wire
+from replayer.wire.types import JsonObject, Reply, Wire
 
 
 class Command:
@@ -126,7 +125,7 @@ def _answers(exchange: _Exchange, case: Case, others: list[_Exchange]) -> list[A
     return list(found.values())
 
 
-def _parsers(text: str, request: RequestFacts) -> dict[str, Any]:
+def _parsers(text: str, request: RequestFacts) -> JsonObject:
     found = engine_parsers.readings(text, request.tools)
     if not found:
         print(
@@ -160,7 +159,7 @@ def _reply_in(body: bytes, stream: bool | None) -> Reply:
     return assemble(body, stream=not body.lstrip().startswith(b"{") if stream is None else stream)
 
 
-def _document(reply: Reply, verdict: Verdict, validator: Validator) -> dict[str, Any]:
+def _document(reply: Reply, verdict: Verdict, validator: Validator) -> JsonObject:
     prompt_tokens, completion_tokens = token_counts(reply)
     return {
         "usable": verdict.usable,
@@ -189,7 +188,7 @@ def _document(reply: Reply, verdict: Verdict, validator: Validator) -> dict[str,
     }
 
 
-def _fault(fault: Fault) -> dict[str, Any]:
+def _fault(fault: Fault) -> JsonObject:
     return {
         "class": fault.klass,
         "blame": fault.blame,
@@ -200,7 +199,7 @@ def _fault(fault: Fault) -> dict[str, Any]:
     }
 
 
-def _json(document: dict[str, Any]) -> str:
+def _json(document: JsonObject) -> str:
     """The document. Arguments may hold what few parsers read: integers of any length, numbers beyond any float."""
     try:
         return orjson.dumps(document).decode()
@@ -213,7 +212,7 @@ def _json(document: dict[str, Any]) -> str:
         return orjson.dumps({**document, "tool_calls": calls}).decode()
 
 
-def _readable(document: dict[str, Any]) -> str:
+def _readable(document: JsonObject) -> str:
     mode = "streamed" if document["streamed"] else "not streamed"
     lines = [
         f"{'usable' if document['usable'] else 'NOT usable'}  ({mode}, finish reason {document['finish_reason']})"

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from replayer.errors import PlanError
 from replayer.plan.load_shape import Flag
 from replayer.plan.model import Plan
+from replayer.wire.types import JsonObject
 
 
 class _PlanFlag(NamedTuple):
@@ -42,13 +43,13 @@ def add_flags(parser: argparse.ArgumentParser, part: type[BaseModel], where: str
         group.add_argument(one.name, dest=one.dest(where), default=None, help=one.flag.help, **_shape(one))
 
 
-def plan_values(args: argparse.Namespace) -> dict[str, Any]:
+def plan_values(args: argparse.Namespace) -> JsonObject:
     """The values that were given, by key; `limits.lag_ms` is a table in a table. Raises PlanError."""
     return flag_values(args, Plan, _PLAN)
 
 
-def flag_values(args: argparse.Namespace, model: type[BaseModel], where: str) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+def flag_values(args: argparse.Namespace, model: type[BaseModel], where: str) -> JsonObject:
+    values: JsonObject = {}
     for one in _flags(model):
         given = getattr(args, one.dest(where))
         if given is None:
@@ -79,7 +80,7 @@ def _kind(field: FieldInfo) -> Any:
     return kind
 
 
-def _shape(one: _PlanFlag) -> dict[str, Any]:
+def _shape(one: _PlanFlag) -> JsonObject:
     """What argparse is to make of it."""
     if one.kind is bool:
         return {"action": "store_true"}

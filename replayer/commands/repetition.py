@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from replayer.errors import ReplayerError
 from replayer.signals.repetition.detector import scan
@@ -17,6 +17,7 @@ from replayer.text import print_json, safe, unscreened
 from replayer.traces.library import find, shipped
 from replayer.traces.reader import Trace, is_native
 from replayer.traces.schema import ToolCallItem
+from replayer.wire.types import JsonObject
 
 Channel = Literal["text", "reasoning", "code"]
 BEFORE = 60
@@ -120,8 +121,8 @@ def _lines(file: str, text: str) -> Iterator[Item]:
         yield Item(str(name) if name is not None else None, body, reason if isinstance(reason, str) else None)
 
 
-def _record(name: str | None, finding: Finding | None) -> dict[str, Any]:
-    record: dict[str, Any] = {} if name is None else {"name": name}
+def _record(name: str | None, finding: Finding | None) -> JsonObject:
+    record: JsonObject = {} if name is None else {"name": name}
     record["collapsed"] = finding is not None and finding.level == "collapsed"
     for key in ("level", "kind", "onset", "detected_at", "period", "unit", "wasted_chars", "confidence"):
         record[key] = getattr(finding, key) if finding else None

@@ -8,7 +8,6 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import httpx
 import orjson
@@ -20,7 +19,7 @@ from replayer.repro.issue import PROJECTS, blamed_elsewhere, issue
 from replayer.repro.shrink import OutOfBudget, Probe, shrink
 from replayer.run.lanes import open_lane
 from replayer.traces.wire_forms import LIST_OF
-from replayer.wire.types import PATHS
+from replayer.wire.types import PATHS, JsonObject
 
 _ANSWER_S, _ANSWER_BYTES = 120, 4 << 20
 """A report needs one answer, not a whole collapse."""
@@ -106,7 +105,7 @@ async def _shrunk(case: Case, budget: int) -> tuple[bytes | None, str]:
     wanted = frozenset(fault["klass"] for fault in case.faults)
     if not wanted:
         raise PlanError("--shrink keeps a fault, and this turn has none that made it unusable")
-    body: dict[str, Any] = orjson.loads(case.body)
+    body: JsonObject = orjson.loads(case.body)
     with tempfile.TemporaryDirectory() as logs:
         traces = sorted((case.folder / "traces").glob("*/trace.jsonl*"))
         lane = await open_lane(case.lane_plan, Path(logs), trace_paths=traces)
@@ -117,7 +116,7 @@ async def _shrunk(case: Case, budget: int) -> tuple[bytes | None, str]:
             await lane.close()
 
 
-async def _search(probe: Probe, body: dict[str, Any], names: list[str]) -> tuple[bytes | None, str]:
+async def _search(probe: Probe, body: JsonObject, names: list[str]) -> tuple[bytes | None, str]:
     key = LIST_OF[probe.wire]
     before = len(body[key])
     try:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import glob
 from pathlib import Path
-from typing import Any
 
 from replayer.commands.finishing import add_view_flags, finish
-from replayer.commands.plan_flags import add_plan_flags, plan_values
-from replayer.errors import PlanError
+from replayer.commands.plan_arguments import complete, merged, resolve
+from replayer.commands.plan_flags import add_plan_flags
 from replayer.journal.log import find_run, new_run_folder
 from replayer.journal.progress import plan_of
 from replayer.metrics.gate import check_plan
 from replayer.plan.load import load_plan, make_plan
-from replayer.plan.model import Plan
 from replayer.plan.shipped import find_plan, purpose, shipped
-from replayer.plan.values import assign
 from replayer.run.into import widen
 from replayer.run.job import Job
-from replayer.traces.library import find
+from replayer.wire.types import JsonObject
 
 
 class Command:
@@ -86,70 +82,7 @@ class Command:
         return finish(Job(plan, folder, paths), perform, args)
 
 
-def merged(values: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
-    from replayer.engines.engine_spec import parse
-
-    values = dict(values)
-    for key, given in plan_values(args).items():
-        old = values.get(key, {})
-        both = key in ("limits", "load") and isinstance(old, dict)
-        values[key] = {**old, **given} if both else given
-    if "baseline" in values and values["baseline"] is not None:
-        values["baseline"] = str(find_run(values["baseline"]).resolve())
-    for text in args.set:
-        assign(values, text)
-    if args.trace:
-        values["traces"] = args.trace
-    lanes = [parse(text).lane() for text in args.engine]
-    values["lane"] = [*values.get("lane", []), *lanes] if isinstance(values.get("lane", []), list) else lanes
-    return values
-
-
-def resolve(values: dict[str, Any], plan_file: Path | None) -> dict[str, Path]:
-    """Give the plan's values the labels of its recorded traces; returns their files."""
-    if not values.get("traces") and values.get("workload"):
-        return {}
-    values["traces"], paths = resolve_traces(values.get("traces", []), plan_file)
-    return paths
-
-
-def resolve_traces(wanted: Any, plan_file: Path | None) -> tuple[list[str], dict[str, Path]]:
-    """Names, paths and globs -> labels and files. Globs of a plan file start at its folder."""
-    if not isinstance(wanted, list) or not wanted:
-        raise PlanError("no trace to replay: name one with --trace (`replayer demo` uses fix-failing-test)")
-    paths: dict[str, Path] = {}
-    for text in map(str, wanted):
-        for path in _expand(text, plan_file):
-            label = path.parent.name if path.name.startswith("trace.jsonl") else _stem(path.name)
-            while label in paths and paths[label] != path:
-                label += "_"
-            paths[label] = path
-    return list(paths), paths
-
-
-def _stem(name: str) -> str:
-    for suffix in (".zst", ".jsonl", ".trace"):
-        name = name.removesuffix(suffix)
-    return name.replace("/", "_") or "trace"
-
-
-def _expand(text: str, plan_file: Path | None) -> list[Path]:
-    if not glob.has_magic(text):
-        beside = plan_file.parent / text if plan_file else None
-        return [beside] if beside is not None and beside.is_file() else [find(text)]
-    base = plan_file.parent if plan_file else Path()
-    found = sorted(Path(match) for match in glob.glob(str(base / text), recursive=True))
-    if not found:
-        raise PlanError(f"no file matches the trace pattern {text!r}")
-    return found
-
-
-def complete(plan: Plan) -> None:
-    if not plan.lane:
-        raise PlanError("no engine to replay against: name one with --engine NAME=URL, or NAME=embedded")
-
-
-def _widening(values: dict[str, Any], origin: str, args: argparse.Namespace) -> Job:
+def _widening(values: JsonObject, origin: str, args: argparse.Namespace) -> Job:
     """Add to an earlier run: what is done there stays, and only sessions that are new are run."""
     folder = find_run(args.into)
     old = plan_of(folder)

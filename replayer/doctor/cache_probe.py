@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Literal
 
-from replayer.engines.base import JsonObject, Tristate
+from replayer.engines.base import Tristate
 from replayer.signals.prefix_reuse.tokens import ideal_reuse
+from replayer.wire.types import JsonObject
 
 Counter = Literal["works", "broken", "not_reported", "unknown"]
 Message = JsonObject

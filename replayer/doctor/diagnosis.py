@@ -9,12 +9,12 @@ import orjson
 
 from replayer.doctor.cache_probe import Chat, Message, ProbeReply, ProbeResult, probe_prefix_cache
 from replayer.doctor.wire_probe import NOTES, probe_wires
-from replayer.engines.base import Engine, EngineFacts, JsonObject, Tristate
+from replayer.engines.base import Engine, EngineFacts, Tristate
 from replayer.engines.json_values import tristate
 from replayer.engines.registry import KINDS
 from replayer.telemetry.sampler import read
 from replayer.wire.client import WireClient
-from replayer.wire.types import Reply, Request
+from replayer.wire.types import JsonObject, Reply, Request
 
 TOOL = {
     "type": "function",

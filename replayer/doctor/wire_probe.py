@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import httpx
 import orjson
 
 from replayer.engines.base import Tristate
 from replayer.engines.http_client import http_client
 from replayer.wire.client import WireClient
-from replayer.wire.types import Reply, Request, Wire
+from replayer.wire.types import JsonObject, Reply, Request, Wire
 
 _ASK = [{"role": "user", "content": "Say hi."}]
 _SECONDS = 20
@@ -46,7 +44,7 @@ NOTES = {
 }
 
 
-def _request(body: dict[str, Any], wire: Wire) -> Request:
+def _request(body: JsonObject, wire: Wire) -> Request:
     headers = {"anthropic-version": "2023-06-01"} if wire == "messages" else {}
     return Request([orjson.dumps({**body, "stream": True})], wire=wire, headers=headers)
 
@@ -55,7 +53,7 @@ def _messages(model: str) -> Request:
     return _request({"model": model, "max_tokens": 4, "messages": _ASK}, "messages")
 
 
-def _responses(model: str, **more: Any) -> Request:
+def _responses(model: str, **more: object) -> Request:
     return _request({"model": model, "max_output_tokens": 16, "input": "Say hi.", **more}, "responses")
 
 
@@ -65,7 +63,7 @@ def _works(reply: Reply) -> Tristate:
     return "unknown" if reply.fault.kind in ("overloaded", "timeout", "unauthorized") else "no"
 
 
-def _cached(reply: Reply) -> Any:
+def _cached(reply: Reply) -> object:
     return ((reply.usage or {}).get("prompt_tokens_details") or {}).get("cached_tokens")
 
 

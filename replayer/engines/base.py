@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from replayer.traces.schema import Usage
-from replayer.wire.types import WireFault
+from replayer.wire.types import JsonObject, WireFault
 
 if TYPE_CHECKING:
     import httpx
 
-JsonObject: TypeAlias = dict[str, Any]
+JsonObject: TypeAlias = JsonObject
 """JSON of somebody else's making: read by `replayer.engines.json_values`, which trusts no type."""
 Sampling: TypeAlias = Mapping[str, tuple[str, ...]]
 """Names of sampling fields, with the JSON types that a kind of engine takes for each."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from replayer.engines.base import JsonObject
 from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import PlanError
 from replayer.text import nearest, similar
 from replayer.wire.credentials import without_secrets
+from replayer.wire.types import JsonObject
 
 LaunchKind = Literal["embedded", "simulated"]
 
@@ -124,7 +124,7 @@ def launch_options(launch: LaunchKind | None) -> frozenset[str]:
     return frozenset()
 
 
-def value(raw: str) -> Any:
+def value(raw: str) -> object:
     """JSON where it is JSON, else the text itself."""
     try:
         return json.loads(raw)

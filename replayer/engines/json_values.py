@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from replayer.engines.base import JsonObject, Tristate
+from replayer.engines.base import Tristate
+from replayer.wire.types import JsonObject
 
 
 def section(source: object, *path: str) -> JsonObject:
@@ -31,6 +30,6 @@ def tristate(value: object) -> Tristate:
     return "yes" if value not in (False, 0, "False", "") else "no"
 
 
-def known(values: dict[str, Any]) -> JsonObject:
+def known(values: JsonObject) -> JsonObject:
     """Only what the server really said."""
     return {key: value for key, value in values.items() if value is not None}

@@ -13,13 +13,13 @@ from typing import Protocol
 
 import httpx
 
-from replayer.engines.base import JsonObject
 from replayer.engines.embedded import llama_server as embedded
 from replayer.engines.engine_spec import LaunchKind
 from replayer.engines.http_client import http_client
 from replayer.errors import EngineUnavailable, MissingPartError
 from replayer.simulated import launch as launch_simulated
 from replayer.simulated.spec import SimulatedSpec
+from replayer.wire.types import JsonObject
 
 READY_SECONDS = 900.0
 """Loading a large model and compiling its kernels takes minutes."""

@@ -125,7 +125,7 @@ def _after(text: str) -> str:
     return text.removeprefix(_GENERATION) if text.startswith(_GENERATION) else _END
 
 
-def system_text(system: str, tools: Sequence[Any]) -> str:
+def system_text(system: str, tools: Sequence[object]) -> str:
     offered = "".join("\n" + orjson.dumps(tool).decode() for tool in tools)
     head = system + "\n\n" if system else ""
     return f"<|im_start|>system\n{head}{_TOOLS_HEAD}{offered}{_TOOLS_TAIL}<|im_end|>\n"
@@ -153,7 +153,7 @@ def _call(call: Any) -> str:
     return f'<tool_call>\n{{"name": "{function.get("name")}", "arguments": {text}}}\n</tool_call>'
 
 
-def _plain(content: Any) -> str:
+def _plain(content: object) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from replayer.errors import ReplayerError
+from replayer.wire.types import JsonObject
 
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 
 
-def read_metadata(path: str | Path) -> dict[str, Any]:
+def read_metadata(path: str | Path) -> JsonObject:
     """All key-value pairs. Raises ReplayerError when the file is missing or no GGUF file."""
     try:
         with (
@@ -33,7 +34,7 @@ class _Reader:
         self._data = data
         self._at = 0
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> JsonObject:
         if self._data[:4] != b"GGUF":
             raise ValueError("it does not start with GGUF")
         self._at = 4

@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
 from replayer.prefix.chatml import Rendered
 from replayer.traces.wire_forms import chat_messages, wire_of
 from replayer.traces.wire_view import cache_marks, chat_tools
-
-JsonObject = dict[str, Any]
+from replayer.wire.types import JsonObject
 
 _KEPT_BYTES = 64 << 20
 """Of the requests that are kept to be gone on from."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from replayer.prefix.chatml import NAME as TEMPLATE
 from replayer.prefix.chatml import PromptTokens
@@ -17,6 +16,7 @@ from replayer.signals.prefix_reuse.finding import PrefixFinding, TurnReuse
 from replayer.signals.prefix_reuse.messages import first_difference
 from replayer.signals.prefix_reuse.tokens import pack
 from replayer.traces.schema import TokenShape
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class PrefixReport:
     def rate(self, reused: int) -> float:
         return reused / self.prompt_tokens if self.prompt_tokens else 0.0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         sizes = self.turns[0].ideal_by_block_size if self.turns else {}
         told = [found.reported_tokens for found in self.findings if found.reported_tokens is not None]
         return {
@@ -62,7 +62,7 @@ class PrefixReport:
             "turns": [parts(turn) for turn in self.turns],
         }
 
-    def _entry(self, number: int) -> dict[str, Any] | None:
+    def _entry(self, number: int) -> JsonObject | None:
         """What `divergences` says of a request: where its messages part, else why the engine falls short."""
         turn, found = self.turns[number], self.findings[number]
         place = turn.divergence

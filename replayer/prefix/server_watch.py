@@ -21,8 +21,7 @@ from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.signals.prefix_reuse.tokens import WIDTH, pack
 from replayer.traces.schema import Usage
-
-JsonObject = dict[str, Any]
+from replayer.wire.types import JsonObject
 
 _COMMON_TEXT = 8
 """Characters of a reply that must come back before its first words are worth counting."""
@@ -208,7 +207,7 @@ class ServerWatch:
         else:
             self._reuse.reset()
 
-    def sampled(self, reader: str, sample: Mapping[str, Any], at: int) -> None:
+    def sampled(self, reader: str, sample: Mapping[str, object], at: int) -> None:
         """A reading of the server's metrics; `reader` is the lane that read them."""
         if "missing" in sample:
             return
@@ -264,7 +263,7 @@ def backs_off(facts: EngineFacts) -> bool:
     return kind is not None and any(name in method.lower() for name in kind.backoff_methods)
 
 
-def assistant_message(content: str, reasoning: str, calls: Sequence[Mapping[str, Any]]) -> JsonObject:
+def assistant_message(content: str, reasoning: str, calls: Sequence[Mapping[str, object]]) -> JsonObject:
     """The message that a client would send back for a reply; calls have id, name and arguments."""
     message: JsonObject = {"role": "assistant", "content": content or None}
     if reasoning:

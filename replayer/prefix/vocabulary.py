@@ -112,7 +112,7 @@ def _pattern(path: Path, rule: Mapping[str, Any] | None) -> str:
 
 
 def _encoding(
-    name: str, plain: Mapping[str, int], merges: Sequence[Any], pattern: str, special: Mapping[str, int]
+    name: str, plain: Mapping[str, int], merges: Sequence[object], pattern: str, special: Mapping[str, int]
 ) -> tiktoken.Encoding:
     _check_order(name, plain, merges)
     table = _byte_table()

@@ -16,10 +16,9 @@ from replayer.report import pictures
 from replayer.report.charts import Chart, chart
 from replayer.report.charts import number as field
 from replayer.report.charts_load import curves
-from replayer.report.html import environment, page, policy
-from replayer.report.markdown import render_markdown
 from replayer.report.section import Section
 from replayer.report.table import print_section
+from replayer.report.templates import environment, page, policy, render_markdown
 from replayer.text import safe
 
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator
-from functools import cache
-from importlib.resources import files
 from itertools import chain
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from replayer.journal.view import LaneView
@@ -28,8 +23,8 @@ from replayer.report.faults import collapses, groups
 from replayer.report.section import Section
 from replayer.report.sections import of_load, others
 from replayer.report.table import notes, table_rows
+from replayer.report.templates import environment, page, policy
 from replayer.report.turn_table import turn_data
-from replayer.text import safe
 
 _MEASURED = (
     (
@@ -43,29 +38,6 @@ _MEASURED = (
     ("server figures", "differences of the engine's own counters, read while the run went on"),
 )
 _FURTHER = ("tpot_ms.p50", "e2e_ms.p50", "output_tok_s", "requests_per_s", "goodput")
-
-
-@cache
-def environment() -> Environment:
-    """Every text is escaped and freed of control characters; only `Markup` is taken as it is."""
-    made = Environment(
-        loader=PackageLoader("replayer.report", "page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: value if isinstance(value, Markup) else safe(str(value)),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["code"] = _code
-    return made
-
-
-def _code(words: str) -> Markup:
-    """`a command` in a sentence is shown as one."""
-    parts = safe(words).split("`")
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts)
-    )
 
 
 def html_report(evidence: Evidence) -> str:
@@ -104,20 +76,6 @@ def html_report(evidence: Evidence) -> str:
     }  # fmt: skip
     context["places"] = list(_places(context))
     return environment().get_template("report.html").render(context)
-
-
-def policy(scripts: Iterable[str], style: str) -> str:
-    """Nothing runs, styles or loads but what stands in the page with its digest here."""
-    hashes = " ".join(map(_digest, scripts))
-    return f"default-src 'none'; script-src {hashes}; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def page(name: str) -> str:
-    return files("replayer.report").joinpath("page", name).read_text("utf-8")
 
 
 def _json(value: Any) -> Markup:

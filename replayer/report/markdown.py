@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from replayer.metrics.catalogue import COMPARED
@@ -23,8 +21,7 @@ from replayer.report.evidence import Evidence
 from replayer.report.section import Section
 from replayer.report.sections import sections
 from replayer.report.table import notes, table_rows, title
-from replayer.text import markdown as words
-from replayer.text import safe
+from replayer.report.templates import render_markdown
 
 _PICTURES = 6
 
@@ -67,41 +64,12 @@ def markdown_report(evidence: Evidence, shown: Sequence[Picture] = ()) -> str:
     return render_markdown("report.md", **context)
 
 
-def render_markdown(template: str, **context: Any) -> str:
-    page = _environment().get_template(template).render(context | {"table": _table})
-    return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
-
-
 def markdown_files(evidence: Evidence, path: Path) -> dict[Path, str | bytes]:
     """The document, and its pictures beside it."""
     shown = drawn(evidence, path.stem)
     files: dict[Path, str | bytes] = {path: markdown_report(evidence, shown)}
     files.update((path.with_name(str(one.file)), one.svg) for one in shown)
     return files
-
-
-@cache
-def _environment() -> Environment:
-    """Every text is one line of plain words; only `Markup` is taken as it is."""
-    made = Environment(
-        loader=PackageLoader("replayer.report", "page"),
-        autoescape=False,
-        undefined=StrictUndefined,
-        finalize=lambda value: value if isinstance(value, Markup) else words(str(value)),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["indented"] = lambda text: Markup(
-        "\n".join(f"    {safe(line)}" for line in text.splitlines())
-    )
-    return made
-
-
-def _table(section: Section) -> Markup:
-    """Figures stand at the right."""
-    head, *rows = ([words(cell) for cell in line] for line in (section.head, *section.rows))
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return Markup("\n".join("| " + " | ".join(line) + " |" for line in lines))
 
 
 def _comparisons(pairs: list[Pair]) -> Section | None:

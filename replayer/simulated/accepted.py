@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import orjson
@@ -16,8 +16,8 @@ from replayer.simulated.kinds.base import Kind
 from replayer.simulated.kv_pool import Seat
 from replayer.simulated.planted import STATUS_FAULTS, WIRE_FAULTS, FaultSpec
 from replayer.simulated.replies import Reply
-from replayer.simulated.token_bytes import WIDTH, JsonObject, ids
-from replayer.wire.types import Wire
+from replayer.simulated.token_bytes import WIDTH, ids
+from replayer.wire.types import JsonObject, Wire
 
 if TYPE_CHECKING:
     from replayer.simulated.script import Match
@@ -122,7 +122,7 @@ def call_id(job: Job, number: int) -> str | None:
     return job.kind.call_id(job.ticket, number) if given == "" else given
 
 
-def argument_form(job: Job, arguments: str) -> Any:
+def argument_form(job: Job, arguments: str) -> object:
     if not commits(job, "arguments_object"):
         return arguments
     try:

@@ -15,9 +15,9 @@ from replayer.simulated.http_server import Exchange
 from replayer.simulated.messages_events import MessagesEvents, messages_body
 from replayer.simulated.responses_events import ResponsesEvents, responses_body
 from replayer.simulated.step_pace import Pace
-from replayer.simulated.token_bytes import WIDTH, JsonObject, ids
+from replayer.simulated.token_bytes import WIDTH, ids
 from replayer.simulated.wire_requests import error_on
-from replayer.wire.types import Wire
+from replayer.wire.types import JsonObject, Wire
 
 FLUSH_BYTES = 32_768
 

@@ -7,11 +7,10 @@ The forms are those of the families' own chat templates; Hermes is the captured 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import orjson
 
-from replayer.simulated.token_bytes import JsonObject
+from replayer.wire.types import JsonObject
 
 
 def _arguments(arguments: str) -> JsonObject:
@@ -22,7 +21,7 @@ def _arguments(arguments: str) -> JsonObject:
     return parsed if isinstance(parsed, dict) else {"value": parsed}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 

@@ -8,7 +8,8 @@ import orjson
 
 from replayer.simulated.accepted import Job, argument_form, call_id, commits
 from replayer.simulated.generation import Piece
-from replayer.simulated.token_bytes import JsonObject, ids
+from replayer.simulated.token_bytes import ids
+from replayer.wire.types import JsonObject
 
 
 class Events:

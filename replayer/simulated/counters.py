@@ -7,7 +7,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from replayer.simulated.token_bytes import JsonObject
+from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
     from replayer.simulated.kv_pool import Pool

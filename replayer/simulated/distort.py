@@ -11,7 +11,7 @@ import orjson
 from replayer.simulated.call_families import FAMILIES
 from replayer.simulated.planted import FaultSpec
 from replayer.simulated.replies import Call, Reply, sample
-from replayer.simulated.token_bytes import JsonObject
+from replayer.wire.types import JsonObject
 
 COLLAPSE_UNIT = "(Sigh) (Laughter) "
 

@@ -13,7 +13,7 @@ import orjson
 from replayer.simulated.accepted import Job, call_id, delivered
 from replayer.simulated.chat_events import Events, named_event
 from replayer.simulated.generation import Piece
-from replayer.simulated.token_bytes import JsonObject
+from replayer.wire.types import JsonObject
 
 STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 _LLAMA = ("llamacpp", "ik_llama")

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from replayer.simulated.token_bytes import WIDTH, JsonObject, call_markup
+from replayer.simulated.token_bytes import WIDTH, call_markup
+from replayer.wire.types import JsonObject
 
 _WORDS = [
     "the",
@@ -106,7 +107,7 @@ def shaped(reply: Reply, body: JsonObject, rng: Random) -> Reply:
     return replace(reply, content=" ".join(words))
 
 
-def sample(schema: Any) -> Any:
+def sample(schema: object) -> object:
     """A value that a JSON Schema allows, for the simple schemas that agents' tools have."""
     if not isinstance(schema, dict):
         return {}

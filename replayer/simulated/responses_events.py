@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 from replayer.simulated.accepted import Job, call_id, delivered
 from replayer.simulated.chat_events import Events, named_event
 from replayer.simulated.generation import Piece
-from replayer.simulated.token_bytes import JsonObject
+from replayer.wire.types import JsonObject
 
 _LLAMA = ("llamacpp", "ik_llama")
 Item = JsonObject
@@ -47,7 +46,7 @@ class ResponsesEvents(Events):
     def error(self, message: str) -> bytes:
         return self._named({"type": "error", "code": "server_error", "message": message, "param": None})
 
-    def _event(self, name: str, **fields: Any) -> bytes:
+    def _event(self, name: str, **fields: object) -> bytes:
         return self._named({"type": f"response.{name}", **fields})
 
     def _named(self, event: JsonObject) -> bytes:

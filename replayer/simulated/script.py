@@ -7,10 +7,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from replayer.simulated.replies import Call, Reply, stand_in
-from replayer.simulated.token_bytes import JsonObject, content_text
+from replayer.simulated.token_bytes import content_text
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
     AssistantItem,
@@ -21,6 +20,7 @@ from replayer.traces.schema import (
     ToolResultItem,
     UserItem,
 )
+from replayer.wire.types import JsonObject
 
 ROLES = {"assistant": "assistant", "user": "other", "tool": "other"}
 OPENING = 160
@@ -57,7 +57,7 @@ class Script:
         for path in paths:
             self._load(Trace.open(Path(path)))
 
-    def match(self, messages: Sequence[JsonObject], tools: Any) -> Match:
+    def match(self, messages: Sequence[JsonObject], tools: object) -> Match:
         opening, last, rounds = _look(messages)
         entries = self._by_last.get((last, rounds)) or self._by_rounds.get(rounds, [])
         entries = [entry for entry in entries if _akin(opening, entry.opening)] or entries

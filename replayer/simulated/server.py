@@ -21,7 +21,7 @@ from replayer.simulated.replies import forced, shaped, unparsed
 from replayer.simulated.responses_events import responses_body
 from replayer.simulated.script import Script, opening
 from replayer.simulated.spec import SimulatedSpec
-from replayer.simulated.token_bytes import WIDTH, JsonObject, render
+from replayer.simulated.token_bytes import WIDTH, render
 from replayer.simulated.wire_requests import (
     COUNTS,
     PATHS,
@@ -31,7 +31,7 @@ from replayer.simulated.wire_requests import (
     error_on,
     not_stored,
 )
-from replayer.wire.types import Wire
+from replayer.wire.types import JsonObject, Wire
 
 BAD_HISTORY = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
 """`vllm-0.21.0-h200/spec-ngram/err-toolcall-args-invalid-in-history.response.json`; other kinds use their own words."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from replayer.errors import PlanError
 from replayer.simulated.planted import parse_faults
 from replayer.text import nearest
+from replayer.wire.types import JsonObject
 
 SimulatedKind = Literal["vllm", "sglang", "trtllm", "llamacpp", "ik_llama"]
 Group = Literal["engine", "speed", "prefix cache", "what it reports"]
@@ -124,9 +125,9 @@ class SimulatedSpec:
         return cls.from_options(json.loads(text))
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> SimulatedSpec:
+    def from_options(cls, options: Mapping[str, object]) -> SimulatedSpec:
         """Check names, types and faults. Raises PlanError naming the nearest right option."""
-        values: dict[str, Any] = {}
+        values: JsonObject = {}
         for name, value in options.items():
             if name not in SETTINGS:
                 raise PlanError(f"a simulated engine has no setting {name!r}{nearest(name, SETTINGS)}")

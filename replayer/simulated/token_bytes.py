@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import orjson
 
-JsonObject: TypeAlias = dict[str, Any]
+from replayer.wire.types import JsonObject
+
+JsonObject: TypeAlias = JsonObject
 """A body that came or goes over the wire."""
 
 WIDTH = 4
@@ -42,7 +44,7 @@ def call_markup(name: str | None, arguments: str) -> str:
     return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>\n'
 
 
-def content_text(content: Any) -> str:
+def content_text(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -50,7 +52,7 @@ def content_text(content: Any) -> str:
     return ""
 
 
-def segments(messages: Sequence[JsonObject], tools: Any) -> Iterator[str]:
+def segments(messages: Sequence[JsonObject], tools: object) -> Iterator[str]:
     """The chat template: what the model is shown, piece by piece."""
     if tools:
         yield "<|im_start|>tools\n"
@@ -73,5 +75,5 @@ def _body(message: JsonObject) -> Iterator[str]:
         yield call_markup(function.get("name"), str(function.get("arguments", "")))
 
 
-def render(messages: Sequence[JsonObject], tools: Any) -> bytes:
+def render(messages: Sequence[JsonObject], tools: object) -> bytes:
     return b"".join(encode(segment) for segment in segments(messages, tools))

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from replayer.simulated.kinds.base import JSON, Answer
-from replayer.simulated.token_bytes import JsonObject
 from replayer.tools.verdicts.request_facts import tool_choice_of
 from replayer.traces.wire_forms import LIST_OF, chat_messages
 from replayer.traces.wire_view import chat_tools
-from replayer.wire.types import Wire
+from replayer.wire.types import JsonObject, Wire
 
 PATHS: dict[str, Wire] = {
     "/v1/chat/completions": "chat",
@@ -73,7 +72,7 @@ def not_stored(body: Mapping[str, Any]) -> Answer:
     return 404, JSON, {"error": error}
 
 
-def custom_tools(body: Any) -> frozenset[str]:
+def custom_tools(body: object) -> frozenset[str]:
     """The tools of a request whose calls hold text instead of JSON."""
     tools = body.get("tools") if isinstance(body, Mapping) else None
     return frozenset(

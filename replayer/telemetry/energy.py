@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from replayer.engines.base import JsonObject
+from replayer.wire.types import JsonObject
 
 Assignment = Literal["asked", "detected", "unknown"]
 """How it is known which GPUs a lane uses."""

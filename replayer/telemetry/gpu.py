@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from replayer.engines.base import JsonObject
 from replayer.engines.http_client import METRICS_BYTES, at_most, http_client
 from replayer.engines.json_values import known
 from replayer.engines.prometheus import Page, parse
 from replayer.errors import MissingPartError
+from replayer.wire.types import JsonObject
 
 DCGM_FIELDS = {
     "utilisation": ("DCGM_FI_DEV_GPU_UTIL", 0.01),
@@ -123,7 +123,7 @@ class NvmlReader:
             return None
         return found
 
-    def _gpu(self, number: int, handle: Any) -> Gpu:
+    def _gpu(self, number: int, handle: object) -> Gpu:
         nvml = self._nvml
         questions: dict[str, Callable[[], Any]] = {
             "uuid": lambda: str(nvml.nvmlDeviceGetUUID(handle)),

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from replayer.engines.base import JsonObject
 from replayer.telemetry.energy import Assignment
 from replayer.telemetry.gpu import LOCAL, Gpu, GpuReader
+from replayer.wire.types import JsonObject
 
 TRIES = 3
 """Readings on which the processes are looked up: a server may load its model after the first."""

@@ -11,9 +11,10 @@ from typing import Protocol
 
 import httpx
 
-from replayer.engines.base import Engine, JsonObject, TelemetrySample
+from replayer.engines.base import Engine, TelemetrySample
 from replayer.engines.json_values import known as said
 from replayer.engines.logs.log_figures import last_sample
+from replayer.wire.types import JsonObject
 
 FINAL_SECONDS = 3.0
 """How long the last reading of a lane may take."""

@@ -24,6 +24,9 @@ FaultKind = Literal[
 """Closed set of ways in which an engine can fail a request (adapters map their own words to it)."""
 
 
+JsonObject = dict[str, Any]
+"""A JSON object as `orjson.loads` gives it: what stands in it is known to who wrote it."""
+
 Wire = Literal["chat", "messages", "responses"]
 """The API that a request goes over: OpenAI's Chat Completions, Anthropic's Messages, OpenAI's Responses."""
 

@@ -25,8 +25,9 @@ from replayer.metrics.figures import run_figures
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
 from replayer.report.junit import junit_report
-from replayer.report.markdown import markdown_report, words
+from replayer.report.markdown import markdown_report
 from replayer.report.table import print_report
+from replayer.text import markdown as words
 from tests.journals import rewrite
 from tests.tui.pictures import Folder
 

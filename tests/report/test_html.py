@@ -19,7 +19,8 @@ from replayer.metrics.figures import run_figures
 from replayer.report import charts
 from replayer.report.evidence import gather
 from replayer.report.faults import marked
-from replayer.report.html import environment, html_report
+from replayer.report.html import html_report
+from replayer.report.templates import environment
 from tests.report.runs import hostile_run
 
 TAGS = set(

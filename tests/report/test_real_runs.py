@@ -18,8 +18,9 @@ from replayer.metrics.run_documents import RunFigures
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
 from replayer.report.junit import junit_report
-from replayer.report.markdown import markdown_report, words
+from replayer.report.markdown import markdown_report
 from replayer.report.table import print_report
+from replayer.text import markdown as words
 from replayer.tui.source import RunSource
 
 ARCHIVES = Path(__file__).parents[1] / "captures" / "runs-h200"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from replayer.tools.outcome import OutcomeKind, ToolOutcome
 from replayer.tools.sandbox.types import FileError, Found, Matches, Ran, Texts
 from replayer.tools.sandbox.workspace import ROOT
+from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
     from replayer.tools.sandbox.sandbox import OpenSandbox
@@ -30,7 +31,7 @@ class ToolFailed(Exception):
 class Given:
     """A call's arguments by role. A value of a wrong type is as good as none: validation has named it already."""
 
-    def __init__(self, arguments: Mapping[str, Any], roles: Mapping[str, str], tool: str = "") -> None:
+    def __init__(self, arguments: Mapping[str, object], roles: Mapping[str, str], tool: str = "") -> None:
         self.arguments = arguments
         self.roles = roles
         self.tool = tool
@@ -184,7 +185,7 @@ class Client:
     async def search(self, box: Box, given: Given, *, limit: int, **more: Any) -> Found:
         glob = given.text("glob", "")
         pattern = given.get("pattern")
-        asked: dict[str, Any] = {"case_sensitive": True, "before": 0, "after": 0, "skip": 0}
+        asked: JsonObject = {"case_sensitive": True, "before": 0, "after": 0, "skip": 0}
         return await box.sandbox.grep(
             more.pop("path", None) or box.path(given.text("path", ".")),
             seconds=self.search_seconds,
@@ -199,7 +200,7 @@ class Client:
             "\n".join(await self.paths(box, given.text("path", "."), given.text("glob"))) or "No files found"
         )
 
-    async def paths(self, box: Box, path: str, glob: str, **more: Any) -> Texts:
+    async def paths(self, box: Box, path: str, glob: str, **more: object) -> Texts:
         return await box.sandbox.find(box.path(path), glob, seconds=self.search_seconds, **more)
 
     async def copy(self, box: Box, given: Given) -> str:

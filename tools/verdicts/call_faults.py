@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replayer.tools.verdicts.arguments_markup import end_tag_in, next_call_in, swallowed_in
 from replayer.tools.verdicts.damage import damage_in
@@ -13,7 +13,7 @@ from replayer.tools.verdicts.schema_check import CallCheck, Validator, pointer
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Fault
 from replayer.wire.merged import objects_in
-from replayer.wire.types import NoteCode, ProtocolNote, Reply, ToolCall
+from replayer.wire.types import JsonObject, NoteCode, ProtocolNote, Reply, ToolCall
 
 if TYPE_CHECKING:
     from replayer.tools.verdicts.evidence import Seen
@@ -107,7 +107,7 @@ def arguments_damage(seen: Seen) -> Iterable[Fault]:
     return faults
 
 
-def _of_values(seen: Seen, index: int, name: str | None, value: dict[str, Any]) -> Iterator[Fault]:
+def _of_values(seen: Seen, index: int, name: str | None, value: JsonObject) -> Iterator[Fault]:
     quoted = seen.case.request.prompt_contains
     for key, holder in swallowed_in(value, seen.case.validator.parameters(name)).items():
         told = f"{key!r} stands with its markup in the text of {pointer([holder])}"
@@ -124,7 +124,7 @@ def _of_values(seen: Seen, index: int, name: str | None, value: dict[str, Any]) 
             yield Fault("damaged_text", "engine", f"{path} holds {damage}", True, index, path)
 
 
-def _texts_in(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+def _texts_in(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """The texts of a JSON value with their pointers, as deep as arguments usually go."""
     if isinstance(value, str):
         yield path, value

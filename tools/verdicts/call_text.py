@@ -12,9 +12,9 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from replayer.tools.verdicts.strict_json import NotJson, parse
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class TextCall:
         return replace(self, start=self.start + by, end=self.end + by)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> object:
         """The arguments' value, texts where the syntax has no types; None where they cannot be read."""
         if self.arguments is not None:
             return _json_value(self.arguments)
@@ -56,7 +56,7 @@ class TextCall:
         return self.closed and self.value is not None
 
 
-def _json_value(text: str) -> Any:
+def _json_value(text: str) -> object:
     """The value of JSON, or of JSON inside a JSON string, as OpenAI's messages have it."""
     try:
         value = parse(text)
@@ -65,7 +65,7 @@ def _json_value(text: str) -> Any:
         return None
 
 
-def keywords_of(code: str) -> dict[str, Any] | None:
+def keywords_of(code: str) -> JsonObject | None:
     """The arguments of Python's `x=1, y="a"`; None for anything else."""
     try:
         with warnings.catch_warnings(action="ignore"):  # of escapes that are not Python's

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from replayer.tools.verdicts.call_text import TextCall, bare_name
 from replayer.tools.verdicts.case import Case
@@ -208,7 +207,7 @@ def _changed(call: ToolCall, check: CallCheck, written: TextCall) -> str | None:
     return None if same_value(value, check.value) else f"the arguments are {_short(call)}"
 
 
-def _changed_parameters(value: Any, written: Sequence[tuple[str, str]]) -> str | None:
+def _changed_parameters(value: object, written: Sequence[tuple[str, str]]) -> str | None:
     """Parameters written one tag each have no types, so that only lost ones and changed strings count."""
     if not isinstance(value, dict):
         return None
@@ -260,7 +259,7 @@ def _outcome(side: _Side) -> tuple[str, list[tuple[str | None, str]]]:
     return side.answer, values
 
 
-def _canonical(value: Any) -> Any:
+def _canonical(value: object) -> object:
     return dict(sorted(value.items())) if isinstance(value, dict) else value
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.schema import ToolSchema
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def _read(name: str, parse: _Parse, text: str, validator: Validator) -> Reading:
     return Reading(name, tuple(calls))
 
 
-def _functions(tools: Sequence[ToolSchema]) -> list[dict[str, Any]]:
+def _functions(tools: Sequence[ToolSchema]) -> list[JsonObject]:
     return [
         {
             "type": "function",
@@ -144,7 +145,7 @@ class _AnyTokenizer:
     def get_vocab(self) -> dict[str, int]:
         return self.vocab
 
-    def encode(self, text: str, **_: Any) -> list[int]:
+    def encode(self, text: str, **_: object) -> list[int]:
         return [self.vocab[text]]
 
 
@@ -157,7 +158,7 @@ def summary(found: Sequence[Reading]) -> str:
     return words + (f"; without a valid call: {', '.join(other)}" if other else "")
 
 
-def as_json(found: Sequence[Reading]) -> list[dict[str, Any]]:
+def as_json(found: Sequence[Reading]) -> list[JsonObject]:
     """The readings for `judge --json`; parsers that read nothing are listed without calls."""
     return [
         {

@@ -11,6 +11,7 @@ from replayer.tools.verdicts.leak import Leak
 from replayer.tools.verdicts.schema_check import CallCheck, Validator
 from replayer.tools.verdicts.strict_json import NotJson, parse, same_value
 from replayer.tools.verdicts.verdict import Blame, Fault
+from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
     from replayer.tools.verdicts.evidence import Seen
@@ -83,7 +84,7 @@ def read_call(written: TextCall, validator: Validator) -> CallCheck | None:
     )
 
 
-def _check(name: str, value: dict[str, Any], validator: Validator) -> CallCheck:
+def _check(name: str, value: JsonObject, validator: Validator) -> CallCheck:
     return validator.check(name, json.dumps(value))
 
 

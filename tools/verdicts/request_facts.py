@@ -58,14 +58,14 @@ def request_facts(body: Mapping[str, Any], **more: Any) -> RequestFacts:
     )
 
 
-def _parallel(body: Mapping[str, Any]) -> bool | None:
+def _parallel(body: Mapping[str, object]) -> bool | None:
     choice, allowed = body.get("tool_choice"), body.get("parallel_tool_calls")
     if isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True:
         return False
     return allowed if isinstance(allowed, bool) else None
 
 
-def read_request(body: Any, where: str = "the request") -> RequestFacts:
+def read_request(body: object, where: str = "the request") -> RequestFacts:
     """The facts of a request body as it was sent: Chat Completions, Messages or Responses.
 
     Raises ReplayerError, naming `where` and the part, for what is none of them.
@@ -82,7 +82,7 @@ def read_request(body: Any, where: str = "the request") -> RequestFacts:
     )
 
 
-def _messages(body: Mapping[str, Any], where: str) -> list[Any]:
+def _messages(body: Mapping[str, object], where: str) -> list[Any]:
     """The messages of a request, or its input items; instructions and system blocks are the first of them."""
     first = [{"content": body[key]} for key in ("system", "instructions") if body.get(key)]
     given = body.get("input")
@@ -100,7 +100,7 @@ def _messages(body: Mapping[str, Any], where: str) -> list[Any]:
     return [*first, *messages]
 
 
-def tool_choice_of(choice: Any) -> Any:
+def tool_choice_of(choice: object) -> object:
     """In the forms of chat."""
     if not isinstance(choice, Mapping):
         return choice
@@ -110,7 +110,7 @@ def tool_choice_of(choice: Any) -> Any:
     return _CHOICES.get(kind, choice) if isinstance(kind, str) else choice
 
 
-def _tools(body: Mapping[str, Any]) -> Iterator[ToolSchema]:
+def _tools(body: Mapping[str, object]) -> Iterator[ToolSchema]:
     """The tools that can be called; entries without a name are passed over, as the engine's answer says enough."""
     tools = body.get("tools")
     if not isinstance(tools, list):
@@ -124,7 +124,7 @@ def _tools(body: Mapping[str, Any]) -> Iterator[ToolSchema]:
             yield schema
 
 
-def _tool(tool: Any) -> ToolSchema | None:
+def _tool(tool: object) -> ToolSchema | None:
     function = tool.get("function", tool) if isinstance(tool, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(name := function.get("name"), str):
         return None
@@ -138,7 +138,7 @@ def _tool(tool: Any) -> ToolSchema | None:
     )
 
 
-def _calls(message: Any) -> Iterator[tuple[Any, Any]]:
+def _calls(message: object) -> Iterator[tuple[Any, Any]]:
     """Id and arguments of the calls that a message, or an input item, holds."""
     if not isinstance(message, Mapping):
         return
@@ -154,13 +154,13 @@ def _calls(message: Any) -> Iterator[tuple[Any, Any]]:
             yield block.get("id"), orjson.dumps(block.get("input")).decode()
 
 
-def _call_ids(message: Any) -> Iterator[str]:
+def _call_ids(message: object) -> Iterator[str]:
     for call_id, _ in _calls(message):
         if isinstance(call_id, str):
             yield call_id
 
 
-def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _parts(message: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
     for key in ("content", "summary", "output"):
         value = message.get(key)
         for part in value if isinstance(value, list) else ():

@@ -16,7 +16,7 @@ from replayer.tools.verdicts.schema_forms import closed_form, plain_form
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Blame, Fault, FaultClass
 from replayer.traces.schema import ToolSchema
-from replayer.wire.types import ToolCall
+from replayer.wire.types import JsonObject, ToolCall
 
 MAX_FAULTS_PER_CALL = 20
 """A call with more than that is wrong in one way, many times over."""
@@ -59,7 +59,7 @@ class _Tool:
             self.too_costly = str(error) if isinstance(error, TooCostly) else None
             self.broken = str(error).partition("\n")[0]
 
-    def accepts(self, value: Any) -> bool:
+    def accepts(self, value: object) -> bool:
         """Whether nothing is wrong with the value, unexpected keys included."""
         strictest = self.closed or self.schema
         return strictest is None or strictest.is_valid(value)
@@ -77,7 +77,7 @@ def compile_schema(schema: Any) -> jsonschema_rs.Validator:
     """Compiled under the draft it names, else the newest; OpenAPI 3.0 means draft 4 and does not say so."""
     # `offline`: a schema from a trace must not make this process fetch anything. `mask`: messages are for people,
     # and a rejected value may be a whole file.
-    options: dict[str, Any] = {"validate_formats": True, "offline": True, "mask": "the value"}
+    options: JsonObject = {"validate_formats": True, "offline": True, "mask": "the value"}
     try:
         return jsonschema_rs.validator_for(schema, **options)
     except ValueError as error:
@@ -176,7 +176,7 @@ def _bare(name: str) -> str:
     return name.rpartition(".")[2].partition(":")[0].replace("-", "_").strip().lower()
 
 
-def _not_object(value: Any, call_index: int | None) -> Fault:
+def _not_object(value: object, call_index: int | None) -> Fault:
     told = f"arguments are {kind_of(value)}, not an object"
     if isinstance(value, str):
         with contextlib.suppress(NotJson):
@@ -184,7 +184,7 @@ def _not_object(value: Any, call_index: int | None) -> Fault:
     return Fault("arguments_not_object", "model", told, True, call_index)
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """The JSON type of a value, with its article."""
     if value is None:
         return "null"
@@ -194,7 +194,7 @@ def kind_of(value: Any) -> str:
     return names.get(type(value), "a number")
 
 
-def _schema_faults(tool: _Tool, value: dict[str, Any], call_index: int | None) -> list[Fault]:
+def _schema_faults(tool: _Tool, value: JsonObject, call_index: int | None) -> list[Fault]:
     found: list[Fault] = []
     if tool.schema is not None and not tool.schema.is_valid(value):
         for error in tool.schema.iter_errors(value):
@@ -286,7 +286,7 @@ def _at(value: Any, path: list[Any]) -> Any:
     return value
 
 
-def pointer(path: Iterable[Any]) -> str:
+def pointer(path: Iterable[object]) -> str:
     """A JSON pointer (RFC 6901)."""
     return "".join("/" + str(turn).replace("~", "~0").replace("/", "~1") for turn in path)
 

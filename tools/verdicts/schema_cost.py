@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from replayer.wire.types import JsonObject
+
 MOST_CHECKS = 20_000
 """Subschemas that one small value may meet. Real tools have tens, large ones some hundreds."""
 MOST_WORK = 20_000_000
@@ -46,7 +48,7 @@ class SchemaCost:
     Raises TooCostly if even flat values would meet too much, if a reference leads back to itself or leads nowhere.
     """
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: object) -> None:
         self._schema = schema
         self._counter = _Counter(schema)
         self._counter.count(schema, 1, MOST_CHECKS)
@@ -55,7 +57,7 @@ class SchemaCost:
         except TooCostly:
             self._checks = None
 
-    def allows(self, value: Any, size: int) -> bool:
+    def allows(self, value: object, size: int) -> bool:
         """Whether `value` can be checked in about a second; `size` is the length of its text."""
         if self._checks is not None and self._checks * size <= MOST_WORK:
             return True
@@ -68,7 +70,7 @@ class SchemaCost:
             return False
 
 
-def _extent(value: Any) -> tuple[int, int]:
+def _extent(value: object) -> tuple[int, int]:
     """(how many values it consists of, how deep they are nested)."""
     parts = depth = 0
     level = [value]
@@ -84,16 +86,16 @@ def _extent(value: Any) -> tuple[int, int]:
 
 
 class _Counter:
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: object) -> None:
         self._root = root
         self._known: dict[tuple[int, int], int | None] = {}
-        self._named: dict[str, Any] = {}
+        self._named: JsonObject = {}
         for schema in _all_in(root):
             for key in ("$id", "id", "$anchor", "$dynamicAnchor"):
                 if isinstance(name := schema.get(key), str):
                     self._named.setdefault(name.rstrip("#").rpartition("/")[2], schema)
 
-    def count(self, schema: Any, depth: int, most: int) -> int:
+    def count(self, schema: object, depth: int, most: int) -> int:
         """Subschemas that a value of this depth, and each value inside it, can meet at most."""
         if not isinstance(schema, dict) or depth < 0:
             return 1
@@ -113,7 +115,7 @@ class _Counter:
             raise TooCostly(f"the schema unfolds into more than {most:,} checks of one value")
         return total
 
-    def _sum(self, schema: dict[str, Any], depth: int, most: int) -> int:
+    def _sum(self, schema: JsonObject, depth: int, most: int) -> int:
         same = [self.count(one, depth, most) for one in _under(schema, _SAME_VALUE)]
         same += [self.count(one, depth, most) for one in self._targets(schema)]
         twice = 2 if any(key in schema for key in _UNEVALUATED) else 1
@@ -124,12 +126,12 @@ class _Counter:
             inner += sum(counts) if key == "patternProperties" else max(counts, default=0)
         return 1 + twice * sum(same) + inner
 
-    def _targets(self, schema: dict[str, Any]) -> Iterator[Any]:
+    def _targets(self, schema: JsonObject) -> Iterator[Any]:
         for key in ("$ref", "$dynamicRef", "$recursiveRef"):
             if isinstance(reference := schema.get(key), str) and not reference.startswith(_STANDARD):
                 yield self._target(reference)
 
-    def _target(self, reference: str) -> Any:
+    def _target(self, reference: str) -> object:
         name, _, fragment = reference.partition("#")
         target = self._named.get(name.rpartition("/")[2]) if name else self._root
         if fragment and not fragment.startswith("/"):
@@ -142,13 +144,13 @@ class _Counter:
         return target
 
 
-def _step(schema: Any, step: str) -> Any:
+def _step(schema: object, step: str) -> object:
     if isinstance(schema, list):
         return schema[int(step)] if step.isdecimal() and int(step) < len(schema) else None
     return schema.get(step) if isinstance(schema, dict) else None
 
 
-def _under(schema: dict[str, Any], keywords: tuple[str, ...]) -> Iterator[Any]:
+def _under(schema: JsonObject, keywords: tuple[str, ...]) -> Iterator[Any]:
     """The subschemas under these keywords: one, a list, or by name."""
     for key in keywords:
         value = schema.get(key)
@@ -159,7 +161,7 @@ def _under(schema: dict[str, Any], keywords: tuple[str, ...]) -> Iterator[Any]:
             yield from value.values() if named else (value,)
 
 
-def _all_in(schema: Any) -> Iterator[dict[str, Any]]:
+def _all_in(schema: object) -> Iterator[JsonObject]:
     waiting = [schema]
     while waiting:
         value = waiting.pop()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from replayer.wire.types import JsonObject
+
 _SCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SCHEMAS = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
@@ -19,12 +21,12 @@ _SPOIL_CLOSING = frozenset(
 )
 
 
-def plain_form(schema: Any) -> Any:
+def plain_form(schema: object) -> object:
     """The schema as JSON Schema means it: OpenAPI's `nullable`, which several agents send, becomes a null type."""
     return _walk(schema, _SCHEMA_MAPS, _SCHEMAS, _SCHEMA_LISTS, _resolve_nullable)
 
 
-def closed_form(schema: Any) -> Any | None:
+def closed_form(schema: object) -> Any | None:
     """The schema with `additionalProperties: false` wherever an object names its properties and says nothing of
     others, so that a hallucinated key shows. None where that would change nothing, or where other keywords can
     name properties too (`allOf` and the like) so that closing would refuse good keys.
@@ -36,12 +38,12 @@ def closed_form(schema: Any) -> Any | None:
 
 
 def _walk(
-    schema: Any,
+    schema: object,
     maps: tuple[str, ...],
     singles: tuple[str, ...],
     lists: tuple[str, ...],
-    change: Callable[[dict[str, Any]], dict[str, Any]],
-) -> Any:
+    change: Callable[[JsonObject], JsonObject],
+) -> object:
     if not isinstance(schema, dict):
         return schema
     result = {key: value for key, value in schema.items() if value is not None or key in _MAY_BE_NULL}
@@ -55,7 +57,7 @@ def _walk(
     return change(result)
 
 
-def _resolve_nullable(schema: dict[str, Any]) -> dict[str, Any]:
+def _resolve_nullable(schema: JsonObject) -> JsonObject:
     if schema.get("nullable") is not True:
         return schema
     bare = {key: value for key, value in schema.items() if key != "nullable"}
@@ -64,7 +66,7 @@ def _resolve_nullable(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [bare, {"type": "null"}]} if bare else {}
 
 
-def _close(schema: dict[str, Any]) -> dict[str, Any]:
+def _close(schema: JsonObject) -> JsonObject:
     names_all = isinstance(schema.get("properties"), dict) and not (
         schema.keys()
         & {"additionalProperties", "patternProperties", "anyOf", "oneOf", "$ref", "propertyNames"}
@@ -72,7 +74,7 @@ def _close(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "additionalProperties": False} if names_all else schema
 
 
-def _mentions(schema: Any, keywords: frozenset[str]) -> bool:
+def _mentions(schema: object, keywords: frozenset[str]) -> bool:
     if isinstance(schema, dict):
         return bool(keywords & schema.keys()) or any(_mentions(value, keywords) for value in schema.values())
     return isinstance(schema, list) and any(_mentions(value, keywords) for value in schema)

@@ -41,7 +41,7 @@ class NotJson(ValueError):
         self.defect = defect
 
 
-def parse(text: str) -> Any:
+def parse(text: str) -> object:
     """The value of `text`.
 
     Raises NotJson, and nothing else, for whatever is not strict JSON.
@@ -52,7 +52,7 @@ def parse(text: str) -> Any:
         return _parse_slowly(text)
 
 
-def so_far(text: str) -> Any:
+def so_far(text: str) -> object:
     """The value that a text still growing holds so far, strings cut where it ends; None while nothing can be read.
 
     For screens: it forgives what `parse` refuses.
@@ -63,7 +63,7 @@ def so_far(text: str) -> Any:
         return None
 
 
-def same_value(a: Any, b: Any) -> bool:
+def same_value(a: object, b: object) -> bool:
     """Whether two values are equal; those nested too deeply to compare are not."""
     try:
         return bool(a == b)
@@ -77,7 +77,7 @@ class _Refused(Exception):
         self.defect = defect
 
 
-def _parse_slowly(text: str) -> Any:
+def _parse_slowly(text: str) -> object:
     """Python's parser made strict: it reads what jiter has no room for (depth, long integers) and explains."""
     try:
         value = _DECODER.decode(text)
@@ -94,11 +94,11 @@ def _parse_slowly(text: str) -> Any:
     return value
 
 
-def _no_constants(name: str) -> Any:
+def _no_constants(name: str) -> object:
     raise _Refused("not_a_number", f"{name} is no JSON number")
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
@@ -130,7 +130,7 @@ _WORDS: dict[Defect, str] = {
 }
 
 
-def _refuse_half_surrogates(value: Any) -> None:
+def _refuse_half_surrogates(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

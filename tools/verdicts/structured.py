@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import jsonschema_rs
 import orjson
@@ -14,7 +13,7 @@ from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Fault
 
 
-def check_answer(answer: str, response_format: Any) -> tuple[bool | None, Fault | None]:
+def check_answer(answer: str, response_format: object) -> tuple[bool | None, Fault | None]:
     """Whether the answer holds to its form, None where none was asked for that can be checked; and what is wrong. A
     schema that is itself broken holds nothing to account. Raises nothing."""
     schema = schema_of(response_format)
@@ -27,7 +26,7 @@ def check_answer(answer: str, response_format: Any) -> tuple[bool | None, Fault 
     return told is None, Fault("breaks_schema", "engine", told, True) if told else None
 
 
-def schema_of(response_format: Any) -> Any:
+def schema_of(response_format: object) -> object:
     """The JSON Schema that a `response_format` asks for; None where it asks for none, or for nothing known."""
     if not isinstance(response_format, dict):
         return None
@@ -37,7 +36,7 @@ def schema_of(response_format: Any) -> Any:
     return named.get("schema") if isinstance(named, dict) else None
 
 
-def problem(answer: str, schema: Any) -> str | None:
+def problem(answer: str, schema: object) -> str | None:
     """Why the answer breaks the schema, in words; None where it holds. Raises TooCostly."""
     compiled = _compiled(orjson.dumps(schema))
     if compiled is None:

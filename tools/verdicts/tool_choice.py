@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +14,7 @@ class Demand:
     told: str = ""
 
 
-def demanded(tool_choice: Any) -> Demand:
+def demanded(tool_choice: object) -> Demand:
     """The demand of `"required"`, of a named tool, or of `allowed_tools`; anything else demands nothing."""
     if tool_choice in ("required", "any"):
         return Demand(True, told="a call (tool_choice 'required')")
@@ -31,7 +30,7 @@ def demanded(tool_choice: Any) -> Demand:
     return Demand(True, frozenset({name}), f"the tool {name!r}") if name else Demand()
 
 
-def _name(tool: Any) -> str | None:
+def _name(tool: object) -> str | None:
     if not isinstance(tool, dict):
         return None
     function = tool.get("function")

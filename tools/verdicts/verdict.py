@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
+
+from replayer.wire.types import JsonObject
 
 FaultClass = Literal[
     "arguments_not_json",
@@ -86,5 +88,5 @@ Modes = Mapping[Mode, ModeVerdict]
 """One prompt answered streamed and not."""
 
 
-def modes_as_dict(modes: Modes) -> dict[str, Any] | None:
+def modes_as_dict(modes: Modes) -> JsonObject | None:
     return {mode: asdict(found) for mode, found in modes.items()} or None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.pieces import usage_of as counted
 from replayer.traces.importers.values import as_dict, as_str, as_text
 from replayer.traces.schema import ReasoningItem, Usage
+from replayer.wire.types import JsonObject
 
 
-def assistant_block(builder: Builder, block: dict[str, Any]) -> int:
+def assistant_block(builder: Builder, block: JsonObject) -> int:
     """One block of a reply. Argument text is re-serialised, because the blocks hold the value only."""
     kind = block.get("type")
     if kind == "text":
@@ -29,7 +28,7 @@ def assistant_block(builder: Builder, block: dict[str, Any]) -> int:
     return builder.opaque(block)
 
 
-def usage_of(value: Any) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
     return counted(
         as_dict(value),
         fresh="input_tokens",

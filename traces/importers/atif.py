@@ -9,7 +9,7 @@ turns; counts of a step that stands for several LLM calls are sums and are kept 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.traces.chat import tool_schemas
 from replayer.traces.importers.base import Session
@@ -18,6 +18,7 @@ from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times, Usage
+from replayer.wire.types import JsonObject
 
 
 class Atif:
@@ -38,7 +39,7 @@ class Atif:
         yield Session(lambda builder: _write(builder, document), title=name)
 
 
-def _write(builder: Builder, document: dict[str, Any]) -> None:
+def _write(builder: Builder, document: JsonObject) -> None:
     agent = as_dict(document.get("agent"))
     builder.describe(agent=opt_str(agent.get("name")))
     builder.source(version=opt_str(document.get("schema_version")))
@@ -53,7 +54,7 @@ def _write(builder: Builder, document: dict[str, Any]) -> None:
     _write_thread(builder, document, "main")
 
 
-def _write_thread(builder: Builder, document: dict[str, Any], name: str) -> None:
+def _write_thread(builder: Builder, document: JsonObject, name: str) -> None:
     children: dict[str, int] = {}
     _Trajectory(builder, document, name, children).write()
     for number, child in enumerate(dicts(document.get("subagent_trajectories")), start=1):
@@ -64,9 +65,7 @@ def _write_thread(builder: Builder, document: dict[str, Any], name: str) -> None
 
 
 class _Trajectory:
-    def __init__(
-        self, builder: Builder, document: dict[str, Any], thread: str, children: dict[str, int]
-    ) -> None:
+    def __init__(self, builder: Builder, document: JsonObject, thread: str, children: dict[str, int]) -> None:
         self.builder, self.document, self.thread, self.children = builder, document, thread, children
         agent = as_dict(document.get("agent"))
         self.model = opt_str(agent.get("model_name"))
@@ -90,7 +89,7 @@ class _Trajectory:
             if source != "agent":
                 self._observation(step, [])
 
-    def _agent(self, step: dict[str, Any]) -> None:
+    def _agent(self, step: JsonObject) -> None:
         builder = self.builder
         produced: list[int] = []
         if isinstance(step.get("reasoning_content"), str) and step["reasoning_content"]:
@@ -111,7 +110,7 @@ class _Trajectory:
         self.context = [*self.context, *produced]
         self._observation(step, [as_str(call.get("tool_call_id")) for call in calls])
 
-    def _turn(self, step: dict[str, Any], produced: list[int], calls: bool) -> None:
+    def _turn(self, step: JsonObject, produced: list[int], calls: bool) -> None:
         several = (as_int(step.get("llm_call_count")) or 0) > 1
         if several:
             self.builder.warn(
@@ -134,7 +133,7 @@ class _Trajectory:
             finish_reason="tool_calls" if calls else "stop",
         )
 
-    def _observation(self, step: dict[str, Any], calls: list[str]) -> None:
+    def _observation(self, step: JsonObject, calls: list[str]) -> None:
         for result in dicts(as_dict(step.get("observation")).get("results")):
             content = content_of(result.get("content"))
             call_id = opt_str(result.get("source_call_id")) or (calls[0] if len(calls) == 1 else None)
@@ -145,7 +144,7 @@ class _Trajectory:
             self.context.append(self.builder.result(call_id, content, is_error=failed))
             self._references(result, call_id)
 
-    def _references(self, result: dict[str, Any], call_id: str) -> None:
+    def _references(self, result: JsonObject, call_id: str) -> None:
         call = self.builder.call_item(call_id)
         for reference in dicts(result.get("subagent_trajectory_ref")):
             for key in ("trajectory_id", "session_id"):
@@ -155,13 +154,13 @@ class _Trajectory:
                 self.builder.warn(f"a subagent's trajectory lies in another file and is not read: {path}")
 
 
-def _arguments(value: Any) -> str:
+def _arguments(value: object) -> str:
     """Our own export keeps text that is no JSON object under `_raw`."""
     fields = as_dict(value)
     return as_str(fields["_raw"]) if set(fields) == {"_raw"} else as_text(value)
 
 
-def _usage(metrics: Any, several: bool) -> Usage | None:
+def _usage(metrics: object, several: bool) -> Usage | None:
     raw = as_dict(metrics)
     if "prompt_tokens" not in raw and "completion_tokens" not in raw:
         return None

@@ -25,6 +25,7 @@ from replayer.traces.schema import (
 )
 from replayer.traces.tally import Tally, content_size
 from replayer.traces.writer import TraceWriter
+from replayer.wire.types import JsonObject
 
 SPAWNING = frozenset({"spawn_agent", "subagent", "Task", "Agent", "task", "agent"})
 """Tools that start a subagent in the agents whose recordings are imported."""
@@ -104,7 +105,7 @@ class Builder:
     def _text(self, kind: str, text: str) -> int:
         return self._sized(kind, len(text), {"text": text})
 
-    def _sized(self, kind: str, size: int, fields: dict[str, Any]) -> int:
+    def _sized(self, kind: str, size: int, fields: JsonObject) -> int:
         """`add` without building the item first: its fields as its line holds them (most of an import's time)."""
         number = self.writer.add_fields(kind, fields)
         self.tally.text(number, size)
@@ -172,7 +173,7 @@ class Builder:
             name = name or self._names_of_calls[self.tally.calls.find(call_id)]
             if name in SPAWNING:
                 self._spawned.append((item, as_text(value)))
-        fields: dict[str, Any] = {
+        fields: JsonObject = {
             **_given(own=own),
             "call_id": call_id,
             "content": value,
@@ -296,5 +297,5 @@ def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _given(**fields: Any) -> JsonObject:
     return {key: value for key, value in fields.items() if value is not None}

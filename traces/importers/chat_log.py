@@ -7,7 +7,7 @@ usage and times. Requests are put together into conversations (see exchanges.py)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 
@@ -19,7 +19,7 @@ from replayer.traces.importers.sorting import Sorter
 from replayer.traces.importers.values import as_dict, as_str, dicts, epoch, opt_str, parsed
 from replayer.traces.schema import Fidelity, Times, Usage
 from replayer.wire.reply import assemble
-from replayer.wire.types import Reply
+from replayer.wire.types import JsonObject, Reply
 
 _REQUEST_KEYS = ("request", "request_body", "body", "input", "kwargs", "req")
 _RESPONSE_KEYS = ("response", "response_body", "output", "completion", "resp", "result")
@@ -86,7 +86,7 @@ class ChatLog:
         yield from sessions(sorter, load)
 
 
-def exchange_of(record: Any) -> Exchange | None:
+def exchange_of(record: object) -> Exchange | None:
     """The exchange of one logged object; None where it holds none."""
     if not isinstance(record, dict):
         return None
@@ -101,7 +101,7 @@ def exchange_of(record: Any) -> Exchange | None:
     return None
 
 
-def _is_open(record: dict[str, Any]) -> bool:
+def _is_open(record: JsonObject) -> bool:
     """A request waits for its answer; a list that ends with one is a transcript."""
     messages = record.get("messages")
     if not isinstance(messages, list):
@@ -109,7 +109,7 @@ def _is_open(record: dict[str, Any]) -> bool:
     return messages[-1].get("role") != "assistant" or "response" in record
 
 
-def is_request(request: dict[str, Any]) -> bool:
+def is_request(request: JsonObject) -> bool:
     """Whether it is the body of a request of Chat Completions, Messages or Responses."""
     messages = request.get("messages")
     given = request.get("input")
@@ -125,7 +125,7 @@ def is_request(request: dict[str, Any]) -> bool:
     )
 
 
-def _paired(record: dict[str, Any], request: dict[str, Any]) -> Exchange:
+def _paired(record: JsonObject, request: JsonObject) -> Exchange:
     started = epoch(record.get("start_time") or record.get("started") or record.get("timestamp"))
     ended = epoch(record.get("end_time") or record.get("ended"))
     exchange = Exchange(
@@ -137,7 +137,7 @@ def _paired(record: dict[str, Any], request: dict[str, Any]) -> Exchange:
     return with_response(exchange, response)
 
 
-def with_response(exchange: Exchange, response: Any) -> Exchange:
+def with_response(exchange: Exchange, response: object) -> Exchange:
     """The reply from a whole completion, a list of chunks, the text of an event stream, or a bare message."""
     value = parsed(response)
     if isinstance(value, str) and "data:" in value:
@@ -163,7 +163,7 @@ def with_response(exchange: Exchange, response: Any) -> Exchange:
     return exchange
 
 
-def _assembled(chunks: list[Any]) -> Reply:
+def _assembled(chunks: list[object]) -> Reply:
     return assemble(b"".join(b"data: %b\n\n" % orjson.dumps(chunk) for chunk in chunks), stream=True)
 
 
@@ -173,7 +173,7 @@ def _divided(text: str) -> bytes:
     return (lines if "\n\n" in lines else lines.replace("\n", "\n\n")).encode("utf-8", "replace")
 
 
-def _bare(record: dict[str, Any]) -> Exchange:
+def _bare(record: JsonObject) -> Exchange:
     """A request alone; results that a benchmark or an export adds to the line are no parameters."""
     request = {key: value for key, value in record.items() if key not in _NOT_SENT}
     started, ended = epoch(record.get("start_time")), epoch(record.get("end_time"))
@@ -185,7 +185,7 @@ def _bare(record: dict[str, Any]) -> Exchange:
     return with_response(exchange, record.get("response"))
 
 
-def _litellm(record: dict[str, Any]) -> Exchange | None:
+def _litellm(record: JsonObject) -> Exchange | None:
     messages = parsed(record.get("messages"))
     if isinstance(messages, str):
         messages = [{"role": "user", "content": messages}]
@@ -212,7 +212,7 @@ def _litellm(record: dict[str, Any]) -> Exchange | None:
     return exchange
 
 
-def _litellm_times(record: dict[str, Any]) -> Times:
+def _litellm_times(record: JsonObject) -> Times:
     """For replies that did not stream LiteLLM gives the end as the first token."""
     ended = epoch(record.get("endTime") or record.get("end_time"))
     first = epoch(record.get("completionStartTime"))

@@ -25,6 +25,7 @@ from replayer.traces.importers.pieces import content_of, own_result, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times
+from replayer.wire.types import JsonObject
 
 _SCREEN_ONLY = frozenset(
     {"progress", "file-history-snapshot", "queue-operation", "summary", "last-prompt", "pr-link"}
@@ -59,7 +60,7 @@ class ClaudeCode:
         yield Session(lambda builder: _Reader(builder).read(probe))
 
 
-def _is_line(record: dict[str, Any]) -> bool:
+def _is_line(record: JsonObject) -> bool:
     """A message of the graph; or, since those may begin far down, one of the lines that stand before the first."""
     if record.get("type") in ("user", "assistant"):
         return isinstance(record.get("message"), dict) and record.keys() >= _GRAPH
@@ -132,7 +133,7 @@ class _Reader:
             self._line(record)
         return session
 
-    def _line(self, record: dict[str, Any]) -> None:
+    def _line(self, record: JsonObject) -> None:
         kind = record.get("type")
         thread = self._thread_of(record)
         if kind == "assistant" and isinstance(record.get("message"), dict):
@@ -153,7 +154,7 @@ class _Reader:
             self.builder.opaque(record)
             self._link(record, thread)
 
-    def _thread_of(self, record: dict[str, Any]) -> str:
+    def _thread_of(self, record: JsonObject) -> str:
         """Subagents have an id; before 2.0.6x a side line of the same file is one from its root on."""
         if not record.get("isSidechain"):
             return "main"
@@ -169,7 +170,7 @@ class _Reader:
         self.sides[as_str(record.get("uuid"))] = thread
         return thread
 
-    def _attachment(self, record: dict[str, Any], thread: str) -> None:
+    def _attachment(self, record: JsonObject, thread: str) -> None:
         """What the client put into the prompt beside a message; its text is kept since 2.1.3xx only."""
         texts = [as_str(part.get("content")) for part in dicts(record.get("rendered"))]
         add = self.builder.system if record.get("renderedRole") == "system" else self.builder.user
@@ -182,17 +183,17 @@ class _Reader:
             self.builder.opaque(record)
         self._link(record, thread, items)
 
-    def _shape(self, shape: dict[str, Any]) -> None:
+    def _shape(self, shape: JsonObject) -> None:
         """System prompt and tools of the requests that follow."""
         self.system = [self.builder.system(as_str(part.get("text"))) for part in dicts(shape.get("system"))]
         self.tool_set = self.builder.tools(tool_schemas(shape.get("tools")))
         self.builder.fidelity(system="recorded", tools="recorded" if self.tool_set else "absent")
 
-    def _note_title(self, record: dict[str, Any]) -> None:
+    def _note_title(self, record: JsonObject) -> None:
         if record.get("type") == "summary" and self.builder.header.title is None:
             self.builder.describe(title=opt_str(record.get("summary")))
 
-    def _parent(self, record: dict[str, Any], thread: str) -> int:
+    def _parent(self, record: JsonObject, thread: str) -> int:
         """The line before. A parent that is not in the file is taken as the line above of the same thread."""
         if "parentUuid" in record and record["parentUuid"] is None:
             return NONE
@@ -201,7 +202,7 @@ class _Reader:
 
     def _link(
         self,
-        record: dict[str, Any],
+        record: JsonObject,
         thread: str,
         items: Sequence[int] = (),
         *,
@@ -218,14 +219,14 @@ class _Reader:
         if isinstance(key, str):
             self.last[thread] = line
 
-    def _system(self, record: dict[str, Any], thread: str) -> None:
+    def _system(self, record: JsonObject, thread: str) -> None:
         if record.get("subtype") == "compact_boundary":
             self._link(record, thread, root=True)
             return
         self.dropped["system"] = self.dropped.get("system", 0) + 1
         self._link(record, thread)
 
-    def _user(self, record: dict[str, Any], thread: str) -> None:
+    def _user(self, record: JsonObject, thread: str) -> None:
         content = record["message"].get("content")
         results, rest = _results_apart(content)
         items = [self._result(block, record) for block in results]
@@ -240,7 +241,7 @@ class _Reader:
         self.clock[thread] = epoch(record.get("timestamp")) or self.clock.get(thread)
         self._describe(record)
 
-    def _result(self, block: dict[str, Any], record: dict[str, Any]) -> int:
+    def _result(self, block: JsonObject, record: JsonObject) -> int:
         call_id = as_str(block.get("tool_use_id"))
         agent = as_dict(record.get("toolUseResult")).get("agentId")
         if isinstance(agent, str):
@@ -253,7 +254,7 @@ class _Reader:
                 self.builder.tool_run(call, item, ended=epoch(record.get("timestamp")))
         return item
 
-    def _assistant(self, record: dict[str, Any], thread: str) -> None:
+    def _assistant(self, record: JsonObject, thread: str) -> None:
         message = as_dict(record["message"])
         if message.get("model") == "<synthetic>" or record.get("isApiErrorMessage"):
             self.failures += 1
@@ -282,7 +283,7 @@ class _Reader:
         self.open[thread] = reply
         self.graph.begin(reply)
 
-    def _take(self, reply: Reply, record: dict[str, Any], message: dict[str, Any]) -> None:
+    def _take(self, reply: Reply, record: JsonObject, message: JsonObject) -> None:
         content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else dicts(content)
         for block in blocks:
@@ -334,7 +335,7 @@ class _Reader:
         )
         self.threads.add(reply.thread)
 
-    def _describe(self, record: dict[str, Any]) -> None:
+    def _describe(self, record: JsonObject) -> None:
         header = self.builder.header
         if header.source.version is None:
             self.builder.source(version=opt_str(record.get("version")))
@@ -350,9 +351,9 @@ class _Reader:
             self.builder.thread(Thread(id=name, parent="main", parent_call=call))
 
 
-def _results_apart(content: Any) -> tuple[list[dict[str, Any]], list[Any]]:
+def _results_apart(content: object) -> tuple[list[JsonObject], list[Any]]:
     """The tool results among the blocks of a user message, and what else it holds."""
-    results: list[dict[str, Any]] = []
+    results: list[JsonObject] = []
     rest: list[Any] = []
     for block in as_list(content):
         if isinstance(block, dict) and block.get("type") == "tool_result":

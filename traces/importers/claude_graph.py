@@ -8,10 +8,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from replayer.traces.compact import Index, Lists
 from replayer.traces.importers.builder import Prompt
+from replayer.wire.types import JsonObject
 
 NONE = -1
 
@@ -26,7 +26,7 @@ class Reply:
     started: float | None
     items: list[int] = field(default_factory=list)
     calls: list[int] = field(default_factory=list)
-    message: dict[str, Any] = field(default_factory=dict)
+    message: JsonObject = field(default_factory=dict)
     ended: float | None = None
 
 

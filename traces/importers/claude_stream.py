@@ -7,7 +7,7 @@ raw API stream are dropped, because whole messages follow them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.traces.importers.anthropic import assistant_block, usage_of
 from replayer.traces.importers.base import Session
@@ -16,6 +16,7 @@ from replayer.traces.importers.pieces import content_of, own_result
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, opt_str
 from replayer.traces.schema import Fidelity, Thread
+from replayer.wire.types import JsonObject
 
 
 class ClaudeStream:
@@ -43,7 +44,7 @@ class _Reader:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.contexts: dict[str, list[int]] = {}
-        self.open: dict[str, tuple[str, list[int], dict[str, Any]]] = {}
+        self.open: dict[str, tuple[str, list[int], JsonObject]] = {}
 
     def read(self, probe: Probe) -> None:
         self.builder.describe(agent="claude-code")
@@ -55,7 +56,7 @@ class _Reader:
         for thread in list(self.open):
             self._close(thread)
 
-    def _record(self, record: dict[str, Any]) -> None:
+    def _record(self, record: JsonObject) -> None:
         kind, message = record.get("type"), as_dict(record.get("message"))
         thread = as_str(record.get("parent_tool_use_id")) or "main"
         if kind == "assistant" and message:
@@ -73,7 +74,7 @@ class _Reader:
         elif kind != "stream_event":
             self.builder.opaque(record)
 
-    def _said(self, thread: str, message: dict[str, Any]) -> None:
+    def _said(self, thread: str, message: JsonObject) -> None:
         key = as_str(message.get("id"))
         if thread not in self.open or self.open[thread][0] != key or not key:
             self._close(thread)
@@ -82,7 +83,7 @@ class _Reader:
         items += [assistant_block(self.builder, block) for block in dicts(message.get("content"))]
         facts.update({k: v for k, v in message.items() if v is not None and k != "content"})
 
-    def _given(self, message: dict[str, Any]) -> list[int]:
+    def _given(self, message: JsonObject) -> list[int]:
         content = message.get("content")
         if isinstance(content, str):
             return [self.builder.user(content)]

@@ -22,6 +22,7 @@ from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_str, as_text, compact, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, SystemItem, Times, Usage
+from replayer.wire.types import JsonObject
 
 _WRAPPED = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _BARE = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
@@ -62,14 +63,14 @@ class Codex:
         yield Session(lambda builder: _Reader(builder, probe).read())
 
 
-def _unwrapped(probe: Probe) -> list[dict[str, Any]]:
+def _unwrapped(probe: Probe) -> list[JsonObject]:
     document = as_dict(probe.document)
     if "session" in document and isinstance(document.get("items"), list):
         return [as_dict(document["session"]), *dicts(document["items"])]
     return [record for record in probe.head if isinstance(record, dict)]
 
 
-def _is_bare(head: list[dict[str, Any]]) -> bool:
+def _is_bare(head: list[JsonObject]) -> bool:
     if len(head) < 2 or "id" not in head[0] or not {"timestamp", "instructions"} & head[0].keys():
         return False
     return any(as_str(record.get("type")) in _BARE for record in head[1:8])
@@ -82,7 +83,7 @@ class _Reader:
         self.line = Conversation(builder)
         self.users: list[int] = []
         self.model: str | None = None
-        self.params: dict[str, Any] = {}
+        self.params: JsonObject = {}
         self.total: Any = None
         self.pending: Usage | None = None
         """Usage that was counted before the items it belongs to."""
@@ -123,7 +124,7 @@ class _Reader:
             else:
                 yield at, kind, record.get("payload", record)
 
-    def _record(self, at: float | None, kind: str, payload: Any) -> None:
+    def _record(self, at: float | None, kind: str, payload: object) -> None:
         fields = as_dict(payload)
         if kind == "session_meta":
             self._meta(fields)
@@ -143,7 +144,7 @@ class _Reader:
         else:
             self.builder.opaque({"type": kind, "payload": payload})
 
-    def _meta(self, meta: dict[str, Any]) -> None:
+    def _meta(self, meta: JsonObject) -> None:
         if self.builder.header.source.version is not None or self.line.context:
             first, own = self.builder.header.meta.get("session_id"), opt_str(meta.get("id"))
             if (
@@ -167,7 +168,7 @@ class _Reader:
         root = {"path": meta.get("cwd"), "commit": git.get("commit_hash"), "branch": git.get("branch")}
         self.builder.describe(workspace={"roots": [{**root, "remote": git.get("repository_url")}]})
 
-    def _instructions(self, base: str | None, meta: dict[str, Any]) -> None:
+    def _instructions(self, base: str | None, meta: JsonObject) -> None:
         own = opt_str(meta.get("instructions"))
         if base:
             self.system = [self.builder.system(base)]
@@ -176,7 +177,7 @@ class _Reader:
             # Wrapped rollouts hold them among the messages; these do not, although they were sent so.
             self.line.restart([self.builder.user(f"<user_instructions>\n\n{own}\n\n</user_instructions>")])
 
-    def _item(self, at: float | None, kind: str, item: dict[str, Any]) -> None:
+    def _item(self, at: float | None, kind: str, item: JsonObject) -> None:
         if kind == "message" and item.get("role") != "assistant":
             self._said_to_the_model(at, item)
         elif kind in _OUTPUTS:
@@ -186,7 +187,7 @@ class _Reader:
         else:
             self.builder.opaque(item)
 
-    def _said_to_the_model(self, at: float | None, item: dict[str, Any]) -> None:
+    def _said_to_the_model(self, at: float | None, item: JsonObject) -> None:
         self._close(None)
         content = content_of(item.get("content"))
         if item.get("role") in ("developer", "system"):
@@ -199,14 +200,14 @@ class _Reader:
             self.line.said(self.users[-1])
         self.started = at
 
-    def _from_model(self, at: float | None, kind: str, item: dict[str, Any]) -> None:
+    def _from_model(self, at: float | None, kind: str, item: JsonObject) -> None:
         if self.line.late and not self.counted:
             self._close(None)
         self.line.produced.append(self._model_item(kind, item))
         self.spoken = True
         self.ended = at
 
-    def _model_item(self, kind: str, item: dict[str, Any]) -> int:
+    def _model_item(self, kind: str, item: JsonObject) -> int:
         builder = self.builder
         if kind == "message":
             return builder.assistant(text_of(content_of(item.get("content"))), own_form(item))
@@ -224,7 +225,7 @@ class _Reader:
         name = "tool_search" if kind == "tool_search_call" else as_str(item.get("name"))
         return builder.call(call_id, name, item.get("arguments", ""), own=own)
 
-    def _reasoning(self, item: dict[str, Any]) -> int:
+    def _reasoning(self, item: JsonObject) -> int:
         parts = [*dicts(item.get("summary")), *dicts(item.get("content"))]
         text = "\n\n".join(as_str(part.get("text")) for part in parts if part.get("text"))
         secret = item.get("encrypted_content")
@@ -235,7 +236,7 @@ class _Reader:
             kept = item
         return self.builder.reasoning(text, kept if secret else None)
 
-    def _output(self, at: float | None, item: dict[str, Any]) -> None:
+    def _output(self, at: float | None, item: JsonObject) -> None:
         call_id = as_str(item.get("call_id"))
         content = output_content(item)
         code = exit_code(content)
@@ -247,7 +248,7 @@ class _Reader:
         self.line.said(result)
         self.started = self.started if self.line.produced else at
 
-    def _event(self, at: float | None, event: dict[str, Any]) -> None:
+    def _event(self, at: float | None, event: JsonObject) -> None:
         if event.get("type") == "token_count":
             info = as_dict(event.get("info"))
             total = info.get("total_token_usage")
@@ -268,7 +269,7 @@ class _Reader:
         else:
             self._close(usage)
 
-    def _compacted(self, payload: dict[str, Any]) -> None:
+    def _compacted(self, payload: JsonObject) -> None:
         self._close(None)
         history = payload.get("replacement_history")
         if isinstance(history, list):
@@ -280,7 +281,7 @@ class _Reader:
         self.line.restart([*self.system, *self.users, self.builder.compaction(message)])
         self.builder.warn("a compaction without replacement history: the context is rebuilt from its summary")
 
-    def _replaced(self, kind: str, item: dict[str, Any]) -> None:
+    def _replaced(self, kind: str, item: JsonObject) -> None:
         if kind in ("compaction", "compaction_summary"):
             self.builder.warn("a compaction is encrypted: the prompts that follow lack its text")
             self.line.said(self.builder.opaque(item))
@@ -330,6 +331,6 @@ class _Reader:
             )
 
 
-def _is_count(record: Any) -> bool:
+def _is_count(record: object) -> bool:
     payload = as_dict(as_dict(record).get("payload"))
     return payload.get("type") == "token_count" and bool(payload.get("info"))

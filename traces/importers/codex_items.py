@@ -9,6 +9,7 @@ from typing import Any
 from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.values import as_dict, as_int, as_str, compact, parsed
 from replayer.traces.schema import Content, Usage
+from replayer.wire.types import JsonObject
 
 _EXIT = re.compile(r"(?:Process exited with code|Exit code:|exited with code) (-?\d+)")
 
@@ -54,14 +55,14 @@ _USUAL = {
 """Keys that the dialect `codex` writes, by type."""
 
 
-def own_form(item: dict[str, Any]) -> dict[str, Any] | None:
+def own_form(item: JsonObject) -> JsonObject | None:
     """The response item without what an item of a trace holds; None where the dialect writes it so of itself."""
     if tuple(item) == _USUAL.get(as_str(item.get("type"))):
         return None
     return {key: None if _is_held(item, key) else value for key, value in item.items()}
 
 
-def _is_held(item: dict[str, Any], key: str) -> bool:
+def _is_held(item: JsonObject, key: str) -> bool:
     value = item[key]
     if key == "content":
         simple = [{"type": "output_text", "text": text_of(content_of(value))}]
@@ -69,7 +70,7 @@ def _is_held(item: dict[str, Any], key: str) -> bool:
     return key in ("arguments", "input", "output") and isinstance(value, str | list)
 
 
-def output_content(item: dict[str, Any]) -> Content:
+def output_content(item: JsonObject) -> Content:
     if "tools" in item and "output" not in item:
         return compact(item["tools"])
     output = item.get("output")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from replayer.traces.importers.builder import Builder, Prompt
 
@@ -31,7 +30,7 @@ class Conversation:
         """The finish reason that the open reply's items support."""
         return "tool_calls" if any(map(self.builder.is_call, self.produced)) else "stop"
 
-    def close(self, *, forget: bool = False, **facts: Any) -> None:
+    def close(self, *, forget: bool = False, **facts: object) -> None:
         """Ends the open reply, if any, as a turn; with `forget` it is not sent again."""
         if self.produced:
             self.builder.turn(Prompt(self.context), self.produced, thread=self.thread, **facts)

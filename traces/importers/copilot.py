@@ -9,7 +9,7 @@ events are opaque. Tool definitions are not in the source.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
@@ -17,6 +17,7 @@ from replayer.traces.importers.conversation import Conversation
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times, Usage
+from replayer.wire.types import JsonObject
 
 _MARKS = (
     "hook.",
@@ -53,7 +54,7 @@ class _Reader:
         self.system: list[int] = []
         self.line = Conversation(builder)
         self.call_key: str | None = None
-        self.facts: dict[str, Any] = {}
+        self.facts: JsonObject = {}
         self.clock: float | None = None
 
     def read(self, probe: Probe) -> None:
@@ -64,7 +65,7 @@ class _Reader:
         self._close()
         self.builder.warn("Copilot records no tool definitions and, per call, output tokens only")
 
-    def _event(self, kind: str, data: dict[str, Any], event: dict[str, Any]) -> None:
+    def _event(self, kind: str, data: JsonObject, event: JsonObject) -> None:
         at = epoch(event.get("timestamp"))
         if kind == "session.start":
             self._start(data)
@@ -88,7 +89,7 @@ class _Reader:
         elif not kind.startswith(_MARKS):
             self.builder.opaque(event)
 
-    def _start(self, data: dict[str, Any]) -> None:
+    def _start(self, data: JsonObject) -> None:
         place = as_dict(data.get("context"))
         self.builder.source(version=opt_str(data.get("copilotVersion")))
         self.builder.remember(
@@ -97,7 +98,7 @@ class _Reader:
         root = {"path": place.get("cwd"), "commit": place.get("headCommit"), "branch": place.get("branch")}
         self.builder.describe(workspace={"roots": [{**root, "remote": place.get("repository")}]})
 
-    def _said(self, data: dict[str, Any], at: float | None) -> None:
+    def _said(self, data: JsonObject, at: float | None) -> None:
         key = as_str(data.get("apiCallId")) or as_str(data.get("messageId"))
         if key != self.call_key or not key:
             self._close()
@@ -124,7 +125,7 @@ class _Reader:
             "finish_reason": "tool_calls" if calls else "stop",
         }
 
-    def _result(self, data: dict[str, Any], at: float | None) -> None:
+    def _result(self, data: JsonObject, at: float | None) -> None:
         call_id = as_str(data.get("toolCallId"))
         failed = data.get("success") is False
         found = (
@@ -136,7 +137,7 @@ class _Reader:
         self.line.said(self.builder.answer(call_id, text, is_error=failed, ended=at))
         self.clock = at
 
-    def _compacted(self, data: dict[str, Any]) -> None:
+    def _compacted(self, data: JsonObject) -> None:
         self._close()
         summary = as_str(data.get("summaryContent")) or as_str(data.get("summary"))
         self.line.restart([*self.system, self.builder.compaction(summary)])

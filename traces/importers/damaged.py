@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import jiter
 import orjson
@@ -29,7 +28,7 @@ def divided(text: str) -> Iterator[str]:
         position = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
 
 
-def salvaged(data: bytes) -> Any:
+def salvaged(data: bytes) -> object:
     """What stands before the damage of a JSON text. Raises ValueError when nothing does."""
     for end in (len(data), *_error_offset(data)):
         try:

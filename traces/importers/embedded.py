@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
@@ -31,7 +31,7 @@ class Embedded:
                 yield Session(_writer(probe, key, name), name=name, key=name)
 
 
-def _text(record: Any) -> str:
+def _text(record: object) -> str:
     """The session file that a row holds: JSON lines, several of them, or one document."""
     found = (as_str(as_dict(record).get(column)) for column in SESSION_COLUMNS)
     return next((text for text in found if text.lstrip()[:1] == "{"), "")

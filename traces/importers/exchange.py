@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from replayer.traces.chat import Message, message_of
 from replayer.traces.importers.values import as_dict, as_int, as_str, dicts
 from replayer.traces.schema import AnyItem, Provenance, Times, Usage
 from replayer.traces.wire_forms import chat_messages, entries, produced, wire_of
 from replayer.traces.wire_view import Entry
-from replayer.wire.types import Reply, Wire
+from replayer.wire.types import JsonObject, Reply, Wire
 
 
 @dataclass(slots=True)
 class Exchange:
     """One request and its reply. `request` is the body as sent; `raw` its bytes where they are known."""
 
-    request: dict[str, Any]
+    request: JsonObject
     reply: Message | None = None
     session: str | None = None
     usage: Usage | None = None
@@ -48,7 +47,7 @@ class Exchange:
         return entries(self.request, self.wire or "chat")
 
 
-def usage_of(value: Any, source: Any = None) -> Usage | None:
+def usage_of(value: object, source: object = None) -> Usage | None:
     """OpenAI's usage: `prompt_tokens` includes what was cached. `source` is the form that the API gave."""
     raw = as_dict(value)
     if not raw:
@@ -64,7 +63,7 @@ def usage_of(value: Any, source: Any = None) -> Usage | None:
     )
 
 
-def from_response(exchange: Exchange, response: dict[str, Any]) -> Exchange:
+def from_response(exchange: Exchange, response: JsonObject) -> Exchange:
     """Fills in the reply of a chat completion."""
     choice = next(iter(dicts(response.get("choices"))), {})
     message = as_dict(choice.get("message"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import orjson
 
@@ -156,7 +155,7 @@ class ExchangeWriter:
         self.builder.fidelity(**exchange.aspects)
 
 
-def _is_held(key: str, value: Any, wire: Wire) -> bool:
+def _is_held(key: str, value: object, wire: Wire) -> bool:
     """Whether a turn has a place of its own for a field; an odd value (`tools` null or empty) is kept as it came."""
     if key == "tools":
         return isinstance(value, list) and bool(value)

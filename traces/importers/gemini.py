@@ -8,7 +8,7 @@ Display twins are dropped; info, warning and error messages are opaque. System p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
@@ -18,6 +18,7 @@ from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_list, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times, Usage
+from replayer.wire.types import JsonObject
 
 _ABSENT = "Gemini CLI records neither system prompt nor tool definitions, and before 0.6x not the context that opens a session"
 
@@ -57,16 +58,16 @@ def _is_prompt_log(probe: Probe) -> bool:
     return bool(entries) and all({"sessionId", "messageId", "message"} <= entry.keys() for entry in entries)
 
 
-def _write_saved(builder: Builder, contents: list[dict[str, Any]]) -> None:
+def _write_saved(builder: Builder, contents: list[JsonObject]) -> None:
     builder.describe(agent="gemini-cli")
     builder.warn(_ABSENT)
     write_contents(builder, contents)
 
 
-def _patched(probe: Probe) -> dict[str, Any]:
+def _patched(probe: Probe) -> JsonObject:
     """The document that a header, message lines and `$set` patches amount to; a repeated id is a newer version."""
-    document: dict[str, Any] = {}
-    messages: dict[str, Any] = {}
+    document: JsonObject = {}
+    messages: JsonObject = {}
     for number, record in probe.records():
         fields = as_dict(record)
         if "$set" in fields:
@@ -82,7 +83,7 @@ def _patched(probe: Probe) -> dict[str, Any]:
 
 
 class _Reader:
-    def __init__(self, builder: Builder, document: dict[str, Any]) -> None:
+    def __init__(self, builder: Builder, document: JsonObject) -> None:
         self.builder, self.document = builder, document
         self.context: list[int] = []
         self.clock: float | None = None
@@ -101,7 +102,7 @@ class _Reader:
             else:
                 self.builder.opaque(message)
 
-    def _turn(self, message: dict[str, Any]) -> None:
+    def _turn(self, message: JsonObject) -> None:
         builder = self.builder
         produced = [builder.reasoning(_thought(thought)) for thought in dicts(message.get("thoughts"))]
         if text := text_of(content_of(message.get("content"))):
@@ -122,18 +123,18 @@ class _Reader:
         self.context = [*self.context, *produced, *(self._result(call) for call in calls if "result" in call)]
         self.clock = ended
 
-    def _result(self, call: dict[str, Any]) -> int:
+    def _result(self, call: JsonObject) -> int:
         call_id = as_str(call.get("id"))
         failed, ended = call.get("status") != "success", epoch(call.get("timestamp"))
         return self.builder.answer(call_id, _answer(call.get("result")), is_error=failed, ended=ended)
 
 
-def _thought(thought: dict[str, Any]) -> str:
+def _thought(thought: JsonObject) -> str:
     subject, text = as_str(thought.get("subject")), as_str(thought.get("description"))
     return f"**{subject}**\n{text}" if subject else text
 
 
-def _answer(result: Any) -> str:
+def _answer(result: object) -> str:
     """What went back to the model: the function response's output or error, else the value as JSON."""
     texts = []
     for part in as_list(result) if isinstance(result, list) else [result]:
@@ -145,7 +146,7 @@ def _answer(result: Any) -> str:
     return "\n".join(texts)
 
 
-def _usage(tokens: Any) -> Usage | None:
+def _usage(tokens: object) -> Usage | None:
     """Gemini's input includes what was cached; a record of zeros says that nothing was counted."""
     raw = as_dict(tokens)
     if not raw or not as_int(raw.get("input")):

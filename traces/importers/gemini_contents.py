@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts
+from replayer.wire.types import JsonObject
 
 Open = list[tuple[str, str]]
 """Tool and id of each call that is not answered yet."""
 
 
-def contents_of(document: Any) -> list[dict[str, Any]]:
+def contents_of(document: object) -> list[JsonObject]:
     """The contents of a document; [] where it holds none."""
     found = dicts(document if isinstance(document, list) else as_dict(document).get("history"))
     return found if found and all(_is_content(entry) for entry in found) else []
 
 
-def _is_content(entry: dict[str, Any]) -> bool:
+def _is_content(entry: JsonObject) -> bool:
     return entry.get("role") in ("user", "model") and isinstance(entry.get("parts"), list)
 
 
-def write_contents(builder: Builder, contents: list[dict[str, Any]]) -> None:
+def write_contents(builder: Builder, contents: list[JsonObject]) -> None:
     """Each run of the model's contents is a turn."""
     builder.fidelity(usage="absent", timing="absent", boundaries="derived")
     names: Open = []
@@ -37,21 +36,21 @@ def write_contents(builder: Builder, contents: list[dict[str, Any]]) -> None:
         context += given(builder, entry, names)
 
 
-def said(builder: Builder, entry: dict[str, Any], names: Open) -> list[int]:
+def said(builder: Builder, entry: JsonObject, names: Open) -> list[int]:
     """The items of a content of the model; its calls join those that are open."""
     return [_said(builder, part, names) for part in _parts(entry)]
 
 
-def given(builder: Builder, entry: dict[str, Any], names: Open) -> list[int]:
+def given(builder: Builder, entry: JsonObject, names: Open) -> list[int]:
     """The items of a content that the model gets."""
     return [_given(builder, part, names) for part in _parts(entry)]
 
 
-def _parts(entry: dict[str, Any]) -> list[dict[str, Any]]:
+def _parts(entry: JsonObject) -> list[JsonObject]:
     return [part if isinstance(part, dict) else {"text": part} for part in as_list(entry.get("parts"))]
 
 
-def _said(builder: Builder, part: dict[str, Any], names: Open) -> int:
+def _said(builder: Builder, part: JsonObject, names: Open) -> int:
     if "functionCall" in part:
         call = as_dict(part["functionCall"])
         call_id = as_str(call.get("id")) or f"call_{builder.tally.tool_calls + len(names) + 1}"
@@ -62,7 +61,7 @@ def _said(builder: Builder, part: dict[str, Any], names: Open) -> int:
     return builder.assistant(as_str(part["text"])) if "text" in part else builder.opaque(part)
 
 
-def _given(builder: Builder, part: dict[str, Any], names: Open) -> int:
+def _given(builder: Builder, part: JsonObject, names: Open) -> int:
     """A result names its call's tool at least; without an id it answers the first call of that tool still open."""
     if "functionResponse" in part:
         answer = as_dict(part["functionResponse"])

@@ -11,7 +11,7 @@ import binascii
 import gzip
 import zlib
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyzstd
 
@@ -23,6 +23,7 @@ from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.unpack import unpacked_zstd
 from replayer.traces.importers.values import as_dict, as_list, as_str, epoch, loads
 from replayer.traces.schema import Fidelity, Times
+from replayer.wire.types import JsonObject
 
 
 class Har:
@@ -43,7 +44,7 @@ class Har:
         yield from conversations(exchanges)
 
 
-def _exchange(entry: dict[str, Any]) -> Exchange | None:
+def _exchange(entry: JsonObject) -> Exchange | None:
     text = _body(as_dict(as_dict(entry.get("request")).get("postData")))
     try:
         request = loads(text) if text else None
@@ -66,7 +67,7 @@ def _exchange(entry: dict[str, Any]) -> Exchange | None:
     return exchange
 
 
-def _body(content: dict[str, Any]) -> str | None:
+def _body(content: JsonObject) -> str | None:
     """The text of a body; captures keep what is not text, or is packed as it passed, in base64. None: unreadable."""
     text = as_str(content.get("text"))
     if content.get("encoding") != "base64":
@@ -80,7 +81,7 @@ def _body(content: dict[str, Any]) -> str | None:
         return None
 
 
-def _times(entry: dict[str, Any]) -> Times | None:
+def _times(entry: JsonObject) -> Times | None:
     """HAR gives milliseconds: waiting ends with the first byte of the response."""
     started = epoch(entry.get("startedDateTime"))
     if started is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
@@ -22,6 +22,7 @@ from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.sqlite import columns, opened, reason
 from replayer.traces.importers.values import as_dict, as_str, as_text, dicts, epoch, loads, opt_str
 from replayer.traces.schema import Content, Fidelity, Thread, Times, Usage
+from replayer.wire.types import JsonObject
 
 _FINISH = {"tool-calls": "tool_calls"}
 _SUMMARISE = "What did we do so far?"
@@ -30,8 +31,8 @@ _INTERRUPTED = "[Tool execution was interrupted]"
 _FIDELITY = Fidelity(
     text="recorded", arguments="derived", timing="recorded", usage="recorded", boundaries="recorded"
 )
-Row = dict[str, Any]
-Message = tuple[dict[str, Any], list[dict[str, Any]]]
+Row = JsonObject
+Message = tuple[JsonObject, list[JsonObject]]
 """What is known of a message, and its parts."""
 
 
@@ -80,7 +81,7 @@ class OpenCodeExport:
         yield Session(write, title=opt_str(info.get("title")))
 
 
-def _rows(probe: Probe, query: str, *values: Any) -> list[Row]:
+def _rows(probe: Probe, query: str, *values: object) -> list[Row]:
     try:
         with opened(probe) as connection:
             connection.row_factory = sqlite3.Row
@@ -111,14 +112,14 @@ def _stored(probe: Probe, top: Row, rows: list[Row]) -> Session:
 
 def _messages(probe: Probe, session: str) -> list[Message]:
     query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-    parts: dict[str, list[dict[str, Any]]] = {}
+    parts: dict[str, list[JsonObject]] = {}
     for row in _rows(probe, "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id", session):
         parts.setdefault(row["message_id"], []).append(as_dict(loads(row["data"])))
     rows = _rows(probe, query, session)
     return [({**as_dict(loads(row["data"])), "id": row["id"]}, parts.get(row["id"], [])) for row in rows]
 
 
-def _describe(builder: Builder, info: dict[str, Any], directory: str | None) -> None:
+def _describe(builder: Builder, info: JsonObject, directory: str | None) -> None:
     builder.describe(agent="opencode", title=opt_str(info.get("title")))
     builder.source(version=opt_str(info.get("version")))
     builder.describe(workspace={"roots": [{"path": directory}]} if directory else None)
@@ -145,7 +146,7 @@ class _Writer:
             else:
                 self._user(parts)
 
-    def _user(self, parts: list[dict[str, Any]]) -> None:
+    def _user(self, parts: list[JsonObject]) -> None:
         compaction = next((part for part in parts if part.get("type") == "compaction"), None)
         if compaction is not None:
             self.asked = len(self.line.context), opt_str(compaction.get("tail_start_id"))
@@ -153,7 +154,7 @@ class _Writer:
         if content:
             self.line.said(self.builder.user(content))
 
-    def _assistant(self, info: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    def _assistant(self, info: JsonObject, parts: list[JsonObject]) -> None:
         whole = not any(part.get("type") == "step-finish" for part in parts)
         times = as_dict(info.get("time"))
         started = epoch(times.get("created"))
@@ -177,7 +178,7 @@ class _Writer:
         elif info.get("summary") is True and self.asked is not None:
             self._compacted()
 
-    def _close(self, facts: dict[str, Any]) -> bool:
+    def _close(self, facts: JsonObject) -> bool:
         said = bool(self.line.produced)
         self.line.close(**{**facts, "finish_reason": facts["finish_reason"] or self.line.ending})
         return said
@@ -190,7 +191,7 @@ class _Writer:
         kept = context[self.places.get(first_kept or "", place) : place]
         self.line.restart([*context[place:], *kept])
 
-    def _part(self, part: dict[str, Any]) -> None:
+    def _part(self, part: JsonObject) -> None:
         kind, builder = part.get("type"), self.builder
         if kind == "text":
             self.line.produced.append(builder.assistant(as_str(part.get("text"))))
@@ -200,7 +201,7 @@ class _Writer:
         elif kind == "tool":
             self._tool(as_str(part.get("callID")), as_str(part.get("tool")), as_dict(part.get("state")))
 
-    def _tool(self, call_id: str, name: str, state: dict[str, Any]) -> None:
+    def _tool(self, call_id: str, name: str, state: JsonObject) -> None:
         call = self.builder.call(call_id, name, as_text(state.get("input", {})))
         self.line.produced.append(call)
         metadata, times = as_dict(state.get("metadata")), as_dict(state.get("time"))
@@ -220,9 +221,9 @@ class _Writer:
         self.line.said(result)
 
 
-def _content(parts: list[dict[str, Any]]) -> Content:
+def _content(parts: list[JsonObject]) -> Content:
     """What the model gets of a user's message."""
-    found: list[dict[str, Any]] = []
+    found: list[JsonObject] = []
     for part in parts:
         kind = part.get("type")
         if kind == "text" and not part.get("ignored") and part.get("text"):
@@ -236,7 +237,7 @@ def _content(parts: list[dict[str, Any]]) -> Content:
     return tuple(found)
 
 
-def _ended(parts: list[dict[str, Any]], last: dict[str, Any]) -> Any:
+def _ended(parts: list[JsonObject], last: JsonObject) -> object:
     """The end of the last part before a step's end that bears a time; a tool runs after the reply it came in."""
     before = parts[: parts.index(last)]
     ends = [
@@ -250,8 +251,8 @@ def _ended(parts: list[dict[str, Any]], last: dict[str, Any]) -> Any:
 
 
 def _facts(
-    info: dict[str, Any], tokens: Any, reason: Any, started: float | None, ended: Any
-) -> dict[str, Any]:
+    info: JsonObject, tokens: object, reason: object, started: float | None, ended: object
+) -> JsonObject:
     end = epoch(ended)
     reason = as_str(reason)
     return {
@@ -262,7 +263,7 @@ def _facts(
     }
 
 
-def _usage(tokens: dict[str, Any]) -> Usage | None:
+def _usage(tokens: JsonObject) -> Usage | None:
     """Input excludes what was read from or written to the cache."""
     flat = {**tokens, **{f"cache_{key}": value for key, value in as_dict(tokens.get("cache")).items()}}
     usage = usage_of(flat, fresh="input", output="output", read="cache_read", written="cache_write")

@@ -7,6 +7,7 @@ from typing import Any
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.values import as_int, as_str, as_text, dicts, epoch
 from replayer.traces.schema import Times
+from replayer.wire.types import JsonObject
 
 
 class EventLog:
@@ -20,9 +21,9 @@ class EventLog:
         self.open: str | None = None
         self.produced: list[tuple[Any, int]] = []
         self.late: list[tuple[Any, int]] = []
-        self.facts: dict[str, Any] = {}
+        self.facts: JsonObject = {}
 
-    def begin(self, response: str, **facts: Any) -> None:
+    def begin(self, response: str, **facts: object) -> None:
         """Opens the reply of a response unless it is open already."""
         if self.open != response:
             self.close()
@@ -36,7 +37,7 @@ class EventLog:
         self.sent += self.produced + self.late
         self.open, self.produced, self.late, self.facts = None, [], [], {}
 
-    def said(self, event: Any, item: int) -> None:
+    def said(self, event: object, item: int) -> None:
         """Something that the model gets: a message or a result."""
         (self.late if self.open is not None else self.sent).append((event, item))
 
@@ -48,18 +49,18 @@ class EventLog:
             self.sent.insert(at, ("summary", self.builder.compaction(summary)))
 
 
-def _is_among(event: Any, events: set[Any]) -> bool:
+def _is_among(event: object, events: set[object]) -> bool:
     return isinstance(event, str | int) and event in events
 
 
-def joined(value: Any) -> str:
+def joined(value: object) -> str:
     """Text of content parts; other values as JSON."""
     if isinstance(value, list):
         return "".join(as_str(part.get("text")) if "text" in part else "" for part in dicts(value))
     return as_text(value)
 
 
-def with_place(content: str, metadata: dict[str, Any]) -> str:
+def with_place(content: str, metadata: JsonObject) -> str:
     """A command's output as the model gets it: directory, interpreter and exit code behind it."""
     text = f"{as_str(metadata.get('prefix'))}{content}{as_str(metadata.get('suffix'))}"
     if metadata.get("working_dir"):
@@ -71,6 +72,6 @@ def with_place(content: str, metadata: dict[str, Any]) -> str:
     return text
 
 
-def ended(event: dict[str, Any]) -> Times | None:
+def ended(event: JsonObject) -> Times | None:
     at = epoch(event.get("timestamp"))
     return Times(ended=at) if at else None

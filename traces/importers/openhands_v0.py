@@ -26,6 +26,7 @@ from replayer.traces.importers.values import (
     opt_str,
 )
 from replayer.traces.schema import Content, Fidelity
+from replayer.wire.types import JsonObject
 
 _SILENT = frozenset(
     {"change_agent_state", "agent_state_changed", "null", "recall", "loadtool", "task_tracking_state"}
@@ -54,21 +55,21 @@ class OpenHandsV0:
         yield Session(lambda builder: V0(builder).write(events))
 
 
-def _is_event(event: Any) -> bool:
+def _is_event(event: object) -> bool:
     """V1 has objects where V0 has the name of an action or observation."""
     fields = as_dict(event)
     named = isinstance(fields.get("action"), str) or isinstance(fields.get("observation"), str)
     return named and "source" in fields and "id" in fields
 
 
-def _is_output(record: dict[str, Any]) -> bool:
+def _is_output(record: JsonObject) -> bool:
     history = record.get("history")
     return isinstance(history, list) and ("instance_id" in record or "instruction" in record)
 
 
-def _events(value: Any) -> list[dict[str, Any]]:
+def _events(value: object) -> list[JsonObject]:
     """Events of a list, or of the old list of [action, observation] pairs."""
-    found: list[dict[str, Any]] = []
+    found: list[JsonObject] = []
     for entry in as_list(value) or as_list(as_dict(value).get("history")):
         found += dicts(entry) if isinstance(entry, list) else [entry] if isinstance(entry, dict) else []
     return found
@@ -105,7 +106,7 @@ class V0:
         self.call_of: dict[Any, str] = {}
         self.derived = 0
 
-    def write(self, events: list[dict[str, Any]], instruction: str = "") -> None:
+    def write(self, events: list[JsonObject], instruction: str = "") -> None:
         self.builder.describe(agent="openhands")
         if instruction and not any(
             e.get("action") == "message" and e.get("source") == "user" for e in events
@@ -123,7 +124,7 @@ class V0:
                 f"{self.derived} actions hold no model response: their calls are rebuilt from the action"
             )
 
-    def _event(self, event: dict[str, Any]) -> None:
+    def _event(self, event: JsonObject) -> None:
         action, observation = as_str(event.get("action")), as_str(event.get("observation"))
         metadata = as_dict(event.get("tool_call_metadata"))
         if action == "system":
@@ -141,14 +142,14 @@ class V0:
         else:
             self.builder.opaque(event)
 
-    def _system(self, event: dict[str, Any]) -> None:
+    def _system(self, event: JsonObject) -> None:
         args = as_dict(event.get("args"))
         self.log.said(event.get("id"), self.builder.system(as_str(args.get("content"))))
         self.log.tool_set = self.builder.tools(tool_schemas(args.get("tools"))) or self.log.tool_set
         self.builder.fidelity(system="recorded", tools="recorded" if self.log.tool_set else "absent")
         self.builder.source(version=opt_str(args.get("openhands_version")))
 
-    def _message(self, event: dict[str, Any]) -> None:
+    def _message(self, event: JsonObject) -> None:
         text = as_str(as_dict(event.get("args")).get("content")) or as_str(event.get("message"))
         if event.get("source") == "agent":
             self.log.begin(f"event-{event.get('id')}", model=self.model, times=ended(event))
@@ -161,7 +162,7 @@ class V0:
         content: Content = ({"type": "text", "text": text}, *parts) if parts else text
         self.log.said(event.get("id"), self.builder.user(content))
 
-    def _action(self, event: dict[str, Any], metadata: dict[str, Any]) -> None:
+    def _action(self, event: JsonObject, metadata: JsonObject) -> None:
         if isinstance(event.get("id"), str | int):
             self.call_of[event["id"]] = as_str(metadata.get("tool_call_id")) or _own_id(event["id"])
         response = as_dict(metadata.get("model_response"))
@@ -186,7 +187,7 @@ class V0:
             number = self.builder.add_model_item(item)
             self.log.produced.append((event.get("id"), number))
 
-    def _bare_action(self, event: dict[str, Any]) -> None:
+    def _bare_action(self, event: JsonObject) -> None:
         """Before function calling: the action stands for a call with an id of our own."""
         self.derived += 1
         args = as_dict(event.get("args"))
@@ -200,7 +201,7 @@ class V0:
         call = self.builder.call(_own_id(event.get("id")), as_str(event.get("action")), kept)
         self.log.produced.append((event.get("id"), call))
 
-    def _observation(self, event: dict[str, Any], metadata: dict[str, Any]) -> None:
+    def _observation(self, event: JsonObject, metadata: JsonObject) -> None:
         extras = as_dict(event.get("extras"))
         code = as_int(as_dict(extras.get("metadata")).get("exit_code", extras.get("exit_code")))
         failed = event.get("observation") == "error" or code not in (None, 0, -1)
@@ -217,7 +218,7 @@ class V0:
         )
         self.log.said(event.get("id"), item)
 
-    def _recall(self, event: dict[str, Any]) -> None:
+    def _recall(self, event: JsonObject) -> None:
         """Knowledge that was found for a user message follows it as user text; other silent events are opaque."""
         knowledge = dicts(as_dict(event.get("extras")).get("microagent_knowledge"))
         for entry in knowledge if self.extensions and "observation" in event else []:
@@ -232,7 +233,7 @@ class V0:
             )
         self.builder.opaque(event)
 
-    def _condensation(self, args: dict[str, Any]) -> None:
+    def _condensation(self, args: JsonObject) -> None:
         forgotten = {key for key in as_list(args.get("forgotten_event_ids")) if isinstance(key, str | int)}
         start, end = (
             as_int(args.get("forgotten_events_start_id")),
@@ -243,11 +244,11 @@ class V0:
         self.log.condense(forgotten, args.get("summary"), as_int(args.get("summary_offset")))
 
 
-def _own_id(event: Any) -> str:
+def _own_id(event: object) -> str:
     return f"event_{event}"
 
 
-def _rendered(event: dict[str, Any]) -> str:
+def _rendered(event: JsonObject) -> str:
     """The text that the model gets: a command's output carries directory and exit code behind it."""
     content = as_str(event.get("content"))
     metadata = as_dict(as_dict(event.get("extras")).get("metadata"))

@@ -28,6 +28,7 @@ from replayer.traces.importers.values import (
     opt_str,
 )
 from replayer.traces.schema import Fidelity, Usage
+from replayer.wire.types import JsonObject
 
 
 class OpenHandsV1:
@@ -47,7 +48,7 @@ class OpenHandsV1:
         yield Session(lambda builder: V1(builder, usages).write(events))
 
 
-def _usages(folder: Path) -> dict[str, dict[str, Any]]:
+def _usages(folder: Path) -> dict[str, JsonObject]:
     """Token usage by the id of a response, from the state that lies beside the events."""
     try:
         state = as_dict(loads((folder / "base_state.json").read_bytes()))
@@ -58,13 +59,13 @@ def _usages(folder: Path) -> dict[str, dict[str, Any]]:
     return {as_str(usage.get("response_id")): usage for usage in counts}
 
 
-def _is_v1(record: Any) -> bool:
+def _is_v1(record: object) -> bool:
     return as_str(as_dict(record).get("kind")).endswith(("Event", "Condensation")) and "source" in as_dict(
         record
     )
 
 
-def _v1_list(document: Any) -> list[dict[str, Any]]:
+def _v1_list(document: object) -> list[JsonObject]:
     return dicts(document) or dicts(as_dict(document).get("events"))
 
 
@@ -73,10 +74,10 @@ def _v1_events(probe: Probe) -> list[Any]:
 
 
 class V1:
-    def __init__(self, builder: Builder, usages: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, builder: Builder, usages: dict[str, JsonObject]) -> None:
         self.builder, self.log, self.usages = builder, EventLog(builder), usages
 
-    def write(self, events: list[dict[str, Any]]) -> None:
+    def write(self, events: list[JsonObject]) -> None:
         self.builder.describe(agent="openhands")
         for event in events:
             self._event(as_str(event.get("kind")), event)
@@ -86,7 +87,7 @@ class V1:
         else:
             self.builder.warn("V1 events carry no usage; token counts are estimates")
 
-    def _event(self, kind: str, event: dict[str, Any]) -> None:
+    def _event(self, kind: str, event: JsonObject) -> None:
         key = event.get("id")
         if kind == "SystemPromptEvent":
             prompt = event.get("system_prompt")
@@ -109,7 +110,7 @@ class V1:
         else:
             self.builder.opaque(event)
 
-    def _message(self, key: Any, event: dict[str, Any], message: dict[str, Any]) -> None:
+    def _message(self, key: object, event: JsonObject, message: JsonObject) -> None:
         text = joined(message.get("content"))
         if event.get("source") == "agent" or message.get("role") == "assistant":
             self._begin(key, event)
@@ -122,13 +123,13 @@ class V1:
         extended = joined(event.get("extended_content"))
         self.log.said(key, self.builder.user(f"{text}\n{extended}" if extended else text))
 
-    def _begin(self, key: Any, event: dict[str, Any]) -> None:
+    def _begin(self, key: object, event: JsonObject) -> None:
         response = as_str(event.get("llm_response_id"))
         counted = self.usages.get(response)
         facts = {"usage": _usage(counted), "model": opt_str(counted.get("model"))} if counted else {}
         self.log.begin(response or f"event-{key}", times=ended(event), **facts)
 
-    def _action(self, key: Any, event: dict[str, Any]) -> None:
+    def _action(self, key: object, event: JsonObject) -> None:
         self._begin(key, event)
         if not any(item for _, item in self.log.produced):
             self._said_before_the_call(key, event)
@@ -139,7 +140,7 @@ class V1:
         name = as_str(event.get("tool_name")) or as_str(function.get("name"))
         self.log.produced.append((key, self.builder.call(call_id, name, arguments)))
 
-    def _said_before_the_call(self, key: Any, event: dict[str, Any]) -> None:
+    def _said_before_the_call(self, key: object, event: JsonObject) -> None:
         """Thinking and text come with the first action of a response."""
         blocks = dicts(event.get("thinking_blocks"))
         reasoning = as_str(event.get("reasoning_content")) or "".join(
@@ -151,7 +152,7 @@ class V1:
         if text := joined(event.get("thought")):
             self.log.produced.append((key, self.builder.assistant(text)))
 
-    def _observation(self, key: Any, kind: str, event: dict[str, Any]) -> None:
+    def _observation(self, key: object, kind: str, event: JsonObject) -> None:
         observation = as_dict(event.get("observation"))
         text = {
             "AgentErrorEvent": as_str(event.get("error")),
@@ -167,7 +168,7 @@ class V1:
         self.log.said(key, item)
 
 
-def _rendered(observation: dict[str, Any], whole: Any) -> str:
+def _rendered(observation: JsonObject, whole: object) -> str:
     """What the model gets: a header on errors, the text, and behind a command's output where it ran."""
     text = joined(observation.get("content", observation.get("output", whole)))
     if metadata := as_dict(observation.get("metadata")):
@@ -175,7 +176,7 @@ def _rendered(observation: dict[str, Any], whole: Any) -> str:
     return f"[An error occurred during execution.]\n{text}" if observation.get("is_error") is True else text
 
 
-def _usage(counted: dict[str, Any]) -> Usage:
+def _usage(counted: JsonObject) -> Usage:
     return Usage(
         prompt_tokens=as_int(counted.get("prompt_tokens")),
         cached_tokens=as_int(counted.get("cache_read_tokens")),

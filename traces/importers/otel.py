@@ -35,6 +35,7 @@ from replayer.traces.importers.values import (
     parsed,
 )
 from replayer.traces.schema import Fidelity, Times, Usage
+from replayer.wire.types import JsonObject
 
 _PARAMS = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "seed")
 _SESSION_KEYS = ("gen_ai.conversation.id", "session.id", "exgentic.session.id", "langfuse.session.id")
@@ -48,7 +49,7 @@ _FINISH_KEYS = (
     "gen_ai.completion.0.finish_reason",
     "llm.finish_reason",
 )
-Span = dict[str, Any]
+Span = JsonObject
 
 
 class OTel:
@@ -81,7 +82,7 @@ class OTel:
         yield from conversations(exchanges)
 
 
-def _spans(record: Any) -> list[Span]:
+def _spans(record: object) -> list[Span]:
     """Spans with their attributes as a flat dictionary."""
     fields = as_dict(record)
     fields = as_dict(fields.get("trace")) or fields
@@ -108,7 +109,7 @@ def _spans(record: Any) -> list[Span]:
     return []
 
 
-def _logged(record: Any) -> list[Span]:
+def _logged(record: object) -> list[Span]:
     """Log records of GenAI events (OTLP or as the SDK prints them), each as a span that has this event only."""
     fields = as_dict(record)
     if "resourceLogs" in fields:
@@ -123,7 +124,7 @@ def _logged(record: Any) -> list[Span]:
     return [span for entry in entries if (span := _one_logged(entry))]
 
 
-def _one_logged(entry: dict[str, Any]) -> Span | None:
+def _one_logged(entry: JsonObject) -> Span | None:
     attributes = _attributes(entry.get("attributes"))
     name = as_str(entry.get("eventName") or entry.get("event_name") or attributes.get("event.name"))
     if not name.startswith("gen_ai."):
@@ -165,7 +166,7 @@ def _events(span: Span) -> list[Event]:
     return found
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def _attributes(value: object) -> JsonObject:
     if isinstance(value, dict):
         return value
     return {as_str(entry.get("key")): _value(entry.get("value")) for entry in dicts(value)}
@@ -205,7 +206,7 @@ def _exchange(span: Span) -> Exchange | None:
     output = messages_of(attributes.get("gen_ai.output.messages")) or replies or answered
     output = output or text_reply(attributes)
     model = attributes.get("gen_ai.request.model") or attributes.get("llm.model_name")
-    request: dict[str, Any] = {"model": model} if model else {}
+    request: JsonObject = {"model": model} if model else {}
     request["messages"] = [*system_of(attributes.get("gen_ai.system_instructions")), *messages]
     tools = parsed(attributes.get("gen_ai.tool.definitions")) or numbered_tools(attributes)
     if isinstance(tools, list) and tools:
@@ -227,7 +228,7 @@ def _exchange(span: Span) -> Exchange | None:
     )
 
 
-def _has_objects(attributes: dict[str, Any]) -> bool:
+def _has_objects(attributes: JsonObject) -> bool:
     """Whether arguments of calls stand in message parts as values, so that their text is unknown."""
     return any(
         part.get("type") == "tool_call" and not isinstance(part.get("arguments"), str)
@@ -248,12 +249,12 @@ def _times(span: Span) -> Times | None:
     return Times(started=started, ended=ended) if started else None
 
 
-def _finish(attributes: dict[str, Any]) -> str | None:
+def _finish(attributes: JsonObject) -> str | None:
     value = parsed(next((attributes[key] for key in _FINISH_KEYS if attributes.get(key)), None))
     return opt_str(value[0] if isinstance(value, list) and value else value)
 
 
-def _usage(attributes: dict[str, Any]) -> Usage | None:
+def _usage(attributes: JsonObject) -> Usage | None:
     def first(*names: str) -> int | None:
         return next((n for name in names if (n := as_int(attributes.get(name))) is not None), None)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from replayer.traces.chat import Message
 from replayer.traces.importers.values import as_dict, as_str, as_text, compact, dicts, opt_str, parsed
+from replayer.wire.types import JsonObject
 
 _NUMBERED = re.compile(
     r"^(?:gen_ai|llm)\.(prompts?|completions?|input_messages|output_messages)\.(\d+)\.(?:message\.)?(.+)$"
@@ -14,11 +15,11 @@ _NUMBERED = re.compile(
 _CALL = re.compile(r"^tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(.+)$")
 _PART = re.compile(r"^contents\.(\d+)\.message_content\.(.+)$")
 _TOOL = re.compile(r"^llm\.(?:tools\.(\d+)\.tool\.json_schema|request\.functions\.(\d+)\.(\w+))$")
-Event = tuple[str, dict[str, Any]]
+Event = tuple[str, JsonObject]
 """Name and fields of a span event or a log record."""
 
 
-def messages_of(value: Any) -> list[Message]:
+def messages_of(value: object) -> list[Message]:
     """Messages in OpenAI's form from JSON text or a list, of plain messages or of messages with parts."""
     found: list[Message] = []
     for message in dicts(parsed(value)):
@@ -26,14 +27,14 @@ def messages_of(value: Any) -> list[Message]:
     return found
 
 
-def system_of(value: Any) -> list[Message]:
+def system_of(value: object) -> list[Message]:
     value = parsed(value)
     parts = dicts(value)
     text = "\n".join(as_str(part.get("content")) for part in parts) if parts else as_str(value)
     return [{"role": "system", "content": text}] if text else []
 
 
-def _with_parts(message: dict[str, Any]) -> list[Message]:
+def _with_parts(message: JsonObject) -> list[Message]:
     texts: list[str] = []
     result: Message = {"role": as_str(message.get("role"), "user"), "content": None}
     answers: list[Message] = []
@@ -57,14 +58,14 @@ def _with_parts(message: dict[str, Any]) -> list[Message]:
     return answers if answers and not texts else [result, *answers]
 
 
-def _call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+def _call(call_id: Any, name: Any, arguments: Any) -> JsonObject:
     text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
     return {"id": as_str(call_id), "type": "function", "function": {"name": as_str(name), "arguments": text}}
 
 
-def numbered(attributes: dict[str, Any]) -> tuple[list[Message], list[Message]]:
+def numbered(attributes: JsonObject) -> tuple[list[Message], list[Message]]:
     """OpenLLMetry's `gen_ai.prompt.N.content` and OpenInference's `llm.input_messages.N.message.content`."""
-    found: dict[tuple[bool, int], dict[str, Any]] = {}
+    found: dict[tuple[bool, int], JsonObject] = {}
     for key, value in attributes.items():
         if match := _NUMBERED.match(key):
             is_input = match.group(1).startswith(("prompt", "input"))
@@ -75,10 +76,10 @@ def numbered(attributes: dict[str, Any]) -> tuple[list[Message], list[Message]]:
     ]
 
 
-def _from_fields(fields: dict[str, Any]) -> Message:
+def _from_fields(fields: JsonObject) -> Message:
     message: Message = {"role": as_str(fields.get("role"), "user"), "content": fields.get("content")}
-    calls: dict[int, dict[str, Any]] = {}
-    parts: dict[int, dict[str, Any]] = {}
+    calls: dict[int, JsonObject] = {}
+    parts: dict[int, JsonObject] = {}
     for key, value in fields.items():
         if match := _CALL.match(key):
             calls.setdefault(int(match.group(1)[:6]), {})[match.group(2)] = value
@@ -115,7 +116,7 @@ def from_events(events: list[Event]) -> tuple[list[Message], list[Message], str 
     return sent, replies, finish
 
 
-def _said(role: str, fields: dict[str, Any]) -> Message:
+def _said(role: str, fields: JsonObject) -> Message:
     content = fields.get("content") or fields.get("gen_ai.content")
     message: Message = {"role": role, "content": None if content is None else as_text(content)}
     if calls := dicts(parsed(fields.get("tool_calls"))):
@@ -129,9 +130,9 @@ def _said(role: str, fields: dict[str, Any]) -> Message:
     return message
 
 
-def numbered_tools(attributes: dict[str, Any]) -> list[dict[str, Any]]:
+def numbered_tools(attributes: JsonObject) -> list[JsonObject]:
     """OpenInference's `llm.tools.N.tool.json_schema` and OpenLLMetry's `llm.request.functions.N.name` and so on."""
-    found: dict[int, dict[str, Any]] = {}
+    found: dict[int, JsonObject] = {}
     for key, value in attributes.items():
         if match := _TOOL.match(key):
             tool = found.setdefault(int((match.group(1) or match.group(2))[:6]), {})
@@ -142,12 +143,12 @@ def numbered_tools(attributes: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _part(part: dict[str, Any]) -> dict[str, Any]:
+def _part(part: JsonObject) -> JsonObject:
     if isinstance(part.get("image.image.url"), str):
         return {"type": "image_url", "image_url": {"url": part["image.image.url"]}}
     return {"type": "text", "text": as_text(part.get("text"))}
 
 
-def text_reply(attributes: dict[str, Any]) -> list[Message]:
+def text_reply(attributes: JsonObject) -> list[Message]:
     text = opt_str(attributes.get("gen_ai.output.text"))
     return [{"role": "assistant", "content": text}] if text else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import orjson
 
@@ -35,7 +35,7 @@ def rows(file: BinaryIO, where: str) -> Iterator[bytes]:
         raise TraceError(f"{where}: the Parquet file is damaged or cut off ({why})") from None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A value without the nulls that a table puts where a row lacks a field."""
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items() if part is not None}

@@ -9,7 +9,7 @@ of model and other states of the screen are opaque. System prompt and tools are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
@@ -18,6 +18,7 @@ from replayer.traces.importers.pieces import content_of, text_of, usage_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times
+from replayer.wire.types import JsonObject
 
 _COMPACTED = (
     "The conversation history before this point was compacted into the following summary:\n\n"
@@ -56,7 +57,7 @@ class _Reader:
         self.tree = Tree()
         self.leaf: str | None = None
         self.model: str | None = None
-        self.params: dict[str, Any] = {}
+        self.params: JsonObject = {}
 
     def read(self, probe: Probe) -> None:
         self.builder.describe(agent="pi")
@@ -68,7 +69,7 @@ class _Reader:
                 self._entry(as_str(entry.get("id")) or f"line {number}", entry)
         self.builder.warn("Pi records neither system prompt nor tool definitions")
 
-    def _header(self, header: dict[str, Any]) -> None:
+    def _header(self, header: JsonObject) -> None:
         self.builder.source(version=as_text(header.get("version")) or "1")
         self.builder.remember(
             session_id=opt_str(header.get("id")),
@@ -78,7 +79,7 @@ class _Reader:
         self.builder.describe(workspace={"roots": [{"path": cwd}]} if cwd else None)
         self.model = opt_str(header.get("modelId"))
 
-    def _entry(self, key: str, entry: dict[str, Any]) -> None:
+    def _entry(self, key: str, entry: JsonObject) -> None:
         parent = opt_str(entry.get("parentId")) if "parentId" in entry else self.leaf
         if parent != self.leaf:
             self.line.restart(self.tree.items(parent))
@@ -94,7 +95,7 @@ class _Reader:
             self.tree.restart(key, opt_str(entry.get("firstKeptEntryId")))
             self.line.restart(self.tree.items(key))
 
-    def _reply(self, message: dict[str, Any], entry: dict[str, Any]) -> list[int]:
+    def _reply(self, message: JsonObject, entry: JsonObject) -> list[int]:
         """Writes a turn; returns what of it is sent again."""
         produced = self.line.produced = [self._block(block) for block in _blocks(message.get("content"))]
         reason = as_str(message.get("stopReason"))
@@ -114,7 +115,7 @@ class _Reader:
         )
         return [] if reason in _BROKEN else produced
 
-    def _block(self, block: dict[str, Any]) -> int:
+    def _block(self, block: JsonObject) -> int:
         kind = block.get("type")
         if kind == "text":
             return self.builder.assistant(as_str(block.get("text")))
@@ -127,7 +128,7 @@ class _Reader:
             return self.builder.call(as_str(block.get("id")), name, arguments)
         return self.builder.opaque(block)
 
-    def _given(self, kind: Any, message: dict[str, Any], entry: dict[str, Any]) -> list[int]:
+    def _given(self, kind: object, message: JsonObject, entry: JsonObject) -> list[int]:
         """What an entry adds to the prompts behind it."""
         builder, role = self.builder, message.get("role")
         if kind == "message" and role == "toolResult":
@@ -151,7 +152,7 @@ class _Reader:
         builder.opaque(entry)
         return []
 
-    def _result(self, message: dict[str, Any]) -> int:
+    def _result(self, message: JsonObject) -> int:
         return self.builder.answer(
             as_str(message.get("toolCallId")),
             content_of(message.get("content")),
@@ -161,11 +162,11 @@ class _Reader:
         )
 
 
-def _blocks(content: Any) -> list[dict[str, Any]]:
+def _blocks(content: object) -> list[JsonObject]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else dicts(content)
 
 
-def _ran(message: dict[str, Any]) -> str:
+def _ran(message: JsonObject) -> str:
     """A command of the user's own, as Pi writes it for the model."""
     output, code = text_of(content_of(message.get("output"))), as_int(message.get("exitCode"))
     text = f"Ran `{as_str(message.get('command'))}`\n" + (f"```\n{output}\n```" if output else "(no output)")
@@ -174,12 +175,12 @@ def _ran(message: dict[str, Any]) -> str:
     return text if not code else text + f"\n\nCommand exited with code {code}"
 
 
-def _usage(message: dict[str, Any]) -> Any:
+def _usage(message: JsonObject) -> object:
     raw = as_dict(message.get("usage"))
     return usage_of(raw, fresh="input", output="output", read="cacheRead", written="cacheWrite")
 
 
-def _times(message: dict[str, Any], entry: dict[str, Any]) -> Times | None:
+def _times(message: JsonObject, entry: JsonObject) -> Times | None:
     """The message bears the time at which its request was begun, its line that of the end."""
     started, ended = epoch(message.get("timestamp")), epoch(entry.get("timestamp"))
     if started is None and ended is None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text
 from replayer.traces.schema import Content, Usage
+from replayer.wire.types import JsonObject
 
 
-def own_result(block: dict[str, Any]) -> dict[str, Any] | None:
+def own_result(block: JsonObject) -> JsonObject | None:
     """A tool_result block without its content, where a client writes other keys, or in another order, than usual."""
     if tuple(block) in (_RESULT[:3], _RESULT):
         return None
@@ -37,7 +38,7 @@ def text_of(content: Content) -> str:
     return "\n".join(as_str(part.get("text")) for part in content if part.get("type") == "text")
 
 
-def usage_of(raw: dict[str, Any], *, fresh: str, output: str, read: str, written: str = "") -> Usage | None:
+def usage_of(raw: JsonObject, *, fresh: str, output: str, read: str, written: str = "") -> Usage | None:
     """Counts of a source whose input excludes what was read from or written to the cache. None without any input."""
     counts = [as_int(raw.get(key)) for key in (fresh, read, written) if key]
     if not raw or all(count is None for count in counts):
@@ -48,7 +49,7 @@ def usage_of(raw: dict[str, Any], *, fresh: str, output: str, read: str, written
     )
 
 
-def _part(part: Any) -> dict[str, Any]:
+def _part(part: Any) -> JsonObject:
     fields = as_dict(part)
     if url := _image(fields):
         return {"type": "image_url", "image_url": {"url": url}}
@@ -58,7 +59,7 @@ def _part(part: Any) -> dict[str, Any]:
     return {"type": "text", "text": as_text(part)}
 
 
-def _image(part: dict[str, Any]) -> str:
+def _image(part: JsonObject) -> str:
     """The URL of an image part; empty for any other."""
     kind, source, inline = part.get("type"), as_dict(part.get("source")), as_dict(part.get("inlineData"))
     if inline:

@@ -57,7 +57,7 @@ class Probe:
         return document[:_HEAD_RECORDS] if isinstance(document, list) else [document]
 
     @cached_property
-    def document(self) -> Any:
+    def document(self) -> object:
         """The one JSON value of the file; None where the file is no single document."""
         if self.shape == "jsonl":
             first = list(_first_two(self.records(quiet=True)))
@@ -128,7 +128,7 @@ class Probe:
             if offset >= self._size:
                 return
 
-    def record_at(self, key: int) -> Any:
+    def record_at(self, key: int) -> object:
         """The record of a key that `located` gave."""
         if self.shape != "jsonl":
             return self._listed()[key]
@@ -266,7 +266,7 @@ class Probe:
     def _bytes(self) -> bytes:
         return self.file.read(self._size)
 
-    def _whole_document(self) -> Any:
+    def _whole_document(self) -> object:
         data = self._bytes().removeprefix(b"\xef\xbb\xbf").strip(_NUL_AND_SPACE)
         try:
             return self._value(data, "in the file")
@@ -293,7 +293,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _first_two(records: Iterator[tuple[int, Any]]) -> Iterator[Any]:
+def _first_two(records: Iterator[tuple[int, object]]) -> Iterator[Any]:
     for count, (_, record) in enumerate(records):
         if count == 2:
             return

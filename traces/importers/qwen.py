@@ -8,7 +8,7 @@ System prompt and tools are not in the source.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
@@ -16,6 +16,7 @@ from replayer.traces.importers.gemini_contents import Open, given, said
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times, Usage
+from replayer.wire.types import JsonObject
 
 
 class QwenCode:
@@ -32,7 +33,7 @@ class QwenCode:
         yield Session(lambda builder: _Reader(builder).read(probe))
 
 
-def _is_line(record: dict[str, Any]) -> bool:
+def _is_line(record: JsonObject) -> bool:
     parts = as_dict(record.get("message")).get("parts")
     return isinstance(parts, list) and {"uuid", "sessionId"} <= record.keys()
 
@@ -52,7 +53,7 @@ class _Reader:
         for _, record in probe.records():
             self._line(as_dict(record))
 
-    def _line(self, record: dict[str, Any]) -> None:
+    def _line(self, record: JsonObject) -> None:
         message = as_dict(record.get("message"))
         at = epoch(record.get("timestamp"))
         if record.get("type") == "assistant" and message:
@@ -66,7 +67,7 @@ class _Reader:
             if record.get("subtype") == "chat_compression":
                 self._compressed(as_dict(record.get("systemPayload")))
 
-    def _turn(self, record: dict[str, Any], message: dict[str, Any], at: float | None) -> None:
+    def _turn(self, record: JsonObject, message: JsonObject, at: float | None) -> None:
         produced = said(self.builder, message, self.open)
         self.builder.turn(
             self.context,
@@ -78,20 +79,20 @@ class _Reader:
         )
         self.context = [*self.context, *produced]
 
-    def _compressed(self, payload: dict[str, Any]) -> None:
+    def _compressed(self, payload: JsonObject) -> None:
         self.context = []
         for entry in dicts(payload.get("compressedHistory")):
             add = said if entry.get("role") == "model" else given
             self.context += add(self.builder, entry, self.open)
 
-    def _describe(self, record: dict[str, Any]) -> None:
+    def _describe(self, record: JsonObject) -> None:
         if self.builder.header.workspace is None:
             self.builder.source(version=opt_str(record.get("version")))
             root = {"path": record.get("cwd"), "branch": record.get("gitBranch")}
             self.builder.describe(workspace={"roots": [root]})
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: object) -> Usage | None:
     raw = as_dict(value)
     if not raw:
         return None

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
 from replayer.traces.chat import Message
 from replayer.traces.importers.exchange import Exchange
 from replayer.traces.importers.values import as_dict, as_str, dicts, loads
+from replayer.wire.types import JsonObject
 
 _PROBE = 200
 """Characters of a text by which it is found in another."""
@@ -185,7 +185,7 @@ def gist(message: Message) -> int:
     return hash((*said, orjson.dumps(others) if others else b"", *functions) if others or functions else said)
 
 
-def _function(function: dict[str, Any]) -> tuple[str, bytes]:
+def _function(function: JsonObject) -> tuple[str, bytes]:
     arguments = function.get("arguments")
     try:
         value = loads(arguments) if isinstance(arguments, str) else arguments
@@ -230,7 +230,7 @@ def _text(message: Message) -> str:
     return content if isinstance(content, str) else "\n".join(_texts(dicts(content)))
 
 
-def _texts(parts: Iterable[dict[str, Any]]) -> Iterable[str]:
+def _texts(parts: Iterable[JsonObject]) -> Iterable[str]:
     return (as_str(part.get("text")) for part in parts)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.traces.chat import Message, split
 from replayer.traces.importers.base import Session
@@ -16,6 +16,7 @@ from replayer.traces.importers.builder import Builder, Prompt
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times
+from replayer.wire.types import JsonObject
 
 
 class Sts:
@@ -48,7 +49,7 @@ def _session(probe: Probe, start: int, end: int | None) -> Session:
     return Session(write, name=name, key=name, title=opt_str(header.get("name")))
 
 
-def _write(builder: Builder, entries: list[Any]) -> None:
+def _write(builder: Builder, entries: list[object]) -> None:
     context = array("i")
     clock: float | None = None
     for entry in map(as_dict, entries):
@@ -72,7 +73,7 @@ def _write(builder: Builder, entries: list[Any]) -> None:
         context.extend(items)
 
 
-def _message(recorded: dict[str, Any]) -> Message:
+def _message(recorded: JsonObject) -> Message:
     """In OpenAI's form; the format writes its keys in camel case."""
     content = recorded.get("content")
     message: Message = {"role": as_str(recorded.get("role"), "user"), "content": content if content else None}
@@ -89,7 +90,7 @@ def _message(recorded: dict[str, Any]) -> Message:
     return message
 
 
-def _call(call: dict[str, Any]) -> dict[str, Any]:
+def _call(call: JsonObject) -> JsonObject:
     function = as_dict(call.get("function")) or call
     name, arguments = as_str(function.get("name")), as_text(function.get("arguments", {}))
     return {

@@ -9,7 +9,7 @@ retries is a session per attempt. mini-swe-agent: every assistant message is a t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.traces.chat import Message, split
 from replayer.traces.importers.base import Session
@@ -18,6 +18,7 @@ from replayer.traces.importers.exchange import usage_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times
+from replayer.wire.types import JsonObject
 
 _KEPT = ("role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content")
 _MINI_MARKS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "mswea", "MINI_SWE_AGENT")
@@ -43,11 +44,11 @@ class SweAgent:
             yield Session(_writer(attempt), name=f"attempt-{number}", key=f"attempt-{number}")
 
 
-def _writer(document: dict[str, Any]) -> Callable[[Builder], None]:
+def _writer(document: JsonObject) -> Callable[[Builder], None]:
     return lambda builder: _SweAgent(builder, document).write()
 
 
-def _is_run(document: dict[str, Any]) -> bool:
+def _is_run(document: JsonObject) -> bool:
     steps = document.get("trajectory")
     if not isinstance(steps, list):
         return False
@@ -91,7 +92,7 @@ class _Messages:
 
 
 class _SweAgent:
-    def __init__(self, builder: Builder, document: dict[str, Any]) -> None:
+    def __init__(self, builder: Builder, document: JsonObject) -> None:
         self.builder, self.messages = builder, _Messages(builder)
         self.history = dicts(document.get("history"))
         self.steps = dicts(document.get("trajectory"))
@@ -156,12 +157,12 @@ class _SweAgent:
         return agent
 
 
-def _query(step: dict[str, Any]) -> list[Message]:
+def _query(step: JsonObject) -> list[Message]:
     """The messages that a step sent; a step that the agent made up has one empty message."""
     return [m for m in dicts(step.get("query") or step.get("messages")) if m]
 
 
-def _repeated(step: dict[str, Any], following: dict[str, Any]) -> Message | None:
+def _repeated(step: JsonObject, following: JsonObject) -> Message | None:
     """The reply to a step as the next query repeats it, behind what both queries share."""
     later, place = _query(following), len(_query(step))
     reply = later[place] if place < len(later) else {}
@@ -170,7 +171,7 @@ def _repeated(step: dict[str, Any], following: dict[str, Any]) -> Message | None
     return None
 
 
-def _matching(replies: list[Message], step: dict[str, Any]) -> Message | None:
+def _matching(replies: list[Message], step: JsonObject) -> Message | None:
     """The next reply of the history that says and does what the step did."""
     text, action = as_str(step.get("response")), as_str(step.get("action"))
     return next((r for r in replies if _text(r) == text and as_str(r.get("action"), action) == action), None)
@@ -183,7 +184,7 @@ def _text(message: Message) -> str:
     return as_str(content)
 
 
-def _step_times(step: dict[str, Any]) -> Times | None:
+def _step_times(step: JsonObject) -> Times | None:
     started = epoch(step.get("timestamp"))
     return Times(started=started) if started else None
 
@@ -201,7 +202,7 @@ def _plain(message: Message) -> Message:
     return kept
 
 
-def _write_mini(builder: Builder, document: Any) -> None:
+def _write_mini(builder: Builder, document: object) -> None:
     fields = as_dict(document)
     info = as_dict(fields.get("info"))
     builder.describe(agent="mini-swe-agent")

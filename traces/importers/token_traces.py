@@ -21,6 +21,7 @@ from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_str, dicts, opt_str
 from replayer.traces.records import TokenTurns
 from replayer.traces.schema import Fidelity, Thread, Times, TokenShape, Usage
+from replayer.wire.types import JsonObject
 
 MOONCAKE_BLOCK = 512
 BAILIAN_BLOCK = 16
@@ -72,12 +73,12 @@ class KvCacheTester:
                 yield Session(_kv_writer(probe, offset), name=name, title=name or None)
 
 
-def _is_kv(record: Any) -> bool:
+def _is_kv(record: object) -> bool:
     fields = as_dict(record)
     return isinstance(fields.get("requests"), list) and "block_size" in fields
 
 
-def _hashes(value: Any) -> list[int]:
+def _hashes(value: object) -> list[int]:
     """The whole numbers of a list."""
     if not isinstance(value, list):
         return []
@@ -166,7 +167,7 @@ def _columns(records: list[Any]) -> _Requests | None:
     return _Requests(lengths, answers, times, hashes, texts, [record.get("session_id") for record in records])
 
 
-def _mended(record: Any) -> dict[str, Any] | None:
+def _mended(record: object) -> JsonObject | None:
     """A request with all fields in their usual types; None without lengths."""
     fields = as_dict(record)
     length, answer = as_int(fields.get("input_length")), as_int(fields.get("output_length"))
@@ -243,7 +244,7 @@ def _kv_writer(probe: Probe, offset: int) -> Any:
 
 
 class _Kv:
-    def __init__(self, builder: Builder, document: dict[str, Any]) -> None:
+    def __init__(self, builder: Builder, document: JsonObject) -> None:
         self.builder, self.document = builder, document
         self.block = as_int(document.get("block_size")) or 64
 
@@ -256,7 +257,7 @@ class _Kv:
         )
         self._requests(dicts(self.document.get("requests")), "main", 0.0)
 
-    def _requests(self, requests: list[dict[str, Any]], thread: str, offset: float) -> None:
+    def _requests(self, requests: list[JsonObject], thread: str, offset: float) -> None:
         for request in requests:
             at = offset + _seconds(request.get("t"))
             if request.get("type") == "subagent":
@@ -268,7 +269,7 @@ class _Kv:
             else:
                 self._request(request, thread, at)
 
-    def _request(self, request: dict[str, Any], thread: str, at: float) -> None:
+    def _request(self, request: JsonObject, thread: str, at: float) -> None:
         length, answer = as_int(request.get("in")) or 0, as_int(request.get("out")) or 0
         hashes = _hashes(request.get("hash_ids"))
         ttft, spent = request.get("ttft"), request.get("api_time")
@@ -295,5 +296,5 @@ class _Kv:
         )
 
 
-def _seconds(value: Any) -> float:
+def _seconds(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count, islice
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
@@ -17,6 +17,7 @@ from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.token_traces import FILLER
 from replayer.traces.importers.values import as_dict, as_int, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times, TokenShape, Usage
+from replayer.wire.types import JsonObject
 
 BLOCK = 64
 """Tokens of a derived block: small enough to keep the shares of cached tokens, few enough to be stored."""
@@ -55,14 +56,14 @@ def _write(builder: Builder, probe: Probe) -> None:
             blocks = _round(builder, session, as_dict(probe.record_at(key)), blocks, fresh)
 
 
-def _order(record: dict[str, Any]) -> tuple[str, float, int]:
+def _order(record: JsonObject) -> tuple[str, float, int]:
     """Session, time of sending (0 where unknown) and number of a round: the order of a session's rounds."""
     sent, _, _ = _times(record)
     return as_str(record.get("session_id")) or "unknown", sent or 0.0, as_int(record.get("round_index")) or 0
 
 
 def _round(
-    builder: Builder, session: str, record: dict[str, Any], before: list[int], fresh: Iterator[int]
+    builder: Builder, session: str, record: JsonObject, before: list[int], fresh: Iterator[int]
 ) -> list[int]:
     """Writes one turn; returns the blocks of its prompt."""
     total, cached = as_int(record.get("input_tokens_total")) or 0, as_int(record.get("prefix_tokens"))
@@ -102,7 +103,7 @@ def _round(
     return blocks
 
 
-def _times(record: dict[str, Any]) -> tuple[float | None, float | None, float | None]:
+def _times(record: JsonObject) -> tuple[float | None, float | None, float | None]:
     """When a round was sent (its last input), first answered and ended."""
     inputs: list[float] = []
     outputs: list[float] = []

@@ -16,6 +16,7 @@ from replayer.traces.importers.chat_log import is_request
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts, opt_str, parsed
 from replayer.traces.schema import Fidelity
+from replayer.wire.types import JsonObject
 
 _FROM = {
     "human": "user",
@@ -91,7 +92,9 @@ def _writer(probe: Probe, offset: int, read: Any) -> Any:
     return write
 
 
-def write_transcript(builder: Builder, messages: list[Message], tools: Any = None, model: Any = None) -> None:
+def write_transcript(
+    builder: Builder, messages: list[Message], tools: object = None, model: object = None
+) -> None:
     """Every assistant message becomes a turn."""
     tool_set = builder.tools(tool_schemas(tools))
     builder.fidelity(tools="recorded" if tool_set else "absent")
@@ -107,7 +110,7 @@ def write_transcript(builder: Builder, messages: list[Message], tools: Any = Non
         sent = [*sent, (ids, form)]
 
 
-def _share_gpt(record: Any) -> list[Message]:
+def _share_gpt(record: object) -> list[Message]:
     turns = dicts(as_dict(record).get("conversations"))
     if not turns or not all("from" in turn and "value" in turn for turn in turns):
         return []
@@ -128,7 +131,7 @@ def _share_gpt(record: Any) -> list[Message]:
     return found
 
 
-def _call(text: str, call_id: str) -> dict[str, Any] | None:
+def _call(text: str, call_id: str) -> JsonObject | None:
     """A `function_call` turn holds {"name", "arguments"} as JSON; ShareGPT gives calls no ids."""
     value = as_dict(parsed(text))
     name, arguments = opt_str(value.get("name")), value.get("arguments", value.get("parameters"))
@@ -137,7 +140,7 @@ def _call(text: str, call_id: str) -> dict[str, Any] | None:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": as_text(arguments)}}
 
 
-def _transcript(record: Any) -> list[Message]:
+def _transcript(record: object) -> list[Message]:
     """The messages of one conversation that ends or goes on with the assistant; [] where it is none."""
     fields = as_dict(record)
     messages = next((fields[k] for k in _LISTS if isinstance(fields.get(k), list)), None)
@@ -147,7 +150,7 @@ def _transcript(record: Any) -> list[Message]:
     return list(messages) if any(m.get("role") == "assistant" for m in as_list(messages)) else []
 
 
-def _name(record: Any, number: int) -> str:
+def _name(record: object, number: int) -> str:
     value = as_dict(record).get("id", as_dict(record).get("task_id"))
     return as_text(value) if isinstance(value, str | int) else str(number)
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import orjson
 
+from replayer.wire.types import JsonObject
+
 Json = Any
 TOO_DEEP = "nested too deeply"
 
 
-def as_dict(value: Json) -> dict[str, Any]:
+def as_dict(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
@@ -21,7 +23,7 @@ def as_list(value: Json) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def dicts(value: Json) -> list[dict[str, Any]]:
+def dicts(value: Json) -> list[JsonObject]:
     """The objects of a list; everything else is left out."""
     return [part for part in as_list(value) if isinstance(part, dict)]
 

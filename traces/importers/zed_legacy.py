@@ -14,6 +14,7 @@ from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts, opt_str
 from replayer.traces.importers.zed_thread import describe, result_content, usage_of
 from replayer.traces.schema import Fidelity, ReasoningItem
+from replayer.wire.types import JsonObject
 
 FIDELITY = Fidelity(text="recorded", arguments="derived", usage="recorded", boundaries="derived")
 
@@ -32,7 +33,7 @@ class ZedLegacyThread:
         yield Session(lambda builder: write_legacy(builder, document), title=title)
 
 
-def is_legacy(document: Any) -> bool:
+def is_legacy(document: object) -> bool:
     document = as_dict(document)
     messages = dicts(document.get("messages"))
     if "summary" not in document or "updated_at" not in document:
@@ -40,7 +41,7 @@ def is_legacy(document: Any) -> bool:
     return not messages or all("role" in m and ("segments" in m or "text" in m) for m in messages[:8])
 
 
-def write_legacy(builder: Builder, document: dict[str, Any], thread: str = "main") -> None:
+def write_legacy(builder: Builder, document: JsonObject, thread: str = "main") -> None:
     if thread == "main":
         describe(builder, document, "summary")
         builder.source(version=opt_str(document.get("version")) or "unversioned")
@@ -62,9 +63,9 @@ def write_legacy(builder: Builder, document: dict[str, Any], thread: str = "main
                 context.append(add(text))
 
 
-def _results_beside_their_calls(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _results_beside_their_calls(messages: list[JsonObject]) -> list[JsonObject]:
     """Version 0.1.0 put results on the following user message; they belong to the assistant's."""
-    arranged: list[dict[str, Any]] = []
+    arranged: list[JsonObject] = []
     for message in messages:
         results = dicts(message.get("tool_results"))
         if message.get("role") == "user" and results and arranged and arranged[-1].get("role") == "assistant":
@@ -75,13 +76,13 @@ def _results_beside_their_calls(messages: list[dict[str, Any]]) -> list[dict[str
     return arranged
 
 
-def _text(message: dict[str, Any]) -> str:
+def _text(message: JsonObject) -> str:
     segments = dicts(message.get("segments"))
     text = "".join(as_str(part.get("text")) for part in segments) if segments else as_str(message.get("text"))
     return text + as_str(message.get("context"))
 
 
-def _assistant(builder: Builder, message: dict[str, Any], context: list[int], **turn: Any) -> list[int]:
+def _assistant(builder: Builder, message: JsonObject, context: list[int], **turn: Any) -> list[int]:
     """Writes one turn; returns the context of the next."""
     said = [_segment(builder, part) for part in dicts(message.get("segments"))]
     if not said and (text := as_str(message.get("text"))):
@@ -103,7 +104,7 @@ def _assistant(builder: Builder, message: dict[str, Any], context: list[int], **
     return context + sent + answers
 
 
-def _segment(builder: Builder, part: dict[str, Any]) -> int:
+def _segment(builder: Builder, part: JsonObject) -> int:
     if part.get("type") == "thinking":
         signature = part.get("signature")
         return builder.reasoning(as_str(part.get("text")), {"signature": signature} if signature else None)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import quote
 
 from replayer.traces.importers.values import as_dict, as_str
+from replayer.wire.types import JsonObject
 
 _OPENING = "<context>\nThe following items were attached by the user. They are up-to-date and don't need to be re-read.\n\n"
 _SECTIONS = {
@@ -27,7 +27,7 @@ _SECTIONS = {
 }
 
 
-def link(uri: Any) -> str:
+def link(uri: object) -> str:
     """Markdown link of a mention."""
     kind, fields = _variant(uri)
     path = as_str(fields.get("abs_path") or fields.get("file_path"))
@@ -35,7 +35,7 @@ def link(uri: Any) -> str:
     return f"[@{name}{_lines(fields)}]({_address(kind, path, fields)})"
 
 
-def context_block(attached: Sequence[tuple[Any, str]]) -> str:
+def context_block(attached: Sequence[tuple[object, str]]) -> str:
     """The block behind the user's text; empty when no mention had content."""
     sections: dict[str, list[str]] = {}
     for uri, content in attached:
@@ -53,7 +53,7 @@ def _closing(section: str) -> str:
     return "user_rules" if section == "rules" else section
 
 
-def _body(kind: str, fields: dict[str, Any], content: str) -> str:
+def _body(kind: str, fields: JsonObject, content: str) -> str:
     path = as_str(fields.get("abs_path") or fields.get("file_path"))
     if kind in ("File", "Symbol", "Selection", "Directory") and path:
         language = PurePosixPath(path).suffix.lstrip(".")
@@ -62,14 +62,14 @@ def _body(kind: str, fields: dict[str, Any], content: str) -> str:
     return f"{title}\n{content}\n" if title else f"{content}\n"
 
 
-def _variant(uri: Any) -> tuple[str, dict[str, Any]]:
+def _variant(uri: object) -> tuple[str, JsonObject]:
     if isinstance(uri, str):
         return uri, {}
     kind = next(iter(as_dict(uri)), "File")
     return kind, as_dict(as_dict(uri).get(kind))
 
 
-def _lines(fields: dict[str, Any], prefix: str = "") -> str:
+def _lines(fields: JsonObject, prefix: str = "") -> str:
     span = as_dict(fields.get("line_range"))
     start, end = span.get("start"), span.get("end")
     if not isinstance(start, int) or not isinstance(end, int):
@@ -77,7 +77,7 @@ def _lines(fields: dict[str, Any], prefix: str = "") -> str:
     return f"#{prefix}{start + 1}-{end + 1}" if prefix else f" ({start + 1}:{end + 1})"
 
 
-def _address(kind: str, path: str, fields: dict[str, Any]) -> str:
+def _address(kind: str, path: str, fields: JsonObject) -> str:
     if path:
         span = as_dict(fields.get("line_range"))
         start, end = span.get("start"), span.get("end")

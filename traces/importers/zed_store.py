@@ -25,9 +25,10 @@ from replayer.traces.importers.values import as_dict, as_str, loads, opt_str
 from replayer.traces.importers.zed_legacy import is_legacy, write_legacy
 from replayer.traces.importers.zed_thread import FIDELITY, is_thread, write_thread
 from replayer.traces.schema import Fidelity, Thread
+from replayer.wire.types import JsonObject
 
 _COLUMNS = ("id", "summary", "updated_at", "parent_id", "folder_paths", "created_at")
-Row = dict[str, Any]
+Row = JsonObject
 
 
 class ZedStore:
@@ -59,7 +60,7 @@ def _families(rows: list[Row]) -> Iterator[tuple[Row, dict[str, list[Row]]]]:
             yield {**row, "circle": number >= len(tops)}, _descendants(row, below, taken)
 
 
-def _descendants(top: Row, below: dict[str, list[Row]], taken: set[Any]) -> dict[str, list[Row]]:
+def _descendants(top: Row, below: dict[str, list[Row]], taken: set[object]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     open_rows = [top]
     while open_rows:
@@ -119,7 +120,7 @@ def _write_children(builder: Builder, probe: Probe, top: Row, children: dict[str
         _write(builder, document, name)
 
 
-def _write(builder: Builder, document: dict[str, Any], thread: str) -> None:
+def _write(builder: Builder, document: JsonObject, thread: str) -> None:
     (write_legacy if is_legacy(document) else write_thread)(builder, document, thread)
 
 
@@ -161,13 +162,13 @@ def _rows(probe: Probe) -> list[Row]:
     ]
 
 
-def _id_text(value: Any, number: int) -> str:
+def _id_text(value: object, number: int) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return f"row-{number}" if value in (None, "") else str(value)
 
 
-def _collect(probe: Probe, query: str, names: list[str], rows: dict[Any, Row]) -> sqlite3.Error | None:
+def _collect(probe: Probe, query: str, names: list[str], rows: dict[object, Row]) -> sqlite3.Error | None:
     """Adds the rows of a query by their key; returns the error that ended it early."""
     try:
         with opened(probe) as connection:
@@ -178,7 +179,7 @@ def _collect(probe: Probe, query: str, names: list[str], rows: dict[Any, Row]) -
     return None
 
 
-def _document(builder: Builder, probe: Probe, row: Row) -> dict[str, Any]:
+def _document(builder: Builder, probe: Probe, row: Row) -> JsonObject:
     """The thread of a row. Raises TraceError that names it."""
     where = f"{probe.path}: thread {row['id']}"
     try:
@@ -205,5 +206,5 @@ def _value(builder: Builder, raw: bytes) -> Any:
         return value
 
 
-def _version(document: Any) -> str:
+def _version(document: object) -> str:
     return as_str(as_dict(document).get("version"), "unknown")

@@ -24,6 +24,7 @@ from replayer.traces.importers.values import (
     opt_str,
 )
 from replayer.traces.schema import Content, Fidelity, ReasoningItem, Thread, Usage
+from replayer.wire.types import JsonObject
 
 RESUME = "Continue where you left off"
 COMPACTED = "The previous conversation was compacted. Use this summary as context:\n\n"
@@ -48,7 +49,7 @@ class ZedThread:
         yield Session(lambda builder: write_thread(builder, document), title=title)
 
 
-def is_thread(document: Any) -> bool:
+def is_thread(document: object) -> bool:
     """Messages are one variant each; a variant of a later version does not make a thread unreadable."""
     messages = as_list(as_dict(document).get("messages"))
     if not messages:
@@ -58,14 +59,14 @@ def is_thread(document: Any) -> bool:
     return tagged and any(m == "Resume" or (isinstance(m, dict) and _VARIANTS & m.keys()) for m in head)
 
 
-def write_thread(builder: Builder, document: dict[str, Any], thread: str = "main") -> None:
+def write_thread(builder: Builder, document: JsonObject, thread: str = "main") -> None:
     """Writes one thread document; the header is described only by the main thread."""
     if thread == "main":
         describe(builder, document, "title")
     _Thread(builder, document, thread).write()
 
 
-def describe(builder: Builder, document: dict[str, Any], title: str) -> None:
+def describe(builder: Builder, document: JsonObject, title: str) -> None:
     """Header facts that every version of a thread has."""
     model = as_dict(document.get("model"))
     builder.describe(agent="zed", title=opt_str(document.get(title)), workspace=workspace(document))
@@ -82,7 +83,7 @@ def describe(builder: Builder, document: dict[str, Any], title: str) -> None:
     )
 
 
-def workspace(document: dict[str, Any]) -> dict[str, Any] | None:
+def workspace(document: JsonObject) -> JsonObject | None:
     """The project snapshot (path, commit, diff) that Zed took when the thread began."""
     snapshots = dicts(as_dict(document.get("initial_project_snapshot")).get("worktree_snapshots"))
     roots = []
@@ -97,7 +98,7 @@ def workspace(document: dict[str, Any]) -> dict[str, Any] | None:
     return {"roots": roots} if roots else None
 
 
-def usage_of(value: Any) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
     """Zed counts like Anthropic: `input_tokens` excludes what came from or went into the cache; zero is omitted."""
     raw = as_dict(value)
     if not raw:
@@ -115,7 +116,7 @@ def usage_of(value: Any) -> Usage | None:
 
 
 class _Thread:
-    def __init__(self, builder: Builder, document: dict[str, Any], thread: str) -> None:
+    def __init__(self, builder: Builder, document: JsonObject, thread: str) -> None:
         self.builder, self.document, self.name = builder, document, thread
         self.model = opt_str(as_dict(document.get("model")).get("model"))
         self.usage = as_dict(document.get("request_token_usage"))
@@ -141,14 +142,14 @@ class _Thread:
                     "messages of a kind that replayer does not know are kept, but are in no prompt"
                 )
 
-    def _user(self, message: dict[str, Any]) -> str | None:
+    def _user(self, message: JsonObject) -> str | None:
         content = user_content(self.builder, as_list(message.get("content")))
         if content:
             self.context.append(self.builder.user(content))
             self.user_texts.append((self.context[-1], len(compact(content).encode())))
         return opt_str(message.get("id"))
 
-    def _agent(self, message: dict[str, Any], usage: Any) -> None:
+    def _agent(self, message: JsonObject, usage: object) -> None:
         results = as_dict(message.get("tool_results"))
         produced: list[int] = []
         sent: list[int] = []
@@ -174,7 +175,7 @@ class _Thread:
         for call_id, result in results.items():
             self.context.append(self._result(call_id, as_dict(result)))
 
-    def _part(self, part: dict[str, Any], results: dict[str, Any]) -> tuple[int, bool]:
+    def _part(self, part: JsonObject, results: JsonObject) -> tuple[int, bool]:
         """The item of one part, and whether later requests repeat it."""
         if "Text" in part:
             return self.builder.assistant(as_str(part["Text"])), True
@@ -192,7 +193,7 @@ class _Thread:
             return tool_use(self.builder, call), as_str(call.get("id")) in results
         return self.builder.opaque(part), False
 
-    def _result(self, call_id: str, result: dict[str, Any]) -> int:
+    def _result(self, call_id: str, result: JsonObject) -> int:
         return self.builder.result(
             call_id,
             result_content(result.get("content")),
@@ -200,7 +201,7 @@ class _Thread:
             name=opt_str(result.get("tool_name")),
         )
 
-    def _compaction(self, value: Any) -> None:
+    def _compaction(self, value: object) -> None:
         summary = as_dict(value).get("Summary")
         if not isinstance(summary, str):
             self.builder.opaque({"Compaction": value})
@@ -219,7 +220,7 @@ class _Thread:
         self.context = [self.builder.compaction(COMPACTED + summary), *kept]
 
 
-def _is_last_of_its_question(later: list[Any]) -> bool:
+def _is_last_of_its_question(later: list[object]) -> bool:
     """Zed keeps one usage per user message: that of the last request it led to."""
     for message in map(as_dict, later):
         if "Agent" in message:
@@ -229,7 +230,7 @@ def _is_last_of_its_question(later: list[Any]) -> bool:
     return True
 
 
-def tool_use(builder: Builder, call: dict[str, Any]) -> int:
+def tool_use(builder: Builder, call: JsonObject) -> int:
     """A call with the model's own text where Zed kept it; `input` may be plain or tagged (sniffed as Zed does)."""
     raw, value = call.get("raw_input"), call.get("input")
     freeform = False
@@ -245,7 +246,7 @@ def tool_use(builder: Builder, call: dict[str, Any]) -> int:
     return builder.call(as_str(call.get("id")), as_str(call.get("name")), arguments, freeform=freeform)
 
 
-def result_content(value: Any) -> Content:
+def result_content(value: object) -> Content:
     """One value (old shape) or a list of them (new shape)."""
     parts = [_result_part(part) for part in (value if isinstance(value, list) else [value])]
     texts = [part["text"] for part in parts if part["type"] == "text"]
@@ -254,7 +255,7 @@ def result_content(value: Any) -> Content:
     return tuple(parts)
 
 
-def _result_part(value: Any) -> dict[str, Any]:
+def _result_part(value: object) -> JsonObject:
     if isinstance(value, str):
         return {"type": "text", "text": value}
     folded = {str(key).lower(): part for key, part in as_dict(value).items()}
@@ -266,13 +267,13 @@ def _result_part(value: Any) -> dict[str, Any]:
     return {"type": "text", "text": "" if value is None else compact(value)}
 
 
-def image_part(source: Any) -> dict[str, Any]:
+def image_part(source: object) -> JsonObject:
     return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{as_str(source)}"}}
 
 
-def user_content(builder: Builder, parts: list[Any]) -> Content:
+def user_content(builder: Builder, parts: list[object]) -> Content:
     """Text and images in order, mentions as links, and what they attached behind everything else."""
-    result: list[dict[str, Any]] = []
+    result: list[JsonObject] = []
     attached: list[tuple[Any, str]] = []
     for part in map(as_dict, parts):
         if "Text" in part:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -16,6 +15,7 @@ import httpx
 from replayer.errors import ReplayerError, TraceError
 from replayer.traces.public.workloads import Workload
 from replayer.wire.dial import environment_proxy, read_url, tls_context
+from replayer.wire.types import JsonObject
 
 _CHUNK = 1 << 18
 _ATTEMPTS = 5
@@ -166,10 +166,10 @@ def _client(url: str) -> httpx.Client:
     )
 
 
-def _tree(place: str, revision: str) -> list[dict[str, Any]]:
+def _tree(place: str, revision: str) -> list[JsonObject]:
     """Every file of a data set at a revision, page by page."""
     url: str | None = f"{_hub()}/api/datasets/{place}/tree/{quote(revision, safe='')}?recursive=true"
-    found: list[dict[str, Any]] = []
+    found: list[JsonObject] = []
     with _client(_hub()) as client:
         while url is not None:
             try:
@@ -190,7 +190,7 @@ def _wanted(path: str, pattern: str) -> bool:
     return fnmatch(path, pattern) or not pattern or path.startswith(pattern.rstrip("/") + "/")
 
 
-def _remote(base: str, entry: dict[str, Any]) -> Remote:
+def _remote(base: str, entry: JsonObject) -> Remote:
     path, lfs = str(entry["path"]), entry.get("lfs") or {}
     if ".." in Path(path).parts or path.startswith("/"):
         raise TraceError(f"the hub names a file outside of the set: {path!r}")

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from replayer.errors import TraceError
 from replayer.text import nearest
 from replayer.traces.schema import Header
+from replayer.wire.types import JsonObject
 
 _RECORD = "workload.json"
 _FOLDERS_UP = 6
@@ -68,7 +68,7 @@ def write_record(folder: Path, workload: Workload, hashes: dict[str, str]) -> No
     (folder / _RECORD).write_bytes(orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n")
 
 
-def provenance(path: Path) -> dict[str, Any] | None:
+def provenance(path: Path) -> JsonObject | None:
     """What an import remembers of a file that `get` fetched; None for any other."""
     for folder in list(path.absolute().parents)[:_FOLDERS_UP]:
         try:

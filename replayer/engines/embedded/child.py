@@ -13,8 +13,10 @@ from typing import Any
 
 import xllamacpp
 
+from replayer.wire.types import JsonObject
 
-def common_params(settings: dict[str, Any]) -> Any:
+
+def common_params(settings: JsonObject) -> object:
     params = xllamacpp.CommonParams()
     params.model.path = settings["model"]
     params.model_alias = {settings["alias"]}

@@ -8,7 +8,7 @@ import json
 import tempfile
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,6 +16,7 @@ from replayer.engines.embedded import weights
 from replayer.errors import EngineUnavailable, MissingPartError, PlanError
 from replayer.simulated.process import ChildServer, end_child, start_child
 from replayer.text import nearest
+from replayer.wire.types import JsonObject
 
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
 CALM = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0"}
@@ -49,7 +50,7 @@ OPTIONS = frozenset(Options.model_fields)
 """The names of the options, which an engine SPEC separates from sampling fields."""
 
 
-async def launch(options: dict[str, Any], progress: weights.Progress | None = None) -> ChildServer:
+async def launch(options: JsonObject, progress: weights.Progress | None = None) -> ChildServer:
     """Start llama.cpp and wait until it answers.
 
     Raises PlanError for an option that makes no sense, MissingPartError where xllamacpp or the model is not to be
@@ -78,7 +79,7 @@ async def launch(options: dict[str, Any], progress: weights.Progress | None = No
     return ChildServer(base_url=base_url, pid=process.pid, log=log, process=process, scratch=scratch)
 
 
-def parse_options(options: dict[str, Any]) -> Options:
+def parse_options(options: JsonObject) -> Options:
     try:
         return Options(**options)
     except ValidationError as error:
@@ -103,7 +104,7 @@ def chat_template(choice: str) -> str | None:
         ) from error
 
 
-def _settings(chosen: Options, model: Path, scratch: str) -> dict[str, Any]:
+def _settings(chosen: Options, model: Path, scratch: str) -> JsonObject:
     return {
         **chosen.model_dump(exclude={"log"}),
         "model": str(model),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from replayer.engines.base import JsonObject, Tristate
+from replayer.engines.base import Tristate
 from replayer.engines.ik_llama import IK_LLAMA
 from replayer.engines.llamacpp.adapter import LlamaCppEngine
+from replayer.wire.types import JsonObject
 
 
 class IkLlamaEngine(LlamaCppEngine):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample, Tristate
+from replayer.engines.base import EngineFacts, TelemetrySample, Tristate
 from replayer.engines.json_values import known, section, text, tristate, whole
 from replayer.engines.llamacpp import LLAMACPP
 from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.engines.prometheus import Page
 from replayer.traces.schema import Usage
 from replayer.wire.counts import count
+from replayer.wire.types import JsonObject
 
 _GAUGES = (
     "prompt_seconds_total",

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from replayer.engines.base import JsonObject
 from replayer.engines.logs.patterns import LogSettings, clean
 from replayer.engines.registry import KINDS
+from replayer.wire.types import JsonObject
 
 _NOTE = re.compile(
     r"is set to .* by default|is reset to|disabled because|will be disabled|won't work with|not supported with"

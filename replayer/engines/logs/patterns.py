@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from replayer.engines.base import JsonObject
 from replayer.wire.credentials import is_secret_field
+from replayer.wire.types import JsonObject
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _NUMBER = r"([0-9][0-9.,]*)"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import httpx
 import orjson
 
-from replayer.engines.base import EngineFacts, JsonObject, Sampling, TelemetrySample, Tristate
+from replayer.engines.base import EngineFacts, Sampling, TelemetrySample, Tristate
 from replayer.engines.error_words import engine_fault
 from replayer.engines.http_client import METRICS_BYTES, PAGE_BYTES, at_most
 from replayer.engines.json_values import section, text
@@ -18,7 +18,7 @@ from replayer.engines.prometheus import Page, parse
 from replayer.traces.schema import Usage
 from replayer.wire.counts import cached_tokens, count
 from replayer.wire.limits import check_parsed
-from replayer.wire.types import WireFault
+from replayer.wire.types import JsonObject, WireFault
 
 PROBE_SECONDS = 10.0
 METRICS_SECONDS = 5.0
@@ -85,7 +85,7 @@ class OpenAIEngine:
     async def _version(self) -> str | None:
         return text(section(await self.get_json(f"{self.root}/version")), "version")
 
-    async def get_json(self, url: str) -> Any:
+    async def get_json(self, url: str) -> object:
         """The JSON that a GET answers; None where there is none."""
         try:
             reply = await self.http.get(url, timeout=PROBE_SECONDS)
@@ -93,7 +93,7 @@ class OpenAIEngine:
         except (httpx.HTTPError, ValueError):
             return None
 
-    async def post_json(self, path: str, body: Any) -> Any:
+    async def post_json(self, path: str, body: object) -> object:
         try:
             # orjson: a long prompt's body and its token ids would hold up the timed streams for many milliseconds.
             data, kind = orjson.dumps(body), {"content-type": "application/json"}

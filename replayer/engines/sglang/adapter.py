@@ -8,13 +8,14 @@ from pathlib import Path
 
 import orjson
 
-from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
+from replayer.engines.base import EngineFacts, TelemetrySample
 from replayer.engines.json_values import known, section, text, tristate, whole
 from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.engines.prometheus import Page
 from replayer.engines.sglang import SGLANG
 from replayer.traces.schema import Usage
 from replayer.wire.counts import count
+from replayer.wire.types import JsonObject
 
 _PREFIX = "sglang:"
 _EFFECTIVE = {

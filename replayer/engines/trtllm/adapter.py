@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 import httpx
 
-from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample
+from replayer.engines.base import EngineFacts, TelemetrySample
 from replayer.engines.json_values import section, whole
 from replayer.engines.openai.adapter import METRICS_SECONDS, OpenAIEngine
 from replayer.engines.trtllm import TRTLLM
+from replayer.wire.types import JsonObject
 
 
 @dataclass(slots=True)

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import httpx
 
-from replayer.engines.base import EngineFacts, JsonObject, TelemetrySample, Tristate
+from replayer.engines.base import EngineFacts, TelemetrySample, Tristate
 from replayer.engines.json_values import known, section, text, tristate
 from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.engines.prometheus import STARTED, Page
 from replayer.engines.vllm import VLLM
+from replayer.wire.types import JsonObject
 
 _PREFIX = "vllm:"
 _NAMES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from replayer.metrics.capacity.document import (
     Capacity,
@@ -17,8 +18,10 @@ from replayer.metrics.capacity.document import (
     within_limits,
 )
 from replayer.metrics.capacity.levels import Level
-from replayer.run.capacity.search_run import Found
 from replayer.run.capacity.shape import CapacityShape
+
+if TYPE_CHECKING:
+    from replayer.run.capacity.search_run import Found
 
 
 def document(

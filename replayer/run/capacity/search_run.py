@@ -17,7 +17,6 @@ from replayer.plan.model import LanePlan, Plan
 from replayer.run.capacity.level_stop import LevelStop
 from replayer.run.capacity.shape import CapacityShape, level_load
 from replayer.run.job import Job
-from replayer.run.runner import perform
 
 _AWAY_SECONDS = 5.0
 """A level whose server went away says nothing: nobody waits for it to come back."""
@@ -41,6 +40,8 @@ class Search:
     traces: dict[str, Path]
     folder: Path
     say: Say
+    perform: Callable[..., int]
+    """Runs one level (`replayer.run.runner.perform`)."""
     levels: list[Level] = field(default_factory=list)
     """Of the lane that is searched now."""
 
@@ -81,7 +82,7 @@ class Search:
         plan = _level_plan(self.plan, lane, sessions, asked)
         stop = LevelStop(sessions, asked, limits, self.shape.usable)
         try:
-            perform(Job(plan, folder, self.traces), stopper=stop)
+            self.perform(Job(plan, folder, self.traces), stopper=stop)
         except Interrupted:
             if (folder / JOURNAL).exists():
                 self.levels.append(cut := self._read(folder, sessions, None))

@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
-from replayer.simulated.token_bytes import JsonObject, encode, ids, render
+from replayer.simulated.token_bytes import encode, ids, render
+from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
     from replayer.simulated.counters import Counts, State
@@ -121,7 +122,7 @@ class Kind:
         usage = {"usage": self.usage(counts, stream=False)}
         return base | {"object": "chat.completion", "choices": [choice]} | usage
 
-    def error(self, kind: str, message: str, **values: Any) -> Answer:
+    def error(self, kind: str, message: str, **values: object) -> Answer:
         """`kind` is a key of STATUS; `too_long` comes with `size` and `limit`, `unknown_model` with `model`."""
         raise NotImplementedError
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, Answer, Kind, Rows, page
-from replayer.simulated.token_bytes import WIDTH, JsonObject, encode, ids, render, segments
+from replayer.simulated.token_bytes import WIDTH, encode, ids, render, segments
+from replayer.wire.types import JsonObject
 
 TYPES = {
     "unauthorized": "authentication_error",
@@ -91,7 +91,7 @@ class LlamaCpp(Kind):
     def completion(self, base: JsonObject, message: JsonObject, finish: str, counts: Counts) -> JsonObject:
         return super().completion(base, message, finish, counts) | {"timings": self.timings(counts)}
 
-    def error(self, kind: str, message: str, **values: Any) -> Answer:
+    def error(self, kind: str, message: str, **values: object) -> Answer:
         if kind == "not_found":
             return 404, JSON, {"error": {"message": "File Not Found", "type": "not_found_error", "code": 404}}
         extra: JsonObject = {}
@@ -213,7 +213,7 @@ class IkLlama(LlamaCpp):
         past = counts.prompt + counts.completion - 1
         return timings | {"n_ctx": self.spec.context_length, "n_past": past}
 
-    def error(self, kind: str, message: str, **values: Any) -> Answer:
+    def error(self, kind: str, message: str, **values: object) -> Answer:
         status, content_type, body = super().error(kind, message, **values)
         if kind == "bad_json":  # 52_err_invalid_json.response.body
             status = 500

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
-from replayer.simulated.token_bytes import JsonObject
+from replayer.wire.types import JsonObject
 
 FLUSHED = (
     "Cache flushed.\nPlease check backend logs for more details. (When there are running or waiting requests, "
@@ -57,7 +57,7 @@ class Sglang(Kind):
         numbered = [{"id": call["id"], "index": at} | call for at, call in enumerate(calls)]
         return message | ({"tool_calls": numbered} if calls else {})
 
-    def error(self, kind: str, message: str, **values: Any) -> Answer:
+    def error(self, kind: str, message: str, **values: object) -> Answer:
         """Flat: `err-*.response.json`."""
         if kind == "unauthorized":
             return 401, JSON, {"error": "Unauthorized"}

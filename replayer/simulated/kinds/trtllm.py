@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from replayer.simulated.kinds.base import JSON, PROMETHEUS, STATUS, Answer, Kind, page
-from replayer.simulated.token_bytes import JsonObject
+from replayer.wire.types import JsonObject
 
 
 class TrtLlm(Kind):
     name = "trtllm"
     owner = "tensorrt_llm"
 
-    def error(self, kind: str, message: str, **values: Any) -> Answer:
+    def error(self, kind: str, message: str, **values: object) -> Answer:
         if kind == "not_found":
             return 404, JSON, {"detail": "Not Found"}
         if kind == "too_long":

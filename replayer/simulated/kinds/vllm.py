@@ -7,7 +7,7 @@ from uuid import UUID
 
 from replayer.simulated.counters import Counts
 from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
-from replayer.simulated.token_bytes import JsonObject
+from replayer.wire.types import JsonObject
 
 VERSION = "0.32.0"
 FINGERPRINT = f"vllm-{VERSION}-simulated"
@@ -81,7 +81,7 @@ class Vllm(Kind):
         body["choices"][0] |= {"logprobs": None, "stop_reason": None, "token_ids": None}
         return body | {"service_tier": None, "system_fingerprint": FINGERPRINT, "prompt_token_ids": None}
 
-    def error(self, kind: str, message: str, **values: Any) -> Answer:
+    def error(self, kind: str, message: str, **values: object) -> Answer:
         if kind == "unauthorized":
             return 401, JSON, {"error": "Unauthorized"}
         if kind == "not_found":

@@ -1,0 +1,79 @@
+"""Plan file and flags as the values of a plan, and the files of its traces."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+from pathlib import Path
+from typing import Any
+
+from replayer.commands.plan_flags import plan_values
+from replayer.errors import PlanError
+from replayer.journal.log import find_run
+from replayer.plan.model import Plan
+from replayer.plan.values import assign
+from replayer.traces.library import find
+from replayer.wire.types import JsonObject
+
+
+def merged(values: JsonObject, args: argparse.Namespace) -> JsonObject:
+    from replayer.engines.engine_spec import parse
+
+    values = dict(values)
+    for key, given in plan_values(args).items():
+        old = values.get(key, {})
+        both = key in ("limits", "load") and isinstance(old, dict)
+        values[key] = {**old, **given} if both else given
+    if "baseline" in values and values["baseline"] is not None:
+        values["baseline"] = str(find_run(values["baseline"]).resolve())
+    for text in args.set:
+        assign(values, text)
+    if args.trace:
+        values["traces"] = args.trace
+    lanes = [parse(text).lane() for text in args.engine]
+    values["lane"] = [*values.get("lane", []), *lanes] if isinstance(values.get("lane", []), list) else lanes
+    return values
+
+
+def resolve(values: JsonObject, plan_file: Path | None) -> dict[str, Path]:
+    """Give the plan's values the labels of its recorded traces; returns their files."""
+    if not values.get("traces") and values.get("workload"):
+        return {}
+    values["traces"], paths = resolve_traces(values.get("traces", []), plan_file)
+    return paths
+
+
+def resolve_traces(wanted: Any, plan_file: Path | None) -> tuple[list[str], dict[str, Path]]:
+    """Names, paths and globs -> labels and files. Globs of a plan file start at its folder."""
+    if not isinstance(wanted, list) or not wanted:
+        raise PlanError("no trace to replay: name one with --trace (`replayer demo` uses fix-failing-test)")
+    paths: dict[str, Path] = {}
+    for text in map(str, wanted):
+        for path in _expand(text, plan_file):
+            label = path.parent.name if path.name.startswith("trace.jsonl") else _stem(path.name)
+            while label in paths and paths[label] != path:
+                label += "_"
+            paths[label] = path
+    return list(paths), paths
+
+
+def _stem(name: str) -> str:
+    for suffix in (".zst", ".jsonl", ".trace"):
+        name = name.removesuffix(suffix)
+    return name.replace("/", "_") or "trace"
+
+
+def _expand(text: str, plan_file: Path | None) -> list[Path]:
+    if not glob.has_magic(text):
+        beside = plan_file.parent / text if plan_file else None
+        return [beside] if beside is not None and beside.is_file() else [find(text)]
+    base = plan_file.parent if plan_file else Path()
+    found = sorted(Path(match) for match in glob.glob(str(base / text), recursive=True))
+    if not found:
+        raise PlanError(f"no file matches the trace pattern {text!r}")
+    return found
+
+
+def complete(plan: Plan) -> None:
+    if not plan.lane:
+        raise PlanError("no engine to replay against: name one with --engine NAME=URL, or NAME=embedded")
