@@ -1,6 +1,6 @@
 """The confusion tables: what is found and what alarms, by family, by script and by kind of sound text.
 
-    python benchmarks/repetition_table.py [--part tuning|validation] [--files FOLDER] [--list]
+    python benchmarks/repetition_table.py [--part tuning|validation|unseen] [--files FOLDER] [--list]
 
 `--files` is the folder that `repetition_files.py FOLDER` has filled; without it only the drawn texts are judged.
 Tokens are characters / 4 (1.5 where a script has more than half of its characters beyond U+2E80).
@@ -20,6 +20,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.repetition_files import files
 from benchmarks.repetition_loops import Loop, Part, loops
+from benchmarks.repetition_machine import machine
+from benchmarks.repetition_sound import drawn
+from benchmarks.repetition_unseen import unseen
 from benchmarks.repetition_work import works
 from replayer.signals.repetition.detector import scan
 
@@ -111,15 +114,25 @@ def tables(part: Part, folder: Path | None, *, listed: bool) -> None:
         alarms(((f"file, {file.kind}", file.name, file.text) for file in files(folder, part)), listed)
 
 
+def unseen_tables(*, listed: bool) -> None:
+    """The third set: other generators, other words, and files of this machine."""
+    recall(unseen(), listed)
+    alarms(((f"drawn {text.kind}", text.name, text.text) for text in drawn()), listed)
+    alarms(((text.kind, text.name, text.text) for text in machine()), listed)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--part", choices=("tuning", "validation"), default="validation")
+    parser.add_argument("--part", choices=("tuning", "validation", "unseen"), default="validation")
     parser.add_argument("--files", type=Path, help="folder filled by repetition_files.py")
     parser.add_argument("--list", action="store_true", help="name what is missed, late, or alarms")
     args = parser.parse_args()
-    tables(args.part, args.files, listed=args.list)
+    if args.part == "unseen":
+        unseen_tables(listed=args.list)
+    else:
+        tables(args.part, args.files, listed=args.list)
 
 
 if __name__ == "__main__":
