@@ -13,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.repetition_loops import Part, loops
+from benchmarks.repetition_sound import drawn
+from benchmarks.repetition_unseen import NOISES as KINDS_OF_NOISE
+from benchmarks.repetition_unseen import unseen
 from benchmarks.repetition_work import works
 from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import RepetitionDetector, scan
@@ -249,6 +252,23 @@ def test_noises_in_any_order_are_found_within_300_characters(name: str) -> None:
     assert found[-1]["detected_at"] - len(OPENING) <= 300
 
 
+@pytest.mark.parametrize("kind", KINDS_OF_NOISE)
+@pytest.mark.parametrize("order", ["in turn", "any"])
+def test_ten_kinds_of_noises_between_five_separators(kind: str, order: str) -> None:
+    """Of the five loops of a kind, four or more are found within 300 characters, all within 500."""
+    pool, late = KINDS_OF_NOISE[kind], 0
+    for between in (" ", "\n", " … ", ", ", "... "):
+        rng = random.Random(f"{kind}{between}")
+        drawn_in_turn = (pool[:3] * 100) if order == "in turn" else rng.choices(pool, k=300)
+        finding = scan(OPENING + "".join(noise + between for noise in drawn_in_turn))
+        assert collapsed(finding) and finding is not None
+        onset = len("".join(noise + between for noise in pool[:3])) if order == "in turn" else 0
+        delay = finding.detected_at - len(OPENING) - onset
+        assert delay <= 500, (kind, between, delay)
+        late += delay > 300
+    assert late <= 1
+
+
 SCRIPTS = {row["script"]: row["tuning"] for row in rows("corpus/scripts.jsonl")}
 
 
@@ -312,6 +332,17 @@ def test_drawn_collapses_are_found_and_drawn_work_is_sound(part: Part) -> None:
     ]
     assert len(missed) <= 0.03 * len(samples), missed
     assert [work.name for work in works(part) if collapsed(scan(work.text))] == []
+
+
+@pytest.mark.slow
+def test_the_third_set_of_collapses_is_found_and_its_work_is_sound() -> None:
+    """Scored in docs/repetition.md before and after the rules were changed."""
+    samples = list(unseen())
+    missed = [
+        loop.name for loop in samples if not collapsed(scan(loop.text, loop.channel, loop.finish_reason))
+    ]
+    assert len(missed) <= 0.03 * len(samples), missed
+    assert len([text.name for text in drawn() if collapsed(scan(text.text))]) <= 1
 
 
 # --- what must stay silent ------------------------------------------------------------------------------------

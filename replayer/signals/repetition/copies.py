@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from replayer.signals.repetition.prose import is_legal, is_list, is_prose
-from replayer.signals.repetition.scripts import WIDE
+from replayer.signals.repetition.prose import is_legal, is_list, is_prose, lines_differ
+from replayer.signals.repetition.scripts import WIDE, plain
 
-NEW_COSTS = 2.5
+NEW_COSTS, JOINT_COSTS = 2.5, 1.5
+NEWS = 2
+SINCE, SINCE_LISTED = 100, 140
 ONCE_COSTS = 0.6
 GENERATION = 600
 PROSE, LISTED, LEGAL = 90, 180, 280
@@ -34,7 +37,7 @@ ASK_AGAIN = 1.1
 """Score at which prose, lists and licences are loops."""
 GRAPHEMES, SIGNS = 5, 3
 """How many make a gram: of the graphemes of Thai and its like, of the signs of Chinese and Japanese."""
-FAMILIAR = 0.35
+FAMILIAR = 0.55
 """Share of copied pieces (smoothed) from which on near-copies are looked for."""
 COPIES = 7
 PERIOD = 16
@@ -50,7 +53,7 @@ WORDED = re.compile(r"[^\W\d_]{3}")
 
 
 class CopiedText:
-    """The test, fed with the words of each next piece of text."""
+    """The test, fed with the sentences of each next piece of text."""
 
     def __init__(self) -> None:
         self._seen, self._twice = set[int](), set[int]()
@@ -58,6 +61,8 @@ class CopiedText:
         self._rest: list[str] = []
         self._score = 0.0
         self._words = self._new = 0
+        self._burst = 0
+        self._since_news = 0
         self.size = 0
         self.familiar = 0.0
         self._fresh = 1.0
@@ -70,31 +75,53 @@ class CopiedText:
         words = self._rest + words
         if unspaced:
             order = SIGNS if words[-1] >= WIDE else GRAPHEMES
-            self._rest = words[1 - order :]
-            grams = set(map(hash, zip(*(words[at:] for at in range(order)), strict=False)))
+            self._rest, news = words[1 - order :], order + 1
+            grams = set(map(hash, _grams(words, order)))
         else:
-            self._rest = words[-1:]
+            self._rest, news, order = words[-1:], NEWS, 2
             grams = set(map(hash, pairwise(words)))
-        count, new = len(words) - 1, len(grams.difference(self._seen, self._older_seen))
-        self.familiar += 0.25 * ((1 - new / len(grams) if grams else 0.0) - self.familiar)
-        self._fresh = new / count if count else self._fresh
+        count, new = len(words) + 1 - order, len(grams.difference(self._seen, self._older_seen))
+        if count > 0:
+            self._fresh = new / count
+            self.familiar += 0.25 * (1 - self._fresh - self.familiar)
         if not self._score and count <= (NEW_COSTS + 1) * new:
             self._remember(grams)
             return False
-        known = grams & self._seen | grams & self._older_seen
-        once = len(known - self._twice - self._older_twice)
-        self._twice |= known
+        gain = self._weigh(map(hash, _grams(words, order)), news)
         self._remember(grams)
-        self._score += (count - (NEW_COSTS + 1) * new - ONCE_COSTS * once) * (0.5 if unspaced else 1.0)
+        self._score += gain * (0.5 if unspaced else 1.0)
         if self._score <= 0:
             self._score = 0.0
-            self._words = self._new = self.size = 0
+            self._words = self._new = self.size = self._since_news = 0
             self._ask_from = PROSE
             return False
         self._words += count
         self._new += new
         self.size += size
         return self._score >= self._ask_from
+
+    def _weigh(self, ordered: Iterable[int], news: int) -> float:
+        """What the pairs of a piece speak for a loop. New ones in a row are news; one or two are a joint."""
+        gain, burst, since = 0.0, self._burst, self._since_news
+        seen, older, twice, older_twice = self._seen, self._older_seen, self._twice, self._older_twice
+        fresh = set[int]()
+        for gram in ordered:
+            if gram not in seen and gram not in older and gram not in fresh:
+                fresh.add(gram)
+                burst += 1
+                gain -= JOINT_COSTS if burst < news else NEW_COSTS
+                if burst >= news:
+                    since = 0
+                continue
+            burst = 0
+            since += 1
+            if gram in twice or gram in older_twice:
+                gain += 1
+            else:
+                gain += 1 - ONCE_COSTS
+                twice.add(gram)
+        self._burst, self._since_news = burst, since
+        return gain
 
     def _remember(self, grams: set[int]) -> None:
         self._seen |= grams
@@ -110,12 +137,19 @@ class CopiedText:
         """Judge the newest text by what it is; `cut`: by the token limit."""
         self._ask_from = ASK_AGAIN * self._score
         legal = is_legal(text)
-        needed: float = LEGAL if legal else LISTED if is_list(text) else PROSE
+        listed = is_list(text) or lines_differ(text)
+        needed: float = LEGAL if legal else LISTED if listed else PROSE
+        if self._since_news < (SINCE_LISTED if listed else SINCE) * (CUT_KNOWN if cut else 1):
+            return False
         if self.share < (KNOWN_LEGAL if legal else KNOWN_CUT if cut else KNOWN):
             return False
         if cut:
             needed *= CUT_KNOWN if self._fresh <= STALE else CUT
         return self._score >= needed and is_prose(text)
+
+
+def _grams(words: list[str], order: int) -> Iterator[tuple[str, ...]]:
+    return zip(*(words[at:] for at in range(order)), strict=False)
 
 
 class Copies(NamedTuple):
@@ -174,7 +208,7 @@ def _rows(words: list[str], period: int) -> list[list[str]]:
 
 def _is_worded(words: list[str]) -> bool:
     """Words rather than values, and many different ones."""
-    worded = sum(1 for word in words if WORDED.search(word))
+    worded = sum(1 for word in words if WORDED.search(plain(word)))
     return worded >= 0.5 * len(words) and len(set(words)) >= max(PERIOD, 0.3 * len(words))
 
 

@@ -8,6 +8,8 @@ from functools import lru_cache
 SLOT = "\0"
 QUOTED = re.compile(r"""("[^"\n]{1,80}"|`[^`\n]{1,80}`|(?<!\w)'[^'\n]{1,80}')""")
 NUMBERS = re.compile(r"\d+")
+MARKER = re.compile(r"(?m)^([ \t#*(]*)([A-Z]{1,2}|[a-z])([.):]+(?=\s))")
+"""A letter that numbers an item."""
 EDGE = ".,;:!?()[]{}<>*#\n"
 
 
@@ -31,6 +33,8 @@ def template_of(text: str) -> str:
 
 
 def _mask_words(text: str, values: list[str]) -> str:
+    if MARKER.search(text):
+        text = MARKER.sub(lambda found: f"{found[1]}{_number(found[2])}{found[3]}", text)
     words = text.replace("\n", " \n").split(" ")
     for at, word in enumerate(words):
         if word and not (word.isalpha() and word.islower()):
@@ -39,6 +43,14 @@ def _mask_words(text: str, values: list[str]) -> str:
                 words[at] = masked_word
                 values.extend(held)
     return " ".join(words)
+
+
+def _number(letters: str) -> int:
+    """The place of `a`, `B`, `AC` among all of its kind, so that letters count as numbers do."""
+    place = 0
+    for letter in letters.upper():
+        place = 26 * place + ord(letter) - 64
+    return place
 
 
 @lru_cache(maxsize=4096)

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import re
 
-from replayer.signals.repetition.scripts import is_without_blanks, plain
+from replayer.signals.repetition.scripts import is_without_blanks, plain, sentences_of
 
 _ASCII = [chr(code) for code in range(128)]
 DROP_WORDS = str.maketrans(dict.fromkeys(c for c in _ASCII if c.isalpha() or c.isspace()))
 DROP_DIGITS = str.maketrans(dict.fromkeys("0123456789"))
+DIGIT = re.compile("[0-9]")
 DROP_LIGHT = str.maketrans(dict.fromkeys(".,;:!?'\"()*[]-_`"))
-DROP_BABBLE = str.maketrans(dict.fromkeys(".()*[]-_,!?<>~'"))
+DROP_BABBLE = str.maketrans(dict.fromkeys(".()*[]-_,!?<>~'/|"))
 LEGAL = re.compile(
     r"copyright|licen[cs]e[ds]?|licensee|permission|warrant(?:y|ies)|redistribution|liability|notice|damages"
 )
 CODE = re.compile(
-    r"""\w[.(]\w|\w\[|\s@\w|>\.|\?\.|\)[);]|\w_\w|[a-z][A-Z]|[=;{}]|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</\w+>|\\|","|\][(\[]|[\s,][.#][\w-]{3}"""
+    r"""\w[.(]\w|\w\[|\s@\w|>\.|\?\.|\)[);]|\w_\w|[a-z][A-Z]|[=;{}]|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</\w+>|\\|","|\][(\[]|[\s,][.#][\w-]{3}|%[sd]"""
 )
+_INNER = r"([^\W\d_](?:[^\x00-\x7f]|[A-Za-z_ ]){0,40}?\.?)"
+STAGE = re.compile(
+    r"(?<!\w)(?:\(%s\)|\[%s\]|<%s>|\*\*%s\*\*|\*%s\*|:%s:|（%s）|【%s】|~%s~)(?!\w)".replace(
+        "%s", _INNER.replace("(", "(?:", 1)
+    )
+)
+"""A stage direction: what one does, in brackets, between stars or colons."""
 RULER = re.compile(r"([*=#_~-])\1{4}")
 LISTED = re.compile(r"^[ \t]*(?:[-*+•|>#]|\d+[.)]|\[[ x]\]|[✅✓✔❌])", re.MULTILINE)
 FILL = frozenset({"none", "null", "true", "false", "nan", "nil", "yes", "no", "na"})
@@ -55,13 +63,17 @@ def is_babble(text: str, words: list[str], joined: bool = False, staged: bool = 
 
     `staged`: noises may last "for 3 seconds".
     """
+    if staged:
+        text = STAGE.sub(
+            lambda found: f"{found[0].strip('()[]<>*:（）【】~')} ".replace("_", " "), text
+        ).replace("  ", " ")
     symbols, digits = _symbols(plain(text))
     size = len(text)
     return (
         digits <= (0.07 if staged else 0.03) * size
         and not RULER.search(text)
         and len(symbols.translate(DROP_BABBLE)) <= 0.04 * size
-        and (staged or symbols.count(",") <= 0.06 * size + 2)
+        and (staged or symbols.count(",") <= 0.16 * size + 2)
         and text.count("  ") + text.count("\t") <= 0.02 * size + 1
         and len(CODE.findall(text.replace("_", " ") if joined else text)) <= 0.008 * size + joined
         and text.count("\n ") <= 1
@@ -77,6 +89,20 @@ def is_legal(text: str) -> bool:
 def is_list(text: str) -> bool:
     lines = text.count("\n") + 1
     return lines > 3 and len(LISTED.findall(text)) >= 0.4 * lines
+
+
+def is_staged(unit: str) -> bool:
+    """Whether a cycle is made of stage directions."""
+    if len(unit) > 250 or unit.isalnum():
+        return False
+    text = (unit * 3)[: 3 * len(unit)]
+    return sum(map(len, STAGE.findall(text))) >= 0.55 * len(text) and is_babble(text, [], staged=True)
+
+
+def lines_differ(text: str) -> bool:
+    """Whether hardly one of its lines and sentences is said again, as in a list."""
+    lines = [line for part in sentences_of(text)[1:-1] if (line := part.strip())]
+    return len(lines) > 3 and len(set(lines)) > 0.8 * len(lines)
 
 
 def _symbols(text: str) -> tuple[str, int]:

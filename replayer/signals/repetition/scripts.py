@@ -35,11 +35,19 @@ class _Map(dict[int, str]):
         raise NotImplementedError
 
 
+ENDS = "\n.!?…。！？।॥։።፧؟۔"
+"""What ends a sentence, for `sentences_of`."""
+
+
 class _Words(_Map):
     """Lower case, blanks for everything but letters and marks; a letter of a script without blanks, and an emoji, is a word."""
 
     def make(self, character: str) -> str:
+        if character in ENDS:
+            return "\n"
         kind = unicodedata.category(character)
+        if kind == "Nd":
+            return str(unicodedata.digit(character))
         if kind[0] == "L":
             return f" {character}" if is_unspaced(character) else character.lower()
         if kind[0] == "M" or kind == "Cf":
@@ -69,11 +77,22 @@ def is_unspaced(character: str) -> bool:
 
 
 _WORDS, _MARKS = _Words(), _Marks()
-_ASCII_WORDS = str.maketrans({c: c.lower() if c.isalpha() else " " for c in map(chr, range(128))})
+_ASCII_WORDS = str.maketrans(
+    {c: c.lower() if c.isalnum() else "\n" if c in ENDS else " " for c in map(chr, range(128))}
+)
+LONG = 36
+"""Letters beyond ASCII without a blank among them: no script writes longer words, so these are several."""
 
 
-def words_of(text: str) -> list[str]:
-    return text.translate(_ASCII_WORDS if text.isascii() else _WORDS).split()
+def sentences_of(text: str) -> list[str]:
+    """The words of each sentence or line, blanks between them; the first and the last may be pieces of one."""
+    if text.isascii():
+        return text.translate(_ASCII_WORDS).split("\n")
+    return [" ".join(map(_cut, part.split())) for part in text.translate(_WORDS).split("\n")]
+
+
+def _cut(word: str) -> str:
+    return word if len(word) < LONG or word.isascii() else " ".join(word)
 
 
 def plain(text: str) -> str:

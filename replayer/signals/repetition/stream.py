@@ -9,30 +9,33 @@ from replayer.signals.repetition.copies import FAMILIAR, CopiedText, near_copies
 from replayer.signals.repetition.cycles import CycleSignal, Run
 from replayer.signals.repetition.evidence import Evidence
 from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind, Level
-from replayer.signals.repetition.prose import DROP_DIGITS, looks_like_code
-from replayer.signals.repetition.scripts import words_of
+from replayer.signals.repetition.prose import DIGIT, DROP_DIGITS, is_prose, looks_like_code
+from replayer.signals.repetition.sayings import Sayings
+from replayer.signals.repetition.scripts import sentences_of
 from replayer.signals.repetition.templates import Template, TemplateSignal
-from replayer.signals.repetition.vocabulary import Vocabulary
+from replayer.signals.repetition.vocabulary import END, Vocabulary
 
 STRIDE = 32
 """Verdicts fall at multiples of this many characters only, however the text was cut into deltas."""
 WORDS_EVERY = 8
-FAR_EVERY = 16
-"""Strides after which words, and long cycles and templates, are looked at."""
+FAR_EVERY, FAR_OFTEN = 16, 4
+"""Strides after which words, and long cycles and templates, are looked at; the second where the text is familiar."""
 LONGEST_WORD = 48
-CALM = 0.2
+CALM = 0.42
 """Share of known word pairs (smoothed) from which on words are looked at twice as often; four times as often where
 the newest words are few different ones."""
-LITTLE = 0.4
+OFTEN = 0.7
+NEWS = 0.4
+LITTLE = 0.55
 """Share of known word pairs (smoothed) below which no template is looked for."""
 CODE_IS = 0.2
 """More familiar than prose, for good reasons."""
 NEAR_TEXT = 12_288
 """Characters that near-copies are looked for in."""
-NEAR_EVERY = 2048
+NEAR_EVERY = 1024
 """How much familiar text must arrive before near-copies are looked for; after `PATIENCE` looks in vain the wait
 doubles with each, since a look is dear."""
-PATIENCE = 3
+PATIENCE = 2
 
 
 class TextDetector:
@@ -48,6 +51,7 @@ class TextDetector:
         self._templates = TemplateSignal()
         self._vocabulary = Vocabulary()
         self._copied = CopiedText()
+        self._sayings = Sayings()
         self._rest = ""
         self._code = False
         self._words_every = WORDS_EVERY
@@ -94,19 +98,27 @@ class TextDetector:
         block.append(piece)
         hit = self._near.push(piece)
         count = len(block)
-        words_due = count % self._words_every == 0
-        if not (hit or last or words_due):
+        far_due = (
+            count == FAR_EVERY
+            or (count % FAR_OFTEN == 0 and not self._code and self._copied.familiar >= OFTEN)
+            or last
+        )
+        words_due = far_due or count % self._words_every == 0
+        if not (hit or words_due):
             return ()
         found: Sequence[Finding] = self._cycle(*hit) if hit else ()
-        if words_due or last:
+        if words_due:
             new = block[self._words_at :]
             self._words_at = count
             found = [*found, *self._look_at_words("".join(new), last)]
-            if count % WORDS_EVERY == 0:
+            if far_due or count % WORDS_EVERY == 0:
                 self._words_every = self._next_look()
-        if count == FAR_EVERY or last:
+        if far_due:
             found = [*found, *self._look_far(last)]
         return found
+
+    def _is_familiar(self) -> bool:
+        return self._copied.familiar - CODE_IS * self._code >= LITTLE
 
     def _next_look(self) -> int:
         if not self._code and self._vocabulary.is_thin:
@@ -129,15 +141,27 @@ class TextDetector:
         self._code = looks_like_code(text)
         if self._code:
             copied.push(text.translate(DROP_DIGITS).split(), len(text), False)
+            self._sayings.wait([text, ""])
             return []
-        words = words_of(text)
+        sentences = sentences_of(text)
         end, found = self._offset - len(self._rest), list[Finding]()
+        if copied.familiar < NEWS:
+            self._sayings.wait(sentences)
+        elif (said := self._sayings.push(sentences)) and is_prose(self._recent(said.size)):
+            onset = max(0, end - said.size)
+            found = self._state(
+                "recycled", "collapsed", onset, None, self._recent(200), said.share, said.size
+            )
+        joined = f" {END} ".join(filter(None, sentences))
+        if DIGIT.search(joined):
+            joined = joined.translate(DROP_DIGITS)
+        words = joined.split()
         if babble := self._vocabulary.push(text, words):
             onset = max(0, end - babble.size)
-            found = self._state(
+            found += self._state(
                 "vocabulary", "collapsed", onset, None, self._recent(200), babble.share, babble.size
             )
-        unspaced = len(words) > 0.5 * len(text) and not text.isascii()
+        unspaced = not text.isascii() and len(words) > 0.5 * len(text)
         due = copied.push(words, len(text), unspaced) or (self._cut and copied.size > 0)
         if due and copied.is_loop(self._recent(min(copied.size, NEAR_TEXT)), self._cut):
             onset = max(0, end - copied.size)
@@ -154,12 +178,11 @@ class TextDetector:
         if self.channel == "tool_arguments":
             self._checksum = crc32(block.encode("utf-8", "replace"), self._checksum)
             block = block.replace("\\n", " \n")
-        familiar = self._copied.familiar - CODE_IS * self._code
-        if familiar < LITTLE and not last:
+        if not (self._is_familiar() or last):
             self._templates.wait(block)
         elif template := self._templates.push(block, last, self._cut):
             found += self._template(template)
-        if familiar >= FAMILIAR:
+        if self._copied.familiar - CODE_IS * self._code >= FAMILIAR:
             found += self._look_for_copies(len(block))
         else:
             self._near_looks = max(0, self._near_looks - 1)

@@ -23,14 +23,17 @@ from replayer.signals.repetition.scripts import is_without_blanks, plain
 CLOCK = re.compile(r"\d{1,4}[-:/.]\d\d?[-:/.]\d\d?|\d\d?:\d\d")
 EPOCH = 10
 """Digits of a number of seconds since 1970, at least."""
+MEASURED = re.compile(r"\d+[.,]\d+%?")
 BOUND = re.compile(rf"{SLOT}\s?(?:/|of|von|de|из|／)\s?{SLOT}|{SLOT}\s?%")
+WIDE_COUNTS = 2.5
+"""What a character of Chinese and its like counts for, of those above."""
 LINE = 512
 """A line without an end is taken in pieces of about this many characters."""
 VALUES = 1024
 WAITING = 3
 """Blocks that are kept while nothing repeats."""
 
-COUNTER = (7, 420)
+COUNTER, COUNTER_SENTENCE = (7, 420), (5, 300)
 """(copies, characters without slots) at least where the slots say nothing new,"""
 CLOCKED, CLOCKED_SENTENCE = (20, 1000), (9, 600)
 """where a clock goes on,"""
@@ -38,6 +41,8 @@ NEWS, NEWS_SENTENCE = (40, 2000), (14, 900)
 """where something in them is new,"""
 LISTED = (60, 3000)
 """and where that is a list or a log. Sound lists of one kind end before."""
+MEASUREMENTS = (400, 20_000)
+"""and where each line tells several things of its own, or two figures with fractions."""
 SENTENCE = re.compile(r"\w\w[.!?。！？।॥።။។]\W")
 CUT = 0.4
 """Of these, where the token limit cut the text in the middle of it."""
@@ -99,39 +104,51 @@ class TemplateSignal:
             del self._marks[:32]
         run = self._tracker.push(bare) or self._tracker.push("")
         share = CUT if by_limit else 1.0
-        if run is None or run.copies < COUNTER[0] * share or run.end - run.start < COUNTER[1] * share:
+        if (
+            run is None
+            or run.copies < COUNTER_SENTENCE[0] * share
+            or run.end - run.start < COUNTER_SENTENCE[1] * share / WIDE_COUNTS
+        ):
             return None
         return self._judge(run, share)
 
     def _judge(self, run: Run, share: float) -> Template | None:
         unit = self._tracker.tail(run.period)
-        slots, length = unit.count(SLOT), run.end - run.start
+        slots, size = unit.count(SLOT), run.end - run.start
         if not slots:
             return None
         prose = _is_prose(unit)
-        copies, characters = self._needed(unit, slots, int(run.copies)) if prose else STRUCTURE
-        if not prose:
+        copies, characters, certain = (
+            self._needed(unit, slots, int(run.copies)) if prose else (*STRUCTURE, False)
+        )
+        if not certain:
             share = 1.0
+        length = size * WIDE_COUNTS if is_without_blanks(unit) else size
         if run.copies < copies * share or length < characters * share or not (prose or _is_code(unit)):
             return None
         start = self._original(run.start)
-        period = round((self._end - start) * run.period / length)
+        period = round((self._end - start) * run.period / size)
         return Template(Run(start, self._end, period), unit.replace(SLOT, "…"), prose)
 
-    def _needed(self, unit: str, slots: int, copies: int) -> tuple[int, int]:
-        """By the least predictable slot."""
+    def _needed(self, unit: str, slots: int, copies: int) -> tuple[int, int, bool]:
+        """By the least predictable slot; and whether less will do at the token limit: not where a list goes on."""
         values = self._values[-slots * min(copies, VALUES // slots) :]
         columns = [values[at::slots] for at in range(slots)]
-        kinds = {_kind(column) for column in columns}
-        sentence = SENTENCE.search(unit + unit[:2])
+        all_kinds = [_kind(column) for column in columns]
+        news = all_kinds.count("news")
+        if news > 2 or (news == 2 and any(map(MEASURED.fullmatch, values[-slots:]))):
+            return (*MEASUREMENTS, False)
+        kinds = set(all_kinds)
+        sentence = SENTENCE.search(plain(unit + unit[:2]))
         if "news" in kinds:
             listed = is_list(unit * 4) or unit.count("\n") > 2 or "clock" in kinds
-            return LISTED if listed else NEWS_SENTENCE if sentence else NEWS
+            one = news == 1 and "count" not in kinds
+            return (*(LISTED if listed else NEWS_SENTENCE if sentence else NEWS), one)
         if "count" in kinds and BOUND.search(unit) and not _beyond(columns):
-            return NEWS
+            return (*NEWS, False)
         if "clock" in kinds:
-            return CLOCKED_SENTENCE if sentence else CLOCKED
-        return COUNTER
+            return (*(CLOCKED_SENTENCE if sentence else CLOCKED), True)
+        return (*(COUNTER_SENTENCE if sentence else COUNTER), True)
 
     def _original(self, bare: int) -> int:
         for bare_end, end in reversed(self._marks):

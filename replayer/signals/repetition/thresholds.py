@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from replayer.signals.repetition.prose import is_legal, is_list, is_prose
+from replayer.signals.repetition.prose import is_legal, is_list, is_prose, is_staged
 from replayer.signals.repetition.scripts import WIDE, is_without_blanks, plain
 
 FILL = re.compile(
@@ -20,6 +20,8 @@ FILL = re.compile(
 """What fills tables: constants, hexadecimal numbers, one letter many times."""
 STATEMENT = re.compile(r"\n(?:\t|  )\s*\S")
 WORD = re.compile(r"[^\W\d_]{2,}")
+ENTITIES = re.compile(r"(?:&#?\w{1,8};\s?)+|\w{0,8};(?:&#?\w{1,8};\s?)*&#?\w{0,8}")
+"""Blanks and brackets of HTML, wherever the unit begins."""
 BASE64 = re.compile(r"[A-Za-z0-9+/=_-]{40,}\Z")
 ROW = re.compile(r"""\s+["'\[][^\n]*,\n?\Z""")
 """One element of a list written line by line."""
@@ -32,6 +34,9 @@ OPTION = re.compile(r"[>&|<$]\S*\d|\d\S*[>&|<$]|(?:^|\s)--?[A-Za-z](?:\s|$)|\w=\
 JOINED = re.compile(r"\w[./:]\w")
 
 FLOOD = 400
+COLUMNS = re.compile(r"\S {3,}\S[^\n]*\S {3,}\S")
+TABLE = 3600
+"""What a table set with blanks must reach: somebody looks at a state that does not change."""
 LIST = 800
 """What repeated elements of a list, and encoded data, must reach: both are sound more often than not."""
 PUNCTUATION = 320
@@ -65,8 +70,12 @@ def needed(unit: str, before: str) -> Needed:
         return Needed(FLOOD // 2, FLOOD)
     if len(unit) <= 200 and BASE64.fullmatch((unit * 40)[:256]) and _is_encoded(before):
         return Needed(FLOOD, ZEROS)
+    if ENTITIES.fullmatch(unit):
+        return Needed(FLOOD, LIST)
     if unit.isdigit():
         return Needed(FLOOD, DIGIT_RUN)
+    if is_staged(unit):
+        return Needed(100, max(130, 5 * len(unit) // 2))
     worded = _worded(plain(unit))
     if worded < 0.2 * len("".join(unit.split())) / len(unit):
         return _wordless(unit)
@@ -78,6 +87,8 @@ def needed(unit: str, before: str) -> Needed:
         length = int(length * min(2.0, max(1.0, 0.5 / worded)))
     if len(unit) < 64 and _is_code(unit):
         length = length * 8 // 5
+    if "\n" in unit and COLUMNS.search(unit):
+        length = max(length * 2, TABLE)
     if ENCODED.match((unit * 4)[:80]) and _is_mixed(unit):
         length = ZEROS
     elif len(unit) < 120 and (ROW.match(unit) or CODED.match(unit)):
@@ -133,11 +144,11 @@ def _length(period: int) -> int:
 def _length_of_prose(unit: str) -> int:
     """120 characters of a word or phrase, 280 of a sentence, then copies: 3.4, 2.6 and 2.3; half where characters are words."""
     period, wide = len(unit), is_without_blanks(unit) and unit.strip()[0] >= WIDE
-    floor = 120 + 4 * max(0, min(period, 60) - 20)
+    floor = 112 + 3 * max(0, min(period, 50) - 20)
     length = floor // 2 if wide else floor
     if period < 250:
-        return int(max(length, 3.4 * period))
-    return int((2.6 if period < 1000 else 2.3) * period)
+        return int(max(length, 2.9 * period))
+    return int((2.4 if period < 1000 else 2.2) * period)
 
 
 def _one_character(character: str, before: str) -> Needed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-from replayer.signals.repetition.prose import is_babble
+from replayer.signals.repetition.prose import STAGE, is_babble, lines_differ
 
 ORDERED = ((48, 3), (64, 4), (96, 6))
 """(words, different ones among them at most), whatever their order."""
@@ -17,15 +17,20 @@ DISORDERED = ((16, 3), (20, 4), (24, 6), (28, 7), (34, 8), (44, 9), (56, 10), (7
 STAGED = ((12, 5), (16, 7), (20, 9), (24, 10), (28, 11), (34, 12), (44, 14), (56, 16), (72, 18), (96, 21))
 """The same where at least `DISORDER` times as many different pairs as words follow one another; the second for
 what looks like stage directions."""
-STAGES = ("(", "[", "*", "<", "…", "...")
+NOISES = ((7, 2), (8, 3), (9, 4), (10, 5), (12, 6), (14, 7), (16, 8), (18, 9), (21, 10), (26, 12))
+"""(stage directions, different ones among them at most), where `NOISE_SHARE` of the text is such."""
+NOISE_SHARE, NOISE_CHARS = 0.55, 1200
 DISORDER = 1.6
 MANY = 14
 """Different words in one piece of text, from which on there is no loop to look for."""
-THIN = (12, 8)
+MANY_STAGED = 21
+THIN = (14, 9)
 """(words, different ones among them at most) that call for a closer look."""
 MOST_LOOKS = 3
 """Windows whose kind of text is judged at one look."""
 TEXTS = 24
+END = "."
+"""Stands among the words where a sentence ends."""
 KEPT = DISORDERED[-1][0]
 LEAST = 150
 """Characters of a babble at least; `LEAST_WIDE` where a word is one character."""
@@ -54,7 +59,7 @@ class Vocabulary:
         self._words += words
         if len(self._texts) > 2 * TEXTS:
             del self._texts[:-TEXTS]
-            del self._words[:-KEPT]
+            del self._words[: -2 * KEPT]
         different = len(set(words))
         if different > MANY and different > 0.7 * len(words):
             return None
@@ -63,21 +68,31 @@ class Vocabulary:
     @property
     def is_thin(self) -> bool:
         """Whether a loop may have begun."""
-        return len(set(self._words[-THIN[0] :])) <= THIN[1]
+        return len(set(self._words[-THIN[0] :])) <= THIN[1] or (bool(self._texts) and self._has_stages())
 
     def _words_loop(self) -> Babble | None:
-        if len(set(self._words[-24:])) > MANY:
+        different, stages = len(set(self._words[-24:])), self._has_stages()
+        if different > (MANY_STAGED if stages else MANY + 1):
             return None
-        staged = self._is_staged()
+        staged = stages and self._is_staged()
+        if staged and (found := self._noises()):
+            return found
+        words = [word for word in self._words[-KEPT - 32 :] if word != END]
+        if not staged and len(set(words[-24:])) > MANY:
+            return None
         table, disorder = (STAGED, 1.3) if staged else (DISORDERED, DISORDER)
         self._looks = 0
         for size, most in (*ORDERED, *table):
-            newest = self._words[-size:]
+            newest = words[-size:]
             different = len(set(newest))
             if len(newest) < size or different > most:
                 continue
             ordered = (size, most) in ORDERED
             if not ordered and len(set(pairwise(newest))) < disorder * different:
+                continue
+            if not set(newest[-size // 3 :]) <= set(newest[: -size // 3]):
+                continue  # something new is still being said
+            if self._is_list(newest):
                 continue
             if found := self._babble(newest, different, ordered, staged):
                 return found
@@ -85,10 +100,38 @@ class Vocabulary:
                 return None
         return None
 
+    def _noises(self) -> Babble | None:
+        """Hardly anything but stage directions, few different ones, in whatever order."""
+        text = "".join(self._texts)[-NOISE_CHARS:]
+        found = list(STAGE.finditer(text))
+        for size, most in NOISES:
+            newest = [one.group() for one in found[-size:]]
+            if len(newest) < size or len(set(newest)) > most:
+                continue
+            characters = len(text) - found[-size].start()
+            new = not set(newest[-size // 4 :]) <= set(newest[: -size // 4])
+            if new or characters < LEAST or sum(map(len, newest)) < NOISE_SHARE * characters:
+                continue
+            if is_babble(text[-characters:], [], staged=True):
+                return Babble(characters, 1 - most / size)
+        return None
+
+    def _is_list(self, newest: list[str]) -> bool:
+        """Whether the newest words stand in lines that all differ; noises within them do not make a difference."""
+        text = "".join(self._texts)[-sum(map(len, newest)) - 2 * len(newest) :]
+        bare = STAGE.sub("", text)
+        return lines_differ(bare if len(bare) > 0.5 * len(text) else text)
+
+    def _has_stages(self) -> bool:
+        """A glance."""
+        text = self._texts[-1]
+        return 4 * sum(map(text.count, "([<*:…（")) + text.count("..") >= text.count(" ")
+
     def _is_staged(self) -> bool:
         """Whether many of the newest words stand in brackets or stars, or trail off, as noises do."""
         text = "".join(self._texts[-3:])
-        return 4 * sum(map(text.count, STAGES)) >= len(text.split())
+        stages = len(STAGE.findall(text)) + text.count("…") + text.count("...")
+        return 4 * stages >= len(text.split())
 
     def _babble(self, newest: list[str], different: int, joined: bool, staged: bool) -> Babble | None:
         size = sum(map(len, newest)) + len(newest)
