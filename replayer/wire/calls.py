@@ -49,9 +49,11 @@ class CallAssembler:
         call.pieces, call.freeform = pieces, freeform
         return call.position
 
-    def name(self, position: int, name: str) -> None:
-        """The name of a call that began without one."""
-        self._calls[position].name = self._calls[position].name or name
+    def name(self, position: int, name: str) -> str:
+        """The name of a call as another event states it; returns the name known before, if there was one."""
+        call = self._calls[position]
+        call.name = call.name or name
+        return call.name
 
     def identify(self, position: int, call_id: str) -> str | None:
         """The id of a call as another event states it; returns the id known before."""

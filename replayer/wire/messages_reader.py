@@ -42,6 +42,7 @@ class MessagesReader:
         self._notes = parts.notes
         self._blocks: list[Block] = []
         self._by_index: dict[Any, Block] = {}
+        self._begun = 0
         self._started = False
         self._ended = False
         self._usage: dict[str, Any] = {}
@@ -156,8 +157,11 @@ class MessagesReader:
         if before := self._by_index.get(_key(index)):
             costs = len(self._parts.calls) if "tool_use" in (stated.get("type"), before.kind) else None
             self._notes.add("repeated_block", f"a block began under index {index!r}, which was in use", costs)
+        elif type(index) is int and index != self._begun:
+            self._notes.add("block_index_gap", f"block {index} began where block {self._begun} was due")
         elif any(block.open for block in self._blocks):
             self._notes.add("blocks_overlap", f"block {index!r} began before the one before it was stopped")
+        self._begun += 1
         block = self._open(stated, index)
         if block.kind == "tool_use":
             self._announce(block, at)

@@ -212,7 +212,10 @@ class ResponsesReader:
             )
         name = stated.get("name")
         if item.position >= 0 and isinstance(name, str):
-            self._parts.calls.name(item.position, name)
+            known = self._parts.calls.name(item.position, name)
+            if known != name:
+                words = f"the call is of {known!r} in the events and of {name!r} later"
+                self._notes.add("final_differs", words, item.position)
 
     def _check_ids(self, item: Block, stated: dict[str, Any], last: bool) -> None:
         """vLLM 0.21 makes new ids for the final object: a client uses either, never both."""
@@ -347,7 +350,7 @@ class ResponsesReader:
         item = by_id or (self._by_index.get(index) if type(index) is int else None)
         if item is None:
             words = "an output item was done that was never added"
-            self._notes.add("delta_without_block", words)
+            self._notes.add("item_not_added", words)
             item = self._open(stated, index, at)
         item.open = False
         self._final[item.index] = stated

@@ -44,6 +44,7 @@ NoteCode = Literal[
     "arguments_before_name",  # argument text of a call that had no name yet
     "bad_event",  # an event that is not a JSON object
     "bad_field",  # a field of another type than the protocol gives it; what it held is lost
+    "block_index_gap",  # a content block under another index than the next: clients find blocks by their place
     "block_not_stopped",  # the reply ended while a content block was open
     "blocks_overlap",  # a content block began before the one before it was stopped
     "call_before_role",  # a call before any delta that names the role
@@ -61,6 +62,7 @@ NoteCode = Literal[
     "index_out_of_order",  # calls appear in another order than 0, 1, 2, ...
     "invalid_utf8",  # bytes that are not UTF-8; replaced by U+FFFD
     "item_id_changed",  # an output item has one id in the events and another in the final object
+    "item_not_added",  # an output item that was done and never announced
     "item_not_done",  # an output item that no `output_item.done` closed
     "legacy_function_call",  # `function_call` instead of `tool_calls`
     "late_start",  # an event of the reply before `message_start`

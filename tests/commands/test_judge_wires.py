@@ -184,6 +184,39 @@ def arguments_cut(events: list[Event]) -> list[Event]:
     return [{**e, "sequence_number": n} for n, e in enumerate(kept)]
 
 
+def from_index_1(events: list[Event]) -> list[Event]:
+    """Anthropic's clients find a block by its place: they throw, or lose its text."""
+    return [{**e, "index": e["index"] + 1} if "index" in e else e for e in events]
+
+
+def done_alone(events: list[Event]) -> list[Event]:
+    """Items that come whole: what Codex reads, and enough for OpenAI's client."""
+    kept = [e for e in events if e["type"].endswith(("created", "item.done", "completed"))]
+    return [{**e, "sequence_number": n} for n, e in enumerate(kept)]
+
+
+def another_name(events: list[Event]) -> list[Event]:
+    text = json.dumps(events[-1]).replace('"name": "Bash"', '"name": "Read"')
+    return [*events[:-1], json.loads(text)]
+
+
+def stop_reason(reason: str | None) -> Change:
+    return changed("message_delta", delta={"stop_reason": reason, "stop_sequence": None})
+
+
+def with_event(at: int, **event: Any) -> Change:
+    return lambda events: [*events[:at], event, *events[at:]]
+
+
+def ended_as(status: str, reason: str | None = None) -> Change:
+    def change(events: list[Event]) -> list[Event]:
+        details = {"reason": reason} if reason else None
+        response = {**events[-1]["response"], "status": status, "incomplete_details": details}
+        return [*events[:-1], {**events[-1], "type": f"response.{status}", "response": response}]
+
+    return change
+
+
 KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.Bash:0<|tool_call_argument_begin|>" + (
     '{"command": "ls"}<|tool_call_end|><|tool_calls_section_end|>'
 )
@@ -210,6 +243,19 @@ KNOWN: list[tuple[str, str, dict[str, Any], Change, set[tuple[str, str]], set[st
     ("messages", "broken off", TEXT, without("message_stop", "message_delta"), {("engine_error", "engine")}, set()),
     ("messages", "call as text", {**TEXT, "content": KIMI}, list, {("leaked_markup", "parser")}, set()),
     ("messages", "without a name", ONE, nameless, {("protocol", "engine")}, set()),
+    ("messages", "blocks from index 1", TEXT, from_index_1, {("protocol", "engine")}, set()),
+    ("messages", "calls from index 1", CALLS, from_index_1, {("protocol", "engine")}, set()),
+    ("messages", "an error in the middle", TEXT,
+     lambda es: [*es[:4], {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}],
+     {("engine_error", "engine")}, set()),
+    ("messages", "context window exceeded", TEXT, stop_reason("model_context_window_exceeded"),
+     {("truncated", "budget")}, set()),
+    ("messages", "a stop for no block", TEXT, with_event(5, type="content_block_stop", index=7),
+     {("protocol", "engine")}, set()),
+    ("messages", "no stop reason", TEXT, stop_reason(None), set(), {"protocol"}),
+    ("messages", "pings and events of a vendor", CALLS, lambda es: with_event(3, type="ping")(
+        with_event(5, type="vendor_metrics")(es)), set(), set()),
+    ("messages", "counts twice", TEXT, doubled("message_delta"), set(), set()),
     ("messages", "sound", CALLS, list, set(), set()),
     ("responses", "call as text", {**TEXT, "content": KIMI}, list, {("leaked_markup", "parser")}, set()),
     ("responses", "stream aborted among arguments", ONE, aborted, {("engine_error", "engine")}, set()),
@@ -227,6 +273,14 @@ KNOWN: list[tuple[str, str, dict[str, Any], Change, set[tuple[str, str]], set[st
     ("responses", "failed", {**TEXT, "content": "", "finish_reason": "failed"},
      final(status="failed", error={"code": "server_error", "message": "the model crashed"}),
      {("engine_error", "engine")}, set()),
+    ("responses", "items done and never added", TEXT, done_alone, set(), {"protocol"}),
+    ("responses", "a call done and never added", ONE, done_alone, set(), {"protocol"}),
+    ("responses", "another name in the final object", ONE, another_name, set(), {"protocol"}),
+    ("responses", "filtered", TEXT, ended_as("incomplete", "content_filter"), {("engine_error", "engine")}, set()),
+    ("responses", "cancelled", TEXT, ended_as("cancelled"), {("engine_error", "engine")}, set()),
+    ("responses", "cut", TEXT, ended_as("incomplete", "max_output_tokens"), {("truncated", "budget")}, set()),
+    ("responses", "no final event", CALLS, lambda es: es[:-1], {("engine_error", "engine")}, set()),
+    ("responses", "nothing but the final event", CALLS, lambda es: es[-1:], set(), set()),
     ("responses", "sound", CALLS, list, set(), set()),
 ]  # fmt: skip
 

@@ -143,8 +143,10 @@ _NOTED_ELSEWHERE = frozenset({"missing_id", "duplicate_id", "missing_name"})
 _HARMLESS = frozenset(
     {"content_parts", "final_id_differs", "item_id_changed", "no_deltas", "unknown_event", "usage_zero"}
 )
-_UNREADABLE = frozenset({"delta_without_block", "late_start", "repeated_start", "call_not_streamed"})
-"""Clients give up here: Anthropic's throws, OpenAI's never sees the call."""
+_UNREADABLE = frozenset(
+    {"block_index_gap", "delta_without_block", "late_start", "repeated_start", "call_not_streamed"}
+)
+"""Clients give up here: Anthropic's throws or loses the text, OpenAI's never sees the call."""
 _COSTS_A_CALL = frozenset({"item_not_done", "repeated_block"})
 """Harmless to text; a client that acts on finished items, or that finds blocks by their index, loses the call."""
 
