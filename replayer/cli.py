@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "report": "summarise runs: table, JSON, HTML, Markdown, CSV, JUnit",
     "compare": "paired statistics between lanes or runs",
     "gate": "is this version worse than the committed baseline?",
+    "matrix": "one page over many runs: engine, version, parser, wire, model",
     "bisect": "since which version or flag a command is red",
     "repro": "write a folder that reproduces one turn",
     "import": "turn recordings of any known agent into native traces",
