@@ -15,7 +15,8 @@ from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import run_figures
 from replayer.metrics.shown import DASH
 from replayer.report.evidence import gather
-from replayer.report.html import environment, html_report, page, policy
+from replayer.report.html import html_report
+from replayer.report.templates import environment, page, policy
 
 INDEX = "index.html"
 _PARSER = ("tool_call_parser", "tool_parser", "chat_format")
