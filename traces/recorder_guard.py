@@ -16,7 +16,9 @@ def refusal(fields: dict[bytes, bytes], listens_on: str) -> str | None:
     host, origin = (fields.get(name, b"").decode("latin-1").strip() for name in (b"host", b"origin"))
     if host and not _is_ours(host, listens_on):
         return "this Host is not an address of the recorder; use its IP address, localhost or the name of this machine"
-    if origin and _is_foreign(origin, listens_on):
+    # An image or a link of a page names no origin, and some servers act upon a GET.
+    unnamed = not origin and fields.get(b"sec-fetch-site", b"").strip().lower() == b"cross-site"
+    if unnamed or (origin and _is_foreign(origin, listens_on)):
         return "requests of web pages from other sites are refused"
     return None
 

@@ -19,6 +19,10 @@ class Head(NamedTuple):
     """Names in lower case; of a repeated one the last."""
 
 
+_ONCE = {b"host", b"origin", b"content-length", b"transfer-encoding"}
+"""Two of them could be read one way here and another way behind."""
+
+
 def read_head(block: bytes) -> Head:
     """Raises ValueError, with words for whoever sent it, for what is no HTTP/1 request."""
     line, _, lines = block.partition(b"\r\n")
@@ -27,9 +31,11 @@ def read_head(block: bytes) -> Head:
         raise ValueError("this is no HTTP request")
     if parts[2] not in _VERSIONS:
         raise ValueError(f"{parts[2].decode('latin-1')[:20]} is not spoken here, only HTTP/1.1")
-    fields = {}
+    fields: dict[bytes, bytes] = {}
     for row in lines.split(b"\r\n"):
         name, colon, value = row.partition(b":")
+        if colon and name.strip().lower() in _ONCE & fields.keys():
+            raise ValueError(f"the request has two {name.strip().decode('latin-1')} lines")
         if colon:
             fields[name.strip().lower()] = value.strip()
     return Head(parts[0].decode("latin-1"), parts[1].decode("latin-1"), parts[2], lines, fields)

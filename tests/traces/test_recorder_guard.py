@@ -18,6 +18,30 @@ async def _answer(request: bytes, reader: asyncio.StreamReader, writer: asyncio.
 
 
 @pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"Sec-Fetch-Site: cross-site\r\n", 403),
+        (b"Sec-Fetch-Site: none\r\n", 200),
+        (b"Sec-Fetch-Site: cross-site\r\nOrigin: http://localhost:3000\r\n", 200),
+        (b"Host: evil.example\r\n", 400),
+        (b"Origin: http://localhost\r\nOrigin: https://evil.example\r\n", 400),
+    ],
+)
+async def test_what_a_page_can_load_without_saying_whose_it_is(
+    tmp_path: Path, head: bytes, status: int
+) -> None:
+    async with scripted(_answer) as server, proxy(server.url, Recording(tmp_path)) as url:
+        reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(url).port)
+        writer.write(
+            b"GET /flush_cache HTTP/1.1\r\nHost: localhost\r\n" + head + b"Connection: close\r\n\r\n"
+        )
+        answer = await asyncio.wait_for(reader.read(2000), 10)
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 %d" % status)
+    assert len(server.requests) == (status == 200)
+
+
+@pytest.mark.parametrize(
     ("host", "origin", "passes"),
     [
         ("127.0.0.1:{port}", None, True),
