@@ -19,6 +19,7 @@ from replayer.traces.recorder_guard import refusal
 from replayer.traces.recorder_server import ServerSide, hold_reading
 from replayer.traces.request_framing import Head, read_head
 from replayer.traces.upstream import Upstream
+from replayer.wire.limits import Timeouts, mib
 from replayer.wire.types import FaultKind
 
 _HEAD_LIMIT = 1 << 17
@@ -30,6 +31,10 @@ _IDLE_SECONDS = 1.0
 """How long a client's connection outlives the server's: a request may be on its way on it just then."""
 _CONNECT_SECONDS = 30
 _LINGER_SECONDS = 10
+_LONGEST_SECONDS = Timeouts().total or 0
+"""What an exchange may take, whatever its client waits for."""
+_REQUEST_LIMIT = 128 << 20
+"""Bytes of a request that is to be recorded."""
 
 
 OnPassed = Callable[[Passed], None]
@@ -64,6 +69,7 @@ class _Client(asyncio.Protocol):
         """The current request may be sent once more: not a byte of an answer has come."""
         self.exchange: Observed | None = None
         """The request whose answer is not whole."""
+        self._limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -120,6 +126,8 @@ class _Client(asyncio.Protocol):
         exchange, self.exchange = self.exchange, None
         if exchange is None:
             return
+        if self._limit is not None:
+            self._limit.cancel()
         if self._ahead:
             self._loop.call_soon(self._go_on)
         if exchange.is_recorded:
@@ -143,6 +151,10 @@ class _Client(asyncio.Protocol):
     def stop(self) -> None:
         """The recorder ends: what has come until now is all there is."""
         self.ended("the recorder was stopped")
+        self._transport.abort()
+
+    def _overdue(self) -> None:
+        self.ended(f"the answer was not whole within {_LONGEST_SECONDS:g} s", "timeout")
         self._transport.abort()
 
     def _send_again(self) -> None:
@@ -187,6 +199,7 @@ class _Client(asyncio.Protocol):
         line = b" ".join((head.method.encode(), target, head.version))
         self._send(line + b"\r\n" + self._with_host(head.lines))
         self.exchange = self._request = exchange = Observed(head, block)
+        self._limit = self._loop.call_later(_LONGEST_SECONDS, self._overdue)
         if exchange.body.done:
             self._whole(exchange)
 
@@ -195,6 +208,9 @@ class _Client(asyncio.Protocol):
             taken = request.body.take(data)
         except ValueError as error:
             self._refuse(400, str(error))
+            return b""
+        if len(request.body.content) > _REQUEST_LIMIT:
+            self._refuse(413, f"the request is larger than {mib(_REQUEST_LIMIT)}")
             return b""
         self._send(data if taken == len(data) else data[:taken])
         if request.body.done:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import httptools
 
 from replayer.traces.passing import Observed
+from replayer.wire.limits import LIMITS, mib
 from replayer.wire.types import FaultKind
 
 
@@ -40,6 +41,8 @@ class ServerSide(asyncio.Protocol):
         self.keeps_alive = False
         """It has answered, and did not say that it would close."""
         self._at = 0
+        self._framing = 0
+        """Bytes since the last one of a body: a parser keeps headers until they are whole."""
         self._parser = httptools.HttpResponseParser(self)
 
     def expect(self) -> None:
@@ -56,6 +59,11 @@ class ServerSide(asyncio.Protocol):
         self._client.from_server(data)
         self._at = at
         if self._blind:
+            return
+        self._framing += len(data)
+        if self._framing > LIMITS.framing + len(data) or len(self._headers) > LIMITS.headers:
+            self._client.ended(f"headers and framing of more than {mib(LIMITS.framing)}", "too_large")
+            self.close()
             return
         try:
             self._parser.feed_data(data)
@@ -110,13 +118,14 @@ class ServerSide(asyncio.Protocol):
             self._client.ended()
 
     def on_body(self, data: bytes) -> None:
-        exchange = self._client.exchange
+        exchange, self._framing = self._client.exchange, 0
         if exchange is not None:
             exchange.received(data, self._at)
 
     def on_message_complete(self) -> None:
         exchange = self._client.exchange
         if exchange is not None and exchange.status >= 200:
+            self._framing = 0
             self.keeps_alive = exchange.has_length and self._parser.should_keep_alive()
             self._client.ended()
 

@@ -40,6 +40,9 @@ _ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionEr
 _AWAKE = 32
 """Conversations whose files stay open; those that were silent longest are opened again when they go on."""
 
+_KEPT = 256
+"""Conversations that may go on: of more, the one that was silent longest is over."""
+
 OnTurn = Callable[[Path, int, Passed], object]
 """Called for every turn that was written: the trace, the turn's number, and the exchange without credentials."""
 
@@ -56,7 +59,9 @@ class Recording:
         self._stamp = time.strftime("%Y%m%d-%H%M%S")
         self._sorter = Sorter()
         self._count = 0
-        self._open: dict[int, tuple[TraceWriter, ExchangeWriter]] = {}
+        self._open: dict[Conversation, tuple[TraceWriter, ExchangeWriter]] = {}
+        self._warnings: list[tuple[Path, str]] = []
+        self._begun = 0
         self._passing: TraceWriter | None = None
         self.paths: list[Path] = []
 
@@ -77,6 +82,7 @@ class Recording:
 
     def warnings(self) -> Iterator[tuple[Path, str]]:
         """What was noticed while the traces were written."""
+        yield from self._warnings
         for writer, turns in self._open.values():
             for warning in turns.builder.warnings:
                 yield writer.path, warning
@@ -116,16 +122,24 @@ class Recording:
             self._on_turn(writer.path, number, replace(passed, reply=reply))
 
     def _writer(self, conversation: Conversation) -> tuple[TraceWriter, ExchangeWriter]:
-        key = id(conversation)
-        known = self._open.pop(key, None)
+        known = self._open.pop(conversation, None)
         if known is None:
-            writer = self._trace(f"{len(self._open) + 1:03d}", conversation.title)
+            self._begun += 1
+            writer = self._trace(f"{self._begun:03d}", conversation.title)
             known = (writer, ExchangeWriter(Builder(writer)))
-        self._open[key] = known  # the last that spoke stands last
+        self._open[conversation] = known  # the last that spoke stands last
+        if len(self._open) > _KEPT:
+            self._end(next(iter(self._open)))
         if len(self._open) > _AWAKE:
             writer, _ = next(islice(reversed(self._open.values()), _AWAKE, None))
             writer.rest()
         return known
+
+    def _end(self, conversation: Conversation) -> None:
+        writer, turns = self._open.pop(conversation)
+        self._warnings += [(writer.path, warning) for warning in turns.builder.warnings]
+        self._sorter.forget(conversation)
+        writer.close()
 
     def _pass(self, passed: Passed, request: object, cleaner: Cleaner) -> None:
         if self._passing is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -287,3 +288,46 @@ def test_requests_of_other_languages_replay_byte_for_byte(body: bytes, tmp_path:
     with Trace.open(recording.paths[0]) as trace:
         sent = RecordedHistory(trace).request(0, {}, stream=False)
         assert b"".join(sent.body) == body
+
+
+async def _headers(request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    """Headers without an end, until the proxy has enough."""
+    writer.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    while not writer.is_closing():
+        writer.write(b"y" * 65536)
+        await writer.drain()
+    return False
+
+
+async def test_headers_without_an_end_are_cut_off_and_said(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    async with scripted(_headers) as server, proxy(server.url, recording) as url:
+        assert len(await _exchange(url, asking("hi"))) < 2_000_000
+    with Trace.open(recording.paths[0]) as trace:
+        (failure,) = (item.record["failure"] for item in trace.items() if item.kind == "opaque")
+    assert failure["kind"] == "too_large" and "more than 256 KiB" in failure["message"]
+
+
+def test_of_many_conversations_the_longest_silent_are_over(tmp_path: Path) -> None:
+    """A recorder that runs for days keeps what may go on, not all that ever was."""
+    recording = Recording(tmp_path)
+
+    def talk(number: int, *more: dict[str, str]) -> None:
+        messages = [{"role": "user", "content": f"Task {number}"}, *more]
+        body = json.dumps({"model": "m", "messages": messages}).encode()
+        passed = Passed(
+            path="/v1/chat/completions", request=body, status=200, reply=assemble(said("ok")), wall=1.0
+        )
+        recording.add(passed)
+
+    for number in range(300):
+        talk(number)
+    assert len(recording.paths) == 300
+    further = ({"role": "assistant", "content": "ok"}, {"role": "user", "content": "Go on"})
+    talk(299, *further)  # goes on
+    talk(0, *further)  # is over: what follows is another conversation
+    assert len(recording.paths) == 301
+    assert b'"end"' in recording.paths[0].read_bytes() and b'"end"' not in recording.paths[299].read_bytes()
+    recording.close()
+    with Trace.open(recording.paths[299]) as trace:
+        assert len(trace.turns) == 2

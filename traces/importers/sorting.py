@@ -105,6 +105,7 @@ class Sorter:
         self._asked: dict[Opening, list[Place]] = {}
         """As `_openings`, but whatever the system prompt is."""
         self._sessions: dict[str, Conversation] = {}
+        self._begun = 0
 
     def add(self, number: int, exchange: Exchange) -> tuple[Conversation, str]:
         """Assigns one exchange; returns its conversation and thread."""
@@ -129,6 +130,16 @@ class Sorter:
         conversation.calls += _call_texts(exchange.reply)
         return conversation, line.name
 
+    def forget(self, conversation: Conversation) -> None:
+        """It is over: nothing goes on with it any more."""
+        self.conversations.remove(conversation)
+        self._sessions.pop(conversation.key, None)
+        for table in (self._openings, self._asked):
+            for opening, places in list(table.items()):
+                places[:] = [place for place in places if place[0] is not conversation]
+                if not places:
+                    del table[opening]
+
     def _with_other_system(
         self, asked: Opening, spoken: Sequence[Message], exchange: Exchange
     ) -> Place | None:
@@ -148,7 +159,8 @@ class Sorter:
             return before
         parent = self._sessions.get(exchange.session) if exchange.session else self._starter(text)
         if parent is None:
-            parent = Conversation(key=exchange.session or f"{len(self.conversations) + 1}", title=text[:80])
+            self._begun += 1
+            parent = Conversation(key=exchange.session or f"{self._begun}", title=text[:80])
             self.conversations.append(parent)
             if exchange.session:
                 self._sessions[exchange.session] = parent
