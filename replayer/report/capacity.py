@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from markupsafe import Markup
 from rich.console import Console
 
 from replayer.metrics.capacity.document import Capacity, LaneCapacity
@@ -15,10 +14,10 @@ from replayer.metrics.shown import DASH, count, number, percent
 from replayer.report import pictures
 from replayer.report.charts import Chart, chart
 from replayer.report.charts import number as field
-from replayer.report.charts_load import curves
+from replayer.report.charts_load import curves, marks
 from replayer.report.section import Section
 from replayer.report.table import print_section
-from replayer.report.templates import environment, page, policy, render_markdown
+from replayer.report.templates import render_markdown, render_page
 from replayer.text import safe
 
 
@@ -150,21 +149,16 @@ def capacity_markdown(document: Capacity) -> str:
 
 
 def capacity_html(document: Capacity) -> str:
-    """One page without scripts; its curves need the extra `report`."""
-    style, drawn = page("style.css"), _charts(document)
-    return (
-        environment()
-        .get_template("capacity.html")
-        .render(
-            policy=policy([], style),
-            style=Markup(style),
-            missing="" if pictures.available() else pictures.MISSING,
-            pictures=[(one.title, Markup(pictures.svg(one))) for one in drawn]
-            if pictures.available()
-            else [],
-            sentences=document.sentences(),
-            sections=capacity_sections(document),
-        )
+    """Its curves need the extra `report`."""
+    drawn, found = _charts(document), capacity_sections(document)
+    shown = drawn if pictures.available() else []
+    return render_page(
+        "capacity.html",
+        "replayer: capacity",
+        drawn,
+        charts=shown,
+        sentences=document.sentences(),
+        sections=found,
     )
 
 
@@ -192,5 +186,12 @@ def _curve(
     axis = {"axis": {"format": "%", "tickCount": 4}} if share else {"axis": {"tickCount": 5}}
     y = field("value", title if share else f"{title}, ms", **axis)
     names = [lane.lane for lane in document.lanes]
-    layers = curves(rows, "at", "live sessions", y, names, "value|.1%" if share else "value|,.1f")
-    return chart(f"capacity-{key}", title, 200, layers)
+    agents = [
+        {"lane": safe(lane.lane), "at": lane.agents.value}
+        for lane in document.lanes
+        if lane.agents is not None and lane.agents.value
+    ]
+    layers = marks(agents, names, "live sessions", usable_agents="at")
+    layers += curves(rows, "at", "live sessions", y, names, "value|.1%" if share else "value|,.1f")
+    note = "dashed: the most sessions that are usable and keep the limits" if agents else ""
+    return chart(f"capacity-{key}", title, 200, layers, note)

@@ -35,32 +35,27 @@ def _ramps(key: str, ramps: Sequence[Ramp], lanes: dict[str, LaneFigures]) -> Ch
     share = metric.unit == "points"
     label = metric.label[0].upper() + metric.label[1:].removesuffix(" of a lane")
     unit = label if share or metric.unit in label else f"{label}, {metric.unit}"
-    marks = [{"lane": safe(ramp.ramp), "at": ramp.level} for ramp in ramps if ramp.saturated]
+    names = [ramp.ramp for ramp in ramps]
+    ends = [{"lane": safe(ramp.ramp), "at": ramp.level} for ramp in ramps if ramp.saturated]
     y = number("value", unit, **(_SHARE if share else {"axis": {"tickCount": 5}}))
-    chart_ = curves(
-        rows,
-        "at",
-        "requests at once",
-        y,
-        [ramp.ramp for ramp in ramps],
-        "value|.1%" if share else "value|,.1f",
-    )
-    note = "dashed: saturated from here, within 5 % of the best throughput" if marks else ""
-    layers = [*_saturated(marks, [ramp.ramp for ramp in ramps]), *chart_]
+    note = "dashed: saturated from here, within 5 % of the best throughput" if ends else ""
+    layers = marks(ends, names, "requests at once", saturated_from="at")
+    layers += curves(rows, "at", "requests at once", y, names, "value|.1%" if share else "value|,.1f")
     return chart(f"load-{key.replace('.', '-')}", f"{label} against load", 200, layers, note)
 
 
-def _saturated(marks: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
+def marks(rows: list[dict[str, Any]], names: list[str], title: str, **words: str) -> list[dict[str, Any]]:
+    """A dashed line of a lane's colour at its level `at`."""
     rule = {
-        "data": {"values": marks},
+        "data": {"values": rows},
         "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
         "encoding": {
-            "x": _levels("at", "requests at once"),
+            "x": _levels("at", title),
             "color": lane_colour(names),
-            "tooltip": tip(lane="lane", saturated_from="at"),
+            "tooltip": tip(lane="lane", **words),
         },
     }
-    return [rule] if marks else []
+    return [rule] if rows else []
 
 
 def _levels(field: str, title: str) -> dict[str, Any]:

@@ -8,22 +8,18 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from markupsafe import Markup
-
 from replayer.journal.view import LaneView
-from replayer.metrics.catalogue import COMPARED, METRICS
+from replayer.metrics.catalogue import METRICS
 from replayer.metrics.figures import run_figures
 from replayer.metrics.rows import ROWS
-from replayer.metrics.run_documents import LaneConclusion, Pair, RunFigures
-from replayer.metrics.shown import chance, figure, interval, signed
+from replayer.metrics.run_documents import LaneConclusion, RunFigures
 from replayer.report import pictures
 from replayer.report.drawings import drawings
 from replayer.report.evidence import Evidence
 from replayer.report.faults import collapses, groups
-from replayer.report.section import Section
-from replayer.report.sections import of_load, others
-from replayer.report.table import notes, table_rows
-from replayer.report.templates import environment, page, policy
+from replayer.report.sections import comparisons_section, of_load, others
+from replayer.report.table import figures_section, notes
+from replayer.report.templates import render_page
 from replayer.report.turn_table import turn_data
 
 _MEASURED = (
@@ -44,51 +40,36 @@ def html_report(evidence: Evidence) -> str:
     """The whole document."""
     document = run_figures(evidence.view)
     drawn = drawings(evidence.view, document)
-    scripts = [*([pictures.bundle()] if pictures.available() else []), page("page.js")]
-    style = page("style.css")
-    load, more = list(of_load(document)), list(others(document))
     context = {
-        "title": f"replayer: {document.run}",
-        "policy": policy(scripts, style),
-        "style": Markup(style),
-        "scripts": [Markup(script) for script in scripts],
         "document": document,
         "story": document.conclusions.story,
         "subtitle": _subtitle(evidence, document),
-        "missing": "" if pictures.available() else pictures.MISSING,
         "charts": drawn if pictures.available() else dict.fromkeys(drawn, ()),
-        "chart_data": _json({chart.key: chart.spec for chart in chain(*drawn.values())}),
-        "turn_data": _json(turn_data(evidence)),
         "faults": groups(evidence, document),
         "collapses": collapses(evidence),
         "reuse": _reuse(document.conclusions.lanes),
         "bands": [f"{lane.lane}: {lane.bands}" for lane in document.conclusions.lanes if lane.bands],
-        "load": load,
-        "more": more,
-        "figures": Section("", ["", *(lane.lane for lane in document.lanes)], _lines(table_rows(document.lanes))),
+        "load": list(of_load(document)),
+        "more": list(others(document)),
+        "figures": figures_section(document),
         "notes": notes(document),
-        "pairs": _comparisons(document.comparisons),
+        "pairs": comparisons_section(document.comparisons),
         "methods": sorted({pair.method for pair in document.comparisons}),
         "sentences": document.conclusions.sentences(),
         "environment": _environment(evidence),
         "lanes": [(lane.name, _lane(lane)) for lane in evidence.view.lanes],
         "measured": list(_measured()),
-    }  # fmt: skip
+    }
     context["places"] = list(_places(context))
-    return environment().get_template("report.html").render(context)
-
-
-def _json(value: Any) -> Markup:
-    """As data in a page: no `<` ends its element."""
-    words = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return Markup(words.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+    title, data = f"replayer: {document.run}", turn_data(evidence)
+    return render_page("report.html", title, [*chain(*drawn.values())], "turns.js", data=data, **context)
 
 
 def _places(context: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What the page has, to jump to."""
     drawn = context["charts"]
     if context["load"] or drawn["load"]:
-        yield "load", "Load"
+        yield "load", "Under load"
     if context["faults"] or drawn["faults"]:
         yield "broke", "What broke"
     if context["reuse"] or drawn["prefix"]:
@@ -112,28 +93,6 @@ def _reuse(lanes: Iterable[LaneConclusion]) -> list[str]:
         if words:
             found.setdefault(words, []).append(lane.lane)
     return [f"{', '.join(names)}: {words}" for words, names in found.items()]
-
-
-def _lines(rows: Iterable[tuple[str, list[str]]]) -> list[list[str]]:
-    return [[label, *cells] for label, cells in rows]
-
-
-def _comparisons(pairs: list[Pair]) -> Section | None:
-    head = ["lanes", "metric", "first", "second", "difference (95 % interval)", "p (adjusted)", "turns · sessions"]  # fmt: skip
-    return Section("", head, [_pair(pair) for pair in pairs]) if pairs else None
-
-
-def _pair(pair: Pair) -> list[str]:
-    metric = COMPARED[pair.metric]
-    return [
-        f"{pair.a} → {pair.b}",
-        metric.words,
-        figure(metric, pair.value_a),
-        figure(metric, pair.value_b),
-        f"{signed(metric, pair.difference)} {metric.unit} ({interval(metric, pair)})",
-        chance(pair.p_value_adjusted),
-        f"{pair.n_turns} · {pair.n_sessions}",
-    ]
 
 
 def _measured() -> Iterator[tuple[str, str]]:

@@ -10,17 +10,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from replayer.metrics.catalogue import COMPARED
 from replayer.metrics.figures import run_figures
-from replayer.metrics.run_documents import Pair
-from replayer.metrics.shown import figure, interval, signed
 from replayer.report import pictures
 from replayer.report.charts import Chart
 from replayer.report.drawings import drawings
 from replayer.report.evidence import Evidence
-from replayer.report.section import Section
-from replayer.report.sections import sections
-from replayer.report.table import notes, table_rows, title
+from replayer.report.sections import comparisons_section, sections
+from replayer.report.table import figures_section, notes, title
 from replayer.report.templates import render_markdown
 
 _PICTURES = 6
@@ -53,13 +49,11 @@ def markdown_report(evidence: Evidence, shown: Sequence[Picture] = ()) -> str:
         "title": title(document),
         "story": found.story,
         "pictures": shown,
-        "figures": Section(
-            "", ["", *(lane.lane for lane in document.lanes)], [[label, *cells] for label, cells in table_rows(document.lanes)]
-        ),
+        "figures": figures_section(document),
         "sections": sections(document),
         "notes": notes(document),
         "sentences": found.sentences(),
-        "pairs": _comparisons(document.comparisons),
+        "pairs": comparisons_section(document.comparisons),
     }  # fmt: skip
     return render_markdown("report.md", **context)
 
@@ -70,13 +64,3 @@ def markdown_files(evidence: Evidence, path: Path) -> dict[Path, str | bytes]:
     files: dict[Path, str | bytes] = {path: markdown_report(evidence, shown)}
     files.update((path.with_name(str(one.file)), one.svg) for one in shown)
     return files
-
-
-def _comparisons(pairs: list[Pair]) -> Section | None:
-    rows = []
-    for pair in pairs:
-        metric = COMPARED[pair.metric]
-        change = f"{signed(metric, pair.difference)} {metric.unit}, {interval(metric, pair)}"
-        cells = [figure(metric, pair.value_a), figure(metric, pair.value_b), change]
-        rows.append([f"{pair.a} → {pair.b}: {metric.words}", *cells])
-    return Section("", ["", "first", "second", "difference, 95 %"], rows) if rows else None

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from markupsafe import Markup
-
 from replayer.journal.view import LaneView, RunView, load, named_apart
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import run_figures
 from replayer.metrics.shown import DASH
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
-from replayer.report.templates import environment, page, policy
+from replayer.report.templates import render_page
 
 INDEX = "index.html"
 _PARSER = ("tool_call_parser", "tool_parser", "chat_format")
@@ -100,11 +98,5 @@ def _cell(lane: LaneFigures, view: RunView, report: str) -> Cell:
 
 def _page(rows: dict[Row, dict[str, list[Cell]]], runs: list[str]) -> str:
     wires = sorted({wire for by_wire in rows.values() for wire in by_wire})
-    style = page("style.css") + page("matrix.css")
-    return (
-        environment()
-        .get_template("matrix.html")
-        .render(
-            policy=policy([], style), style=Markup(style), wires=wires, rows=sorted(rows.items()), runs=runs
-        )
-    )
+    found = sorted(rows.items())
+    return render_page("matrix.html", "What works with what", wires=wires, rows=found, runs=runs)

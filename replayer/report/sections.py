@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replayer.metrics.catalogue import METRICS
+from replayer.metrics.catalogue import COMPARED, METRICS
 from replayer.metrics.documents import LaneFigures, Load
 from replayer.metrics.model_grid import SHOWN
 from replayer.metrics.run_documents import (
@@ -15,6 +15,7 @@ from replayer.metrics.run_documents import (
     Differential,
     ModelGrid,
     ModeRow,
+    Pair,
     Ramp,
     Ranked,
     Ranking,
@@ -22,7 +23,7 @@ from replayer.metrics.run_documents import (
     Spread,
     Variance,
 )
-from replayer.metrics.shown import DASH, figure, number
+from replayer.metrics.shown import DASH, chance, figure, interval, number, signed
 from replayer.metrics.shown import rate as share
 from replayer.report.load_sections import load_sections
 from replayer.report.section import Section
@@ -52,6 +53,24 @@ def others(document: RunFigures) -> Iterator[Section]:
         yield _ranking(document.ranking)
     if document.models:
         yield _models(document.models)
+
+
+def comparisons_section(pairs: list[Pair]) -> Section | None:
+    head = ["lanes", "metric", "first", "second", "difference (95 % interval)", "p (adjusted)", "turns · sessions"]  # fmt: skip
+    return Section("Comparisons", head, [_pair(pair) for pair in pairs]) if pairs else None
+
+
+def _pair(pair: Pair) -> list[str]:
+    metric = COMPARED[pair.metric]
+    return [
+        f"{pair.a} → {pair.b}",
+        metric.words,
+        figure(metric, pair.value_a),
+        figure(metric, pair.value_b),
+        f"{signed(metric, pair.difference)} {metric.unit} ({interval(metric, pair)})",
+        chance(pair.p_value_adjusted),
+        f"{pair.n_turns} · {pair.n_sessions}",
+    ]
 
 
 def differential_section(found: Differential) -> Section:

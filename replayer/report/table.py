@@ -108,6 +108,12 @@ def title(document: RunFigures) -> str:
     return f"{safe(document.run)} · {document.mode} history · tools {document.tools}"
 
 
+def figures_section(document: RunFigures) -> Section:
+    """The side-by-side table of a document without columns to fit."""
+    rows = [[label, *cells] for label, cells in table_rows(document.lanes)]
+    return Section("Every figure", ["", *(lane.lane for lane in document.lanes)], rows)
+
+
 def table_rows(lanes: list[LaneFigures]) -> list[tuple[str, list[str]]]:
     """(label, one cell per lane): the rows of the catalogue, and what only some runs have."""
     rows = [

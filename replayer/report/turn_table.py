@@ -199,8 +199,9 @@ def _prefix(found: dict[str, Any]) -> Iterator[str]:
     )
     if not prompt:
         return
-    cached = "not reported" if reported is None else f"{reported:,}"
-    yield f"Prefix cache: {cached} of {prompt:,} prompt tokens reused, {found.get('ideal_tokens') or 0:,} were possible."
+    reused = "reuse was not reported" if reported is None else f"{reported:,} tokens were reused"
+    possible = f"{found.get('ideal_tokens') or 0:,} of {prompt:,} prompt tokens were possible"
+    yield f"Prefix cache: {reused}; {possible}."
     if not lost:
         return
     cause = str(found.get("cause"))

@@ -56,7 +56,10 @@ def test_the_capacity_of_a_simulated_engine_is_found(
     folder = tmp_path / "out" / lane["levels"][0]["folder"]
     assert load(folder).lanes[0].load is not None, "each level is a run"
     assert json.loads((tmp_path / "out" / "capacity.json").read_text()) == document
-    assert "usable agents" in (tmp_path / "c.md").read_text() and "<svg" in (tmp_path / "c.html").read_text()
+    assert (
+        "usable agents" in (tmp_path / "c.md").read_text()
+        and 'class="plot"' in (tmp_path / "c.html").read_text()
+    )
 
 
 @pytest.mark.slow

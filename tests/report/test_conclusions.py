@@ -1,5 +1,6 @@
 """What is said of a run: the same words in every output, and nothing that its figures do not hold."""
 
+import html
 import io
 import re
 from functools import partial
@@ -56,7 +57,7 @@ def test_every_output_prints_the_same_sentences(tmp_path: Path) -> None:
     found = run_figures(load(made.path)).conclusions
     evidence = gather([made.path])
     flat = " ".join(terminal(made.path, 4000).split())
-    page = re.sub(r"<[^>]+>", "", html_report(evidence)).replace("&#x27;", "'")
+    page = html.unescape(re.sub(r"<[^>]+>", "", html_report(evidence)))
     markdown = markdown_report(evidence)
     junit = junit_report(evidence)
     assert found.sentences()
@@ -65,6 +66,10 @@ def test_every_output_prints_the_same_sentences(tmp_path: Path) -> None:
         assert sentence in page
         assert words(sentence) in markdown
         assert sentence in junit
+    for said in (found.story.headline, *(answer.words for answer in found.story.below())):
+        assert said in flat.partition("recorded history")[0], "the story stands before every figure"
+        assert said.replace("`", "") in page.partition("Every figure")[0]
+        assert words(said) in markdown.partition("\n|")[0]
     assert [lane.verdict for lane in found.lanes] == ["sound", "faults"]
 
 

@@ -126,7 +126,7 @@ def test_only_the_scripts_of_the_page_may_run(page: Page) -> None:
     running = [text for found, text in page.inside["script"] if found.get("type") != "application/json"]
     (style,) = [text for _, text in page.inside["style"]]
     hashes = " ".join(map(digest, running))
-    assert len(running) == 2
+    assert len(running) == 3
     assert page.policy == (
         f"default-src 'none'; script-src {hashes}; style-src {digest(style)}; base-uri 'none'; form-action 'none'"
     )

@@ -50,6 +50,10 @@ async function use() {
   const rows = () => text(page.querySelectorAll("#browser tbody tr:not(.detail) th"));
   const found = {linked: text(page.querySelectorAll(".target th")), detail: text(page.querySelectorAll(".detail .fault b")),
     diff: text(page.querySelectorAll(".diff h4")), added: page.querySelectorAll(".diff .added").length, all: rows().length};
+  const mark = page.querySelector("#usable .mark-symbol path"), box = mark.getBoundingClientRect();
+  mark.dispatchEvent(new view.PointerEvent("pointermove", {bubbles: true, clientX: box.x + 2, clientY: box.y + 2}));
+  await wait(50);
+  found.tip = text(page.querySelectorAll("#tip:not([hidden]) div"));
   const filter = page.querySelector("input");
   filter.value = "unknown_tool turn"; filter.dispatchEvent(new view.Event("input"));
   found.filtered = rows().length;
@@ -65,6 +69,8 @@ async function use() {
   found.second = text(page.querySelectorAll(".target th"));
   page.querySelector(".target a").click();
   found.open = page.querySelectorAll(".detail").length;
+  page.location.hash = "#good"; await wait(50);
+  found.of_lane = new Set(text(page.querySelectorAll("#browser tbody [data-title=lane]"))).size;
   return found;
 }
 onload = async () => {
@@ -114,7 +120,7 @@ def test_hostile_output_neither_runs_nor_loads_nor_overflows_and_turns_can_be_us
     assert found["ran"] == 0
     for seen in found["seen"]:
         assert seen["scroll"] <= seen["width"], seen
-        assert (seen["title"], seen["scripts"], seen["images"]) == ("replayer: run", 4, 0)
+        assert (seen["title"], seen["scripts"], seen["images"]) == ("replayer: run", 5, 0)
         assert (seen["links"], seen["frames"], seen["opened"]) == (0, 0, 12)
         assert seen["plots"] >= 7
         assert seen["empty"] == 0
@@ -125,12 +131,14 @@ def test_hostile_output_neither_runs_nor_loads_nor_overflows_and_turns_can_be_us
 
 def check_use(used: dict[str, Any]) -> None:
     assert used["linked"] == ["3"]
+    assert used["tip"][:2] == ["lane: good", "usable: 100.0%"]
     assert used["detail"][0].startswith("✘ unknown_tool at ")
     assert used["diff"] == ["recorded", "replayed"] and used["added"] >= 1
     assert (used["all"], used["filtered"], used["lane"]) == (12, 5, 6)
     assert used["up"] == sorted(used["up"], key=int) and used["down"] == used["up"][::-1]
     assert used["sort"] == "turn"
     assert used["second"] == ["2"]
+    assert used["of_lane"] == 1
     assert used["open"] == 1, "a second click closes the turn; the linked one stays open"
 
 

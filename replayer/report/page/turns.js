@@ -1,6 +1,6 @@
 "use strict";
+/* The table of turns. */
 (() => {
-  const read = id => JSON.parse(document.getElementById(id).textContent);
   const el = (name, text, attributes = {}) => {
     const made = document.createElement(name);
     if (text !== undefined && text !== null) made.textContent = text;
@@ -8,25 +8,7 @@
     return made;
   };
 
-  /* ---- pictures: Vega by its interpreter, since the policy forbids compiled expressions ---- */
-  const tip = document.getElementById("tip");
-  const hover = (_, event, __, value) => {
-    if (!value) return void (tip.hidden = true);
-    tip.replaceChildren(...Object.entries(value).map(([key, shown]) => el("div", `${key}: ${shown}`)));
-    tip.hidden = false;
-    tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 4))}px`;
-    tip.style.top = `${event.clientY + 14}px`;
-  };
-  const charts = window.vegaEmbed ? read("charts") : {};
-  for (const place of document.querySelectorAll(".plot")) {
-    if (!charts[place.dataset.chart]) continue;
-    const options = { ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: hover };
-    vegaEmbed(place, charts[place.dataset.chart], options).then(
-      () => place.setAttribute("data-drawn", "yes"), failure => (place.textContent = String(failure)));
-  }
-
-  /* ---- the table of turns ---- */
-  const data = read("data");
+  const data = JSON.parse(document.getElementById("data").textContent);
   const NUMBER = digits => value => value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: digits });
   const SHARE = value => value === null ? "–" : `${(value * 100).toFixed(0)} %`;
   const SIGNS = ["●", "◐", "✗"], STATES = ["ok", "warn", "bad"];
@@ -56,8 +38,8 @@
     return made;
   }
 
-  COLUMNS.forEach(([title], at) => {
-    const cell = el("th", null, { scope: "col", "aria-sort": "none" });
+  COLUMNS.forEach(([title, , form], at) => {
+    const cell = el("th", null, { scope: "col", "aria-sort": "none", class: form ? "figure" : null });
     const button = el("button", title, { type: "button" });
     button.onclick = () => { [sorted, down] = [at, sorted === at ? !down : at > 4]; shown = STEP; draw(); };
     cell.append(button);
@@ -177,6 +159,12 @@
 
   function follow() {
     const row = byLink.get(location.hash);
+    const named = data.lanes.findIndex(name => `#${encodeURIComponent(name)}` === location.hash);
+    if (named >= 0) {
+      lane.value = named + 1;
+      draw();
+      document.getElementById("turns").scrollIntoView();
+    }
     if (!row) return;
     open.add(linkOf(row));
     if (!chosen().includes(row)) { filter.value = ""; lane.value = state.value = "0"; }
