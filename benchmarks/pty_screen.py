@@ -32,6 +32,8 @@ class PtyScreen:
         )
         os.close(slave)
         self._painted = bytearray()
+        self.written = 0
+        """Bytes in all."""
         self._news = threading.Condition()
         self._closed = False
         threading.Thread(target=self._read, daemon=True).start()
@@ -45,6 +47,7 @@ class PtyScreen:
             with self._news:
                 self._closed = not data
                 self._painted += data
+                self.written += len(data)
                 self._news.notify_all()
             if not data:
                 return
