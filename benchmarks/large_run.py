@@ -107,13 +107,11 @@ def screen(folder: Path) -> None:
 
 
 def _settle(shown: PtyScreen) -> None:
-    """Until nothing was painted for three seconds."""
-    quiet = time.monotonic()
-    written = shown.written
-    while time.monotonic() - quiet < 3:
-        time.sleep(0.1)
-        if shown.written != written:
-            written, quiet = shown.written, time.monotonic()
+    """Until three seconds cost next to nothing: a long journal is read in pieces of seconds."""
+    before = -1.0
+    while shown.cpu() - before > 0.3:
+        before = shown.cpu()
+        time.sleep(3)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding
-from textual.events import Event, MouseDown, Paste
+from textual.events import Event, InputEvent, MouseDown, Paste, Resize
 from textual.events import Key as KeyPressed
 from textual.message import Message
 from textual.screen import Screen
@@ -39,6 +39,8 @@ _MOST_NAME = 60
 _FILE_NAME = re.compile(r"[^\w.+-]+")
 _SLOWEST = 1.0
 """Seconds between frames however much there is to do."""
+_IDLE = 1.0
+"""Seconds between two looks at a run where nothing is new, and for which a page goes on painting after a key."""
 
 
 class FrameReady(Message):
@@ -106,6 +108,12 @@ class ReplayerApp(App[str]):
         self._reading = False
         self._share, self._interval = share, interval
         self._asked, self._cpu = 0.0, 0.0
+        self._touched = 0.0
+        """When a key, the mouse or the size of the terminal last changed something."""
+        self._whole: Page | None = None
+        """The page that shows all of the newest frame."""
+        self._idle = False
+        """Nothing was new when the run was last looked at."""
         self.failed: ReplayerError | None = None
         """Why the run can be read no longer, where that ended the screen."""
 
@@ -123,6 +131,8 @@ class ReplayerApp(App[str]):
     async def on_event(self, event: Event) -> None:
         if isinstance(event, KeyPressed | MouseDown):
             self._rest.key_pressed()
+        if isinstance(event, InputEvent | Resize):
+            self._touched = time.monotonic()
         elif isinstance(event, Paste):  # a clipboard may hold model output
             event.text = safe(event.text)
         await super().on_event(event)
@@ -130,6 +140,9 @@ class ReplayerApp(App[str]):
     def _ask(self) -> None:
         if not self.is_headless and is_gone():
             self.exit("leave")
+        now = time.monotonic()
+        if self._idle and now - self._asked < _IDLE and now - self._touched > _IDLE:
+            return
         if not self._reading and not self._frozen and self._may_work():
             self._reading = True
             self._read()
@@ -138,7 +151,8 @@ class ReplayerApp(App[str]):
         """Whether the work since the last frame was asked for has left its share of the processor free."""
         now, cpu = time.monotonic(), time.process_time()
         passed = now - self._asked
-        if cpu - self._cpu > self._share * passed and passed < _SLOWEST:
+        behind = self._frame is None or self._frame.behind
+        if cpu - self._cpu > self._share * passed and passed < _SLOWEST and not behind:
             return False
         self._asked, self._cpu = now, cpu
         return True
@@ -152,8 +166,12 @@ class ReplayerApp(App[str]):
 
     def on_frame_ready(self, message: FrameReady) -> None:
         self._reading = False
-        self._frame = message.frame
-        self._paint()
+        self._idle, self._frame = message.frame is self._frame, message.frame
+        shown = bool(self.screen_stack) and self.screen_stack[-1] is self._whole
+        if self._idle and shown and time.monotonic() - self._touched > _IDLE:
+            self.painted += 1  # it is there: painting it again would cost as much as the first time
+        else:
+            self._paint()
         self.frames += 1
 
     def on_read_failed(self, message: ReadFailed) -> None:
@@ -166,7 +184,9 @@ class ReplayerApp(App[str]):
         page = self.screen_stack[-1] if self.screen_stack else None
         if self._frame is not None and isinstance(page, Page) and page.is_mounted:
             with self.batch_update():
-                self.painted += page.show(self._frame)
+                whole = page.show(self._frame)
+            self.painted += whole
+            self._whole = page if whole else None
 
     def _page(self, name: str) -> Page:
         """Made when it is first shown."""

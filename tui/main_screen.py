@@ -75,7 +75,7 @@ class MainScreen(Page):
         lanes = [lane for view in frame.views for lane in view.lanes]
         self._ensure_columns(lanes)
         self._share_width(len(lanes))
-        title = header(frame.view, self.size.width - 2, self._in_view(len(lanes)))
+        title = header(frame.view, self.size.width - 2, self._in_view(len(lanes)), behind=frame.behind)
         self._run.update(title)
         differing = differing_settings(lanes)
         ready = {
@@ -185,14 +185,16 @@ _STATES = {
 }
 
 
-def header(view: RunView, width: int, lanes: str = "") -> Content:
-    """The run in one line; a limit that was broken, or how to go on, is told first."""
+def header(view: RunView, width: int, lanes: str = "", *, behind: bool = False) -> Content:
+    """The run in one line; a limit that was broken, or how to go on, is told first. `behind`: there is more to read."""
     state, style = _STATES["broken" if view.state == "finished" and view.exit_code else view.state]
     seconds = view.last_at // 1_000_000_000
     clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     rest = f"  {view.run} · {view.mode} history · tools {view.tools} · {clock}"
     notes = [f"{len(view.warnings)} warning{'s' * (len(view.warnings) > 1)}"] if view.warnings else []
     notes += [*view.reasons[:1], "4 tells all"] if view.reasons[1:] else view.reasons
+    if behind:
+        notes = ["reading what was journalled", *notes]
     if view.stopped_early:
         notes = [view.stopped_early, *notes]
     if view.state == "interrupted":

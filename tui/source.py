@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 from replayer.errors import RunFolderError
@@ -23,6 +22,8 @@ from replayer.wire.types import JsonObject
 
 _MOST_EVENTS = 20_000
 """Read for one frame: about a quarter of a second."""
+_OPENING_S = 0.7
+"""Of reading what was there when the screen opened, until its first picture; each further piece takes twice as long."""
 _PIECE = 500
 """Events after which the thread that reads rests, so that the one that answers keys gets on."""
 
@@ -42,6 +43,8 @@ class Frame:
     """Per metric the lane that is better than every other by more than noise."""
     lag: float
     """Seconds that making this frame took."""
+    behind: bool = False
+    """More of the journal has been written than was read yet."""
 
     @property
     def view(self) -> RunView:
@@ -68,12 +71,16 @@ class RunSource:
         self._stale = True
         self._figures_at = 0.0
         self._figures_cost = 0.0
+        self._frame: Frame | None = None
+        self._pinned: dict[str, str] = {}
 
     def _begin(self) -> None:
         self._fold = Fold()
         self._offset = 0
         self._inode = 0
         self._behind = False
+        self._opening = _OPENING_S
+        """Seconds for the next piece; 0 once all that was there has been read."""
         self._replies: dict[str, LaneReplies] = {}
 
     def poll(self) -> Frame:
@@ -89,26 +96,39 @@ class RunSource:
         began = time.monotonic()
         changed = self._read()
         running = self._behind or writer_pid(self.folder) is not None
+        known = self._frame
+        if known and not (
+            changed or running or self._stale or known.view.state == "running" or self.pins != self._pinned
+        ):
+            return known
+        self._pinned = dict(self.pins)
         view = self._fold.view(run=self.folder.name, running=running)
         self._stale = self._stale or changed
         if self._stale:
             self._refresh(view, force=not running and not changed)
-        return Frame(
-            (view,), self._figures, self._curves, self._talks(view), self._best, time.monotonic() - began
+        talks = self._talks(view)
+        self._frame = Frame(
+            (view,), self._figures, self._curves, talks, self._best, time.monotonic() - began, self._behind
         )
+        return self._frame
 
     def _read(self) -> bool:
-        """All of it at first, then at most so much a frame that a flood of events leaves the keys answered."""
+        """In pieces: what was there at first by time, then at most so much a frame that a flood of events leaves the
+        keys answered."""
         self._begin_again_where_replaced()
-        before = self._offset
-        events = fold_from(self.folder, self._fold, self._offset)
-        count = 0
-        for after in islice(events, _MOST_EVENTS) if before else events:
+        before, count, until = self._offset, 0, time.monotonic() + self._opening
+        self._behind = False
+        for after in fold_from(self.folder, self._fold, before):
             self._offset = after
             count += 1
-            if before and count % _PIECE == 0:
+            if count % _PIECE:
+                continue
+            if before and (not self._opening or count % (8 * _PIECE) == 0):
                 self._rest.take()
-        self._behind = bool(before) and count == _MOST_EVENTS
+            self._behind = time.monotonic() > until if self._opening else count == _MOST_EVENTS
+            if self._behind:
+                break
+        self._opening = 2 * self._opening if self._behind else 0.0
         return self._offset != before
 
     def _begin_again_where_replaced(self) -> None:
@@ -154,12 +174,17 @@ class Sources:
     ) -> None:
         self._sources = [RunSource(folder, pins, rest) for folder in folders]
         self._compared: list[dict[str, LaneFigures]] = []
+        self._frames: list[Frame] = []
+        self._whole: Frame | None = None
         self._best: dict[str, Better] = {}
 
     def poll(self) -> Frame:
-        """Raises RunFolderError when a journal is damaged, PlanError when the runs' modes differ."""
+        """The same frame as before where nothing is new. Raises RunFolderError when a journal is damaged, PlanError
+        when the runs' modes differ."""
         frames = [source.poll() for source in self._sources]
-        return frames[0] if len(frames) == 1 else self._merged(frames)
+        if self._whole is None or any(a is not b for a, b in zip(frames, self._frames, strict=True)):
+            self._frames, self._whole = frames, frames[0] if len(frames) == 1 else self._merged(frames)
+        return self._whole
 
     def _merged(self, frames: Sequence[Frame]) -> Frame:
         whole = side_by_side([frame.view for frame in frames])
@@ -178,6 +203,7 @@ class Sources:
             talks={name: frame.talks[own] for name, own, frame in pairs if own in frame.talks},
             best=self._compare(whole, [frame.figures for frame in frames]),
             lag=sum(frame.lag for frame in frames),
+            behind=any(frame.behind for frame in frames),
         )
 
     def _compare(self, whole: RunView, figures: list[JsonObject]) -> dict[str, Better]:

@@ -13,7 +13,7 @@ from rich.text import Text
 from replayer.errors import PlanError, RunFolderError
 from replayer.journal.log import find_run
 from replayer.journal.several_runs import against, check_same_traces, load_several, prompt_differences
-from replayer.journal.view import LaneView, RunView, load
+from replayer.journal.view import LaneView, RunView, load, uncollected
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, resolve
 from replayer.metrics.compare import compare, is_aa, lane_pairs
 from replayer.metrics.conclusions import pair_sentences
@@ -53,6 +53,7 @@ class Command:
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
+    @uncollected()
     def run(self, args: argparse.Namespace) -> int:
         view = load_several([find_run(name) for name in args.runs])
         metrics = [_metric(key) for key in args.metric or DEFAULT]

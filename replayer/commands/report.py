@@ -9,6 +9,7 @@ from pathlib import Path
 
 from replayer.journal.log import find_run
 from replayer.journal.salvage import Salvaged, salvaged
+from replayer.journal.view import uncollected
 from replayer.report.evidence import gather
 from replayer.report.formats import FORMATS, files
 from replayer.report.output import show, show_together
@@ -68,6 +69,7 @@ def _rejudged(again: Rejudged) -> Path:
     return again.folder
 
 
+@uncollected()
 def _report(folders: list[Path], args: argparse.Namespace) -> int:
     asked = {name: getattr(args, name) for name in FORMATS if getattr(args, name) is not None}
     if asked:

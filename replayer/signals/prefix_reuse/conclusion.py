@@ -246,7 +246,7 @@ def _verdict(
     if pressure is not None:
         return f"{pressure.sentence}; {price}; fix: {FIXES['eviction']}."
     if chief is None:
-        return session_verdict([replace(found, cause=None) for found in findings]) if findings else None
+        return _healthy(findings) if findings else None
     sessions: dict[str, list[PrefixFinding]] = defaultdict(list)
     for found in findings:
         sessions[found.key.rpartition("/")[0]].append(found)

@@ -125,12 +125,14 @@ class PrefixFinding:
     def from_dict(cls, data: dict[str, Any]) -> PrefixFinding:
         """The inverse of `as_dict`, for findings read from a journal. Of another version's, keys that are not known
         here are left out, missing ones are unknown, and a cause stays as it is written."""
-        known = cls.__slots__
         sizes = {int(size): n for size, n in data.get("ideal_by_block_size", {}).items()}
-        kept = {key: data[key] for key in data if key in known}
-        return cls(**_ABSENT | kept | {"ideal_by_block_size": sizes})
+        kept = data if data.keys() <= _KNOWN else {key: data[key] for key in data if key in _KNOWN}
+        return cls(**{**_ABSENT, **kept, "ideal_by_block_size": sizes})
 
     def as_dict(self) -> dict[str, Any]:
         data = {name: getattr(self, name) for name in self.__slots__}  # `asdict` takes five times as long
         data["ideal_by_block_size"] = {str(size): n for size, n in self.ideal_by_block_size.items()}
         return data
+
+
+_KNOWN = frozenset(PrefixFinding.__slots__)
