@@ -116,16 +116,16 @@ class RunSource:
         """In pieces: what was there at first by time, then at most so much a frame that a flood of events leaves the
         keys answered."""
         self._begin_again_where_replaced()
-        before, count, until = self._offset, 0, time.monotonic() + self._opening
+        before, until = self._offset, time.monotonic() + self._opening
         self._behind = False
-        for after in fold_from(self.folder, self._fold, before):
+        for count, after in enumerate(fold_from(self.folder, self._fold, before), 1):
             self._offset = after
-            count += 1
-            if count % _PIECE:
-                continue
-            if before and (not self._opening or count % (8 * _PIECE) == 0):
+            if before and count % (_PIECE if not self._opening else 8 * _PIECE) == 0:
                 self._rest.take()
-            self._behind = time.monotonic() > until if self._opening else count == _MOST_EVENTS
+            if self._opening:
+                self._behind = count % _PIECE == 0 and time.monotonic() > until
+            else:
+                self._behind = count == _MOST_EVENTS
             if self._behind:
                 break
         self._opening = 2 * self._opening if self._behind else 0.0

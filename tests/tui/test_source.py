@@ -52,6 +52,22 @@ def test_a_finished_run_is_whole_in_its_first_frame(tmp_path: Path, monkeypatch:
     assert [lane.attempts[0].finished for lane in frame.view.lanes] == [20, 20]
 
 
+def test_a_finished_run_is_looked_at_once_until_something_is_new(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", LANES, turns=2)
+    made.turn("a", 0)
+    made.finish(*LANES)
+    pins: dict[str, str] = {}
+    followed = Sources([made.path], pins)
+    first = followed.poll()
+    assert first.view.state == "finished" and followed.poll() is first
+    pins["a"] = "a/session/0"
+    pinned = followed.poll()
+    assert pinned is not first and followed.poll() is pinned
+    journal = made.path / "journal.jsonl"
+    write_lines(journal, lines_of(journal)[:-1])
+    assert followed.poll().view.state == "interrupted"
+
+
 def finished_turns(followed: RunSource) -> list[int]:
     return [attempt.finished for lane in followed.poll().view.lanes for attempt in lane.attempts]
 
