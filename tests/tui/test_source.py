@@ -64,8 +64,8 @@ def test_a_finished_run_is_looked_at_once_until_something_is_new(tmp_path: Path)
     pinned = followed.poll()
     assert pinned is not first and followed.poll() is pinned
     journal = made.path / "journal.jsonl"
-    write_lines(journal, lines_of(journal)[:-1])
-    assert followed.poll().view.state == "interrupted"
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+    assert followed.poll().view.state != "finished"
 
 
 def finished_turns(followed: RunSource) -> list[int]:
