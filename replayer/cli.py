@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "record": "a recording proxy in front of an engine",
     "judge": "the verdict on one captured exchange",
     "repetition": "find repetition collapse in any text",
+    "cache": "what a measured run would have reused with another pool, block size or replicas",
     "prefix": "the ideal prefix-cache reuse of a trace, and what breaks it",
     "doctor": "what a server is, what it reports, and which flags are missing",
     "simulate": "a simulated engine as a server",

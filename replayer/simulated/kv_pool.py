@@ -72,15 +72,19 @@ class Pool:
 
     async def enter(self, seat: Seat, *, first: bool = False) -> None:
         """Wait for a slot and for room; one that gave way goes to the head of the queue."""
-        (self._queue.appendleft if first else self._queue.append)(seat)
-        seat.lost = False
-        seat.admitted.clear()
-        self._admit()
+        self.offer(seat, first=first)
         try:
             await seat.admitted.wait()
         except asyncio.CancelledError:
             self.leave(seat)
             raise
+
+    def offer(self, seat: Seat, *, first: bool = False) -> None:
+        """Into the queue; its `admitted` is set once it has its place."""
+        (self._queue.appendleft if first else self._queue.append)(seat)
+        seat.lost = False
+        seat.admitted.clear()
+        self._admit()
 
     def leave(self, seat: Seat) -> None:
         if seat in self._queue:

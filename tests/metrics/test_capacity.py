@@ -45,7 +45,7 @@ def test_the_interval_holds_however_often_it_is_looked_at(share: float) -> None:
         draw, seen = Random(seed), list[bool]()
         for _ in range(30):
             seen += [draw.random() < share for _ in range(10)]
-            found = interval(seen, 0.95)
+            found = interval(seen, 0.95, alpha=0.05)
             if not found.low <= share <= found.high:
                 missed += 1
                 break

@@ -15,7 +15,8 @@ from statistics import fmean, pvariance
 
 from replayer.metrics.documents import Rate
 
-ALPHA = 0.05
+ALPHA = 0.10
+"""Of both sides: a level that fails is held to hold, or one that holds to fail, in 5 % of cases at most."""
 _PRIOR = 5.0
 """Turns that the mixture's prior is worth; its mean is the threshold."""
 _BLOCK = 10

@@ -1,0 +1,99 @@
+"""`replayer cache RUN`: what a measured run would have reused with another pool, block size or number of replicas."""
+
+from __future__ import annotations
+
+import argparse
+
+import orjson
+from rich.console import Console
+
+from replayer.errors import PlanError
+from replayer.journal.log import find_run
+from replayer.metrics.shown import count, percent
+from replayer.report.section import Section
+from replayer.report.table import print_section
+from replayer.repro.cache_plan import CachePlan, cache_plan
+from replayer.repro.cache_simulation import Planned
+
+_POOLS = "25%,50%,100%,200%,unlimited"
+
+
+class Command:
+    """Plan a prefix cache from one measured run: expected reuse and evictions for other pools, blocks and replicas.
+
+    A simulation of the run's own requests at their own times; the first line says how far it is from what was measured.
+
+    example:
+      replayer cache last --pool 50%,200% --replicas 1,2,4
+      replayer cache runs/tonight --lane vllm --pool 200000,400000 --block 16,64,256 --json
+    """
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
+        parser.add_argument("--lane", metavar="NAME", help="the lane (needed where there are several)")
+        parser.add_argument(
+            "--pool",
+            metavar="P,P",
+            default=_POOLS,
+            help=f"tokens, shares of the run's own, or unlimited (default: {_POOLS})",
+        )
+        parser.add_argument(
+            "--block", metavar="N,N", default="", help="tokens of a block (default: the engine's)"
+        )
+        parser.add_argument(
+            "--replicas",
+            metavar="N,N",
+            default="1",
+            help="servers that share the sessions, with and without affinity (default: 1)",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def run(self, args: argparse.Namespace) -> int:
+        pools = [text.strip() for text in args.pool.split(",") if text.strip()]
+        plan = cache_plan(
+            find_run(args.run),
+            args.lane,
+            pools,
+            _whole(args.block, "--block"),
+            _whole(args.replicas, "--replicas"),
+        )
+        if args.json:
+            print(orjson.dumps(plan).decode())
+        else:
+            print_section(_section(plan), Console())
+        return 0
+
+
+def _whole(text: str, name: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        found = [0]
+    if any(number < 1 for number in found):
+        raise PlanError(f"{name} {text!r} is not a list of whole numbers from 1 on")
+    return found
+
+
+def _section(plan: CachePlan) -> Section:
+    head = ["pool, tokens each", "block", "replicas", "reused", "evicted first", "evicted tokens"]
+    rows = [_row(one, "") for one in plan.plans]
+    if plan.simulated is not None:
+        rows.insert(0, _row(plan.simulated, "as measured: "))
+    measured = f"measured: {percent(plan.measured)} of the prompts of {plan.requests} requests reused"
+    return Section(f"Cache planner, lane {plan.lane}", head, rows, (measured, plan.note))
+
+
+def _row(one: Planned, name: str) -> list[str]:
+    variant = one.variant
+    replicas = f"{variant.replicas}" + (
+        "" if variant.replicas == 1 else ", sessions kept" if variant.affinity else ", in turn"
+    )
+    pool = "unlimited" if variant.pool_tokens is None else count(variant.pool_tokens)
+    return [
+        name + pool,
+        str(variant.block_size),
+        replicas,
+        percent(one.reuse),
+        percent(one.evicted_share),
+        count(one.evicted_tokens),
+    ]

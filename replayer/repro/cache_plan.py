@@ -1,0 +1,189 @@
+"""The cache planner: what a measured run would have reused with another pool, block size or number of replicas.
+
+A simulation (`cache_simulation`) of the run's requests, built anew. Tokens are ours; the pool is scaled by how many of ours the
+engine counts as one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from replayer.errors import ReplayerError, RunFolderError
+from replayer.journal import turns as facts
+from replayer.journal.events import Primed, SessionStarted, TurnFinished, TurnStarted
+from replayer.journal.log import read
+from replayer.journal.progress import plan_of
+from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.view import LaneView, load
+from replayer.prefix.chatml import PromptTokens
+from replayer.prefix.growing import GrowingRequests
+from replayer.prefix.server_watch import assistant_message, backs_off
+from replayer.prefix.tokenizers import Estimate, model_tokenizer
+from replayer.repro.cache_simulation import Planned, Request, Simulation, Variant
+from replayer.repro.rebuild import Rebuilder
+from replayer.repro.rejudge_reuse import facts_of
+
+
+@dataclass(frozen=True, slots=True)
+class CachePlan:
+    """The document of `replayer cache --json`. `simulated` is the run's own cache by the same simulation as `plans`: how far
+    it is from `measured` is the simulation's error."""
+
+    run: str
+    lane: str
+    requests: int
+    pool_tokens: int | None
+    block_size: int
+    measured: float | None
+    simulated: Planned | None
+    plans: list[Planned] = field(default_factory=list)
+    note: str = (
+        "a simulation: requests come in the order and at the times of the measured run, whatever the cache"
+    )
+
+
+def cache_plan(
+    folder: Path, lane_name: str | None, pools: Sequence[str], blocks: Sequence[int], replicas: Sequence[int]
+) -> CachePlan:
+    """`pools`: tokens, shares of the run's pool (`50%`), or `unlimited`. Raises RunFolderError, PlanError."""
+    view = load(folder)
+    lane = _lane(view.lanes, lane_name)
+    known = facts_of(lane)
+    requests = _requests(folder, lane)
+    if not requests:
+        raise RunFolderError(f"{folder}: no request of lane {lane.name!r} can be built anew")
+    scale = _scale(requests)
+    block = known.block_size or 1
+    pool = known.kv_pool_tokens
+    simulate = Simulation(requests, scale, backs_off(known))
+    own = Variant(pool, block, len(lane.plan.get("urls") or ()) or 1)
+    chosen = product([_pool(text, pool) for text in pools], blocks or [block], replicas or [1])
+    variants = [
+        Variant(size, width, number, affinity)
+        for size, width, number in chosen
+        for affinity in ((True, False) if number > 1 else (True,))
+    ]
+    return CachePlan(
+        run=view.run,
+        lane=lane.name,
+        requests=sum(one.counted for one in requests),
+        pool_tokens=pool,
+        block_size=block,
+        measured=_measured(requests),
+        simulated=simulate(own) if pool else None,
+        plans=[simulate(variant) for variant in variants],
+    )
+
+
+def _lane(lanes: Sequence[LaneView], name: str | None) -> LaneView:
+    found = [lane for lane in lanes if name in (None, lane.name)]
+    if len(found) != 1:
+        raise RunFolderError(f"name one lane with --lane: {', '.join(lane.name for lane in lanes)}")
+    return found[0]
+
+
+def _pool(text: str, own: int | None) -> int | None:
+    if text == "unlimited":
+        return None
+    try:
+        if text.endswith("%"):
+            if own is None:
+                raise RunFolderError("the run's pool is not known: give --pool in tokens")
+            return max(1, round(own * float(text[:-1]) / 100))
+        return int(text)
+    except ValueError:
+        raise RunFolderError(
+            f"--pool {text!r} is not a number of tokens, a share such as 50%, or unlimited"
+        ) from None
+
+
+def _requests(folder: Path, lane: LaneView) -> list[Request]:
+    """In the order of sending."""
+    found = _Reading(Rebuilder(folder, plan_of(folder), lane), lane)
+    for event in read(folder):
+        match event:
+            case SessionStarted() if event.lane == lane.name:
+                found.attempts[event.session, event.attempt] = Attempt.of(event)
+            case TurnStarted() | TurnFinished() | Primed() if (
+                event.session,
+                event.attempt,
+            ) in found.attempts:
+                found.take(event)
+            case _:
+                pass
+    return sorted((one for one in found.requests if one.ended), key=lambda one: one.sent)
+
+
+class _Reading:
+    """Follows a journal and builds the requests of one lane."""
+
+    def __init__(self, rebuilder: Rebuilder, lane: LaneView) -> None:
+        weights = facts_of(lane).effective.get("weights")
+        self._tokens = PromptTokens(model_tokenizer(weights) or Estimate())
+        self._rebuilder = rebuilder
+        self.attempts: dict[tuple[str, int], Attempt] = {}
+        self.requests: list[Request] = []
+        self._open: dict[tuple[str, int, int], Request] = {}
+        self._started: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+
+    def take(self, event: TurnStarted | TurnFinished | Primed) -> None:
+        key = event.session, event.attempt
+        attempt = self.attempts[key]
+        if isinstance(event, TurnStarted):
+            self._started[key].append(event.model_dump())
+            facts.start(attempt, event)
+            self._asked(attempt, event.turn, self._started[key], event.at, counted=True)
+        elif isinstance(event, Primed):
+            attempt.turns[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
+            self._asked(attempt, -1, [{"body_bytes": 0}], event.at - event.total_ns, counted=False)
+            self._ended(self._open.pop((*key, -1), None), event.at, event.total_ns, None, event.usage)
+        else:
+            one = self._open.pop((*key, event.turn), None)
+            calls = event.tool_calls
+            reply = self._tokens.reply(orjson.dumps(assistant_message(event.content, event.reasoning, calls)))
+            self._ended(one, event.at, event.total_ns, event.ttft_ns, event.usage)
+            if one is not None:
+                one.reply = reply
+
+    def _asked(
+        self, attempt: Attempt, turn: int, started: list[dict[str, Any]], sent: int, *, counted: bool
+    ) -> None:
+        try:
+            body = self._rebuilder.built(attempt, turn, started).body
+        except ReplayerError:
+            return
+        asked = GrowingRequests().read("", body, None)
+        prompt = self._tokens.prompt(asked.messages, asked.tools)
+        salt = str(asked.fields.get("cache_salt") or "")
+        request = Request(attempt.session, salt, prompt, sent, counted)
+        self.requests.append(request)
+        self._open[attempt.session, attempt.number, turn] = request
+
+    def _ended(
+        self, one: Request | None, at: int, total: int, first: int | None, usage: dict[str, Any] | None
+    ) -> None:
+        if one is not None:
+            one.ended = at
+            one.first = at - total + first if first is not None else at
+            one.prompt_tokens = (usage or {}).get("prompt_tokens")
+            one.cached_tokens = (usage or {}).get("cached_tokens")
+
+
+def _scale(requests: Iterable[Request]) -> float:
+    """Tokens of ours for one of the engine's."""
+    known = [(one.tokens, one.prompt_tokens) for one in requests if one.prompt_tokens]
+    theirs = sum(count or 0 for _, count in known)
+    return sum(count for count, _ in known) / theirs if theirs else 1.0
+
+
+def _measured(requests: Iterable[Request]) -> float | None:
+    known = [one for one in requests if one.counted and one.cached_tokens is not None and one.prompt_tokens]
+    prompt = sum(one.prompt_tokens or 0 for one in known)
+    return sum(one.cached_tokens or 0 for one in known) / prompt if prompt else None
