@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
 from replayer.traces.grouping import Outputs, by_reply
+from replayer.traces.requests import sent_items
 from replayer.traces.schema import AnyItem, Item, ToolSet, Turn
 from replayer.wire.types import Wire
 
@@ -85,10 +86,9 @@ def is_off(options: Mapping[str, str], name: str) -> bool:
     return options.get(name) in ("off", "no", "false", "0")
 
 
-class ChatForm:
-    """What the dialects of Chat Completions share."""
+class Form:
+    """What most dialects share."""
 
-    wire: ClassVar[Wire] = "chat"
     headers: ClassVar[Mapping[str, str]] = {}
     marks_end: ClassVar[bool] = False
     drops_thinking: ClassVar[bool] = False
@@ -97,9 +97,25 @@ class ChatForm:
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         self._options = options or {}
 
+    def last(self, message: Message) -> Message:
+        return message
+
+
+class ChatForm(Form):
+    """What the dialects of Chat Completions share."""
+
+    wire: ClassVar[Wire] = "chat"
+
     def groups(self, items: Sequence[AnyItem], outputs: Outputs) -> Iterator[Sequence[AnyItem]]:
         """One message per recorded reply."""
         return by_reply(items, outputs)
 
-    def last(self, message: Message) -> Message:
-        return message
+
+class Verbatim(Form):
+    """Items as an API states them, nothing rewritten; requests that were recorded over it go out as they were."""
+
+    name: ClassVar[str] = "openai-verbatim"
+    exact: ClassVar[bool] = True
+
+    def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
+        return sent_items(list(items))

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import OWN, Message, in_order, is_off, own_form
+from replayer.requests.dialects.base import OWN, Message, Verbatim, in_order, is_off, own_form
 from replayer.requests.dialects.given import for_messages
 from replayer.traces.grouping import Outputs, from_model
-from replayer.traces.requests import fields_as_sent, sent_items, sent_over
+from replayer.traces.requests import fields_as_sent, sent_over
 from replayer.traces.schema import (
     AnyItem,
     AssistantItem,
@@ -33,15 +33,8 @@ _CACHE = {"type": "ephemeral"}
 _BETAS = "claude-code-20250219,interleaved-thinking-2025-05-14"
 
 
-class MessagesVerbatim:
-    """Items as the API states them, nothing rewritten; requests that were recorded over it go out as they were."""
-
-    name: ClassVar[str] = "openai-verbatim"
+class MessagesVerbatim(Verbatim):
     wire: ClassVar[Wire] = "messages"
-    exact: ClassVar[bool] = True
-    drops_thinking: ClassVar[bool] = False
-    marks_end: ClassVar[bool] = False
-    keeps_state = False
     headers: ClassVar[Mapping[str, str]] = {"anthropic-version": "2023-06-01"}
     changes: ClassVar[tuple[str, ...]] = (
         "system items at the beginning become `system`, later ones a user message",
@@ -53,12 +46,6 @@ class MessagesVerbatim:
         *("model", "max_tokens", "system", "messages", "tools", "tool_choice"),
         *("temperature", "stream"),
     )
-
-    def __init__(self, options: Mapping[str, str] | None = None) -> None:
-        self._options = options or {}
-
-    def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
-        return sent_items(list(items))
 
     def groups(self, items: Sequence[AnyItem], outputs: Outputs) -> Iterator[Sequence[AnyItem]]:
         """The system's items, then what the user's side and the model say in turns."""
@@ -80,9 +67,6 @@ class MessagesVerbatim:
         blocks = [block for item in items for block in _heard(item)]
         only = blocks[0].get("text") if len(blocks) == 1 and isinstance(items[0], UserItem) else None
         return {"role": "user", "content": only if only is not None else blocks}
-
-    def last(self, message: Message) -> Message:
-        return message
 
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
         if isinstance(tools.wire, list) and all(_is_own(tool) for tool in tools.wire):

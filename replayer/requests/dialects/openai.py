@@ -9,25 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from replayer.requests.dialects.base import ChatForm, Message
+from replayer.requests.dialects.base import ChatForm, Message, Verbatim
 from replayer.traces.chat import standard
-from replayer.traces.requests import fields_as_sent, sent_items, tools_as_sent
+from replayer.traces.requests import fields_as_sent, tools_as_sent
 from replayer.traces.schema import AnyItem, ToolSet, Turn
 
 
-class OpenAIVerbatim(ChatForm):
+class OpenAIVerbatim(Verbatim, ChatForm):
     """Argument text, order and reasoning are sent exactly as recorded."""
 
-    name: ClassVar[str] = "openai-verbatim"
-    exact: ClassVar[bool] = True
     changes: ClassVar[tuple[str, ...]] = (
         "the text, reasoning and calls of one reply become one assistant message, reasoning as `reasoning_content`",
         "a compaction summary becomes a user message",
         "the error flag of a tool result has no place in the format and is left out",
     )
-
-    def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
-        return sent_items(list(items))
 
     def message(self, items: Sequence[AnyItem]) -> Message | None:
         return standard(items)

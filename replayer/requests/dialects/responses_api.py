@@ -8,10 +8,19 @@ from typing import Any, ClassVar
 
 import orjson
 
-from replayer.requests.dialects.base import FREEFORM, OWN, STORED, Message, in_order, is_off, own_form
+from replayer.requests.dialects.base import (
+    FREEFORM,
+    OWN,
+    STORED,
+    Message,
+    Verbatim,
+    in_order,
+    is_off,
+    own_form,
+)
 from replayer.requests.dialects.given import for_responses
 from replayer.traces.grouping import Outputs
-from replayer.traces.requests import fields_as_sent, sent_items, sent_over
+from replayer.traces.requests import fields_as_sent, sent_over
 from replayer.traces.schema import (
     AnyItem,
     AssistantItem,
@@ -29,16 +38,8 @@ from replayer.traces.schema import (
 from replayer.wire.types import Wire
 
 
-class ResponsesVerbatim:
-    """Items as the API states them, nothing rewritten; requests that were recorded over it go out as they were."""
-
-    name: ClassVar[str] = "openai-verbatim"
+class ResponsesVerbatim(Verbatim):
     wire: ClassVar[Wire] = "responses"
-    exact: ClassVar[bool] = True
-    drops_thinking: ClassVar[bool] = False
-    marks_end: ClassVar[bool] = False
-    keeps_state = False
-    headers: ClassVar[Mapping[str, str]] = {}
     changes: ClassVar[tuple[str, ...]] = (
         "the first system item becomes `instructions`, later ones are messages",
         "a compaction summary becomes a user message",
@@ -50,12 +51,6 @@ class ResponsesVerbatim:
     )
     _listed: ClassVar[bool] = False
     """Texts are lists of parts, as Codex writes them, where other clients send strings."""
-
-    def __init__(self, options: Mapping[str, str] | None = None) -> None:
-        self._options = options or {}
-
-    def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
-        return sent_items(list(items))
 
     def groups(self, items: Sequence[AnyItem], outputs: Outputs) -> Iterator[Sequence[AnyItem]]:
         """Every item is one of the input; the first, where it is the system's, stands apart."""
@@ -83,9 +78,6 @@ class ResponsesVerbatim:
         if isinstance(item, ToolCallItem):
             return self._call(item)
         return self._result(item) if isinstance(item, ToolResultItem) else None
-
-    def last(self, message: Message) -> Message:
-        return message
 
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
         if isinstance(tools.wire, list) and all(_is_own(tool) for tool in tools.wire):
