@@ -8,8 +8,8 @@ import orjson
 
 from replayer.wire import counts, extras
 from replayer.wire.merged import holds_two_calls
-from replayer.wire.parts import Block, Parts
-from replayer.wire.types import Channel, Delta, Wire
+from replayer.wire.parts import Block, BlockReader, Parts
+from replayer.wire.types import Channel, Wire
 
 _MESSAGE = frozenset({"content", "usage", "type", "role", "stop_reason", "stop_sequence", "error"})
 """Keys of a message that are read elsewhere or say nothing."""
@@ -34,19 +34,17 @@ _DELTAS = {
 _TEXT_KEYS: dict[str, str] = {"text": "text", "thinking": "thinking"}
 
 
-class MessagesReader:
+class MessagesReader(BlockReader):
     wire: ClassVar[Wire] = "messages"
+    calls: ClassVar[frozenset[str]] = frozenset({"tool_use"})
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._notes = parts.notes
-        self._blocks: list[Block] = []
+        super().__init__(parts)
         self._by_index: dict[Any, Block] = {}
         self._begun = 0
         self._started = False
         self._ended = False
         self._usage: dict[str, Any] = {}
-        self._last: Block | None = None
 
     def event(self, chunk: dict[str, Any], at: int) -> None:
         kind = chunk.get("type")
@@ -84,8 +82,7 @@ class MessagesReader:
 
     def finish(self) -> None:
         parts = self._parts
-        parts.content = [t for block in self._blocks if block.kind == "text" for t in block.pieces]
-        parts.reasoning = [t for block in self._blocks if block.kind == "thinking" for t in block.pieces]
+        parts.content, parts.reasoning = self._texts("text"), self._texts("thinking")
         parts.output = tuple([_stated(block) for block in self._blocks])
         for block in self._blocks:
             if block.kind == "tool_use":
@@ -99,9 +96,6 @@ class MessagesReader:
     def counted(self, number: int) -> None:
         """This wire has no sequence numbers."""
 
-    def pieces(self, delta: Delta) -> list[str]:
-        return self._last.pieces if self._last is not None else []
-
     def holder(self, chunk: Any, channel: Channel) -> tuple[dict[str, Any], str | None]:
         delta = chunk.get("delta")
         kind = _DELTAS.get(str(delta.get("type"))) if isinstance(delta, dict) else None
@@ -113,20 +107,15 @@ class MessagesReader:
         if self._started:
             self._notes.add("repeated_start", "a second `message_start` came")
         self._started = True
-        if not isinstance(message, dict):
-            self._notes.add("bad_field", "`message` of message_start is not an object")
-            return
-        extras.merge(self._parts.extra, message, _MESSAGE)
-        self._take_usage(message.get("usage"))
+        if stated := self._object(message, "`message` of message_start"):
+            extras.merge(self._parts.extra, stated, _MESSAGE)
+            self._take_usage(stated.get("usage"))
 
     def _end(self, chunk: dict[str, Any]) -> None:
         self._begin_check("message_delta")
         self._ended = True
-        delta = chunk.get("delta")
-        if isinstance(delta, dict):
+        if delta := self._object(chunk.get("delta"), "`delta` of message_delta"):
             self._stop_reason(delta)
-        else:
-            self._notes.add("bad_field", "`delta` of message_delta is not an object")
         self._take_usage(chunk.get("usage"))
 
     def _stop_reason(self, source: dict[str, Any]) -> None:
@@ -137,10 +126,8 @@ class MessagesReader:
 
     def _take_usage(self, usage: Any) -> None:
         """Later counts win; a null never does."""
-        if isinstance(usage, dict):
-            self._usage.update({key: value for key, value in usage.items() if value is not None})
-        elif usage is not None:
-            self._notes.add("bad_field", "`usage` is not an object")
+        if usage is not None and (stated := self._object(usage, "`usage`")):
+            self._usage.update({key: value for key, value in stated.items() if value is not None})
 
     def _begin_check(self, event: str) -> None:
         if not self._started:
@@ -149,9 +136,8 @@ class MessagesReader:
 
     def _start_block(self, chunk: dict[str, Any], at: int) -> None:
         self._begin_check("content_block_start")
-        stated = chunk.get("content_block")
-        if not isinstance(stated, dict):
-            self._notes.add("bad_field", "`content_block` is not an object")
+        stated = self._object(chunk.get("content_block"), "`content_block`")
+        if stated is None:
             return
         index = chunk.get("index")
         if before := self._by_index.get(_key(index)):
@@ -182,9 +168,8 @@ class MessagesReader:
         self._parts.arrived(at)
 
     def _delta(self, chunk: dict[str, Any], at: int) -> None:
-        delta = chunk.get("delta")
-        if not isinstance(delta, dict):
-            self._notes.add("bad_field", "`delta` is not an object")
+        delta = self._object(chunk.get("delta"), "`delta`")
+        if delta is None:
             return
         kind = _DELTAS.get(str(delta.get("type")))
         if kind is None:
@@ -196,7 +181,7 @@ class MessagesReader:
         block.touched = True
         if block.kind not in kind.blocks:
             self._notes.add("delta_type", f"a {delta['type']} came in a block of type {block.kind!r}")
-            block = self._stray(kind)
+            block = self._stray(kind.blocks[0])
         if kind.channel is None:
             self._parts.once = False
             self._aside(block, kind, text)
@@ -214,29 +199,12 @@ class MessagesReader:
             self._notes.add("delta_after_stop", f"a delta came for block {index!r}, which was stopped")
         return block
 
-    def _stray(self, kind: _Kind) -> Block:
-        """A block of its own for text that came in one of another type, so that the channels stay apart."""
-        last = self._blocks[-1]
-        if last.kind == kind.blocks[0] and last.at_start.get("stray"):
-            return last
-        block = Block(kind.blocks[0], {"type": kind.blocks[0], "stray": True}, len(self._blocks))
-        block.open = False
-        self._blocks.append(block)
-        if block.kind == "tool_use":
-            block.position = self._parts.calls.open(None, None, block.pieces)
-        return block
-
     def _fill(self, block: Block, channel: Channel, text: Any, at: int) -> None:
-        if not isinstance(text, str):
-            self._notes.add("bad_field", f"the text of a {block.kind} block is not a string")
-            return
-        block.pieces.append(text)
-        self._last = block
-        if block.kind in _SERVER_TOOLS:
-            self._parts.once = False
-            return
-        self._parts.put(at, channel, text, block.position)
-        self._parts.arrived(at)
+        if block.kind in _SERVER_TOOLS and isinstance(text, str):
+            block.pieces.append(text)
+            self._last, self._parts.once = block, False
+        else:
+            super()._fill(block, channel, text, at)
 
     def _aside(self, block: Block, kind: _Kind, value: Any) -> None:
         """What belongs to a block and is no text: a signature, a citation."""

@@ -106,6 +106,53 @@ class Block:
         return "".join(self.pieces)
 
 
+class BlockReader:
+    """What the readers share whose replies are lists: of content blocks, or of output items."""
+
+    calls: ClassVar[frozenset[str]]
+    """Types of block that are calls."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts, self._notes = parts, parts.notes
+        self._blocks: list[Block] = []
+        self._last: Block | None = None
+
+    def pieces(self, delta: Delta) -> list[str]:
+        return self._last.pieces if self._last is not None else []
+
+    def _texts(self, kind: str) -> list[str]:
+        return [text for block in self._blocks if block.kind == kind for text in block.pieces]
+
+    def _object(self, value: Any, name: str) -> dict[str, Any] | None:
+        if isinstance(value, dict):
+            return value
+        self._notes.add("bad_field", f"{name} is not an object")
+        return None
+
+    def _stray(self, kind: str) -> Block:
+        """A block of its own for text that belongs to none, so that the channels stay apart."""
+        if self._blocks and self._blocks[-1].kind == kind and self._blocks[-1].at_start.get("stray"):
+            return self._blocks[-1]
+        block = Block(kind, {"type": kind, "stray": True}, len(self._blocks))
+        block.open = False
+        self._blocks.append(block)
+        if kind in self.calls:
+            block.position = self._parts.calls.open(None, None, block.pieces)
+        return block
+
+    def _fill(self, block: Block, channel: Channel, text: Any, at: int) -> None:
+        if not isinstance(text, str):
+            self._notes.add("bad_field", f"the text of a block of type {block.kind!r} is not a string")
+            return
+        block.pieces.append(text)
+        self._last = block
+        self._parts.put(at, channel, text, block.position)
+        self._arrived(at)
+
+    def _arrived(self, at: int) -> None:
+        self._parts.arrived(at)
+
+
 def texts_of(parts: Any) -> Iterable[str]:
     """The texts in a list of content parts."""
     for part in parts if isinstance(parts, list) else ():

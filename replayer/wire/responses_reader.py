@@ -8,7 +8,7 @@ import orjson
 
 from replayer.wire import counts, extras
 from replayer.wire.merged import holds_two_calls
-from replayer.wire.parts import Block, Parts
+from replayer.wire.parts import Block, BlockReader, Parts
 from replayer.wire.response_items import (
     CALLS,
     as_sent_back,
@@ -18,7 +18,7 @@ from replayer.wire.response_items import (
     text_or_empty,
     texts,
 )
-from replayer.wire.types import Channel, Delta, Wire
+from replayer.wire.types import Channel, Wire
 
 _KEPT = frozenset(
     {
@@ -58,20 +58,17 @@ _SILENT = frozenset({"response.created", "response.in_progress", "response.queue
 _TERMINAL = frozenset({"completed", "incomplete", "failed", "cancelled"})
 
 
-class ResponsesReader:
+class ResponsesReader(BlockReader):
     wire: ClassVar[Wire] = "responses"
+    calls: ClassVar[frozenset[str]] = CALLS
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._notes = parts.notes
-        self._items: list[Block] = []
+        super().__init__(parts)
         self._by_id: dict[str, Block] = {}
         self._by_index: dict[int, Block] = {}
-        self._ids: dict[int, str] = {}
         self._sequence: int | None = None
         self._final: dict[int, dict[str, Any]] = {}
         self._usage: dict[str, Any] | None = None
-        self._last: Block | None = None
         self._late = False
         """No item was streamed: what the final object holds did not arrive token by token."""
 
@@ -106,19 +103,15 @@ class ResponsesReader:
 
     def finish(self) -> None:
         parts = self._parts
-        parts.content = [t for item in self._items if item.kind == "message" for t in item.pieces]
-        parts.reasoning = [t for item in self._items if item.kind == "reasoning" for t in item.pieces]
-        parts.output = tuple([as_sent_back(item, self._final.get(item.index)) for item in self._items])
-        for item in self._items:
+        parts.content, parts.reasoning = self._texts("message"), self._texts("reasoning")
+        parts.output = tuple([as_sent_back(item, self._final.get(item.index)) for item in self._blocks])
+        for item in self._blocks:
             if item.kind == "function_call" and holds_two_calls(item.text):
                 words = "the item holds the arguments of more than one call"
                 self._notes.add("merged_arguments", words, item.position)
 
     def counted(self, number: int) -> None:
         self._sequence = number
-
-    def pieces(self, delta: Delta) -> list[str]:
-        return self._last.pieces if self._last is not None else []
 
     def holder(self, chunk: Any, channel: Channel) -> tuple[dict[str, Any], str | None]:
         known = _CHANNELS.get(str(chunk.get("type"))) == channel
@@ -133,10 +126,7 @@ class ResponsesReader:
         self._sequence = number
 
     def _take_response(self, chunk: dict[str, Any], kind: str, at: int) -> None:
-        response = chunk.get("response")
-        if not isinstance(response, dict):
-            self._notes.add("bad_field", "`response` of an event is not an object")
-            response = {}
+        response = self._object(chunk.get("response"), "`response` of an event") or {}
         extras.merge(self._parts.extra, chunk, frozenset({"type", "response", "sequence_number", "error"}))
         if kind in _ENDS:
             self._end(response, at, kind.removeprefix("response."))
@@ -163,18 +153,17 @@ class ResponsesReader:
         parts.done = status in _TERMINAL
 
     def _take_usage(self, usage: Any) -> None:
-        if isinstance(usage, dict):
-            self._parts.extra["usage"] = usage
-            self._parts.usage = counts.of_responses(usage)
-            if self._parts.usage is None:
-                self._notes.add("usage_zero", "usage is all zeros: not reported")
-        elif usage is not None:
-            self._notes.add("bad_field", "`usage` is not an object")
+        if usage is None or self._object(usage, "`usage`") is None:
+            return
+        self._parts.extra["usage"] = usage
+        self._parts.usage = counts.of_responses(usage)
+        if self._parts.usage is None:
+            self._notes.add("usage_zero", "usage is all zeros: not reported")
 
     def _take_final(self, output: list[Any], at: int) -> None:
         """The final object: compared with what was streamed, which is what clients act on; where nothing was, it is
         the reply."""
-        streamed = list(self._items)
+        streamed = list(self._blocks)
         if self._parts.streamed and output and not streamed:
             self._late = True
             self._notes.add("no_deltas", "the whole reply came in the last event")
@@ -239,9 +228,8 @@ class ResponsesReader:
         self._take_refusals(stated)
 
     def _add(self, chunk: dict[str, Any], at: int) -> None:
-        stated = chunk.get("item")
-        if not isinstance(stated, dict):
-            self._notes.add("bad_field", "`item` is not an object")
+        stated = self._object(chunk.get("item"), "`item`")
+        if stated is None:
             return
         index = chunk.get("output_index")
         if type(index) is int and (before := self._by_index.get(index)):
@@ -253,8 +241,8 @@ class ResponsesReader:
             self._fill(item, channel_of(item.kind), text, at)
 
     def _open(self, stated: dict[str, Any], index: Any, at: int) -> Block:
-        item = Block(str(stated.get("type")), stated, len(self._items))
-        self._items.append(item)
+        item = Block(str(stated.get("type")), stated, len(self._blocks))
+        self._blocks.append(item)
         if isinstance(stated.get("id"), str):
             self._by_id[stated["id"]] = item
         if type(index) is int:
@@ -308,26 +296,6 @@ class ResponsesReader:
         self._notes.add("delta_without_block", f"{chunk['type']} came for an item that was never added")
         return self._stray(kinds[0])
 
-    def _stray(self, kind: str) -> Block:
-        """An item of its own for text that belongs to none, so that the channels stay apart."""
-        if self._items and self._items[-1].kind == kind and self._items[-1].at_start.get("stray"):
-            return self._items[-1]
-        item = Block(kind, {"type": kind, "stray": True}, len(self._items))
-        item.open = False
-        self._items.append(item)
-        if kind in CALLS:
-            item.position = self._parts.calls.open(None, None, item.pieces)
-        return item
-
-    def _fill(self, item: Block, channel: Channel, text: Any, at: int) -> None:
-        if not isinstance(text, str):
-            self._notes.add("bad_field", f"the text of an item of type {item.kind!r} is not a string")
-            return
-        item.pieces.append(text)
-        self._last = item
-        self._parts.put(at, channel, text, item.position)
-        self._arrived(at)
-
     def _check_text(self, chunk: dict[str, Any], text: Any, kind: str, at: int) -> None:
         """A `….done` event repeats the text of its part; where no delta came, it is the text."""
         channel = _CHANNELS[kind.removesuffix("done") + "delta"]
@@ -341,9 +309,8 @@ class ResponsesReader:
             self._notes.add("final_differs", f"{kind} differs from the deltas before it", position)
 
     def _item_done(self, chunk: dict[str, Any], at: int) -> None:
-        stated = chunk.get("item")
-        if not isinstance(stated, dict):
-            self._notes.add("bad_field", "`item` is not an object")
+        stated = self._object(chunk.get("item"), "`item`")
+        if stated is None:
             return
         by_id = self._by_id.get(text_or_empty(stated.get("id")))
         index = chunk.get("output_index")
