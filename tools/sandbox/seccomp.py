@@ -1,4 +1,7 @@
-"""The system-call filter of the sandbox, as classic BPF: default allow, a list of refusals.
+"""The system-call filter of the sandbox, as classic BPF: a list of refusals, and nothing that is newer than this file.
+
+Not an allow-list, by measurement: git, gcc, Python, Node, Java and Perl use 136 calls for a tool set's work, the programs
+of a user's repository others; a list that lets all of them work is the list of what is refused here, turned around.
 
 Numbers are those of the kernel's own tables (arch/x86/entry/syscalls/syscall_64.tbl, asm-generic/unistd.h).
 """
@@ -14,7 +17,6 @@ from dataclasses import dataclass
 LOAD, JEQ, JGE, JSET, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 ALLOW, KILL_PROCESS, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 NUMBER, ARCH, ARGUMENTS = 0, 4, 16
-X32_BIT = 0x40000000
 
 REFUSED: dict[str, tuple[int, int]] = {
     # name: (x86_64, aarch64); -1 where the architecture does not have it
@@ -74,6 +76,18 @@ REFUSED: dict[str, tuple[int, int]] = {
     "nfsservctl": (180, 42),
     "sethostname": (170, 161),
     "setdomainname": (171, 162),
+    "cachestat": (451, 451),
+    "fanotify_mark": (301, 263),
+    "listmount": (458, 458),
+    "lsm_set_self_attr": (460, 460),
+    "map_shadow_stack": (453, 453),
+    "process_madvise": (440, 440),
+    "remap_file_pages": (216, 234),
+    "set_mempolicy_home_node": (450, 450),
+    "statmount": (457, 457),
+    "sysfs": (139, -1),
+    "ustat": (136, -1),
+    "vmsplice": (278, 75),
     "io_setup": (206, 0),
     "msgget": (68, 186),
     "mq_open": (240, 180),
@@ -89,6 +103,8 @@ UNKNOWN: dict[str, tuple[int, int]] = {
     "io_uring_register": (427, 427),
 }
 CLONE, IOCTL, SOCKET = (56, 220), (16, 29), (41, 198)
+UNHEARD_OF = 463
+"""The first number that was given after this list was made. Programs know what to do without it."""
 CLONE_NEW = 0x7E020080
 """All CLONE_NEW* flags: time, cgroup, uts, ipc, user, pid, net, mount."""
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
@@ -103,12 +119,11 @@ FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, NETLINK)
 class Architecture:
     audit: int
     column: int
-    x32: bool
 
 
 ARCHITECTURES = {
-    "x86_64": Architecture(0xC000003E, 0, True),
-    "aarch64": Architecture(0xC00000B7, 1, False),
+    "x86_64": Architecture(0xC000003E, 0),
+    "aarch64": Architecture(0xC00000B7, 1),
 }
 
 
@@ -131,8 +146,7 @@ def program(
         instruction(RETURN, KILL_PROCESS),
         instruction(LOAD, NUMBER),
     ]
-    if arch.x32:
-        parts += [instruction(JGE, X32_BIT, 0, 1), instruction(RETURN, ERRNO | errno.ENOSYS)]
+    parts += [instruction(JGE, UNHEARD_OF, 0, 1), instruction(RETURN, ERRNO | errno.ENOSYS)]
     unknown = UNKNOWN if fenced else UNKNOWN | UNCOUNTED
     refused = REFUSED if own_ipc else REFUSED | OWN_IPC
     for table, answer in ((unknown, errno.ENOSYS), (refused, errno.EPERM)):

@@ -198,6 +198,16 @@ def kernel() -> list[Attack]:
             only("ENOSYS"),
         ),
         python(
+            "system calls that are newer than the filter",
+            "for one in range(463, 475): call(one, 0, 0, 0, 0, 0)",
+            only("ENOSYS"),
+        ),
+        python(
+            "what is in the page cache of the host's files",
+            "call(451, 0, 0, 0, 0); call(457, 0, 0, 0, 0); call(458, 0, 0, 0, 0)",
+            only("EPERM"),
+        ),
+        python(
             "x32 system calls",
             "call(0x40000000 | 39) if os.uname().machine == 'x86_64' else print('ENOSYS')",
             only("ENOSYS"),

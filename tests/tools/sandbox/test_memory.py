@@ -6,11 +6,15 @@ import ctypes
 
 import pytest
 
-from replayer.tools.sandbox import FileError, Limits, Sandbox, Workspace, fence, probe, sandbox
+from replayer.tools.sandbox import fence, sandbox
 from replayer.tools.sandbox.bubblewrap import Bubblewrap
 from replayer.tools.sandbox.isolation import Isolation
 from replayer.tools.sandbox.landlock import Landlock
+from replayer.tools.sandbox.probe import probe
+from replayer.tools.sandbox.sandbox import OpenSandbox
 from replayer.tools.sandbox.throwaway import ThrowAway
+from replayer.tools.sandbox.types import FileError, Limits
+from replayer.tools.sandbox.workspace import Workspace
 
 from .memory_attacks import PROGRAMS
 
@@ -24,7 +28,7 @@ BOUNDED_OTHERWISE = {"pipes", "memory files", "memory files on their way through
 
 async def taken(isolation: Isolation, name: str) -> tuple[str | None, int | None]:
     """The limit that ended the attack, and where a cgroup counts it, the most memory that the sandbox ever had."""
-    async with await Sandbox.open(Workspace.from_files({"a.txt": "a"}), isolation, limits=LIMITS) as box:
+    async with await OpenSandbox.open(Workspace.from_files({"a.txt": "a"}), isolation, limits=LIMITS) as box:
         ran = await box.run(["/usr/bin/python3", "-c", PROGRAMS[name]])
         assert (await box.run(["/bin/echo", "works on"])).output == "works on\n"
         left = await box.run(["/bin/sh", "-c", "ls /proc | grep -c '^[0-9]'; cat /proc/sysvipc/shm"])
@@ -35,7 +39,7 @@ async def taken(isolation: Isolation, name: str) -> tuple[str | None, int | None
     return ran.limit or f"exit code {ran.exit_code}", peak
 
 
-def kernel_peak(box: Sandbox) -> int | None:
+def kernel_peak(box: OpenSandbox) -> int | None:
     assert box._started is not None
     walls = box._started.fence
     if walls is None:
@@ -74,7 +78,7 @@ async def test_a_sandbox_leaves_no_cgroup_behind() -> None:
     if place is None:
         assert probe("bubblewrap").memory == "counted"
         return
-    async with await Sandbox.open(Workspace.empty(), Bubblewrap(), limits=LIMITS):
+    async with await OpenSandbox.open(Workspace.empty(), Bubblewrap(), limits=LIMITS):
         assert list(place[0].glob(f"{fence.PREFIX}*"))
     assert not [one for one in place[0].glob(f"{fence.PREFIX}*") if (one / "cgroup.procs").read_text() == ""]
 
@@ -87,7 +91,7 @@ async def test_landlock_reaches_no_segment_of_the_host() -> None:
             "import ctypes; libc = ctypes.CDLL(None, use_errno=True); libc.shmat.restype = ctypes.c_void_p\n"
             f"print(libc.shmat({number}, None, 0) == ctypes.c_void_p(-1).value, ctypes.get_errno())"
         )
-        async with await Sandbox.open(Workspace.empty(), Landlock(), limits=LIMITS) as box:
+        async with await OpenSandbox.open(Workspace.empty(), Landlock(), limits=LIMITS) as box:
             ran = await box.run(["/usr/bin/python3", "-c", program])
         assert ran.output == "True 1\n", ran
     finally:
@@ -96,7 +100,7 @@ async def test_landlock_reaches_no_segment_of_the_host() -> None:
 
 async def test_a_folder_of_a_hundred_thousand_long_names_does_not_end_the_session() -> None:
     program = "import os\nfor n in range(100_000): os.mkdir(f'{n:0>250}')"
-    async with await Sandbox.open(Workspace.from_files({"a.txt": "a"}), Bubblewrap()) as box:
+    async with await OpenSandbox.open(Workspace.from_files({"a.txt": "a"}), Bubblewrap()) as box:
         ran = await box.run(["/usr/bin/python3", "-c", program])
         assert ran.exit_code == 0
         with pytest.raises(FileError) as refused:
@@ -109,7 +113,7 @@ async def test_a_folder_of_a_hundred_thousand_long_names_does_not_end_the_sessio
 
 async def test_names_that_are_no_text_do_not_end_the_session() -> None:
     program = "import os\nfor n in range(20_000): os.mkdir(b'\\xff' * 240 + b'%d' % n)"
-    async with await Sandbox.open(Workspace.empty(), Bubblewrap()) as box:
+    async with await OpenSandbox.open(Workspace.empty(), Bubblewrap()) as box:
         await box.run(["/usr/bin/python3", "-c", program])
         with pytest.raises(FileError):
             await box.list(".")
@@ -122,7 +126,7 @@ async def test_segments_of_the_host_are_left_alone(isolation: Isolation) -> None
     libc = ctypes.CDLL(None, use_errno=True)
     number = libc.shmget(0, 4096, 0o1666)
     try:
-        async with await Sandbox.open(Workspace.empty(), isolation, limits=LIMITS) as box:
+        async with await OpenSandbox.open(Workspace.empty(), isolation, limits=LIMITS) as box:
             await box.run(["true"])
         assert libc.shmctl(number, 2, ctypes.create_string_buffer(256)) == 0, "the host's segment is gone"
     finally:
