@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import orjson
 
@@ -24,12 +23,12 @@ from replayer.traces.schema import (
     ToolSchema,
     UserItem,
 )
-from replayer.wire.types import JsonObject, Reply
+from replayer.wire.types import Json, JsonObject, Reply
 
 Message = JsonObject
 _REASONING_KEYS = ("reasoning_content", "reasoning")
 
-STYLES: dict[str, Callable[[Any], bytes]] = {
+STYLES: dict[str, Callable[[Json], bytes]] = {
     "compact": orjson.dumps,
     "compact-ascii": lambda value: json.dumps(value, separators=(",", ":")).encode(),
     "spaced": lambda value: json.dumps(value, ensure_ascii=False).encode(),
@@ -154,12 +153,12 @@ def split(message: Message) -> tuple[list[AnyItem], str]:
     return items, orjson.dumps(template).decode()
 
 
-def fill(form: str, items: Sequence[AnyItem]) -> Any:
+def fill(form: str, items: Sequence[AnyItem]) -> Json:
     """The message of a form, with the values of its items."""
     return _filled(orjson.loads(form), items)
 
 
-def _filled(value: Any, items: Sequence[AnyItem]) -> Any:
+def _filled(value: Json, items: Sequence[AnyItem]) -> Json:
     if isinstance(value, dict):
         return {key: _filled(part, items) for key, part in value.items()}
     if isinstance(value, list):
@@ -173,15 +172,15 @@ def _filled(value: Any, items: Sequence[AnyItem]) -> Any:
     return list(found) if isinstance(found, tuple) else found
 
 
-def _spliced(element: Any, items: Sequence[AnyItem]) -> Sequence[Any]:
+def _spliced(element: Json, items: Sequence[AnyItem]) -> Sequence[Json]:
     """`@*N.field` in a list stands for every element of that field."""
     if isinstance(element, str) and element.startswith("@*"):
-        found: Sequence[Any] = _filled("@" + element[2:], items)
+        found: Sequence[Json] = _filled("@" + element[2:], items)
         return found
     return (_filled(element, items),)
 
 
-def _template(message: Message, items: list[AnyItem]) -> Any:
+def _template(message: Message, items: list[AnyItem]) -> Json:
     role = message.get("role")
     if role in ("system", "developer"):
         return _system(message, items, role)
@@ -195,7 +194,7 @@ def _template(message: Message, items: list[AnyItem]) -> Any:
     return escaped(message)
 
 
-def _system(message: Message, items: list[AnyItem], role: Any) -> Any:
+def _system(message: Message, items: list[AnyItem], role: Json) -> Json:
     def text(value: str) -> str:
         items.append(SystemItem(id=0, text=value, role=role))
         return f"@{len(items) - 1}.text"
@@ -206,7 +205,7 @@ def _system(message: Message, items: list[AnyItem], role: Any) -> Any:
     return template
 
 
-def _result(message: Message, items: list[AnyItem]) -> Any:
+def _result(message: Message, items: list[AnyItem]) -> Json:
     content = message.get("content")
     call_id = message.get("tool_call_id")
     name = message.get("name")
@@ -226,7 +225,7 @@ def _result(message: Message, items: list[AnyItem]) -> Any:
     return template
 
 
-def _assistant(message: Message, items: list[AnyItem]) -> Any:
+def _assistant(message: Message, items: list[AnyItem]) -> Json:
     """Items in the order reasoning, text, calls, so that they equal those of the reply that the message repeats."""
     template = escaped(message)
     for key in _REASONING_KEYS:
@@ -254,7 +253,7 @@ def _assistant(message: Message, items: list[AnyItem]) -> Any:
     return template
 
 
-def _call(call: Any, items: list[AnyItem]) -> Any:
+def _call(call: Json, items: list[AnyItem]) -> Json:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         return escaped(call)
@@ -286,7 +285,7 @@ def _call(call: Any, items: list[AnyItem]) -> Any:
     return template
 
 
-def _texts(content: Any, text: Callable[[str], str]) -> Any:
+def _texts(content: Json, text: Callable[[str], str]) -> Json:
     """Content of system and assistant messages: every text becomes an item of its own."""
     if isinstance(content, str):
         return text(content)
@@ -306,11 +305,11 @@ def _is_content(value: object) -> bool:
     )
 
 
-def _content(value: Any) -> Content:
+def _content(value: Json) -> Content:
     return value if isinstance(value, str) else tuple(value)
 
 
-def escaped(value: Any) -> Any:
+def escaped(value: Json) -> Json:
     """A literal value of a form: a leading `@` is doubled."""
     if isinstance(value, dict):
         return {key: escaped(part) for key, part in value.items()}

@@ -7,9 +7,9 @@ and stored once; a turn names the items it was sent (its context) and the items 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from replayer.wire.types import JsonObject, Wire
+from replayer.wire.types import Json, JsonObject, Wire
 
 SCHEMA = 1
 
@@ -17,9 +17,6 @@ Provenance = Literal["recorded", "derived", "authored", "absent"]
 ItemKind = Literal[
     "system", "user", "assistant", "reasoning", "tool_call", "tool_result", "compaction", "opaque"
 ]
-Json = Any
-"""A value as `orjson.loads` gives it."""
-
 Content = str | tuple[JsonObject, ...]
 """Text, or the parts of an OpenAI content list (text and images)."""
 

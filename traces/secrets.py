@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from replayer.errors import TraceError
+from replayer.wire.types import Json
 
 Redact = Callable[[str], str]
 
@@ -171,7 +172,7 @@ def redactor(rules_file: Path | None = None) -> Redact:
     return redact
 
 
-def cleaned(value: Any, redact: Redact) -> Any:
+def cleaned(value: Json, redact: Redact) -> Json:
     """JSON with every text in it cleaned, names of fields as well."""
     if isinstance(value, str):
         return redact(value)

@@ -7,7 +7,6 @@ that is a plain string) is an entry with that field as its only key. Forms are t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import orjson
 
@@ -23,7 +22,7 @@ from replayer.traces.schema import (
     UserItem,
 )
 from replayer.traces.wire_view import Entry, viewed
-from replayer.wire.types import JsonObject, Reply, Wire
+from replayer.wire.types import Json, JsonObject, Reply, Wire
 
 LIST_OF: dict[Wire, str] = {"chat": "messages", "messages": "messages", "responses": "input"}
 """The body's field that holds the entries."""
@@ -91,7 +90,7 @@ def produced(reply: Reply) -> list[AnyItem]:
     return items
 
 
-def _as_written(item: AnyItem, calls: Iterator[Any]) -> AnyItem:
+def _as_written(item: AnyItem, calls: Iterator[Json]) -> AnyItem:
     """A call with the argument text that the engine wrote, which its block gives as a value only."""
     if not isinstance(item, ToolCallItem):
         return item
@@ -101,7 +100,7 @@ def _as_written(item: AnyItem, calls: Iterator[Any]) -> AnyItem:
     return ToolCallItem(id=0, call_id=item.call_id, name=item.name, arguments=call.arguments)
 
 
-def _message(entry: Entry, items: list[AnyItem]) -> Any:
+def _message(entry: Entry, items: list[AnyItem]) -> Json:
     """An entry of Messages."""
     if "system" in entry and len(entry) == 1:
         return {"system": _texts(entry["system"], items, _system)}
@@ -118,7 +117,7 @@ def _message(entry: Entry, items: list[AnyItem]) -> Any:
 Say = Callable[[str, list[AnyItem]], str]
 
 
-def _block(block: Any, items: list[AnyItem], say: Say) -> Any:
+def _block(block: Json, items: list[AnyItem], say: Say) -> Json:
     kind = block.get("type") if isinstance(block, dict) else None
     if kind == "text" and isinstance(block.get("text"), str):
         return {**escaped(block), "text": say(block["text"], items)}
@@ -140,7 +139,7 @@ def _block(block: Any, items: list[AnyItem], say: Say) -> Any:
     return escaped(block)
 
 
-def _tool_use(block: JsonObject, items: list[AnyItem]) -> Any:
+def _tool_use(block: JsonObject, items: list[AnyItem]) -> Json:
     call = ToolCallItem(
         id=0,
         call_id=_text(block.get("id")),
@@ -154,7 +153,7 @@ def _tool_use(block: JsonObject, items: list[AnyItem]) -> Any:
     return template
 
 
-def _tool_result(block: JsonObject, items: list[AnyItem]) -> Any:
+def _tool_result(block: JsonObject, items: list[AnyItem]) -> Json:
     content = block.get("content")
     held = isinstance(content, str) or (
         isinstance(content, list) and all(isinstance(p, dict) for p in content)
@@ -172,7 +171,7 @@ def _tool_result(block: JsonObject, items: list[AnyItem]) -> Any:
     return template
 
 
-def _input(entry: Entry, items: list[AnyItem]) -> Any:
+def _input(entry: Entry, items: list[AnyItem]) -> Json:
     """An entry of Responses: one input item."""
     if len(entry) == 1 and "instructions" in entry:
         return {"instructions": _system(entry["instructions"], items)}
@@ -196,7 +195,7 @@ def _input(entry: Entry, items: list[AnyItem]) -> Any:
     return _add(OpaqueItem(id=0, record=entry), items, "record")
 
 
-def _input_message(entry: Entry, items: list[AnyItem]) -> Any:
+def _input_message(entry: Entry, items: list[AnyItem]) -> Json:
     role = entry.get("role")
     say: Say = _assistant if role == "assistant" else _user
     if role in ("system", "developer"):
@@ -204,7 +203,7 @@ def _input_message(entry: Entry, items: list[AnyItem]) -> Any:
     return {**escaped(entry), "content": _texts(entry.get("content"), items, say)}
 
 
-def _call(entry: Entry, items: list[AnyItem], key: str) -> Any:
+def _call(entry: Entry, items: list[AnyItem], key: str) -> Json:
     arguments = entry.get(key)
     call = ToolCallItem(
         id=0,
@@ -222,7 +221,7 @@ def _call(entry: Entry, items: list[AnyItem], key: str) -> Any:
     return template
 
 
-def _output(entry: Entry, items: list[AnyItem]) -> Any:
+def _output(entry: Entry, items: list[AnyItem]) -> Json:
     content = entry.get("output")
     held = isinstance(content, list) and all(isinstance(part, dict) for part in content)
     item = ToolResultItem(
@@ -237,14 +236,14 @@ def _output(entry: Entry, items: list[AnyItem]) -> Any:
     return template
 
 
-def _texts(content: Any, items: list[AnyItem], say: Say) -> Any:
+def _texts(content: Json, items: list[AnyItem], say: Say) -> Json:
     """Every text of a content list becomes an item of its own; of a user, other parts as well."""
     if isinstance(content, str):
         return say(content, items)
     return [_part(part, items, say) for part in content] if isinstance(content, list) else escaped(content)
 
 
-def _part(part: Any, items: list[AnyItem], say: Say) -> Any:
+def _part(part: Json, items: list[AnyItem], say: Say) -> Json:
     if isinstance(part, dict) and isinstance(part.get("text"), str):
         return {**escaped(part), "text": say(part["text"], items)}
     if isinstance(part, dict) and say is _user:
@@ -277,7 +276,7 @@ def _is_anthropic_tool(tool: object) -> bool:
     return isinstance(tool, dict) and "input_schema" in tool
 
 
-def _list(value: object) -> list[Any]:
+def _list(value: object) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
@@ -285,7 +284,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def chat_messages(request: Mapping[str, Any], wire: Wire) -> list[Message]:
+def chat_messages(request: Mapping[str, Json], wire: Wire) -> list[Message]:
     """The messages of a request as a chat template sees them."""
     if wire == "chat":
         return [message for message in request.get("messages") or () if isinstance(message, dict)]

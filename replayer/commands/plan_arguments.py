@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import glob
 from pathlib import Path
-from typing import Any
 
 from replayer.commands.plan_flags import plan_values
 from replayer.errors import PlanError
@@ -43,7 +42,7 @@ def resolve(values: JsonObject, plan_file: Path | None) -> dict[str, Path]:
     return paths
 
 
-def resolve_traces(wanted: Any, plan_file: Path | None) -> tuple[list[str], dict[str, Path]]:
+def resolve_traces(wanted: object, plan_file: Path | None) -> tuple[list[str], dict[str, Path]]:
     """Names, paths and globs -> labels and files. Globs of a plan file start at its folder."""
     if not isinstance(wanted, list) or not wanted:
         raise PlanError("no trace to replay: name one with --trace (`replayer demo` uses fix-failing-test)")

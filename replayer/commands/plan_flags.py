@@ -72,7 +72,7 @@ def _flags(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[_Plan
             yield from _flags(field.annotation, here)
 
 
-def _kind(field: FieldInfo) -> Any:
+def _kind(field: FieldInfo) -> object:
     """The type of a field without its `| None`."""
     kind: Any = field.annotation
     if get_origin(kind) in (UnionType, Union):  # the second is what Literal makes of `|`

@@ -20,6 +20,7 @@ from replayer.errors import PlanError
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.signals.tool_reliability import FaultMark
+from replayer.wire.types import JsonObject
 
 SCHEMA = 1
 MOST_BYTES = 200_000
@@ -55,8 +56,8 @@ class _Lane(BaseModel):
     name: str
     kind: str
     model: str | None
-    facts: dict[str, Any]
-    settings: dict[str, Any]
+    facts: JsonObject
+    settings: JsonObject
     attempts: list[list[Any]]
 
 
@@ -67,7 +68,7 @@ class _File(BaseModel):
     replayer_gate: int
     run: str
     started_wall: float
-    plan: dict[str, Any]
+    plan: JsonObject
     traces: dict[str, str]
     margins: dict[str, str] = {}
     times: dict[str, dict[str, list[float]]] = {}
@@ -147,7 +148,7 @@ def read(path: Path) -> Baseline:
     return Baseline(view, found.traces, found.margins, found.times)
 
 
-def _lane_out(lane: LaneView) -> dict[str, Any]:
+def _lane_out(lane: LaneView) -> JsonObject:
     effective = lane.facts.get("effective") or {}
     facts = {key: lane.facts.get(key, effective.get(key)) for key in _FACTS}
     return {

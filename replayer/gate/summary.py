@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from replayer.gate.decision import Check, Decision, Failure, headline
 from replayer.metrics.catalogue import COMPARED
 from replayer.metrics.shown import and_list, figure, interval
 from replayer.text import safe
+from replayer.wire.types import JsonObject
 
 _SHOWN = 5
 """Failing turns that are listed: enough to look at, few enough to read."""
@@ -27,7 +27,7 @@ def lines(found: Decision, lanes: Sequence[str], run: str) -> list[str]:
     return [safe(line) for line in said]
 
 
-def document(found: Decision, lanes: Sequence[str]) -> dict[str, Any]:
+def document(found: Decision, lanes: Sequence[str]) -> JsonObject:
     """As `compare --json`, with the gate's answer."""
     return {
         "red": bool(found.red),

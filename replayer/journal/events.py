@@ -6,11 +6,11 @@ since the run's `run_started`; `wall` is seconds since the Unix epoch.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from replayer.wire.types import Wire
+from replayer.wire.types import JsonObject, Wire
 
 JOURNAL_SCHEMA = 3
 """3: every line is sealed (`replayer.journal.seal`)."""
@@ -44,12 +44,12 @@ class RunStarted(Event):
     run_id: str
     wall: float
     version: str
-    plan: dict[str, Any]
+    plan: JsonObject
     turns: dict[str, int] = {}
     """Turns of one session, by trace; a trace whose threads are independent has a label for each."""
     coverage: list[str] = []
     """A sentence for each trace: how many of its recorded turns are sent, and why fewer."""
-    environment: dict[str, Any] = {}
+    environment: JsonObject = {}
 
 
 class RunResumed(Event):
@@ -69,8 +69,8 @@ class LaneReady(Event):
     kind: str
     model: str | None
     base_url: str
-    facts: dict[str, Any]
-    settings: dict[str, Any]
+    facts: JsonObject
+    settings: JsonObject
 
 
 class LoadStarted(Event):
@@ -118,9 +118,9 @@ class Primed(Event):
     session: str
     attempt: int
     recorded_turn: int
-    usage: dict[str, Any] | None
+    usage: JsonObject | None
     total_ns: int
-    fault: dict[str, Any] | None = None
+    fault: JsonObject | None = None
 
 
 class TurnStarted(TurnEvent):
@@ -129,7 +129,7 @@ class TurnStarted(TurnEvent):
     body_bytes: int
     body_sha256: str | None = None
     wall: float
-    sent: dict[str, Any] | None = None
+    sent: JsonObject | None = None
     """What of the messages the trace alone does not tell. Live history: `{keep, messages}`, those after the first `keep`
     of the turn before; a recorded subagent's turn has its `{line}`, and its recorded history. A prompt of filler: its `{words, pads}`."""
     asked: dict[str, int] | None = None
@@ -144,7 +144,7 @@ class Alarm(TurnEvent):
     type: Literal["alarm"] = "alarm"
     signal: str
     version: int
-    finding: dict[str, Any]
+    finding: JsonObject
     stopped: bool
 
 
@@ -154,15 +154,15 @@ class TurnFinished(TurnEvent):
     type: Literal["turn_finished"] = "turn_finished"
     content: str
     reasoning: str
-    tool_calls: list[dict[str, Any]]
+    tool_calls: list[JsonObject]
     finish_reason: str | None
-    usage: dict[str, Any] | None
+    usage: JsonObject | None
     """Normalised (prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, raw)."""
     usage_source: Literal["usage", "computed", "none"]
-    extra: dict[str, Any] = {}
+    extra: JsonObject = {}
     done: bool
     wire: Wire = "chat"
-    fault: dict[str, Any] | None
+    fault: JsonObject | None
     stopped_by_us: str | None = None
     """Name of the signal whose alarm ended the stream."""
     retries: int
@@ -174,7 +174,7 @@ class TurnFinished(TurnEvent):
     arrivals: str = ""
     """Offsets of every delta with text: base64 of zlib of little-endian uint32 microseconds, first-differenced."""
     deltas: int = 0
-    notes: list[dict[str, Any]] = []
+    notes: list[JsonObject] = []
     lag_ns: int = 0
     """How late the receiver was at worst during this turn: by its own bytes where the kernel stamps them, else by samples."""
 
@@ -187,10 +187,10 @@ class TurnFinished(TurnEvent):
 class VerdictGiven(TurnEvent):
     type: Literal["verdict"] = "verdict"
     usable: bool
-    faults: list[dict[str, Any]]
-    against_recording: list[dict[str, Any]] = []
+    faults: list[JsonObject]
+    against_recording: list[JsonObject] = []
     schema_valid: bool | None = None
-    modes: dict[str, Any] | None = None
+    modes: JsonObject | None = None
     """The turn streamed and not, each reply judged for itself; where the plan asked for both."""
 
 
@@ -200,7 +200,7 @@ class SignalFinding(TurnEvent):
     type: Literal["signal"] = "signal"
     signal: str
     version: int
-    finding: dict[str, Any]
+    finding: JsonObject
 
 
 class Substituted(TurnEvent):
@@ -219,14 +219,14 @@ class ToolRunFinished(TurnEvent):
     duration_ns: int | None = None
     exit_code: int | None = None
     output: str = ""
-    detail: dict[str, Any] = {}
+    detail: JsonObject = {}
 
 
 class TelemetryRead(Event):
     type: Literal["telemetry"] = "telemetry"
     lane: str
     instance: str
-    sample: dict[str, Any]
+    sample: JsonObject
 
 
 class SessionFinished(Event):
@@ -236,7 +236,7 @@ class SessionFinished(Event):
     session: str
     attempt: int
     outcome: str
-    check: dict[str, Any] | None = None
+    check: JsonObject | None = None
     verdicts: dict[str, str] = {}
     """Sentences on the whole session, by signal."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from replayer.errors import RunFolderError
 from replayer.journal.older import loads
 from replayer.journal.view import RunView
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Asked:
     """A request beside the one before it: the messages that are `new`, of how many, and how many of those before
     were `dropped` or rewritten."""
 
-    new: list[dict[str, Any]]
+    new: list[JsonObject]
     total: int
     dropped: int
 
@@ -34,13 +34,13 @@ class LaneTurn:
     lane: str
     attempt: int
     asked: Asked | None = None
-    reply: dict[str, Any] | None = None
-    verdict: dict[str, Any] | None = None
-    alarms: list[dict[str, Any]] = field(default_factory=list)
-    tool_runs: list[dict[str, Any]] = field(default_factory=list)
-    findings: list[dict[str, Any]] = field(default_factory=list)
+    reply: JsonObject | None = None
+    verdict: JsonObject | None = None
+    alarms: list[JsonObject] = field(default_factory=list)
+    tool_runs: list[JsonObject] = field(default_factory=list)
+    findings: list[JsonObject] = field(default_factory=list)
 
-    def finding(self, signal: str) -> dict[str, Any] | None:
+    def finding(self, signal: str) -> JsonObject | None:
         return next((f["finding"] for f in self.findings if f["signal"] == signal), None)
 
 
@@ -67,7 +67,7 @@ def lane_turn(folder: Path, view: RunView, lane: str, trace: str, repeat: int, t
     return found
 
 
-def _asked(started: dict[str, Any], before: int) -> Asked | None:
+def _asked(started: JsonObject, before: int) -> Asked | None:
     """`before`: messages of the request before this one."""
     sent = started.get("sent") or {}
     if "messages" not in sent:
@@ -75,7 +75,7 @@ def _asked(started: dict[str, Any], before: int) -> Asked | None:
     return Asked(sent["messages"], sent["keep"] + len(sent["messages"]), max(0, before - sent["keep"]))
 
 
-def _events(folder: Path, session: str, attempt: int, turns: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+def _events(folder: Path, session: str, attempt: int, turns: tuple[int, ...]) -> Iterator[JsonObject]:
     """The lines of some turns, found by their bytes: most of a journal is other turns."""
     name = orjson.dumps(session)
     with (folder / "journal.jsonl").open("rb") as stream:
@@ -94,7 +94,7 @@ def _events(folder: Path, session: str, attempt: int, turns: tuple[int, ...]) ->
                 yield values
 
 
-def take(found: LaneTurn, event: dict[str, Any]) -> None:
+def take(found: LaneTurn, event: JsonObject) -> None:
     """File one event of the turn's journal lines."""
     match event["type"]:
         case "turn_finished":

@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -149,7 +148,7 @@ def encoded(event: AnyEvent) -> bytes:
         return orjson.dumps(_without_surrogates(event.model_dump()))
 
 
-def _without_surrogates(value: Any) -> Any:
+def _without_surrogates(value: object) -> object:
     if isinstance(value, str):
         return value.encode(errors="surrogatepass").decode(errors="replace")
     if isinstance(value, dict):

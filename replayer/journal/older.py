@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
+
+from replayer.wire.types import JsonObject
 
 _TYPES = {
     "cell_started": "session_started",
@@ -24,7 +24,7 @@ _KEYS = {
 _MARKS = ("cell", "step", "steps", "cells_left")
 
 
-def modern(values: dict[str, Any]) -> dict[str, Any]:
+def modern(values: JsonObject) -> JsonObject:
     """A line's values in the words of the present schema, without its seal; the same object where it has them already."""
     values.pop("seq", None), values.pop("crc", None)
     if not any(mark in values for mark in _MARKS):
@@ -34,7 +34,7 @@ def modern(values: dict[str, Any]) -> dict[str, Any]:
     return renamed
 
 
-def loads(line: bytes) -> dict[str, Any]:
+def loads(line: bytes) -> JsonObject:
     """One journal line as plain values. Raises orjson.JSONDecodeError; a line that is not an object is empty."""
     values = orjson.loads(line)
     return modern(values) if isinstance(values, dict) else {}

@@ -30,7 +30,7 @@ def histories_of(folder: Path, name: str, plan: Mapping[str, Any]) -> dict[str, 
 
 
 def history_of(
-    folder: Path, label: str, plan: Mapping[str, Any], recorded_turn: int | None = None
+    folder: Path, label: str, plan: Mapping[str, object], recorded_turn: int | None = None
 ) -> RecordedHistory:
     """The recorded history of one label; for a trace named as a whole, the part that holds the turn.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from replayer.errors import RunFolderError, TraceError
 from replayer.journal.lane_turn import LaneTurn, lane_turn
@@ -12,6 +11,7 @@ from replayer.journal.run_traces import history_of
 from replayer.journal.view import RunView
 from replayer.requests.history import RecordedHistory
 from replayer.traces.schema import AnyItem, ToolCallItem, ToolResultItem, plain
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class TurnDetail:
     repeat: int
     turn: int
     recorded_turn: int
-    messages: list[dict[str, Any]]
-    new_messages: list[dict[str, Any]]
+    messages: list[JsonObject]
+    new_messages: list[JsonObject]
     dropped: int
     recorded: tuple[AnyItem, ...]
     results: dict[str, str]
@@ -71,7 +71,7 @@ def turn_detail(folder: Path, view: RunView, trace: str, repeat: int, turn: int)
     )
 
 
-def _shared(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> int:
+def _shared(before: list[JsonObject], after: list[JsonObject]) -> int:
     shared = 0
     for a, b in zip(before, after, strict=False):
         if a != b:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.run_documents import Differential, ModeCount, ModeRow
 from replayer.metrics.samples import by_key
+from replayer.wire.types import JsonObject
 
 _SILENT = frozenset({"silent_repair", "silent_drop"})
 _MODES = {"unstreamed": "", "streamed": " streamed"}
@@ -24,7 +24,7 @@ class Answers:
     lane: str
     engine: str
     wire: str
-    prompts: list[dict[str, Any]] = field(default_factory=list)
+    prompts: list[JsonObject] = field(default_factory=list)
     silent: int = 0
 
     def row(self) -> ModeRow:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from replayer.wire.types import JsonObject
 
 Better = Literal["higher", "lower"]
 
@@ -123,7 +125,7 @@ class PrefixCache:
     fix: str | None = None
     above: float | None = None
     """Share reused beyond the range: the cache was warm before the run, or the estimate is low."""
-    pressure: dict[str, Any] | None = None
+    pressure: JsonObject | None = None
     """The pool is too small for the sessions in flight: the facts, and `sentence`."""
     counted: str | None = None
     """"in N of M turns" where many turns have no cached tokens: a stream that was stopped ends without its usage."""
@@ -288,11 +290,11 @@ class LaneFigures:
     load: Load
     tokens: Tokens
     acceptance: Acceptance | None
-    bands: list[dict[str, Any]]
-    band_fit: dict[str, Any] | None
-    server: dict[str, Any] | None
+    bands: list[JsonObject]
+    band_fit: JsonObject | None
+    server: JsonObject | None
     kv: KvPool | None
-    facts: dict[str, Any]
+    facts: JsonObject
     errors: dict[str, int]
     retries: int
     substituted_turns: int

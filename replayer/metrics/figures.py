@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
@@ -50,6 +49,7 @@ from replayer.metrics.turn_values import (
 )
 from replayer.metrics.variance import variance
 from replayer.signals.tool_reliability import fold
+from replayer.wire.types import JsonObject
 
 _FROM_TURNS = ("invalid_call_rate", "failed_call_rate", "error_rate")
 """Rates that stand nowhere else in a lane's document."""
@@ -294,7 +294,7 @@ def _sum(counts: Iterable[int | None]) -> int | None:
 
 
 def acceptance(
-    lane: LaneView, turns: Sequence[TurnFacts], server: dict[str, Any] | None = None
+    lane: LaneView, turns: Sequence[TurnFacts], server: JsonObject | None = None
 ) -> Acceptance | None:
     """Share of drafted tokens that were accepted: the engine's counts per request, else its counters over the run."""
     counters = server["acceptance"] if server else None
@@ -312,7 +312,7 @@ def kv(lane: LaneView) -> KvPool | None:
     return None if pool is None and not used else KvPool(pool, max(used) if used else None)
 
 
-def lane_facts(facts: dict[str, Any]) -> dict[str, Any]:
+def lane_facts(facts: JsonObject) -> JsonObject:
     """What a lane ran with, one word each: what the server reports, what its log reports, what the plan says."""
     words = {"version": facts.get("version"), "context_length": facts.get("context_length")}
     words |= {"block_size": facts.get("block_size"), "kv_pool_tokens": facts.get("kv_pool_tokens")}

@@ -25,6 +25,7 @@ from replayer.metrics.compare import compare, family
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.shown import number, with_unit
 from replayer.plan.model import Plan
+from replayer.wire.types import JsonObject
 
 _PATTERN = re.compile(r"\s*([\w.]+)\s*(drops by|rises by)?\s*(<=|>=|<|>|==)\s*(-?\d+(?:\.\d+)?)\s*\Z")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -140,7 +141,7 @@ def _figures(condition: Condition, lanes: list[LaneFigures]) -> list[str]:
     ]
 
 
-def _look_up(lane: dict[str, Any], path: str) -> float | None:
+def _look_up(lane: JsonObject, path: str) -> float | None:
     value: Any = lane
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None

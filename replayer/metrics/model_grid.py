@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replayer.metrics.catalogue import METRICS, PRIMARY
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.run_documents import GridRow, ModelGrid, Pair
 from replayer.metrics.sweep import engine, setting
+from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
     from replayer.journal.view import LaneView
@@ -29,7 +30,7 @@ def model_grid(
     lanes: Sequence[LaneView], figures: Sequence[LaneFigures], comparisons: Iterable[Pair]
 ) -> ModelGrid | None:
     """One row per model and setting, one column per engine; None for a single model."""
-    rows: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    rows: dict[tuple[str, str], dict[str, JsonObject]] = {}
     for lane, found in zip(lanes, figures, strict=True):
         words = ", ".join(f"{axis}={value}" for axis, value in setting(lane).items())
         row = rows.setdefault((lane.model or "unknown", words), {})
@@ -44,11 +45,11 @@ def model_grid(
     )
 
 
-def _session(figures: LaneFigures) -> dict[str, Any]:
+def _session(figures: LaneFigures) -> JsonObject:
     return {"lane": figures.lane} | {key: METRICS[name].read(figures) for key, name in SHOWN.items()}
 
 
-def _ahead(row: dict[str, dict[str, Any]], pairs: Sequence[Pair]) -> dict[str, str | None]:
+def _ahead(row: dict[str, JsonObject], pairs: Sequence[Pair]) -> dict[str, str | None]:
     """By metric, the engine that is better than every other one of the row; None where none is beyond noise."""
     names = {found["lane"]: name for name, found in row.items()}
     wins: dict[str, dict[str, int]] = {SHOWN[key]: dict.fromkeys(row, 0) for key in _AHEAD}

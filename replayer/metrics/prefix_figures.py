@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from statistics import median
-from typing import Any
 
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
@@ -16,6 +15,7 @@ from replayer.metrics.turn_values import is_judged
 from replayer.signals.prefix_reuse.conclusion import ServerFacts, conclude
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.telemetry.deltas import deltas, merge
+from replayer.wire.types import JsonObject
 
 _LEAST_TIMES, _LEAST_COMPUTED = 6, 256
 """Turns from which the price of a computed token is worked out, and the tokens that each computed."""
@@ -59,7 +59,7 @@ def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | N
 
 def server_facts(lane: LaneView, turns: Sequence[TurnFacts]) -> ServerFacts:
     """What telemetry and the run itself say of the server."""
-    by_instance: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    by_instance: dict[str, list[JsonObject]] = defaultdict(list)
     for reading in lane.telemetry:
         by_instance[reading.instance].append(reading.sample)
     total = merge([deltas(samples) for samples in by_instance.values()])

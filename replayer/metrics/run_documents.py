@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from replayer.metrics.documents import Better, LaneFigures, Rate
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Ranked:
     lane: str
     rank: int
     front: bool
-    setting: dict[str, Any]
+    setting: JsonObject
     usable: Rate
     decode_tok_s: float | None
     collapsed_turns: int
@@ -140,7 +141,7 @@ class GridRow:
 
     model: str
     setting: str
-    sessions: dict[str, dict[str, Any]]
+    sessions: dict[str, JsonObject]
     ahead: dict[str, str | None]
     """By metric, the engine that is better than every other of the row."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
     from replayer.journal.view import LaneView
@@ -15,7 +17,7 @@ LOAD_AXES = ("concurrency", "max_tokens")
 not compared with each other."""
 
 
-def setting(lane: LaneView) -> dict[str, Any]:
+def setting(lane: LaneView) -> JsonObject:
     return lane.plan.get("setting") or {}
 
 

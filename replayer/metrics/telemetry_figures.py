@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 from replayer.signals.bands import Window, find_bands
 from replayer.telemetry.deltas import Deltas, deltas, foreign_tokens, merge
 from replayer.telemetry.energy import lane_energy
+from replayer.wire.types import JsonObject
 
 TIERS = ("device", "host", "remote")
 """Where cached tokens came from, as far as an engine says so."""
@@ -24,7 +25,7 @@ class Reading(Protocol):
     @property
     def instance(self) -> str: ...
     @property
-    def sample(self) -> dict[str, Any]: ...
+    def sample(self) -> JsonObject: ...
 
 
 class Turn(Protocol):
@@ -44,7 +45,7 @@ class Turn(Protocol):
 
 def server_figures(
     readings: Sequence[Reading], completion_tokens: int | None = None, prompt_tokens: int | None = None
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
     """The server's own account; None without a reading. `completion_tokens` and `prompt_tokens` are what this
     run asked of it in all, on every lane and in every attempt, to tell foreign traffic. `complete` is false where readings failed or counters fell."""
     if not readings:
@@ -82,14 +83,14 @@ def server_figures(
     }
 
 
-def _by_instance(readings: Iterable[Reading]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+def _by_instance(readings: Iterable[Reading]) -> dict[str, list[JsonObject]]:
+    found: dict[str, list[JsonObject]] = defaultdict(list)
     for reading in readings:
         found[reading.instance].append(reading.sample)
     return found
 
 
-def _acceptance(total: Deltas) -> dict[str, Any] | None:
+def _acceptance(total: Deltas) -> JsonObject | None:
     if total.acceptance_rate is None:
         return None
     positions = total.per_position
@@ -103,7 +104,7 @@ def _acceptance(total: Deltas) -> dict[str, Any] | None:
     }
 
 
-def _busy_speed(instances: Iterable[Sequence[dict[str, Any]]]) -> float | None:
+def _busy_speed(instances: Iterable[Sequence[JsonObject]]) -> float | None:
     """Generated tokens over the time between readings in which any were generated."""
     tokens = seconds = 0.0
     for samples in instances:
@@ -115,11 +116,11 @@ def _busy_speed(instances: Iterable[Sequence[dict[str, Any]]]) -> float | None:
     return tokens / seconds if seconds else None
 
 
-def _peak(samples: Sequence[dict[str, Any]], name: str) -> float | None:
+def _peak(samples: Sequence[JsonObject], name: str) -> float | None:
     return max((sample[name] for sample in samples if name in sample), default=None)
 
 
-def gpu_figures(samples: Sequence[dict[str, Any]], generated: float | None) -> dict[str, Any] | None:
+def gpu_figures(samples: Sequence[JsonObject], generated: float | None) -> JsonObject | None:
     """Peaks over the lane's GPUs, of each of them, and its energy in joules, where it had them for itself."""
     gpus = [gpu for sample in samples for gpu in sample.get("gpus", ())]
     if not gpus:
@@ -140,7 +141,7 @@ def gpu_figures(samples: Sequence[dict[str, Any]], generated: float | None) -> d
     }
 
 
-def _peaks(gpus: Sequence[dict[str, Any]]) -> dict[str, float | None]:
+def _peaks(gpus: Sequence[JsonObject]) -> dict[str, float | None]:
     return {
         "peak_utilisation": _peak(gpus, "utilisation"),
         "peak_memory_utilisation": _peak(gpus, "memory_utilisation"),
@@ -150,7 +151,7 @@ def _peaks(gpus: Sequence[dict[str, Any]]) -> dict[str, float | None]:
     }
 
 
-def speed_bands(turns: Sequence[Turn], readings: Sequence[Reading]) -> dict[str, Any] | None:
+def speed_bands(turns: Sequence[Turn], readings: Sequence[Reading]) -> JsonObject | None:
     """Bands of decode speed, over turns where the engine counts drafts per request, else over the time between
     readings, else over turns without knowing acceptance. None without a window."""
     of_turns, of_readings = turn_windows(turns), reading_windows(readings)

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from replayer.errors import PlanError
 from replayer.wire.credentials import is_secret_field, split_login
+from replayer.wire.types import JsonObject
 
 Secrets = dict[str, SecretStr | None]
 """By where they stood: `url`, `urls/0`, `extra/api_key`, `command/3`. None: one stood there, and the run folder does not have it."""
@@ -20,7 +21,7 @@ _FIELDS = ("extra", "sampling", "options")
 _ENV = "env:"
 
 
-def taken_out(values: dict[str, Any]) -> dict[str, Any]:
+def taken_out(values: JsonObject) -> JsonObject:
     """The values of a lane with its credentials under `secrets` alone. Raises ValueError for a URL with a query."""
     values = dict(values)
     secrets = dict(values.get("secrets") or {})
@@ -39,7 +40,7 @@ def taken_out(values: dict[str, Any]) -> dict[str, Any]:
     return values | {"secrets": secrets} if secrets else values
 
 
-def _words(command: Sequence[Any], secrets: dict[str, Any]) -> list[Any]:
+def _words(command: Sequence[object], secrets: JsonObject) -> list[Any]:
     """A start command with a mark for each credential: `--api-key PW`, `--api-key=PW`, `HF_TOKEN=PW`, a login in a URL."""
     kept: list[Any] = []
     for number, word in enumerate(command):
@@ -62,7 +63,7 @@ def _secret_in(word: str, before: str) -> str | None:
     return split_login(word)[1]
 
 
-def _address(url: str, place: str, secrets: dict[str, Any]) -> str:
+def _address(url: str, place: str, secrets: JsonObject) -> str:
     address, login = split_login(url)
     if "?" in address or "#" in address:
         shown = address.partition("?")[0].partition("#")[0]
@@ -74,7 +75,7 @@ def _address(url: str, place: str, secrets: dict[str, Any]) -> str:
     return address
 
 
-def _clean(fields: dict[str, Any], path: str, secrets: dict[str, Any]) -> dict[str, Any]:
+def _clean(fields: JsonObject, path: str, secrets: JsonObject) -> JsonObject:
     kept = {}
     for name, value in fields.items():
         place = f"{path}/{name}"
@@ -85,7 +86,7 @@ def _clean(fields: dict[str, Any], path: str, secrets: dict[str, Any]) -> dict[s
     return kept
 
 
-def put_back(fields: dict[str, Any], part: str, secrets: Secrets) -> dict[str, Any]:
+def put_back(fields: JsonObject, part: str, secrets: Secrets) -> JsonObject:
     """The fields as they are sent."""
     whole = fields
     for place, secret in secrets.items():
@@ -95,7 +96,7 @@ def put_back(fields: dict[str, Any], part: str, secrets: Secrets) -> dict[str, A
     return whole
 
 
-def _with(fields: dict[str, Any], path: list[str], value: str) -> dict[str, Any]:
+def _with(fields: JsonObject, path: list[str], value: str) -> JsonObject:
     name, *rest = path
     return {**fields, name: _with(fields.get(name, {}), rest, value) if rest else value}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any
 
 import orjson
 
 from replayer.plan.model import LanePlan
+from replayer.wire.types import JsonObject
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _PLAIN = re.compile(r"[\w./:+-]*\Z")
@@ -16,7 +16,7 @@ _MADE = {"base", "setting", "exclusive", "secrets"}
 """What a matrix added, what only matters beside other lanes, and where credentials stood."""
 
 
-def lane_toml(lane: dict[str, Any]) -> str:
+def lane_toml(lane: JsonObject) -> str:
     """The `[[lane]]` table, without what was left at its default."""
     defaults = {
         name: field.get_default(call_default_factory=True) for name, field in LanePlan.model_fields.items()
@@ -30,12 +30,12 @@ def lane_toml(lane: dict[str, Any]) -> str:
     return "\n".join(["[[lane]]", *lines])
 
 
-def _name(lane: dict[str, Any]) -> str:
+def _name(lane: JsonObject) -> str:
     """As it was before a matrix lengthened it."""
     return str(lane.get("base") or lane["name"])
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     if isinstance(value, dict):
         pairs = (f"{_key(key)} = {_toml(item)}" for key, item in value.items() if item is not None)
         return f"{{ {', '.join(pairs)} }}"
@@ -48,7 +48,7 @@ def _key(key: str) -> str:
     return key if _BARE.match(key) else orjson.dumps(key).decode()
 
 
-def lane_spec(lane: dict[str, Any]) -> str | None:
+def lane_spec(lane: JsonObject) -> str | None:
     """`--engine NAME=URL,...`; None for a lane that only a plan file can hold (several URLs, a start command)."""
     source = lane.get("url") or lane.get("launch")
     if not source or lane.get("urls") or lane.get("command"):
@@ -61,7 +61,7 @@ def lane_spec(lane: dict[str, Any]) -> str | None:
     return f"--engine {shlex.quote(_name(lane) + '=' + source + given)}"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, str) and _PLAIN.match(value):
         return value
     return orjson.dumps(value).decode()

@@ -6,7 +6,6 @@ import itertools
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -14,12 +13,12 @@ from replayer.errors import PlanError
 from replayer.plan.matrix import expand, twice
 from replayer.plan.model import LanePlan, Plan
 from replayer.plan.problems import first_problem
-from replayer.wire.types import WIRES
+from replayer.wire.types import WIRES, JsonObject
 
 _DEEPEST = 64
 
 
-def load_plan(path: Path) -> dict[str, Any]:
+def load_plan(path: Path) -> JsonObject:
     """Read a plan file (TOML). Raises PlanError naming the file and the line."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -35,7 +34,7 @@ def load_plan(path: Path) -> dict[str, Any]:
         raise PlanError(f"plan file {path} is nested too deep") from None
 
 
-def make_plan(values: dict[str, Any], origin: str = "the plan") -> Plan:
+def make_plan(values: JsonObject, origin: str = "the plan") -> Plan:
     """Check a plan's values, expand its matrix and its A/A lanes. Raises PlanError with one sentence."""
     if _deep(values):
         raise PlanError(f"{origin} is nested more than {_DEEPEST} tables deep")
@@ -50,7 +49,7 @@ def make_plan(values: dict[str, Any], origin: str = "the plan") -> Plan:
     return make_plan_unexpanded(plan, lanes, origin)
 
 
-def _deep(values: Any) -> bool:
+def _deep(values: object) -> bool:
     """Level by level: what is nested too deep cannot be walked by functions that call themselves."""
     level = [values]
     for _ in range(_DEEPEST):

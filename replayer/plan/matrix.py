@@ -6,7 +6,6 @@ import itertools
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -15,6 +14,7 @@ from replayer.plan.model import LanePlan
 from replayer.plan.problems import first_problem
 from replayer.text import nearest
 from replayer.wire.credentials import is_secret_field, without_login
+from replayer.wire.types import JsonObject
 
 MOST_LANES = 1000
 
@@ -25,7 +25,7 @@ def twice(lane: LanePlan) -> Iterator[LanePlan]:
     yield lane.model_copy(update={"name": f"{lane.name}.again", "base": base})
 
 
-def expand(lane: LanePlan, matrix: dict[str, tuple[Any, ...]], origin: str) -> Iterator[LanePlan]:
+def expand(lane: LanePlan, matrix: dict[str, tuple[object, ...]], origin: str) -> Iterator[LanePlan]:
     """Every combination of the matrix becomes a lane; a key is a dotted path such as `sampling.temperature`.
 
     Paths joined with `+` take the same value. A lane that varies its load takes turns with itself.
@@ -63,7 +63,7 @@ def _count(number: int) -> str:
     return f"{number:,}" if number < 10**12 else "far too many"
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     """An address without its login."""
     return without_login(value) if isinstance(value, str) else value
 
@@ -73,7 +73,7 @@ def _axis(key: str) -> str:
     return key.partition("+")[0].rpartition(".")[2]
 
 
-def _set(values: dict[str, Any], dotted: str, value: Any, origin: str) -> None:
+def _set(values: JsonObject, dotted: str, value: object, origin: str) -> None:
     head, _, rest = dotted.partition(".")
     if head not in LanePlan.model_fields:
         raise PlanError(

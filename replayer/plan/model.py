@@ -20,6 +20,7 @@ from replayer.plan.load_shape import Flag, LoadShape, Strict
 from replayer.plan.patience import Waiting
 from replayer.requests.workload import Workload
 from replayer.wire.credentials import with_login
+from replayer.wire.types import JsonObject
 
 Mode = Literal["recorded", "live"]
 SandboxName = Literal["auto", "bubblewrap", "landlock", "container"]
@@ -58,15 +59,15 @@ class LanePlan(Strict):
     api_key_env: str | None = None
     wire: WireChoice | None = None
     """The API that requests go over; None is the plan's."""
-    sampling: dict[str, Any] = Field(default_factory=dict)
-    extra: dict[str, Any] = Field(default_factory=dict)
+    sampling: JsonObject = Field(default_factory=dict)
+    extra: JsonObject = Field(default_factory=dict)
     """Request fields passed through unchecked."""
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: JsonObject = Field(default_factory=dict)
     """Settings of an engine that replayer launches."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Sent with every request: a value, `env:VARIABLE`, or a text with `{session}` for routers that keep a session on
     one replica."""
-    facts: dict[str, Any] = Field(default_factory=dict)
+    facts: JsonObject = Field(default_factory=dict)
     """What the user knows of this lane and the server does not tell: layout, quantisation, GPU."""
     exclusive: str | None = None
     stream: bool = True
@@ -76,7 +77,7 @@ class LanePlan(Strict):
     """Sessions in flight on this lane; None is the plan's."""
     base: str | None = None
     """The lane that a matrix made this one from, and `setting` the values it took of each axis."""
-    setting: dict[str, Any] = Field(default_factory=dict)
+    setting: JsonObject = Field(default_factory=dict)
     secrets: Secrets = Field(default_factory=dict)
     """What stood in `url`, `urls`, `command`, `sampling` and `extra` and lets someone in: JSON has only where it stood."""
 
@@ -88,14 +89,14 @@ class LanePlan(Strict):
         return [with_login(url, logins.get(place)) for place, url in places.items()]
 
     @property
-    def sent_fields(self) -> dict[str, Any]:
+    def sent_fields(self) -> JsonObject:
         """`sampling` and `extra` as requests carry them."""
         sampling = put_back(self.sampling, "sampling", self.secrets)
         return sampling | put_back(self.extra, "extra", self.secrets)
 
-    def fields(self, model: str, max_tokens: int | None, own: Mapping[str, Any]) -> dict[str, Any]:
+    def fields(self, model: str, max_tokens: int | None, own: Mapping[str, object]) -> JsonObject:
         """The request fields that are the same for every turn of the lane; `own` are those of its kind of engine."""
-        fields: dict[str, Any] = {"model": model}
+        fields: JsonObject = {"model": model}
         if self.stream:
             fields["stream_options"] = {"include_usage": True}
         limit = self.max_tokens or max_tokens
@@ -109,7 +110,7 @@ class LanePlan(Strict):
         return started(self.command, self.secrets)
 
     @property
-    def start_options(self) -> dict[str, Any]:
+    def start_options(self) -> JsonObject:
         """`options` with their credentials in place."""
         return put_back(self.options, "options", self.secrets)
 
@@ -126,7 +127,7 @@ class LanePlan(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _secrets_are_taken_out(cls, values: Any) -> Any:
+    def _secrets_are_taken_out(cls, values: object) -> object:
         return taken_out(values) if isinstance(values, dict) else values
 
     @field_serializer("secrets", when_used="json")
@@ -213,7 +214,7 @@ class Work(Strict):
 
     @field_validator("matrix", mode="before")
     @classmethod
-    def _matrix_keys_are_paths(cls, matrix: Any) -> Any:
+    def _matrix_keys_are_paths(cls, matrix: object) -> object:
         """`sampling.temperature = […]` is a table in a table to TOML."""
         return dict(_flat(matrix)) if isinstance(matrix, dict) else matrix
 
@@ -370,7 +371,7 @@ class Plan(Judgement, Waiting, Schedule, ToolUse, Requests, Work):
         return asked or (self.concurrency if self.load.closed else None)
 
 
-def _flat(values: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(values: JsonObject, path: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in values.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{path}{key}.")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import tomllib
-from typing import Any
 
 from replayer.errors import PlanError
 from replayer.wire.credentials import without_secrets
+from replayer.wire.types import JsonObject
 
 
-def assign(values: dict[str, Any], text: str) -> None:
+def assign(values: JsonObject, text: str) -> None:
     """Set a dotted key in the values of a plan; under an array of tables (`lane`, `workload`) in each of them.
 
     The value is TOML, or a string where it is none. Raises PlanError.
@@ -24,14 +24,14 @@ def assign(values: dict[str, Any], text: str) -> None:
     values[head] = _changed(values.get(head), rest, _parsed(value), text) if dot else _parsed(value)
 
 
-def _parsed(value: str) -> Any:
+def _parsed(value: str) -> object:
     try:
         return tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return value
 
 
-def _changed(old: Any, key: str, value: Any, text: str) -> Any:
+def _changed(old: object, key: str, value: object, text: str) -> object:
     """`old` with `key` set. The keys of a matrix are dotted themselves, and taken whole."""
     if isinstance(old, list):
         return [_changed(entry, key, value, text) for entry in old]

@@ -18,9 +18,10 @@ from replayer.metrics.fault_words import fault_words
 from replayer.metrics.figures import all_turns
 from replayer.metrics.run_documents import Standing
 from replayer.text import safe
+from replayer.wire.types import JsonObject
 
 T = TypeVar("T")
-Json = dict[str, Any]
+Json = JsonObject
 
 COLOURS = 8
 """They come round again."""
@@ -45,7 +46,7 @@ class Chart:
     note: str = ""
 
 
-def chart(key: str, title: str, height: int, layers: list[Json], note: str = "", **more: Any) -> Chart:
+def chart(key: str, title: str, height: int, layers: list[Json], note: str = "", **more: object) -> Chart:
     config = {
         "background": None,
         "font": "system-ui, sans-serif",
@@ -104,7 +105,7 @@ def relabelled(found: Chart, names: dict[str, str]) -> Chart:
     return replace(found, title=title, spec=change(found.spec))
 
 
-def number(field: str, title: str | None, **more: Any) -> Json:
+def number(field: str, title: str | None, **more: object) -> Json:
     return {"field": field, "type": "quantitative", "title": title} | more
 
 

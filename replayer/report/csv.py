@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from typing import Any
 
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import METRICS
 from replayer.report.evidence import Evidence
 from replayer.text import safe
+from replayer.wire.types import JsonObject
 
 COLUMNS = (
     "run", "lane", "kind", "model", "trace", "repeat", "attempt", "turn", "recorded_turn", "wall", "usable", "faults",
@@ -40,7 +40,7 @@ def csv_report(evidence: Evidence) -> str:
     return out.getvalue()
 
 
-def rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
+def rows(evidence: Evidence) -> Iterator[JsonObject]:
     """COLUMNS of each turn; the several classes of a turn are tuples."""
     for lane in evidence.view.lanes:
         for attempt in sorted(lane.attempts, key=lambda attempt: (attempt.trace, attempt.repeat)):
@@ -48,7 +48,7 @@ def rows(evidence: Evidence) -> Iterator[dict[str, Any]]:
                 yield {"run": evidence.view.run} | _row(lane, attempt, attempt.turns[number])
 
 
-def _row(lane: LaneView, attempt: Attempt, turn: TurnFacts) -> dict[str, Any]:
+def _row(lane: LaneView, attempt: Attempt, turn: TurnFacts) -> JsonObject:
     prefix, collapse = turn.prefix or {}, turn.collapse or {}
     return {
         "lane": lane.name,
@@ -103,7 +103,7 @@ def _ms(ns: int | None) -> float | None:
     return None if ns is None else ns / 1e6
 
 
-def _session(value: Any) -> Any:
+def _session(value: object) -> object:
     """Text that a spreadsheet would take for a formula gets an apostrophe in front (OWASP, CSV injection)."""
     if isinstance(value, bool):
         return int(value)

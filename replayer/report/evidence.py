@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import orjson
 
@@ -21,6 +21,7 @@ from replayer.journal.view import LaneView, RunView, load, side_by_side
 from replayer.plan.schedule import trace_name
 from replayer.requests.history import RecordedHistory
 from replayer.traces.schema import AnyItem
+from replayer.wire.types import JsonObject
 
 MOST_SOUND, MOST_BESIDE = 200, 300
 """Positions quoted of every lane: some that no lane failed, and some that one did."""
@@ -116,7 +117,7 @@ def _read(folder: Path, lanes: list[tuple[LaneView, str]], chosen: set[Key], evi
                 take(evidence.answers.setdefault(key, LaneTurn(name, event["attempt"])), event)
 
 
-def _event(line: bytes) -> dict[str, Any]:
+def _event(line: bytes) -> JsonObject:
     """A torn last line says nothing."""
     try:
         found = loads(line)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
@@ -17,6 +16,7 @@ from replayer.report.charts import COLOURS
 from replayer.report.evidence import Evidence, Position
 from replayer.report.turn_table import clip, session_name
 from replayer.text import safe
+from replayer.wire.types import JsonObject
 
 _EXAMPLES = 6
 """Of one class, shared by the lanes, three a lane at most."""
@@ -120,9 +120,9 @@ def collapses(evidence: Evidence) -> list[Example]:
     return shown
 
 
-def _collapse(answer: LaneTurn) -> dict[str, Any] | None:
+def _collapse(answer: LaneTurn) -> JsonObject | None:
     """None also for a finding of a later version that lacks what is shown of one."""
-    found: Iterator[dict[str, Any]] = (
+    found: Iterator[JsonObject] = (
         alarm["finding"]
         for alarm in answer.alarms
         if alarm["finding"].get("level") == "collapsed" and alarm["finding"].keys() >= _SHOWN
@@ -130,7 +130,7 @@ def _collapse(answer: LaneTurn) -> dict[str, Any] | None:
     return next(found, None) if answer.reply is not None else None
 
 
-def _where(finding: dict[str, Any]) -> str:
+def _where(finding: JsonObject) -> str:
     period = f", {finding['period']} characters long" if finding["period"] else ""
     return (
         f"{finding['kind']} in {finding['channel']} from character {finding['onset']:,}, "
@@ -138,7 +138,7 @@ def _where(finding: dict[str, Any]) -> str:
     )
 
 
-def channel_text(reply: dict[str, Any], finding: dict[str, Any]) -> str:
+def channel_text(reply: JsonObject, finding: JsonObject) -> str:
     """The text whose characters a finding counts."""
     if finding["channel"] in ("content", "reasoning"):
         return str(reply.get(finding["channel"], ""))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any
 
 from replayer.errors import MissingPartError
 from replayer.report.csv import COLUMNS, FIGURES, rows
@@ -42,7 +41,7 @@ def _kind(name: str) -> str:
     return next((kind for kind, names in sets if name in names), "text")
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: object) -> object:
     if isinstance(value, str):
         return safe(value)
     if isinstance(value, Sequence):

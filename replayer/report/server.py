@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.shown import DASH
 from replayer.text import safe
+from replayer.wire.types import JsonObject
 
 Rows = list[tuple[str, list[str]]]
 
@@ -103,8 +103,8 @@ def _gpu_peaks(lane: LaneFigures) -> str:
     return " · ".join(shown)
 
 
-def _gpu(lane: LaneFigures) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = (lane.server or {}).get("gpu")
+def _gpu(lane: LaneFigures) -> JsonObject | None:
+    found: JsonObject | None = (lane.server or {}).get("gpu")
     return found
 
 
@@ -135,7 +135,7 @@ def _external(lane: LaneFigures) -> str:
     return f"{tokens:,.0f}" if tokens else DASH
 
 
-def _fact(value: Any) -> str:
+def _fact(value: object) -> str:
     if value is None:
         return DASH
     if isinstance(value, dict):

@@ -6,7 +6,6 @@ import shlex
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -19,7 +18,7 @@ from replayer.repro.rebuild import Rebuilder, Rebuilt
 from replayer.repro.signs import signs
 from replayer.text import markdown, nearest
 from replayer.traces.wire_forms import LIST_OF
-from replayer.wire.types import PATHS, Request, Wire
+from replayer.wire.types import PATHS, JsonObject, Request, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,9 @@ class Case:
         return (self.said.reply or {}).get("wire", "chat")  # type: ignore[no-any-return]
 
     @property
-    def faults(self) -> list[dict[str, Any]]:
+    def faults(self) -> list[JsonObject]:
         """Those that made the turn unusable; where none did, the warnings."""
-        found: list[dict[str, Any]] = (self.said.verdict or {}).get("faults", [])
+        found: list[JsonObject] = (self.said.verdict or {}).get("faults", [])
         return [fault for fault in found if fault["fatal"]] or found
 
 
@@ -127,7 +126,7 @@ def _address(case: Case) -> str:
     return shlex.quote(case.lane.base_url).strip("'").replace('"', "").replace("$", "").replace("`", "")
 
 
-def _verdict(case: Case) -> dict[str, Any]:
+def _verdict(case: Case) -> JsonObject:
     collapse = [
         alarm["finding"] for alarm in case.said.alarms if alarm["finding"].get("level") == "collapsed"
     ]

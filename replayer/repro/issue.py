@@ -6,7 +6,6 @@ Texts are redacted: secrets and home paths are replaced, the server's address is
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import orjson
 
@@ -14,7 +13,7 @@ from replayer.repro.folder import Case
 from replayer.text import safe
 from replayer.traces.secrets import redactor
 from replayer.traces.wire_forms import LIST_OF
-from replayer.wire.types import PATHS
+from replayer.wire.types import PATHS, JsonObject
 
 PROJECTS = ("vllm", "sglang", "llamacpp", "trtllm")
 _INLINE_BYTES = 12_000
@@ -82,7 +81,7 @@ def _title(case: Case) -> str:
 
 def _environment(case: Case) -> str:
     facts = case.lane.facts
-    effective: dict[str, Any] = facts.get("effective") or {}
+    effective: JsonObject = facts.get("effective") or {}
     lines = [
         f"- engine: {facts.get('kind')} {facts.get('version') or '(version unknown)'}",
         f"- model: {case.lane.model}",
@@ -96,7 +95,7 @@ def _environment(case: Case) -> str:
     return "\n".join([*lines, f"- started with: `{command}`"] if command else lines)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
@@ -135,7 +134,7 @@ def _answer(case: Case, clean: Callable[[str], str], raw: bytes | None) -> str:
 _KEPT = ("content", "reasoning", "tool_calls", "finish_reason", "usage", "extra", "done", "fault")
 
 
-def _kept(reply: dict[str, Any]) -> dict[str, Any]:
+def _kept(reply: JsonObject) -> JsonObject:
     """What came from the engine; its own form of the usage."""
     found = {key: reply[key] for key in _KEPT if reply.get(key) not in (None, "", [], {})}
     usage = found.get("usage") or {}

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import httpx
 import orjson
@@ -26,7 +26,7 @@ from replayer.requests.history import RecordedHistory
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Messages, load_transform
 from replayer.run.isolation import Isolation, again
-from replayer.wire.types import Request
+from replayer.wire.types import JsonObject, Request
 
 Likeness = Literal["same", "as_long", "differs", "withheld"]
 """`withheld`: it carried a secret, which the run folder does not have. `same`: byte for byte, by its SHA-256. `as_long`: an older journal kept the length alone."""
@@ -66,7 +66,7 @@ class Rebuilder:
         """The turn's request as the journal has it."""
         return self.built(attempt, turn, list(_started(self._folder / JOURNAL, attempt, turn)))
 
-    def built(self, attempt: Attempt, turn: int, started: list[dict[str, Any]]) -> Rebuilt:
+    def built(self, attempt: Attempt, turn: int, started: list[JsonObject]) -> Rebuilt:
         """`started`: the `turn_started` lines of the attempt up to this turn."""
         isolation = self._isolation(self._engine, attempt)
         recorded_turn = self.history(attempt.trace).trace.turns[attempt.turns[turn].recorded_turn]
@@ -89,9 +89,9 @@ class Rebuilder:
         self,
         attempt: Attempt,
         turn: int,
-        fields: dict[str, Any],
+        fields: JsonObject,
         marker: str | None,
-        started: list[dict[str, Any]],
+        started: list[JsonObject],
     ) -> Request:
         history, recorded_turn, stream = (
             self.history(attempt.trace).over(self._lane_plan.wire),
@@ -112,7 +112,7 @@ _TURN_STARTED = (b'"turn_started"', b'"step_started"')
 """The second is what schema 1 says."""
 
 
-def _started(path: Path, attempt: Attempt, turn: int) -> Iterator[dict[str, Any]]:
+def _started(path: Path, attempt: Attempt, turn: int) -> Iterator[JsonObject]:
     """The `turn_started` lines of an attempt, up to a turn, which is the last: threads of a session overtake each other."""
     mark = orjson.dumps(attempt.session)
     with path.open("rb") as stream:
@@ -131,7 +131,7 @@ def _started(path: Path, attempt: Attempt, turn: int) -> Iterator[dict[str, Any]
                     return
 
 
-def _live_messages(started: list[dict[str, Any]]) -> Messages:
+def _live_messages(started: list[JsonObject]) -> Messages:
     messages: Messages = []
     for event in started:
         if event.get("sent") is None:
@@ -143,7 +143,7 @@ def _live_messages(started: list[dict[str, Any]]) -> Messages:
     return messages
 
 
-def _likeness(body: bytes, started: dict[str, Any]) -> Likeness:
+def _likeness(body: bytes, started: JsonObject) -> Likeness:
     digest = started.get("body_sha256")
     if digest is not None:
         return "same" if hashlib.sha256(body).hexdigest() == digest else "differs"

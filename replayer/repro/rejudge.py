@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -35,7 +34,7 @@ from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import by_mode, judge
 from replayer.tools.verdicts.verdict import Modes, Verdict, modes_as_dict
 from replayer.traces.schema import Usage
-from replayer.wire.types import ProtocolNote, Reply, Timing, ToolCall, WireFault
+from replayer.wire.types import JsonObject, ProtocolNote, Reply, Timing, ToolCall, WireFault
 
 _OF_TOKENS = ("silent_repair", "silent_drop")
 """Faults that may rest on token ids, which no journal keeps."""
@@ -76,9 +75,9 @@ class _Judging:
         self._places = _places(view.lanes)
         self._reuse = ReuseAgain({lane.name: lane for lane in view.lanes}, self._rebuilders)
         self._lengths = {lane.name: lane.facts.get("context_length") for lane in view.lanes}
-        self._started: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        self._started: dict[tuple[str, int], list[JsonObject]] = {}
         self._finished: dict[Key, TurnFinished] = {}
-        self._pairs: dict[Key, dict[str, Any]] = {}
+        self._pairs: dict[Key, JsonObject] = {}
         self._call_ids: dict[tuple[str, int], set[str]] = {}
 
     def take(self, event: AnyEvent) -> Iterator[AnyEvent]:
@@ -141,7 +140,7 @@ class _Judging:
         other = _unit(scan_reply(pair, expected)) if pair else None
         modes = by_mode(case, stream=reply.streamed, collapsed=other)
         ids.update(call.id for call in reply.tool_calls if call.id)
-        where: dict[str, Any] = {"at": old.at, "session": key[0], "attempt": key[1], "turn": key[2]}
+        where: JsonObject = {"at": old.at, "session": key[0], "attempt": key[1], "turn": key[2]}
         stopped = finished.stopped_by_us is not None
         for finding in alarms:
             yield Alarm(
@@ -194,7 +193,7 @@ def reply_of(event: TurnFinished, *, streamed: bool) -> Reply:
     )
 
 
-def _pair(finding: dict[str, Any]) -> Reply:
+def _pair(finding: JsonObject) -> Reply:
     known = {key: finding[key] for key in ("content", "reasoning", "finish_reason", "usage", "streamed")}
     return Reply(
         Timing(0, None, None, 0),
@@ -209,7 +208,7 @@ def _unit(alarms: Sequence[Finding]) -> str | None:
     return next((finding.words for finding in alarms if finding.level == "collapsed"), None)
 
 
-def _given(verdict: Verdict, old: VerdictGiven, where: dict[str, Any], modes: Modes) -> VerdictGiven:
+def _given(verdict: Verdict, old: VerdictGiven, where: JsonObject, modes: Modes) -> VerdictGiven:
     """Without the other mode's answer, faults that rest on tokens are taken over."""
     faults = [dataclasses.asdict(fault) for fault in verdict.faults]
     faults += [fault for fault in old.faults if not modes and fault["klass"] in _OF_TOKENS]

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pkgutil import resolve_name
-from typing import Any
 
 from replayer.engines.base import EngineFacts, origin
 from replayer.engines.registry import KINDS
@@ -28,6 +27,7 @@ from replayer.repro.rebuild import Rebuilder
 from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.telemetry.deltas import deltas
 from replayer.traces.schema import Usage
+from replayer.wire.types import JsonObject
 
 
 class ReuseAgain:
@@ -44,7 +44,7 @@ class ReuseAgain:
         }
         self._silent = _silent(lanes, self._origins)
         self._attempts: dict[tuple[str, int], Attempt] = {}
-        self._started: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+        self._started: dict[tuple[str, int], list[JsonObject]] = defaultdict(list)
 
     def take(self, event: AnyEvent) -> Iterator[AnyEvent]:
         """The findings that follow an event."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -21,9 +20,9 @@ from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import judge
 from replayer.traces.wire_forms import LIST_OF
 from replayer.wire.client import WireClient
-from replayer.wire.types import Delta, Request, Wire
+from replayer.wire.types import Delta, JsonObject, Request, Wire
 
-Messages = list[dict[str, Any]]
+Messages = list[JsonObject]
 Shows = Callable[[Messages], Awaitable[bool]]
 """Whether the fault shows with these messages; raises OutOfBudget."""
 
@@ -37,7 +36,7 @@ class Probe:
     """Sends variants of a request; `left` is how many more may be sent, `tries` how many one variant gets."""
 
     client: WireClient
-    body: dict[str, Any]
+    body: JsonObject
     wanted: frozenset[str]
     left: int
     tries: int = 2
@@ -53,7 +52,7 @@ class Probe:
                 return True
         return False
 
-    async def _faults(self, body: dict[str, Any]) -> frozenset[str]:
+    async def _faults(self, body: JsonObject) -> frozenset[str]:
         facts = read_request(body)
         request = Request([orjson.dumps(body)], stream=bool(body.get("stream")), wire=self.wire)
         detector = RepetitionDetector(Expected(facts.prompt_contains))
@@ -85,7 +84,7 @@ def exchanges(messages: Messages) -> tuple[Messages, list[Messages], Messages]:
     return head, groups[first:-1], groups[-1] if len(groups) > first else []
 
 
-def _goes_with(before: dict[str, Any], message: dict[str, Any]) -> bool:
+def _goes_with(before: JsonObject, message: JsonObject) -> bool:
     """Whether a message cannot stand without the one before it: results, and on Responses the pieces of one reply."""
     kind, content = str(message.get("type")), message.get("content")
     if message.get("role") == "tool" or kind.endswith("_output"):

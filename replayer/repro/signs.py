@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+
+from replayer.wire.types import JsonObject
 
 Sign = tuple[str, str, str | int]
 """(fault class, fact of the answer, what that fact must contain)."""
@@ -28,15 +29,13 @@ _UNITS = 4
 """Repetitions of a collapse's unit that are taken as the same collapse."""
 
 
-def signs(faults: list[dict[str, Any]], reply: dict[str, Any], collapse: dict[str, Any] | None) -> list[Sign]:
+def signs(faults: list[JsonObject], reply: JsonObject, collapse: JsonObject | None) -> list[Sign]:
     """For each fault what showed it in the stored answer; one sign of several is enough."""
     found = ((fault["klass"], *sign) for fault in faults for sign in _of(fault, reply, collapse))
     return [sign for sign in found if sign[2] != ""]
 
 
-def _of(
-    fault: dict[str, Any], reply: dict[str, Any], collapse: dict[str, Any] | None
-) -> Iterator[tuple[str, str | int]]:
+def _of(fault: JsonObject, reply: JsonObject, collapse: JsonObject | None) -> Iterator[tuple[str, str | int]]:
     klass, calls = fault["klass"], reply["tool_calls"]
     ending = f"{reply['finish_reason'] or ''} {'with' if calls else 'without'} a call"
     at = fault["call_index"]
@@ -67,14 +66,14 @@ def _of(
         yield "text", reply["content"]
 
 
-def _cut(reply: dict[str, Any], ending: str) -> Iterator[tuple[str, str | int]]:
+def _cut(reply: JsonObject, ending: str) -> Iterator[tuple[str, str | int]]:
     if reply["finish_reason"] in ("length", "max_tokens"):
         yield "came", ending
     elif (made := (reply["usage"] or {}).get("completion_tokens")) is not None:
         yield "tokens", made
 
 
-def _marks(fault: dict[str, Any]) -> list[str]:
+def _marks(fault: JsonObject) -> list[str]:
     """The call syntax that a leak was known by; else the start of its text."""
     excerpt = fault["message"].partition(": ")[2]
     return _MARK.findall(excerpt)[:3] or [excerpt.strip("… \n")[:12]]

@@ -18,7 +18,7 @@ from replayer.traces.schema import TokenShape, Usage
 from replayer.traces.wire_forms import chat_messages, wire_of
 from replayer.traces.wire_view import cache_marks, chat_tools
 from replayer.wire.reply import assemble
-from replayer.wire.types import Wire
+from replayer.wire.types import JsonObject, Wire
 
 _HOLDERS = ("request", "body")
 """Keys that a recorder puts around the request's body."""
@@ -137,7 +137,7 @@ def _request(entry: Any, key: str, where: str) -> ChatRequest:
     )
 
 
-def _as_chat(answer: dict[str, Any], wire: Wire) -> dict[str, Any]:
+def _as_chat(answer: JsonObject, wire: Wire) -> JsonObject:
     """A whole answer of Messages or Responses as a chat completion."""
     if not answer:
         return {}
@@ -145,7 +145,7 @@ def _as_chat(answer: dict[str, Any], wire: Wire) -> dict[str, Any]:
     return {"choices": [{"message": message_of(reply)}], "usage": reply.usage}
 
 
-def _messages(body: Any, where: str) -> Sequence[dict[str, Any]]:
+def _messages(body: Any, where: str) -> Sequence[JsonObject]:
     messages = body.get("messages") if isinstance(body, dict) else None
     if messages is None and isinstance(body, dict) and isinstance(body.get("prompt"), str):
         return [{"role": "user", "content": body["prompt"]}]
@@ -155,14 +155,14 @@ def _messages(body: Any, where: str) -> Sequence[dict[str, Any]]:
     return [{"role": "system", "content": system}, *messages] if system else messages
 
 
-def _reply(answer: dict[str, Any]) -> bytes | None:
+def _reply(answer: JsonObject) -> bytes | None:
     choices = answer.get("choices")
     first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = first.get("message")
     return orjson.dumps(message) if isinstance(message, dict) else None
 
 
-def _usage(raw: Any) -> Usage | None:
+def _usage(raw: object) -> Usage | None:
     """OpenAI's usage object; the count of cached tokens stays unknown where it is not given."""
     if not isinstance(raw, dict):
         return None

@@ -8,11 +8,12 @@ from typing import Any
 
 from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import Turn
+from replayer.wire.types import JsonObject
 
 _OF_FILLER = frozenset({"engine_error", "history_rejected", "protocol", "empty_turn"})
 
 
-def asked_fields(turn: Turn, known: Container[str] | None) -> dict[str, Any]:
+def asked_fields(turn: Turn, known: Container[str] | None) -> JsonObject:
     """Request fields of a turn: the length of a turn of lengths, the schema of a structured answer.
 
     `known` are the fields that the engine knows. Generation goes on past the end token where it can be told to, so
@@ -33,7 +34,7 @@ def asked_lengths(turn: Turn, fields: Mapping[str, Any]) -> dict[str, int] | Non
     return {"input": turn.tokens.input_tokens, "output": int(fields.get("max_tokens") or 0)}
 
 
-def token_limit(fields: Mapping[str, Any]) -> int | None:
+def token_limit(fields: Mapping[str, object]) -> int | None:
     """The most tokens that a request allows its answer, under either of the API's two names."""
     limit = fields.get("max_tokens") or fields.get("max_completion_tokens")
     return limit if isinstance(limit, int) else None

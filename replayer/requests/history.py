@@ -6,7 +6,6 @@ import copy
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 import orjson
 
@@ -27,7 +26,7 @@ from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem
 from replayer.traces.trees import Line, trees
 from replayer.traces.wire_forms import ASIDE, LIST_OF, chat_messages
 from replayer.traces.wire_view import chat_tools
-from replayer.wire.types import WIRES, Request, Wire
+from replayer.wire.types import WIRES, JsonObject, Request, Wire
 
 _MARK = "@@replayer-marker@@"
 """Stands for a session's marker while a message is written, to find the place of the marker in its bytes."""
@@ -112,20 +111,20 @@ class RecordedHistory:
 
     def messages(
         self, turn: int, *, marker: str | None = None, length: Length | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> list[JsonObject]:
         """The messages of the request as a chat template sees them; the caller may change them."""
         parts = self._parts(turn, marker, length)
         body = {key: orjson.loads(b"".join(pieces)) for key, pieces in parts.items()}
         return chat_messages(body, self.wire)
 
-    def tools(self, turn: int) -> list[dict[str, Any]]:
+    def tools(self, turn: int) -> list[JsonObject]:
         """Tool definitions as a chat template sees them; empty where neither trace nor profile has any."""
         return chat_tools({"tools": self.wire_tools(turn)}, self.wire)
 
-    def wire_tools(self, turn: int) -> list[dict[str, Any]]:
+    def wire_tools(self, turn: int) -> list[JsonObject]:
         """Tool definitions as sent at this turn."""
         raw = self._tools_json(self.trace.turns[turn])
-        parsed: list[dict[str, Any]] = orjson.loads(raw) if raw else []
+        parsed: list[JsonObject] = orjson.loads(raw) if raw else []
         return parsed
 
     def tool_set(self, turn: int) -> ToolSet | None:
@@ -140,7 +139,7 @@ class RecordedHistory:
     def request(
         self,
         turn: int,
-        fields: Mapping[str, Any],
+        fields: Mapping[str, object],
         *,
         marker: str | None = None,
         stream: bool = True,
@@ -174,11 +173,11 @@ class RecordedHistory:
         return Request(pieces, stream, dict(self.dialect.headers), self.wire, entries)
 
     def build(
-        self, turn: int, messages: list[dict[str, Any]], fields: Mapping[str, Any], *, stream: bool
+        self, turn: int, messages: list[JsonObject], fields: Mapping[str, object], *, stream: bool
     ) -> Request:
         """A request whose chat messages are not the recorded ones, with the fields and tools that the turn has."""
         record, tools = self.trace.turns[turn], self.wire_tools(turn)
-        values: dict[str, Any] = {"tools": tools}
+        values: JsonObject = {"tools": tools}
         if self.dialect.keeps_state and (stored := since_stored(messages))[0]:
             fields, messages = {**fields, "previous_response_id": stored[0]}, list(stored[1])
         if self.wire == "chat":
@@ -194,7 +193,7 @@ class RecordedHistory:
             [orjson.dumps(kept)], stream=stream, wire=self.wire, headers=dict(self.dialect.headers)
         )
 
-    def _fields(self, turn: Turn, fields: Mapping[str, Any], stream: bool, tools: bool) -> dict[str, Any]:
+    def _fields(self, turn: Turn, fields: Mapping[str, object], stream: bool, tools: bool) -> JsonObject:
         """The body's keys in order. What the recording itself asked for is in it as recorded."""
         given = {**fields, "stream": stream}
         if self.wire != "chat" and sent_over(turn) == self.wire:

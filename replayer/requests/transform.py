@@ -10,11 +10,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from replayer.errors import PlanError
+from replayer.wire.types import JsonObject
 
-Messages = list[dict[str, Any]]
+Messages = list[JsonObject]
 Transform = Callable[[Messages], Messages]
 _SECONDS = 60.0
 
@@ -43,7 +43,7 @@ def _python(text: str, module: str, function: str) -> Transform:
 def _command(text: str) -> Transform:
     arguments = shlex.split(text)
 
-    def run(messages: Messages) -> Any:
+    def run(messages: Messages) -> object:
         try:
             done = subprocess.run(
                 arguments, input=json.dumps(messages), capture_output=True, text=True, timeout=_SECONDS
@@ -61,7 +61,7 @@ def _command(text: str) -> Transform:
     return _checked(text, run)
 
 
-def _checked(text: str, function: Callable[[Messages], Any]) -> Transform:
+def _checked(text: str, function: Callable[[Messages], object]) -> Transform:
     """Lanes call it from threads: one at a time, for the user's code need not expect that."""
     lock = threading.Lock()
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import BaseModel, ConfigDict, Field
+
+from replayer.wire.types import JsonObject
 
 BLOCK = 16
 """Tokens per block of filler: prefixes are shared in whole blocks of it."""
@@ -26,7 +26,7 @@ class Workload(BaseModel):
     """Share of each prompt that all requests of a session begin with, in whole blocks."""
     instruction: str = "Answer with a JSON object that sums these notes up."
     """Stands before the filler of a request with a response schema."""
-    response_schema: dict[str, Any] | None = None
+    response_schema: JsonObject | None = None
     """JSON Schema that the answer must hold to, sent as `response_format`."""
 
     @property

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -52,6 +51,7 @@ from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.public.workloads import credits_of
 from replayer.traces.reader import Trace
 from replayer.traces.schema import ToolSchema, Turn, plain
+from replayer.wire.types import JsonObject
 
 _UNSAFE = re.compile(r"[^\w.+@=-]+")
 _OUTPUT_KEPT = 2_000
@@ -214,7 +214,7 @@ class _Thread:
 
 def _turn(emit: Callable[[AnyEvent], None], session: _Session, thread: _Thread, turn: Turn) -> None:
     """A turn's number is that of the trace, so that it is the same in the sessions of all its models."""
-    where: dict[str, Any] = {"session": session.key, "attempt": 1, "turn": turn.id}
+    where: JsonObject = {"session": session.key, "attempt": 1, "turn": turn.id}
     known = recorded_turn(session.recorded, turn)
     wall = (turn.times.started or turn.times.ended or 0.0) if turn.times else 0.0
     emit(TurnStarted(**where, recorded_turn=turn.id, body_bytes=known.prompt_chars, wall=wall))
@@ -235,7 +235,7 @@ def _turn(emit: Callable[[AnyEvent], None], session: _Session, thread: _Thread, 
 
 
 def _watched(
-    emit: Callable[[AnyEvent], None], thread: _Thread, where: dict[str, Any], known: RecordedTurn
+    emit: Callable[[AnyEvent], None], thread: _Thread, where: JsonObject, known: RecordedTurn
 ) -> str | None:
     """Feeds the reply to the signals as if it streamed; returns what collapsed, in words."""
     collapse: str | None = None
@@ -250,7 +250,7 @@ def _watched(
     return collapse
 
 
-def _finished(where: dict[str, Any], known: RecordedTurn, turn: Turn) -> TurnFinished:
+def _finished(where: JsonObject, known: RecordedTurn, turn: Turn) -> TurnFinished:
     reply, usage, times = known.reply, turn.usage, turn.times
     first = (
         None
@@ -277,7 +277,7 @@ def _finished(where: dict[str, Any], known: RecordedTurn, turn: Turn) -> TurnFin
     )
 
 
-def _tool_runs(where: dict[str, Any], known: RecordedTurn) -> Iterator[ToolRunFinished]:
+def _tool_runs(where: JsonObject, known: RecordedTurn) -> Iterator[ToolRunFinished]:
     """The calls as the recorded agent ran them: those that have a result."""
     for index, result in known.results.items():
         yield ToolRunFinished(
@@ -302,9 +302,9 @@ def _any_tools(recorded: RecordedTrace) -> list[ToolSchema]:
     return [ToolSchema(name=name, description="", parameters={}) for name in recorded.names]
 
 
-def per_session(folder: Path) -> Iterator[dict[str, Any]]:
+def per_session(folder: Path) -> Iterator[JsonObject]:
     """Counts of each session from the journal's own lines, for the table of `audit`."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, JsonObject] = {}
     for line in (folder / "journal.jsonl").read_bytes().splitlines():
         event = orjson.loads(line)
         kind, key = event.get("type"), event.get("session")

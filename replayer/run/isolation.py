@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from replayer.engines.base import Engine
 from replayer.journal.events import IsolationKind
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Isolation:
     the first block of a prompt of filler, which costs no token."""
 
     kind: IsolationKind | None = None
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: JsonObject = field(default_factory=dict)
     marker: str | None = None
 
 

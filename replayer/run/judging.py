@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replayer.journal.events import AnyEvent, VerdictGiven
 from replayer.requests.fields import only_lengths
@@ -20,6 +20,7 @@ from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import by_mode, judge
 from replayer.tools.verdicts.verdict import Verdict, modes_as_dict
 from replayer.traces.schema import ToolResultItem
+from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
     from replayer.run.session_signals import SessionSignals
@@ -91,5 +92,5 @@ class TurnJudge:
             self.emit(finding)
 
 
-def _unit(collapse: dict[str, Any] | None) -> str | None:
+def _unit(collapse: JsonObject | None) -> str | None:
     return None if collapse is None else f"{collapse.get('kind')}: {collapse.get('unit', '')!r}"

@@ -7,7 +7,6 @@ import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -24,7 +23,7 @@ from replayer.text import similar
 from replayer.wire.client import WireClient
 from replayer.wire.limits import Timeouts
 from replayer.wire.remote import Receiver
-from replayer.wire.types import Request
+from replayer.wire.types import JsonObject, Request
 
 _FACTS_SECONDS = 60.0
 """Time in which a server must say what it is: a dozen pages at most."""
@@ -95,7 +94,7 @@ class Lane:
         """Sessions in flight on this lane."""
         return self.plan.concurrency or plan.concurrency
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> JsonObject:
         """What was asked of this lane, for the journal."""
         plan = self.plan
         return {
@@ -121,7 +120,7 @@ class Lane:
             await instance.close()
 
 
-def _faults(plan: LanePlan) -> dict[str, Any]:
+def _faults(plan: LanePlan) -> JsonObject:
     return {"fault": plan.options["fault"]} if "fault" in plan.options else {}
 
 

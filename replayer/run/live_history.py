@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import orjson
 
@@ -25,14 +25,14 @@ from replayer.tools.sandbox.types import SandboxLost
 from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, UserItem
 from replayer.traces.trees import Line
-from replayer.wire.types import Reply, ToolCall
+from replayer.wire.types import JsonObject, Reply, ToolCall
 
 if TYPE_CHECKING:
     from replayer.tools.execution import Executor
 
 Ending = Literal["stopped", "budget", "collapsed", "same_failure", "engine_error", "sandbox_lost"]
 ClientName = Literal["verbatim", "zed"]
-Message = dict[str, Any]
+Message = JsonObject
 
 EMPTY_RESULT = "<Tool returned an empty string>"
 """What Zed sends in place of a result that holds nothing but blanks."""
@@ -151,7 +151,7 @@ class LiveConversation:
             self.finished = "sandbox_lost"
         return runs
 
-    async def check(self) -> dict[str, Any] | None:
+    async def check(self) -> JsonObject | None:
         """Runs the trace's check command: whether the work is done. None where the trace has no such command."""
         command = self.executor.sandbox.workspace.check if self.executor else ()
         if not command or self.executor is None:

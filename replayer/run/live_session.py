@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import count, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replayer.journal.events import Substituted
 from replayer.journal.turns import CUT, UNREACHABLE
@@ -17,6 +17,7 @@ from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
 from replayer.run.prompts import PreparedTurn
 from replayer.run.threads import Threads
 from replayer.traces.trees import Line
+from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
     from replayer.run.session import SessionContext
@@ -49,9 +50,7 @@ class Subagents(Threads):
         return replace(found, sent={"line": line.thread})
 
 
-async def replay_live(
-    context: SessionContext, executor: Executor | None
-) -> tuple[str, dict[str, Any] | None]:
+async def replay_live(context: SessionContext, executor: Executor | None) -> tuple[str, JsonObject | None]:
     """Talk until the session ends; returns how it ended, and what the trace's check command says."""
     client: ClientName = "zed" if context.plan.dialect == "zed" else "verbatim"
     numbers = count()
@@ -83,7 +82,7 @@ async def _talk(context: SessionContext, live: LiveConversation, numbers: Iterat
             conversation.judge.emit(Substituted(**context.key(turn).where(), reason=live.substituted))
 
 
-def _news(before: Messages, messages: Messages) -> dict[str, Any]:
+def _news(before: Messages, messages: Messages) -> JsonObject:
     """What a request holds beyond the one before it."""
     pairs = zip(before, messages, strict=False)
     keep = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replayer.engines.base import Tristate
 from replayer.journal.events import LoadEnded, LoadStarted
@@ -101,7 +101,7 @@ class Load:
             if places is not None:
                 task.add_done_callback(lambda _: places.release())
 
-    async def _first(self, wanted: Coroutine[Any, Any, Any]) -> None:
+    async def _first(self, wanted: Coroutine[object, object, object]) -> None:
         """Until a place is free, or the load is over."""
         tasks = [asyncio.ensure_future(wanted), asyncio.ensure_future(self.over.wait())]
         try:

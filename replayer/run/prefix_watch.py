@@ -89,14 +89,14 @@ class Server:
     def ended(self, thread: str) -> None:
         self._later(lambda watch: watch.ended(thread))
 
-    def sampled(self, reader: str, sample: Mapping[str, Any]) -> None:
+    def sampled(self, reader: str, sample: Mapping[str, object]) -> None:
         self._do(ServerWatch.sampled, reader, sample, time.monotonic_ns())
 
-    def _later(self, work: Callable[[ServerWatch], Any]) -> None:
+    def _later(self, work: Callable[[ServerWatch], object]) -> None:
         if self.watch is not None:
             self._todo.append(work)
 
-    def _do(self, work: Callable[..., Any], *args: Any) -> Future[Any] | None:
+    def _do(self, work: Callable[..., object], *args: object) -> Future[Any] | None:
         """What `work` returns, once all that was put off has been done."""
         if self.watch is None:
             return None
@@ -104,7 +104,7 @@ class Server:
         return self.pool.submit(_in_turn, todo, self.watch)
 
 
-def _in_turn(todo: Sequence[Callable[[ServerWatch], Any]], watch: ServerWatch) -> Any:
+def _in_turn(todo: Sequence[Callable[[ServerWatch], object]], watch: ServerWatch) -> object:
     for work in todo:
         found = work(watch)
     return found

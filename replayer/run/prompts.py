@@ -7,14 +7,14 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replayer.requests.fields import asked_fields
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Messages, Transform
 from replayer.run.isolation import Isolation
 from replayer.traces.schema import AnyItem
-from replayer.wire.types import Request
+from replayer.wire.types import JsonObject, Request
 
 if TYPE_CHECKING:
     from replayer.requests.history import RecordedHistory
@@ -30,11 +30,11 @@ class PreparedTurn:
     recorded_turn: int
     request: Request
     sha256: str
-    fields: dict[str, Any]
+    fields: JsonObject
     recorded: tuple[AnyItem, ...]
     filler: bool
     """The prompt is words without meaning: nothing is asked of the answer but its length."""
-    sent: dict[str, Any] | None = None
+    sent: JsonObject | None = None
     """For the journal: what of the messages the trace alone does not tell."""
     other: Request | None = None
 
@@ -54,7 +54,7 @@ class Prompts:
     lengths: Mapping[int, Length] = dataclasses.field(default_factory=dict)
     """Filler with which prompts have their exact lengths, by turn."""
 
-    async def recorded(self, number: int, recorded_turn: int, **changed: Any) -> PreparedTurn:
+    async def recorded(self, number: int, recorded_turn: int, **changed: object) -> PreparedTurn:
         """The turn with its recorded history, or with the messages that the plan's transform makes of it. `changed` are
         request fields that are asked otherwise than usual."""
         messages = await self.rewritten(partial(self._messages, recorded_turn))
@@ -75,7 +75,7 @@ class Prompts:
             dataclasses.asdict(length) if length else None,
         )
 
-    def live(self, number: int, recorded_turn: int, messages: Messages, news: dict[str, Any]) -> PreparedTurn:
+    def live(self, number: int, recorded_turn: int, messages: Messages, news: JsonObject) -> PreparedTurn:
         """The turn with the messages of a live conversation; `news` are those that the one before did not hold."""
         fields = self.fields(recorded_turn)
 
@@ -93,7 +93,7 @@ class Prompts:
             return None
         return await asyncio.to_thread(self.transform, [_plain(message) for message in messages()])
 
-    def fields(self, recorded_turn: int) -> dict[str, Any]:
+    def fields(self, recorded_turn: int) -> JsonObject:
         """What the recording asked for where it matters to the answer, and what the lane and the plan ask for."""
         own = asked_fields(self.history.trace.turns[recorded_turn], self.instance.engine.sampling_fields)
         engine = self.instance.engine
@@ -110,7 +110,7 @@ class Prompts:
         number: int,
         recorded_turn: int,
         build: Callable[[bool], Request],
-        sent: dict[str, Any] | None,
+        sent: JsonObject | None,
     ) -> PreparedTurn:
         stream = self.lane.plan.stream
         request = self._with_headers(build(stream))
@@ -131,7 +131,7 @@ class Prompts:
         return request
 
 
-def _plain(message: dict[str, Any]) -> dict[str, Any]:
+def _plain(message: JsonObject) -> JsonObject:
     """A message without what only its wire knows."""
     return {key: value for key, value in message.items() if not key.startswith("_")}
 

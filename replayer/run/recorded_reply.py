@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from replayer.signals.call_loops import Called
 from replayer.tools.verdicts.case import Case
@@ -27,7 +26,7 @@ from replayer.traces.schema import (
     plain,
 )
 from replayer.traces.tally import text_size
-from replayer.wire.types import Reply, Timing, ToolCall, WireFault
+from replayer.wire.types import JsonObject, Reply, Timing, ToolCall, WireFault
 
 _FINISH = {
     "end_turn": "stop",
@@ -150,7 +149,7 @@ def judge_recorded(
     return replace(verdict, faults=faults, usable=not any(fault.fatal for fault in faults))
 
 
-def collapse_words(finding: dict[str, Any]) -> str:
+def collapse_words(finding: JsonObject) -> str:
     return f"{finding.get('kind')}: {finding.get('unit', '')!r}"
 
 

@@ -24,6 +24,7 @@ from replayer.telemetry.gpu import open_gpu
 from replayer.telemetry.gpu_lanes import GpuUse, LaneGpus
 from replayer.telemetry.sampler import sample_loop
 from replayer.wire.remote import Receiver
+from replayer.wire.types import JsonObject
 
 _WARM_SECONDS = 20.0
 """How long lanes that are warm wait for one that is not, so that all begin together."""
@@ -109,12 +110,12 @@ async def _warm(run: Run, lane: Lane) -> None:
             run.warn(f"{lane.name}: {problem}", lane=lane.name, code="warm_up")
 
 
-def _plain(facts: Any) -> dict[str, Any]:
+def _plain(facts: Any) -> JsonObject:
     return dataclasses.asdict(facts)
 
 
-def _sampler(run: Run, lane: str, instance: Instance) -> Callable[[dict[str, Any]], None]:
-    def emit(sample: dict[str, Any]) -> None:
+def _sampler(run: Run, lane: str, instance: Instance) -> Callable[[JsonObject], None]:
+    def emit(sample: JsonObject) -> None:
         run.servers.of(instance.engine).sampled(lane, sample)
         run.journal.append(TelemetryRead(lane=lane, instance=instance.engine.base_url, sample=sample))
 

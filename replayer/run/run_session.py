@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from replayer.engines.base import Tristate
 from replayer.engines.starting import ended_by_itself
 from replayer.journal.events import (
@@ -25,6 +23,7 @@ from replayer.run.session import Bounds, Conversation, SessionContext
 from replayer.run.session_signals import SessionSignals
 from replayer.run.state import Run
 from replayer.run.threads import replay_recorded
+from replayer.wire.types import JsonObject
 
 
 async def replay_session(run: Run, session: Session, bounds: Bounds | None = None) -> str:
@@ -173,7 +172,7 @@ def _tell_death(run: Run, lane: str, instance: Instance) -> None:
         run.warn(f"{lane}: {told}", lane=lane, code="engine_died")
 
 
-async def _replay(run: Run, context: SessionContext) -> tuple[str, dict[str, Any] | None]:
+async def _replay(run: Run, context: SessionContext) -> tuple[str, JsonObject | None]:
     """One attempt at a session, with a sandbox of its own where calls are executed."""
     trace = context.session.trace
     executor = await run.tools.open(trace) if run.tools else None

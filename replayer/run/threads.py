@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replayer.journal.turns import CUT, UNREACHABLE
 from replayer.run.prompts import PreparedTurn
@@ -33,7 +33,7 @@ class Behind:
     def __init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
 
-    async def put(self, work: Coroutine[Any, Any, None]) -> None:
+    async def put(self, work: Coroutine[object, object, None]) -> None:
         """Start `work` once what was put before has ended; raises what that raised."""
         try:
             await self.finish()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import orjson
 
@@ -18,7 +18,7 @@ from replayer.journal.packing import pack
 from replayer.run.live_feed import LiveFeed
 from replayer.signals.base import Signal, StreamFinding
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, Usage
-from replayer.wire.types import Delta, Reply, Request
+from replayer.wire.types import Delta, JsonObject, Reply, Request
 
 if TYPE_CHECKING:
     from replayer.run.prompts import PreparedTurn
@@ -54,7 +54,7 @@ class TurnKey:
         """The line of turns that it belongs to."""
         return f"{self.session}#{self.attempt}" + (f"#{self.line}" if self.line else "")
 
-    def where(self) -> dict[str, Any]:
+    def where(self) -> JsonObject:
         return {"session": self.session, "attempt": self.attempt, "turn": self.turn}
 
 
@@ -66,7 +66,7 @@ class FinishedTurn:
     prepared: PreparedTurn
     reply: Reply
     usage: Usage | None
-    collapse: dict[str, Any] | None
+    collapse: JsonObject | None
     reuse: Future[PrefixFinding | None] | None = None
     """How much of the prompt's prefix was reused; on its way."""
     pair: Reply | None = None
@@ -88,7 +88,7 @@ class Watch:
         self.key = key
         self.signals = signals
         self.stopped_by: str | None = None
-        self.collapse: dict[str, Any] | None = None
+        self.collapse: JsonObject | None = None
         self._observers = [signal for signal in signals if type(signal).observe is not Signal.observe]
         self.fed = 0
         self._feed = feed

@@ -16,7 +16,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any
+
+from replayer.wire.types import JsonObject
 
 VERSION = 1
 LEAST_D = 4.0
@@ -63,7 +64,7 @@ class Bands:
     few: bool
     """Fewer than 8 windows: what they show may be chance."""
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> JsonObject:
         return {"version": VERSION, **asdict(self), "bands": [asdict(band) for band in self.bands]}
 
 

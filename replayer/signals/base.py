@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from replayer.wire.types import Delta, Reply
+from replayer.wire.types import Delta, JsonObject, Reply
 
 if TYPE_CHECKING:
     from replayer.signals.call_loops import Called
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Finding(Protocol):
     """Typed data; `as_dict` is what the journal keeps of it."""
 
-    def as_dict(self) -> dict[str, Any]: ...
+    def as_dict(self) -> JsonObject: ...
 
 
 class StreamFinding(Finding, Protocol):

@@ -14,10 +14,11 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Literal
 
 from replayer.signals.base import Signal, TurnFacts
 from replayer.tools.verdicts.strict_json import NotJson, parse
+from replayer.wire.types import JsonObject
 
 SUSPECT_AFTER = 3
 LOOP_AFTER = 5
@@ -51,7 +52,7 @@ class Called:
         return f"{self.name}:{json.dumps(value, sort_keys=True)}"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
@@ -70,7 +71,7 @@ class LoopFinding:
     period: int
     turn: int
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         return asdict(self)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from replayer.wire.types import JsonObject
 
 
-def server_decode_speed(extra: dict[str, Any], completion: int | None) -> float | None:
+def server_decode_speed(extra: JsonObject, completion: int | None) -> float | None:
     """Tokens/s of llama.cpp's `timings` or vLLM's per-request `metrics`; None where the engine reports none.
 
     vLLM's generation time starts with the first token, and the first speculative step brings several.
@@ -20,7 +20,7 @@ def server_decode_speed(extra: dict[str, Any], completion: int | None) -> float 
     return (completion - first) / float(metrics["generation_time_ms"]) * 1000
 
 
-def draft_tokens(extra: dict[str, Any]) -> tuple[int | None, int | None]:
+def draft_tokens(extra: JsonObject) -> tuple[int | None, int | None]:
     """Drafted and accepted tokens, by the same reports; None where nothing was drafted."""
     timings, metrics = extra.get("timings"), extra.get("metrics")
     if isinstance(timings, dict) and timings.get("draft_n"):
@@ -31,6 +31,6 @@ def draft_tokens(extra: dict[str, Any]) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _speculation(metrics: dict[str, Any]) -> dict[str, Any]:
+def _speculation(metrics: JsonObject) -> JsonObject:
     detail = metrics.get("speculative_decoding")
     return detail if isinstance(detail, dict) else {}

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from replayer.wire.types import JsonObject
+
 
 class FaultMark(NamedTuple):
     """What the counts need of a fault."""
@@ -44,7 +46,7 @@ class Reliability:
         self.blames.update({mark.blame for mark in fatal})
         self.by_class_and_blame.update({(mark.klass, mark.blame) for mark in fatal})
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> JsonObject:
         """Plain counts, ready for JSON: classes, and for fatal ones who is to blame."""
         nested: dict[str, dict[str, int]] = {}
         for (klass, blame), count in sorted(self.by_class_and_blame.items()):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any
 
 import orjson
 
 from replayer.simulated.token_bytes import WIDTH, call_markup
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 _WORDS = [
     "the",
@@ -143,7 +142,7 @@ def forced(reply: Reply, body: JsonObject) -> Reply:
     return reply
 
 
-def stand_in(key: str, messages: Sequence[JsonObject], tools: Any) -> Reply:
+def stand_in(key: str, messages: Sequence[JsonObject], tools: Json) -> Reply:
     """Without a recorded turn: a call of the first tool after a user message, else a deterministic text."""
     rng = Random(key)
     last = messages[-1].get("role") if messages else None

@@ -148,7 +148,7 @@ class Simulator:
         job.wire = {fault.klass: fault for fault in struck}
         return job
 
-    def _problem(self, body: Any) -> Answer | None:
+    def _problem(self, body: object) -> Answer | None:
         """What a real server refuses, in its own words where a capture has them."""
         error = self.kind.error
         if not isinstance(body, dict) or "messages" not in body:

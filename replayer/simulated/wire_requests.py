@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
 
 from replayer.simulated.kinds.base import JSON, Answer
 from replayer.tools.verdicts.request_facts import tool_choice_of
 from replayer.traces.wire_forms import LIST_OF, chat_messages
 from replayer.traces.wire_view import chat_tools
-from replayer.wire.types import JsonObject, Wire
+from replayer.wire.types import Json, JsonObject, Wire
 
 PATHS: dict[str, Wire] = {
     "/v1/chat/completions": "chat",
@@ -22,7 +21,7 @@ COUNTS: dict[str, Wire] = {"/v1/messages/count_tokens": "messages", "/v1/respons
 _SHARED = ("model", "stream", "temperature", "top_p", "seed", "cache_salt", "cache_prompt", "max_tokens")
 
 
-def as_chat(body: Any, wire: Wire) -> Any:
+def as_chat(body: Json, wire: Wire) -> Json:
     """The chat body; anything that is no request of the wire stays what it is, and is refused as chat's would be."""
     if wire == "chat" or not isinstance(body, dict):
         return body
@@ -44,9 +43,9 @@ class Stored:
 
     def __init__(self, *, keeps: bool) -> None:
         self._keeps = keeps
-        self._items: OrderedDict[str, list[Any]] = OrderedDict()
+        self._items: OrderedDict[str, list[Json]] = OrderedDict()
 
-    def whole(self, body: Any) -> Any:
+    def whole(self, body: Json) -> Json:
         """The request with all the input that it stands for; None where what it goes on from is not stored."""
         before = body.get("previous_response_id") if isinstance(body, Mapping) else None
         if not before:
@@ -54,18 +53,18 @@ class Stored:
         known = self._items.get(str(before))
         return None if known is None else {**body, "input": [*known, *_as_items(body.get("input"))]}
 
-    def keep(self, body: Any, response: JsonObject) -> None:
+    def keep(self, body: Json, response: JsonObject) -> None:
         if self._keeps and body.get("store", True):
             self._items[response["id"]] = [*_as_items(body.get("input")), *response["output"]]
             if len(self._items) > 256:
                 self._items.popitem(last=False)
 
 
-def _as_items(given: Any) -> list[Any]:
+def _as_items(given: Json) -> list[Json]:
     return [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
 
 
-def not_stored(body: Mapping[str, Any]) -> Answer:
+def not_stored(body: Mapping[str, Json]) -> Answer:
     """The refusal of a request that goes on from a response that is not stored, as vLLM words it."""
     message = f"Response with id '{body['previous_response_id']}' not found."
     error = {"message": message, "type": "invalid_request_error", "param": "response_id", "code": 404}

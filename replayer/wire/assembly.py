@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import orjson
 
@@ -15,7 +15,7 @@ from replayer.wire.payload import read_json
 from replayer.wire.responses_reader import ResponsesReader
 from replayer.wire.sse import SseSplitter, payload_start, read_block
 from replayer.wire.template import Template, learn
-from replayer.wire.types import Delta, ToolCall, Wire
+from replayer.wire.types import Delta, JsonObject, ToolCall, Wire
 
 _loads = orjson.loads
 _QUOTE = ord('"')
@@ -30,7 +30,7 @@ READERS: dict[Wire, type[ChatReader] | type[MessagesReader] | type[ResponsesRead
 }
 
 
-def wire_of(chunk: Any) -> Wire:
+def wire_of(chunk: object) -> Wire:
     """The wire that an event or a whole body belongs to; chat where nothing says another."""
     kind = chunk.get("type") if isinstance(chunk, dict) else None
     if isinstance(kind, str):
@@ -162,7 +162,7 @@ class Assembler:
         if chunk is not None and plain and known == known_now and len(block) < _LEARNT_BYTES:
             self._learn(block, start, chunk)
 
-    def _learn(self, block: bytes, start: int, chunk: dict[str, Any]) -> None:
+    def _learn(self, block: bytes, start: int, chunk: JsonObject) -> None:
         """Learn from a chunk that gave one delta and nothing else; ever more rarely where it never pays off."""
         if self._learn_after > 0:
             self._learn_after -= 1
@@ -178,7 +178,7 @@ class Assembler:
         deltas, self.parts.deltas = self.parts.deltas, []
         return deltas
 
-    def _take_event(self, data: bytes, at: int, named_error: bool = False) -> dict[str, Any] | None:
+    def _take_event(self, data: bytes, at: int, named_error: bool = False) -> JsonObject | None:
         if data == b"[DONE]" and self.wire != "chat":  # gateways add it to every stream
             return None
         if self.parts.done:
@@ -202,7 +202,7 @@ class Assembler:
                 f"what the server adds to the text (token ids, log probabilities) takes more than {mib(LIMITS.parsed)}"
             )
 
-    def _reader_of(self, chunk: dict[str, Any]) -> WireReader:
+    def _reader_of(self, chunk: JsonObject) -> WireReader:
         if self._reader is None:
             reader = READERS[wire_of(chunk)](self.parts)
             if self.parts.error is not None:  # an error says nothing about its wire
@@ -210,7 +210,7 @@ class Assembler:
             self._reader = reader
         return self._reader
 
-    def _read(self, data: bytes, named_error: bool) -> dict[str, Any] | None:
+    def _read(self, data: bytes, named_error: bool) -> JsonObject | None:
         """The object of an event or a body, an error stated in it taken out; None where it holds none."""
         notes = self.parts.notes
         try:
@@ -232,7 +232,7 @@ class Assembler:
             notes.add("bad_event", f"not an object: {_excerpt(data)}")
         return None
 
-    def _take_error(self, chunk: Any, text: str, named: bool) -> None:
+    def _take_error(self, chunk: object, text: str, named: bool) -> None:
         """Where the event is named `error`, all of its data is the error object."""
         if named and not (isinstance(chunk, dict) and "error" in chunk):
             chunk = {"error": chunk or text}

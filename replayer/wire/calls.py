@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -42,7 +42,7 @@ class CallAssembler:
     def __len__(self) -> int:
         return len(self._calls)
 
-    def open(self, call_id: Any, name: Any, pieces: list[str], freeform: bool = False) -> int:
+    def open(self, call_id: object, name: object, pieces: list[str], freeform: bool = False) -> int:
         """A call that its wire announces by itself; its arguments will be appended to `pieces`. Returns its position."""
         call = self._append()
         call.id, call.name = self._text(call_id, "id") or None, self._text(name, "name") or None
@@ -65,7 +65,7 @@ class CallAssembler:
         """The argument texts of a call, to append to."""
         return self._calls[position].pieces
 
-    def feed(self, item: Any) -> tuple[int, str | None, str | None]:
+    def feed(self, item: object) -> tuple[int, str | None, str | None]:
         """Take one element of `tool_calls`; returns (position, new text of the name, new text of the arguments)."""
         if not isinstance(item, dict):
             self._note("bad_field", f"an element of tool_calls is {_kind(item)}, not an object", None)
@@ -93,7 +93,7 @@ class CallAssembler:
             seen.add(call.id or "")
         return tuple(ToolCall(c.position, c.id, c.name, c.arguments, c.freeform) for c in self._calls)
 
-    def _find(self, index: Any, call_id: str | None, name: str | None, arguments: Any) -> _Call:
+    def _find(self, index: object, call_id: str | None, name: str | None, arguments: object) -> _Call:
         if type(index) is not int:  # a boolean is no index
             return self._find_without_index(call_id, name, arguments)
         call = self._by_index.get(index)
@@ -107,7 +107,7 @@ class CallAssembler:
             return call
         return self._add(index)
 
-    def _find_without_index(self, call_id: str | None, name: str | None, arguments: Any) -> _Call:
+    def _find_without_index(self, call_id: str | None, name: str | None, arguments: object) -> _Call:
         last = self._calls[-1] if self._calls else None
         new = last is None or _is_another(last, call_id, name, arguments)
         position = len(self._calls) if new else len(self._calls) - 1
@@ -143,7 +143,7 @@ class CallAssembler:
         call.name += name
         return name
 
-    def _take_arguments(self, call: _Call, arguments: Any) -> str | None:
+    def _take_arguments(self, call: _Call, arguments: object) -> str | None:
         if arguments is None:
             return None
         if not isinstance(arguments, str):
@@ -156,14 +156,14 @@ class CallAssembler:
         call.pieces.append(arguments)
         return str(arguments)
 
-    def _text(self, value: Any, what: str) -> str | None:
+    def _text(self, value: object, what: str) -> str | None:
         if value is None or isinstance(value, str):
             return value
         self._note("bad_field", f"`{what}` of a call is {_kind(value)}, not a string", None)
         return None
 
 
-def _is_another(call: _Call, call_id: str | None, name: str | None, arguments: Any) -> bool:
+def _is_another(call: _Call, call_id: str | None, name: str | None, arguments: object) -> bool:
     """Whether a delta that names the index of `call` begins a new call.
 
     A name is what begins a call. An engine that repeats the name in every delta is told from one that gives all
@@ -193,6 +193,6 @@ def _is_complete(arguments: str, or_empty: bool = False) -> bool:
     return True
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from replayer.wire import extras
 from replayer.wire.parts import Parts
-from replayer.wire.types import Channel, Delta, Wire
+from replayer.wire.types import Channel, Delta, JsonObject, Wire
 
 _FIELDS: dict[Channel, tuple[str, ...]] = {
     "content": ("content",),
@@ -24,7 +24,7 @@ class ChatReader:
         self._calls = parts.calls
         self._role_seen = False
 
-    def event(self, chunk: dict[str, Any], at: int) -> None:
+    def event(self, chunk: JsonObject, at: int) -> None:
         parts = self._parts
         parts.once &= extras.merge(parts.extra, chunk, extras.ENVELOPE)
         self._take_usage(chunk.get("usage"))
@@ -38,7 +38,7 @@ class ChatReader:
             else:
                 self._notes.add("bad_field", "an element of `choices` is not an object")
 
-    def whole(self, chunk: dict[str, Any], at: int) -> bool:
+    def whole(self, chunk: JsonObject, at: int) -> bool:
         self._role_seen = True
         self.event(chunk, at)
         return bool(chunk.get("choices"))
@@ -54,7 +54,7 @@ class ChatReader:
             return self._parts.content
         return self._parts.reasoning if delta.channel == "reasoning" else self._calls.pieces(delta.call_index)
 
-    def holder(self, chunk: Any, channel: Channel) -> tuple[dict[str, Any], str | None]:
+    def holder(self, chunk: Any, channel: Channel) -> tuple[JsonObject, str | None]:
         try:
             (choice,) = chunk["choices"]
             holder = choice["delta"]
@@ -68,7 +68,7 @@ class ChatReader:
         present = [name for name in _FIELDS.get(channel, ()) if holder.get(name)]
         return holder, present[0] if len(present) == 1 else None
 
-    def _take_choice(self, choice: dict[str, Any], at: int) -> None:
+    def _take_choice(self, choice: JsonObject, at: int) -> None:
         parts = self._parts
         if choice.get("index") not in (None, 0, "0"):
             self._notes.add("other_choice", f"something came for choice {choice['index']!r}")
@@ -85,13 +85,13 @@ class ChatReader:
             parts.finish_reason = str(reason)
         self._take_usage(choice.get("usage"))
 
-    def _take_usage(self, usage: Any) -> None:
+    def _take_usage(self, usage: object) -> None:
         if isinstance(usage, dict):
             self._parts.usage = usage or self._parts.usage
         elif usage is not None:
             self._notes.add("bad_field", "`usage` is not an object")
 
-    def _take_delta(self, delta: dict[str, Any], at: int) -> None:
+    def _take_delta(self, delta: JsonObject, at: int) -> None:
         parts = self._parts
         before = len(parts.deltas), len(self._calls)
         if delta.get("role"):
@@ -106,7 +106,7 @@ class ChatReader:
         if (len(parts.deltas), len(self._calls)) != before:
             parts.arrived(at)
 
-    def _take_texts(self, delta: dict[str, Any], at: int) -> None:
+    def _take_texts(self, delta: JsonObject, at: int) -> None:
         parts = self._parts
         if (content := delta.get("content")) and (text := self._text(content, "content")):
             parts.content.append(text)
@@ -122,7 +122,7 @@ class ChatReader:
             parts.reasoning.append(text)
             parts.put(at, "reasoning", text)
 
-    def _text(self, value: Any, field: str) -> str:
+    def _text(self, value: object, field: str) -> str:
         if isinstance(value, str):
             return value
         if isinstance(value, list):
@@ -132,7 +132,7 @@ class ChatReader:
         self._notes.add("bad_field", f"`{field}` is not a string")
         return ""
 
-    def _take_calls(self, items: Any, at: int) -> None:
+    def _take_calls(self, items: object, at: int) -> None:
         if not isinstance(items, list):
             self._notes.add("bad_field", "`tool_calls` is not a list")
             return

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from replayer.wire.types import JsonObject
 
 
-def count(value: Any) -> int | None:
+def count(value: object) -> int | None:
     """A whole number of at least 0, also where it is written `12.0`; None for anything else."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def cached_tokens(usage: Mapping[str, Any]) -> int | None:
+def cached_tokens(usage: Mapping[str, object]) -> int | None:
     """OpenAI's `prompt_tokens_details.cached_tokens`; DeepSeek and Moonshot put theirs beside `prompt_tokens`."""
     candidates = (
         _detail(usage, "prompt_tokens_details", "cached_tokens"),
@@ -23,7 +24,7 @@ def cached_tokens(usage: Mapping[str, Any]) -> int | None:
     return next((found for value in candidates if (found := count(value)) is not None), None)
 
 
-def of_messages(usage: Mapping[str, Any], ended: bool) -> dict[str, Any] | None:
+def of_messages(usage: Mapping[str, object], ended: bool) -> JsonObject | None:
     """A usage object of Messages by chat's names; None where it reports nothing.
 
     Anthropic leaves cached tokens out of `input_tokens`, and so does llama.cpp; both name them beside it. vLLM 0.21
@@ -41,7 +42,7 @@ def of_messages(usage: Mapping[str, Any], ended: bool) -> dict[str, Any] | None:
     return _chat_usage(prompt, output, read, written, count(thinking))
 
 
-def of_responses(usage: Mapping[str, Any]) -> dict[str, Any] | None:
+def of_responses(usage: Mapping[str, object]) -> JsonObject | None:
     """A usage object of Responses by chat's names; None where it reports nothing. SGLang 0.5.12 uses chat's names
     where the reply was not streamed, and zeros everywhere."""
     prompt = count(usage.get("input_tokens", usage.get("prompt_tokens")))
@@ -54,11 +55,11 @@ def of_responses(usage: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _chat_usage(
     prompt: int | None, output: int | None, cached: int | None, written: int | None, reasoning: int | None
-) -> dict[str, Any] | None:
+) -> JsonObject | None:
     """No prompt has 0 tokens: a usage that says so reports nothing."""
     if not prompt:
         return None
-    usage: dict[str, Any] = {"prompt_tokens": prompt}
+    usage: JsonObject = {"prompt_tokens": prompt}
     if output is not None:
         usage |= {"completion_tokens": output, "total_tokens": prompt + output}
     details = {"cached_tokens": cached, "cache_write_tokens": written}
@@ -69,6 +70,6 @@ def _chat_usage(
     return usage
 
 
-def _detail(usage: Mapping[str, Any], group: str, key: str) -> Any:
+def _detail(usage: Mapping[str, object], group: str, key: str) -> object:
     details = usage.get(group)
     return details.get(key) if isinstance(details, Mapping) else None

@@ -10,7 +10,6 @@ import re
 import socket
 import ssl
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies
 
@@ -19,6 +18,7 @@ from replayer.wire.connection import Connection
 from replayer.wire.plain import take_over
 from replayer.wire.remote import Receiver
 from replayer.wire.tls import TlsTransport
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ async def _connect(target: Origin, tls: ssl.SSLContext | None) -> tuple[asyncio.
     context = tls if target.scheme == "https" else None
     name = target.host if context is not None else None
     # uvloop does not know the option: there an address that swallows packets costs the whole time-out
-    race: dict[str, Any] = {"happy_eyeballs_delay": 0.25} if isinstance(loop, asyncio.BaseEventLoop) else {}
+    race: JsonObject = {"happy_eyeballs_delay": 0.25} if isinstance(loop, asyncio.BaseEventLoop) else {}
     return await loop.create_connection(
         Connection, target.host, target.port, ssl=context, server_hostname=name, **race
     )

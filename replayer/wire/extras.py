@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from replayer.wire.types import JsonObject
+
 ENVELOPE = frozenset({"choices", "object", "created", "usage", "error"})
 """Keys of a chunk that are read elsewhere or tell nothing."""
 CHOICE = frozenset({"index", "delta", "message", "finish_reason", "usage"})
 DELTA = frozenset({"role", "content", "reasoning_content", "reasoning", "tool_calls", "function_call"})
 
 
-def merge(extra: dict[str, Any], source: dict[str, Any], known: frozenset[str]) -> bool:
+def merge(extra: JsonObject, source: JsonObject, known: frozenset[str]) -> bool:
     """Add what `source` holds beyond the `known` keys. The last value wins, null never does; `token_ids` are
     joined, and so are the lists in `logprobs`: they are the evidence of what the model really wrote.
 
@@ -33,14 +35,14 @@ def merge(extra: dict[str, Any], source: dict[str, Any], known: frozenset[str]) 
     return once
 
 
-def _joined(before: Any, value: list[Any]) -> list[Any]:
+def _joined(before: object, value: list[object]) -> list[Any]:
     if not isinstance(before, list):
         return list(value)
     before.extend(value)
     return before
 
 
-def _merged_logprobs(before: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+def _merged_logprobs(before: JsonObject, value: JsonObject) -> JsonObject:
     for key, part in value.items():
         if isinstance(part, list):
             before[key] = _joined(before.get(key), part)
@@ -62,7 +64,7 @@ class EngineError:
     body: str
 
 
-def read_error(chunk: Any, body: str) -> EngineError | None:
+def read_error(chunk: object, body: str) -> EngineError | None:
     """The error that a payload states, in any of the shapes engines use; None for anything else."""
     if not isinstance(chunk, dict):
         return None

@@ -42,7 +42,7 @@ def _forgive(data: bytes) -> tuple[Any, list[NoteCode]]:
         raise ValueError("nested too deeply, or a number too large") from error
 
 
-def _scrub(value: Any, codes: set[NoteCode]) -> Any:
+def _scrub(value: object, codes: set[NoteCode]) -> object:
     """What can be written as JSON again."""
     if isinstance(value, str):
         clean, broken = _SURROGATE.subn("\ufffd", value)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 
 from replayer.wire.parts import Block, texts_of
-from replayer.wire.types import Channel
+from replayer.wire.types import Channel, JsonObject
 
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 """Types of items that are calls."""
 
 
-def texts(stated: dict[str, Any]) -> Iterator[str]:
+def texts(stated: JsonObject) -> Iterator[str]:
     """The texts of a whole item, in the order in which they would stream."""
     kind = str(stated.get("type"))
     if kind == "message":
@@ -32,7 +31,7 @@ def texts(stated: dict[str, Any]) -> Iterator[str]:
             yield orjson.dumps(text).decode()
 
 
-def text_of_item(stated: dict[str, Any]) -> str | None:
+def text_of_item(stated: JsonObject) -> str | None:
     return "".join(texts(stated)) if stated.get("type") in (*CALLS, "message", "reasoning") else None
 
 
@@ -40,7 +39,7 @@ def channel_of(kind: str) -> Channel:
     return "content" if kind == "message" else "reasoning" if kind == "reasoning" else "tool_arguments"
 
 
-def as_sent_back(item: Block, final: dict[str, Any] | None) -> dict[str, Any]:
+def as_sent_back(item: Block, final: JsonObject | None) -> JsonObject:
     """The item as a client sends it back: as the event that closed it states it."""
     if final is not None:
         return final
@@ -58,5 +57,5 @@ def first_call(items: list[Block]) -> int | None:
     return next((item.position for item in items if item.position >= 0), None)
 
 
-def text_or_empty(value: Any) -> str:
+def text_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
 from replayer.wire.parts import WireReader
-from replayer.wire.types import Channel, Delta
+from replayer.wire.types import Channel, Delta, JsonObject
 
 _PROBE = "\x01 another text \x02"
 _STRING = re.compile(rb':\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
@@ -63,9 +62,7 @@ class Template:
             self.prefix, self.start = following, len(following)
 
 
-def learn(
-    block: bytes, payload: int, chunk: dict[str, Any], delta: Delta, reader: WireReader
-) -> Template | None:
+def learn(block: bytes, payload: int, chunk: JsonObject, delta: Delta, reader: WireReader) -> Template | None:
     """The template of a block whose `chunk`, which starts at `payload`, gave one `delta`; None where there is no
     safe one."""
     holder, field = reader.holder(chunk, delta.channel)
@@ -82,7 +79,7 @@ def learn(
 
 
 def _template(
-    prefix: bytes, suffix: bytes, payload: int, chunk: dict[str, Any], delta: Delta, reader: WireReader
+    prefix: bytes, suffix: bytes, payload: int, chunk: JsonObject, delta: Delta, reader: WireReader
 ) -> Template | None:
     pieces = reader.pieces(delta)
     number = chunk.get("sequence_number")
@@ -109,7 +106,7 @@ def _counted(text: bytes, number: int, *, in_suffix: bool) -> Counted | None:
     return Counted(text[: match.start(1)], text[match.end(1) :], number, in_suffix)
 
 
-def _is_proven(prefix: bytes, suffix: bytes, chunk: dict[str, Any], delta: Delta, reader: WireReader) -> bool:
+def _is_proven(prefix: bytes, suffix: bytes, chunk: JsonObject, delta: Delta, reader: WireReader) -> bool:
     try:
         other = orjson.loads(prefix + orjson.dumps(_PROBE) + suffix)
     except orjson.JSONDecodeError:

@@ -24,7 +24,10 @@ FaultKind = Literal[
 """Closed set of ways in which an engine can fail a request (adapters map their own words to it)."""
 
 
-JsonObject = dict[str, Any]
+Json = Any
+"""A JSON value as `orjson.loads` gives it."""
+
+JsonObject = dict[str, Json]
 """A JSON object as `orjson.loads` gives it: what stands in it is known to who wrote it."""
 
 Wire = Literal["chat", "messages", "responses"]

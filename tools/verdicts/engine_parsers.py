@@ -172,7 +172,7 @@ def as_json(found: Sequence[Reading]) -> list[JsonObject]:
     ]
 
 
-def _value(arguments: str) -> Any:
+def _value(arguments: str) -> object:
     try:
         return json.loads(arguments)
     except ValueError:

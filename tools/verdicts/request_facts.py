@@ -13,6 +13,7 @@ import orjson
 
 from replayer.errors import ReplayerError
 from replayer.traces.schema import ToolSchema
+from replayer.wire.types import Json
 
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _CHOICES = {"any": "required", "auto": "auto", "none": "none", "required": "required"}
@@ -31,19 +32,19 @@ class RequestFacts:
     """A request, reduced to what bears on the judgement. None: the request does not say."""
 
     tools: tuple[ToolSchema, ...] = ()
-    tool_choice: Any = None
+    tool_choice: Json = None
     parallel: bool | None = None
     """Whether several calls may come."""
     max_tokens: int | None = None
     temperature: float | None = None
-    response_format: Any = None
+    response_format: Json = None
     seen_call_ids: Collection[str] = frozenset()
     """Ids of earlier calls in the prompt."""
     prompt_contains: PromptContains = field(default=_nowhere, repr=False)
     """Whether a text stands in one of the messages, word for word."""
 
 
-def request_facts(body: Mapping[str, Any], **more: Any) -> RequestFacts:
+def request_facts(body: Mapping[str, Json], **more: Any) -> RequestFacts:
     """The facts in the fields of a request; `more` are those that its messages and tools hold."""
     limits = [n for key in _LIMITS if type(n := body.get(key)) is int]
     temperature = body.get("temperature")
@@ -82,7 +83,7 @@ def read_request(body: object, where: str = "the request") -> RequestFacts:
     )
 
 
-def _messages(body: Mapping[str, object], where: str) -> list[Any]:
+def _messages(body: Mapping[str, object], where: str) -> list[Json]:
     """The messages of a request, or its input items; instructions and system blocks are the first of them."""
     first = [{"content": body[key]} for key in ("system", "instructions") if body.get(key)]
     given = body.get("input")
@@ -138,7 +139,7 @@ def _tool(tool: object) -> ToolSchema | None:
     )
 
 
-def _calls(message: object) -> Iterator[tuple[Any, Any]]:
+def _calls(message: object) -> Iterator[tuple[Json, Json]]:
     """Id and arguments of the calls that a message, or an input item, holds."""
     if not isinstance(message, Mapping):
         return
@@ -160,7 +161,7 @@ def _call_ids(message: object) -> Iterator[str]:
             yield call_id
 
 
-def _parts(message: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
+def _parts(message: Mapping[str, object]) -> Iterator[Mapping[str, Json]]:
     for key in ("content", "summary", "output"):
         value = message.get(key)
         for part in value if isinstance(value, list) else ():
@@ -168,7 +169,7 @@ def _parts(message: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
                 yield part
 
 
-def _texts(message: Any) -> Iterator[str]:
+def _texts(message: Json) -> Iterator[str]:
     if not isinstance(message, Mapping):
         return
     content = message.get("content")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 _SCHEMA_MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SCHEMAS = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 
 _MAY_BE_NULL = ("const", "default", "example")
-"""Any other keyword that is null, as some generators write what they leave out, counts as absent."""
+"""Json other keyword that is null, as some generators write what they leave out, counts as absent."""
 
 _CLOSABLE_MAPS = ("properties", "patternProperties", "$defs", "definitions")
 _CLOSABLE = ("items", "additionalProperties")
@@ -26,7 +25,7 @@ def plain_form(schema: object) -> object:
     return _walk(schema, _SCHEMA_MAPS, _SCHEMAS, _SCHEMA_LISTS, _resolve_nullable)
 
 
-def closed_form(schema: object) -> Any | None:
+def closed_form(schema: object) -> Json | None:
     """The schema with `additionalProperties: false` wherever an object names its properties and says nothing of
     others, so that a hallucinated key shows. None where that would change nothing, or where other keywords can
     name properties too (`allOf` and the like) so that closing would refuse good keys.

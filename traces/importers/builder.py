@@ -88,7 +88,7 @@ class Builder:
         if any(getattr(now, aspect) != known for aspect, known in aspects.items()):
             self.describe(fidelity=replace(now, **aspects))
 
-    def remember(self, **facts: Any) -> None:
+    def remember(self, **facts: object) -> None:
         """Adds to the header's `meta` what is known, leaving out None."""
         known = {key: value for key, value in facts.items() if value is not None}
         self.describe(meta={**self.header.meta, **known})
@@ -117,7 +117,7 @@ class Builder:
     def user(self, content: Content, own: Any = None) -> int:
         return self._sized("user", content_size(content), {**_given(own=own), "content": content})
 
-    def assistant(self, text: str, own: Any = None) -> int:
+    def assistant(self, text: str, own: object = None) -> int:
         return self._sized("assistant", len(text), {**_given(own=own), "text": text})
 
     def reasoning(self, text: str, opaque: Any = None) -> int:
@@ -127,7 +127,7 @@ class Builder:
     def compaction(self, text: str) -> int:
         return self._text("compaction", text)
 
-    def opaque(self, record: Any) -> int:
+    def opaque(self, record: object) -> int:
         try:
             return self._sized("opaque", 0, {"record": record})
         except RecordError:  # nested too deeply to be written as a value
@@ -161,11 +161,11 @@ class Builder:
     def result(
         self,
         call_id: str,
-        content: Content | Any,
+        content: Content | object,
         *,
         is_error: bool = False,
         name: str | None = None,
-        own: Any = None,
+        own: object = None,
     ) -> int:
         value: Content = content if isinstance(content, str | tuple) else as_text(content)
         item = self.call_item(call_id)
@@ -198,12 +198,12 @@ class Builder:
     def answer(
         self,
         call_id: str,
-        content: Content | Any,
+        content: Content | object,
         *,
         is_error: bool = False,
         name: str | None = None,
-        own: Any = None,
-        **facts: Any,
+        own: object = None,
+        **facts: object,
     ) -> int:
         """The result of a call that the agent ran; `facts` of how it ran are noted where the call is known."""
         item = self.result(call_id, content, is_error=is_error, name=name, own=own)
@@ -290,12 +290,12 @@ class Builder:
         return Context(base=base, keep=agreed + same, append=tuple(after[same:])), before[same:]
 
 
-def _common(first: Sequence[Any], second: Sequence[Any]) -> int:
+def _common(first: Sequence[object], second: Sequence[object]) -> int:
     """Length of the common beginning."""
     if tuple(second[: len(first)]) == tuple(first):
         return len(first)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
-def _given(**fields: Any) -> JsonObject:
+def _given(**fields: object) -> JsonObject:
     return {key: value for key, value in fields.items() if value is not None}

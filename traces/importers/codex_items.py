@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
-from typing import Any
 
 from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.values import as_dict, as_int, as_str, compact, parsed
@@ -24,7 +23,7 @@ def exit_code(content: Content) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def usage_of(value: Any) -> Usage | None:
+def usage_of(value: object) -> Usage | None:
     raw = as_dict(value)
     if not raw:
         return None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.values import as_int, as_str, as_text, dicts, epoch
 from replayer.traces.schema import Times
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 
 class EventLog:
@@ -16,11 +14,11 @@ class EventLog:
     def __init__(self, builder: Builder, model: str | None = None) -> None:
         self.builder = builder
         self.model = model
-        self.sent: list[tuple[Any, int]] = []
+        self.sent: list[tuple[Json, int]] = []
         self.tool_set: str | None = None
         self.open: str | None = None
-        self.produced: list[tuple[Any, int]] = []
-        self.late: list[tuple[Any, int]] = []
+        self.produced: list[tuple[Json, int]] = []
+        self.late: list[tuple[Json, int]] = []
         self.facts: JsonObject = {}
 
     def begin(self, response: str, **facts: object) -> None:
@@ -41,7 +39,7 @@ class EventLog:
         """Something that the model gets: a message or a result."""
         (self.late if self.open is not None else self.sent).append((event, item))
 
-    def condense(self, forgotten: set[Any], summary: Any, offset: int | None) -> None:
+    def condense(self, forgotten: set[Json], summary: Json, offset: int | None) -> None:
         self.close()
         self.sent = [(event, item) for event, item in self.sent if not _is_among(event, forgotten)]
         if isinstance(summary, str) and summary:

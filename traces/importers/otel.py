@@ -8,7 +8,7 @@ chat spans. Other spans are dropped and counted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
@@ -172,7 +172,7 @@ def _attributes(value: object) -> JsonObject:
     return {as_str(entry.get("key")): _value(entry.get("value")) for entry in dicts(value)}
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> object:
     """A value of OTLP's `AnyValue`."""
     fields = as_dict(value)
     for key, inner in fields.items():

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from replayer.traces.chat import Message
 from replayer.traces.importers.values import as_dict, as_str, as_text, compact, dicts, opt_str, parsed
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 _NUMBERED = re.compile(
     r"^(?:gen_ai|llm)\.(prompts?|completions?|input_messages|output_messages)\.(\d+)\.(?:message\.)?(.+)$"
@@ -58,7 +57,7 @@ def _with_parts(message: JsonObject) -> list[Message]:
     return answers if answers and not texts else [result, *answers]
 
 
-def _call(call_id: Any, name: Any, arguments: Any) -> JsonObject:
+def _call(call_id: Json, name: Json, arguments: Json) -> JsonObject:
     text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
     return {"id": as_str(call_id), "type": "function", "function": {"name": as_str(name), "arguments": text}}
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text
 from replayer.traces.schema import Content, Usage
 from replayer.wire.types import JsonObject
@@ -19,7 +17,7 @@ def own_result(block: JsonObject) -> JsonObject | None:
 _RESULT = ("type", "tool_use_id", "content", "is_error")
 
 
-def content_of(value: Any) -> Content:
+def content_of(value: object) -> Content:
     """Text or the parts of a message or a result, in OpenAI's form: from Anthropic's, Gemini's, Codex's or ATIF's."""
     if isinstance(value, str) or value is None:
         return value or ""
@@ -49,7 +47,7 @@ def usage_of(raw: JsonObject, *, fresh: str, output: str, read: str, written: st
     )
 
 
-def _part(part: Any) -> JsonObject:
+def _part(part: object) -> JsonObject:
     fields = as_dict(part)
     if url := _image(fields):
         return {"type": "image_url", "image_url": {"url": url}}
@@ -75,5 +73,5 @@ def _image(part: JsonObject) -> str:
     return as_str(source.get("url")) or as_str(source.get("path"))
 
 
-def _data_url(media: Any, data: Any) -> str:
+def _data_url(media: object, data: object) -> str:
     return f"data:{as_str(media) or 'image/png'};base64,{as_str(data)}"

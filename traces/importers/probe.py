@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from io import SEEK_END
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 import orjson
 
@@ -16,6 +16,7 @@ from replayer.errors import TraceError
 from replayer.traces.importers.damaged import divided, salvaged
 from replayer.traces.importers.unpack import opened, spool_of
 from replayer.traces.importers.values import TOO_DEEP, loads
+from replayer.wire.types import Json
 
 Shape = Literal["sqlite", "json", "jsonl", "text", "folder"]
 
@@ -34,7 +35,7 @@ class Probe:
         self.warnings: list[str] = []
         self._bad_lines = 0
         self._file: BinaryIO | None = None
-        self._copy: Any = None
+        self._copy: Json = None
         try:
             self.shape: Shape = "folder" if path.is_dir() else self._open()
         except OSError as error:
@@ -44,7 +45,7 @@ class Probe:
             raise
 
     @cached_property
-    def head(self) -> list[Any]:
+    def head(self) -> list[Json]:
         """The first records (JSON lines, files of a folder) or the document alone; for sniffing."""
         if self.shape in ("jsonl", "folder"):
             found = []
@@ -91,7 +92,7 @@ class Probe:
         self._copy.flush()
         return Path(self._copy.name)
 
-    def records(self, quiet: bool = False) -> Iterator[tuple[int, Any]]:
+    def records(self, quiet: bool = False) -> Iterator[tuple[int, Json]]:
         """Line number and value of each line; lines that are no JSON are left out with a warning."""
         if self.shape == "folder":
             yield from self._files(quiet)
@@ -111,7 +112,7 @@ class Probe:
             if left <= 0:
                 return
 
-    def located(self) -> Iterator[tuple[int, Any]]:
+    def located(self) -> Iterator[tuple[int, Json]]:
         """Each record with a key for `record_at`: its offset in the file, or its place in the document."""
         if self.shape != "jsonl":
             yield from enumerate(self._listed())
@@ -139,7 +140,7 @@ class Probe:
             raise TraceError(f"{self.path}: the file was changed while it was read")
         return found[1]
 
-    def _listed(self) -> list[Any]:
+    def _listed(self) -> list[Json]:
         return self.document if isinstance(self.document, list) else [self.document]
 
     def warn(self, text: str) -> None:
@@ -151,7 +152,7 @@ class Probe:
             if file is not None:
                 file.close()
 
-    def _line(self, number: int, line: bytes, quiet: bool) -> Iterator[tuple[int, Any]]:
+    def _line(self, number: int, line: bytes, quiet: bool) -> Iterator[tuple[int, Json]]:
         """The value of a line that is not plain JSON: with a byte order mark, NULs, bytes that are no UTF-8."""
         text = line.removeprefix(b"\xef\xbb\xbf").strip(_NUL_AND_SPACE).removesuffix(b",")
         lost = b"\x00" in line
@@ -165,7 +166,7 @@ class Probe:
             if not quiet:
                 self._bad_line(number, "is cut off" if not line.endswith(b"\n") else _reason(error))
 
-    def _value(self, data: bytes, where: str, quiet: bool = False) -> Any:
+    def _value(self, data: bytes, where: str, quiet: bool = False) -> object:
         """JSON with what other tools write into it, said once a kind. Raises ValueError."""
         try:
             return orjson.loads(data)
@@ -183,7 +184,7 @@ class Probe:
         elif self._bad_lines == _MAX_WARNINGS:
             self.warn(f"more lines cannot be read, from line {number} on; all are left out")
 
-    def _files(self, quiet: bool) -> Iterator[tuple[int, Any]]:
+    def _files(self, quiet: bool) -> Iterator[tuple[int, Json]]:
         folder = self.path / "events" if (self.path / "events").is_dir() else self.path
         names = sorted(
             folder.glob("*.json"), key=lambda p: (len(p.stem) if p.stem.isdecimal() else 0, p.name)
@@ -293,7 +294,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _first_two(records: Iterator[tuple[int, object]]) -> Iterator[Any]:
+def _first_two(records: Iterator[tuple[int, object]]) -> Iterator[Json]:
     for count, (_, record) in enumerate(records):
         if count == 2:
             return

@@ -12,11 +12,12 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyzstd
 
 from replayer.traces.importers.parquet import rows
+from replayer.wire.types import Json
 
 _READ_AT_ONCE = 1 << 18
 _PACKED: dict[bytes, str] = {
@@ -60,7 +61,7 @@ def _unpacked(file: BinaryIO, packing: str) -> Iterator[bytes]:
     if packing == "zstd":
         yield from _zstd(file)
         return
-    readers: dict[str, Callable[[BinaryIO], Any]] = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}
+    readers: dict[str, Callable[[BinaryIO], Json]] = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}
     reader = readers[packing](file)
     while chunk := reader.read1(_READ_AT_ONCE):
         yield chunk
@@ -105,7 +106,7 @@ def _recoded(file: BinaryIO, encoding: str) -> Iterator[bytes]:
 
 def _spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, bool]:
     """A temporary file of all chunks, and whether none was damaged; the probe closes it."""
-    spool: Any = tempfile.TemporaryFile(buffering=_READ_AT_ONCE)  # noqa: SIM115
+    spool: Json = tempfile.TemporaryFile(buffering=_READ_AT_ONCE)  # noqa: SIM115
     whole = True
     try:
         for chunk in chunks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
@@ -18,6 +17,7 @@ from replayer.metrics.slices import PROMPTS, TURNS, sliced
 from replayer.metrics.stats import quantile
 from replayer.metrics.steady import window_turns
 from replayer.metrics.telemetry_figures import gpu_figures
+from replayer.wire.types import JsonObject
 
 MOST_ERRORS = 0.05
 """Share of a level's turns that may end in an engine error."""
@@ -192,7 +192,7 @@ def _sum(counts: Iterable[int | None]) -> float | None:
     return None if None in known else float(sum(count or 0 for count in known))
 
 
-def _power(gpu: dict[str, Any] | None, lane: LaneView) -> float | None:
+def _power(gpu: JsonObject | None, lane: LaneView) -> float | None:
     """Mean watts of the lane's GPUs, where it had them for itself."""
     joules = gpu["energy_j"] if gpu else None
     at = [reading.sample["at"] for reading in lane.telemetry if reading.sample.get("gpus")]

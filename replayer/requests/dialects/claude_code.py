@@ -7,7 +7,7 @@ tool loop that follows the last user message, so that a new user message changes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 
@@ -23,6 +23,7 @@ from replayer.traces.schema import (
     Turn,
     UserItem,
 )
+from replayer.wire.types import JsonObject
 
 _ORDER = ("model", "messages", "tools", "max_tokens", "temperature", "stream", "stream_options")
 
@@ -53,10 +54,10 @@ class ClaudeCode(ChatForm):
             call["function"]["arguments"] = next(written)
         return message
 
-    def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
+    def tools(self, tools: ToolSet) -> list[JsonObject]:
         return [definition(tool) for tool in tools.tools]
 
-    def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
+    def fields(self, turn: Turn, given: Mapping[str, object], tools: bool) -> JsonObject:
         return in_order(given, {"model": turn.model, "max_tokens": 32_000, "temperature": 1}, _ORDER, tools)
 
 

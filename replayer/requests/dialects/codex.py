@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 
 from replayer.requests.dialects.base import ChatForm, Message, in_order
 from replayer.traces.chat import definition, standard
 from replayer.traces.schema import AnyItem, OpaqueItem, ReasoningItem, SystemItem, ToolCallItem, ToolSet, Turn
+from replayer.wire.types import JsonObject
 
 _ORDER = (
     "model",
@@ -46,11 +47,11 @@ class Codex(ChatForm):
                 call["function"]["arguments"] = orjson.dumps({"input": item.arguments}).decode()
         return message
 
-    def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
+    def tools(self, tools: ToolSet) -> list[JsonObject]:
         return [definition(tool) for tool in tools.tools]
 
-    def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
-        defaults: dict[str, Any] = {"model": turn.model}
+    def fields(self, turn: Turn, given: Mapping[str, object], tools: bool) -> JsonObject:
+        defaults: JsonObject = {"model": turn.model}
         if tools:
             defaults |= {"tool_choice": "auto", "parallel_tool_calls": True}
         if "reasoning_effort" in turn.params:

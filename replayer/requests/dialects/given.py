@@ -7,10 +7,10 @@ engines have more of them than their APIs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from replayer.tools.verdicts.request_facts import tool_choice_of
 from replayer.traces.schema import Turn
+from replayer.wire.types import JsonObject
 
 _NOT_ON_MESSAGES = frozenset(
     {"stream_options", "n", "reasoning_effort", "response_format", "parallel_tool_calls"}
@@ -20,9 +20,9 @@ _OF_ENGINES_CHAT = frozenset({"return_cached_tokens_details", "return_token_ids"
 """What adapters ask of chat for better truth."""
 
 
-def for_messages(given: Mapping[str, Any]) -> dict[str, Any]:
+def for_messages(given: Mapping[str, object]) -> JsonObject:
     """Fields by the names of Messages."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for key, value in given.items():
         if key in _NOT_ON_MESSAGES or key in _OF_ENGINES_CHAT:
             continue
@@ -37,9 +37,9 @@ def for_messages(given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def for_responses(given: Mapping[str, Any]) -> dict[str, Any]:
+def for_responses(given: Mapping[str, object]) -> JsonObject:
     """Fields by the names of Responses."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for key, value in given.items():
         if key in _NOT_ON_RESPONSES or key in _OF_ENGINES_CHAT:
             continue
@@ -56,14 +56,12 @@ def for_responses(given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def asked_by(turn: Turn) -> dict[str, Any]:
+def asked_by(turn: Turn) -> JsonObject:
     """What a recorded turn asked for, by chat's names."""
     params = turn.params
     if turn.body is None or turn.body.wire == "chat":
         return params
-    found: dict[str, Any] = {
-        key: params[key] for key in ("temperature", "top_p", "max_tokens") if key in params
-    }
+    found: JsonObject = {key: params[key] for key in ("temperature", "top_p", "max_tokens") if key in params}
     if "max_output_tokens" in params:
         found["max_tokens"] = params["max_output_tokens"]
     if "tool_choice" in params:
@@ -76,23 +74,23 @@ def asked_by(turn: Turn) -> dict[str, Any]:
     return found
 
 
-def _messages_choice(value: Any) -> Any:
+def _messages_choice(value: object) -> object:
     if isinstance(value, str):
         return {"type": "any" if value == "required" else value}
     name = _name(value)
     return {"type": "tool", "name": name} if name else value
 
 
-def _responses_choice(value: Any) -> Any:
+def _responses_choice(value: object) -> object:
     name = _name(value)
     return {"type": "function", "name": name} if name else value
 
 
-def _name(value: Any) -> Any:
+def _name(value: object) -> object:
     function = value.get("function") if isinstance(value, dict) else None
     return function.get("name") if isinstance(function, dict) else None
 
 
-def _format(value: Any) -> Any:
+def _format(value: object) -> object:
     schema = value.get("json_schema") if isinstance(value, dict) else None
     return {"type": "json_schema", **schema} if isinstance(schema, dict) else value

@@ -6,7 +6,7 @@ After `into_open_ai` and `to_request` of Zed as of 2026 (crates open_ai and agen
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 
@@ -28,6 +28,7 @@ from replayer.traces.schema import (
     Turn,
     UserItem,
 )
+from replayer.wire.types import JsonObject
 
 _ORDER = (
     "model",
@@ -82,16 +83,16 @@ class Zed(ChatForm):
             return {"role": "user", "content": _content(parts)} if parts else None
         return _assistant(items)
 
-    def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
+    def tools(self, tools: ToolSet) -> list[JsonObject]:
         return [_definition(tool) for tool in sorted(tools.tools, key=lambda tool: tool.name)]
 
-    def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
+    def fields(self, turn: Turn, given: Mapping[str, object], tools: bool) -> JsonObject:
         given = dict(given)
         if "max_tokens" in given:
             given["max_completion_tokens"] = given.pop("max_tokens")
         if not tools:
             given.pop("parallel_tool_calls", None)
-        defaults: dict[str, Any] = {"model": turn.model, "temperature": 1.0}
+        defaults: JsonObject = {"model": turn.model, "temperature": 1.0}
         if given.get("stream", True):
             defaults["stream_options"] = {"include_usage": True}
         return in_order(given, defaults, _ORDER, tools)
@@ -109,36 +110,36 @@ def _assistant(items: Sequence[AnyItem]) -> Message | None:
     return message
 
 
-def _call(call: ToolCallItem) -> dict[str, Any]:
+def _call(call: ToolCallItem) -> JsonObject:
     value = call.arguments if call.freeform else {} if call.parsed is None else call.parsed
     arguments = orjson.dumps(value).decode()
     return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _parts(item: AnyItem) -> list[dict[str, Any]]:
+def _parts(item: AnyItem) -> list[JsonObject]:
     if isinstance(item, CompactionItem):
         return [{"type": "text", "text": item.text}]
     content = item.content if isinstance(item, UserItem) else ""
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
-def _is_blank(part: dict[str, Any]) -> bool:
+def _is_blank(part: JsonObject) -> bool:
     return part.get("type") == "text" and not str(part.get("text", "")).strip()
 
 
-def _content(parts: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+def _content(parts: list[JsonObject]) -> str | list[JsonObject]:
     if len(parts) == 1 and parts[0].get("type") == "text":
         return str(parts[0]["text"])
     return parts
 
 
-def _result(content: Content) -> str | list[dict[str, Any]]:
+def _result(content: Content) -> str | list[JsonObject]:
     if isinstance(content, str):
         return content if content.strip() else _EMPTY_RESULT
     return _content(list(content))
 
 
-def _definition(tool: ToolSchema) -> dict[str, Any]:
+def _definition(tool: ToolSchema) -> JsonObject:
     parameters = subset(tool.parameters)
     return {
         "type": "function",

@@ -7,9 +7,10 @@ an object leaves its place to the object's last key.
 from __future__ import annotations
 
 import copy
-from typing import Any
 
-Schema = dict[str, Any]
+from replayer.wire.types import Json, JsonObject
+
+Schema = JsonObject
 
 _ROOT_ONLY = ("$schema", "title", "description")
 _UNSUPPORTED: tuple[tuple[str, type | tuple[type, ...]], ...] = (
@@ -36,7 +37,7 @@ def subset(schema: Schema) -> Schema:
     return adapted
 
 
-def _take(schema: Schema, key: str) -> Any:
+def _take(schema: Schema, key: str) -> Json:
     """Removes a key and returns its value, None where there is none."""
     if key not in schema:
         return None
@@ -51,7 +52,7 @@ def _take(schema: Schema, key: str) -> Any:
     return value
 
 
-def _inlined(value: Any, definitions: Schema, within: tuple[str, ...]) -> Any:
+def _inlined(value: Json, definitions: Schema, within: tuple[str, ...]) -> Json:
     if isinstance(value, list):
         return [_inlined(part, definitions, within) for part in value]
     if not isinstance(value, dict):
@@ -65,7 +66,7 @@ def _inlined(value: Any, definitions: Schema, within: tuple[str, ...]) -> Any:
     return _inlined({**definitions[name], **beside}, definitions, (*within, name))
 
 
-def _adapted(value: Any) -> Any:
+def _adapted(value: Json) -> Json:
     if isinstance(value, list):
         return [_adapted(part) for part in value]
     if not isinstance(value, dict):
@@ -102,7 +103,7 @@ def _one_type(schema: Schema) -> None:
             _any_of(schema, [{"type": kind} for kind in left])
 
 
-def _any_of(schema: Schema, alternatives: Any) -> None:
+def _any_of(schema: Schema, alternatives: Json) -> None:
     """Adds a choice to those that an object has already."""
     before = _take(schema, "anyOf")
     if before is not None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from replayer.errors import PlanError
 from replayer.text import nearest
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    capacity: dict[str, Any]
-    load: dict[str, Any]
-    plan: dict[str, Any]
+    capacity: JsonObject
+    load: JsonObject
+    plan: JsonObject
     not_kept: tuple[str, ...] = field(default=())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -122,7 +121,7 @@ class PrefixReuse:
         key: str,
         prompt: Prompt,
         messages: Sequence[Message] | None = None,
-        tools: Sequence[Any] | bytes | None = None,
+        tools: Sequence[object] | bytes | None = None,
         *,
         thread: str = "",
         scope: str = "",
@@ -343,7 +342,7 @@ class PrefixReuse:
         self,
         key: str,
         messages: Sequence[Message] | None,
-        tools: Sequence[Any] | bytes | None,
+        tools: Sequence[object] | bytes | None,
         line: str,
     ) -> tuple[_Turn | None, Divergence | None]:
         if messages is None:
@@ -364,7 +363,7 @@ class PrefixReuse:
         return self._turns.get(found[0]), diverge(found[1], conversation)
 
 
-def _has_head(messages: Sequence[Message] | None, tools: Sequence[Any] | bytes | None) -> bool:
+def _has_head(messages: Sequence[Message] | None, tools: Sequence[object] | bytes | None) -> bool:
     """Whether the prompt begins with instructions or tools."""
     if not messages:
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -88,7 +87,7 @@ def _in_tools(old: bytes, new: bytes) -> Divergence:
     return Divergence(cause, None, f"tools[{place}]", offset, excerpt(a, offset), excerpt(b, offset), detail)
 
 
-def _tool_change(before: list[Any], after: list[Any], place: int) -> str:
+def _tool_change(before: list[object], after: list[object], place: int) -> str:
     gone = set(tool_names(before)) - set(tool_names(after))
     added = set(tool_names(after)) - set(tool_names(before))
     parts = [f"without {', '.join(sorted(gone))}"] if gone else []
@@ -218,5 +217,5 @@ def _body(message: bytes) -> str:
     return " ".join(found.text for found in fields(message)[1:] if found.text)
 
 
-def _raw(value: Any) -> str:
+def _raw(value: object) -> str:
     return orjson.dumps(value).decode()

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from replayer.wire.types import JsonObject
+
 Message = Mapping[str, Any] | bytes
 """An OpenAI chat message, parsed or as its JSON."""
 
@@ -24,7 +26,7 @@ def as_bytes(message: Message) -> bytes:
     return message if isinstance(message, bytes) else orjson.dumps(message, default=str)
 
 
-def parsed(message: Message) -> dict[str, Any]:
+def parsed(message: Message) -> JsonObject:
     value = orjson.loads(message) if isinstance(message, bytes) else dict(message)
     return value if isinstance(value, dict) else {}
 
@@ -69,7 +71,7 @@ def first_difference(a: str, b: str) -> int:
     return low
 
 
-def _content(content: Any) -> list[Field]:
+def _content(content: object) -> list[Field]:
     if content is None or content == "":
         return []
     if not isinstance(content, list) or len(content) == 1:
@@ -77,13 +79,13 @@ def _content(content: Any) -> list[Field]:
     return [Field(f"content[{n}]", _part(part)) for n, part in enumerate(content)]
 
 
-def _part(part: Any) -> str:
+def _part(part: object) -> str:
     if isinstance(part, dict) and isinstance(part.get("text"), str):
         return str(part["text"])
     return _text(part)
 
 
-def _call(path: str, call: Any) -> Iterator[Field]:
+def _call(path: str, call: object) -> Iterator[Field]:
     if not isinstance(call, dict):
         yield Field(path, _text(call))
         return
@@ -94,11 +96,11 @@ def _call(path: str, call: Any) -> Iterator[Field]:
     yield Field(f"{path}.id", _text(call.get("id", "")))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
 
 
-def tool_names(tools: Sequence[Any]) -> list[str]:
+def tool_names(tools: Sequence[object]) -> list[str]:
     names = []
     for tool in tools:
         function = tool.get("function", tool) if isinstance(tool, dict) else {}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
+
+from replayer.wire.types import JsonObject
 
 Kind = Literal["character", "cycle", "counter", "vocabulary", "recycled", "structure", "calls", "turns"]
 """Closed set: one character over and over; an exact cycle; a cycle in which only numbers change; a handful of words
@@ -44,5 +46,5 @@ class Finding:
     def words(self) -> str:
         return f"{self.kind}: {self.unit!r}"
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         return asdict(self)
