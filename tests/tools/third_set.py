@@ -172,7 +172,8 @@ def _hidden_and_cut() -> Iterator[Case]:
             reasoning=f"I search.\n{unknown}",
             fatal={"call_in_reasoning": "model"},
         )
-        cut = {"fatal": {"truncated": "budget"}, "allowed": WARNED_LEAK}
+        whole_call = {"leaked_markup": "parser"} if form in ("kimi-no-section", "minimax-m1") else {}
+        cut: Json = {"fatal": {"truncated": "budget", **whole_call}, "allowed": WARNED_LEAK}
         yield from both(f"third-cut-{form}", text[: 2 * len(text) // 3], finish="length", tokens=400, **cut)
         drafted = f"Perhaps {text} would do. But the user only asked for an opinion, so I answer."
         yield from both(f"third-drafted-{form}", "I would keep it.", reasoning=drafted, sound=True)
@@ -232,6 +233,7 @@ def _delivered() -> Iterator[Case]:
             "",
             ("Bash", dumps({"command": value})),
             fatal={"swallowed_parameter": "parser"},
+            allowed=WARNED_LEAK,
         )
     following = {
         "coder": "ls</parameter></function></tool_call><tool_call><function=List><parameter=path>/a",
@@ -327,8 +329,7 @@ def _streams() -> Iterator[Case]:
         {"content": "Done."},
         finish="stop",
         after=[{"delta": piece(0, bash, "Bash", "z"), "finish_reason": None}],
-        fatal={"protocol": "engine"},
-        allowed=frozenset({"finish_contradicts"}),
+        **warn("protocol", allowed=frozenset({"finish_contradicts"})),
     )
     yield stream(
         "third-sound-name-after-id",

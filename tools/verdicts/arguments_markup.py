@@ -43,10 +43,16 @@ def end_tag_in(value: str) -> str | None:
 _CALL_OPENS = r"<(?:tool_call\b|function\s*=|(?:\w+:|[|｜]DSML[|｜])?invoke\s+name)"
 _OPENS = re.compile(_CALL_OPENS)
 _NEXT_CALL = re.compile(rf"</[\w:|｜]{{1,30}}>(?:\s*</[\w:|｜]{{1,30}}>)*\s*{_CALL_OPENS}")
+_NEXT_OBJECT = re.compile(
+    r"\A[^{]*\"\s*\}+\s*(?:<[|｜]tool[^<>\s]{1,40}[|｜]>\s*<[|｜]tool[^<>\s]{1,40}[|｜]>|\[TOOL_CALLS\]\w)"
+)
+"""The end of one call's JSON, which the text does not begin, and the tokens that begin the next."""
 
 
 def next_call_in(value: str) -> str | None:
     """The end of one call and the beginning of the next, inside an argument's text."""
+    if _NEXT_OBJECT.match(value):
+        return value[-60:]
     match = _NEXT_CALL.search(value)
     return match.group() if match and not _OPENS.search(value, 0, match.start()) else None
 
@@ -69,7 +75,8 @@ def swallowed_in(value: Mapping[str, Any], parameters: Container[str]) -> dict[s
             if key not in parameters or key in value or _OPENS.search(before):
                 continue
             after = text[match.end() :]
-            if len(_CLOSES.findall(after)) > len(_NEXT_PARAMETER.findall(after)):
+            torn = len(_CLOSES.findall(before)) > len(_NEXT_PARAMETER.findall(before))
+            if not torn and len(_CLOSES.findall(after)) > len(_NEXT_PARAMETER.findall(after)):
                 continue  # it is closed again: text about such markup
             if match.lastgroup != "json" or ("{" not in before and before.count('"') % 2 == 0):
                 found[key] = holder

@@ -167,7 +167,7 @@ def _wrapped(text: str, visible: str, offered: Container[str]) -> _Found | None:
 
 
 _OBJECT = re.compile(
-    r'(?m)^[ \t]*(?:\[\s*)?\{\s*"(?:name|function|tool_name|tool|action|recipient_name|tool_uses|tool_calls|tool_call_id|type|id|'
+    r'(?m)^[ \t]*(?:\[\s*)?\{\s*"(?:name|function|function_call|tool_name|tool|action|recipient_name|tool_uses|tool_calls|tool_call_id|type|id|'
     r'arguments|parameters)"'
 )
 _KEYED = re.compile(r'(?m)^[ \t]*\[\s*\{\s*"(?P<name>[A-Za-z_][\w.\-]*)"\s*:\s*\{')

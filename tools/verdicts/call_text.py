@@ -11,6 +11,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from replayer.tools.verdicts.strict_json import NotJson, parse
@@ -35,7 +36,7 @@ class TextCall:
 
     def without_markup(self, text: str, marker: int) -> bool:
         """Whether the call begins with its bare name and `marker` is the first of its markup."""
-        return self.start < marker < self.end and text[self.start : marker].strip() == self.name
+        return self.start < marker < self.end and bare_name(text[self.start : marker].strip()) == self.name
 
     def moved(self, by: int) -> TextCall:
         """The same call at another offset."""
@@ -103,6 +104,7 @@ _WHERE_NAMES_STAND = re.compile(
             rf"✿FUNCTION✿:\s*(?P<qwen>{_NAME})\s*?\n(?:✿ARGS✿:)?",
             rf"<tool_call>\s*(?P<glm>{_NAME})\s*(?=<arg_key>|</tool_call>|<parameter[\s=])",
             rf"<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME}?)(?::\d+)?\s*(?=<\|tool_call_argument_begin)",
+            rf"^[ \t]*+(?:functions\.)?(?P<kimi_bare>{_NAME}?):\d+\s*(?=<\|tool_call_argument_begin)",
             rf"[▁_]sep[|｜]>\s*(?P<deepseek3>{_NAME})\s*(?=\n|```)",
             rf"[▁_]begin[|｜]>\s*(?!function<)(?P<deepseek31>{_NAME})\s*(?=<[|｜]tool[▁_]sep)",
             rf"\[TOOL_CALLS\]\s*(?P<mistral>{_NAME})\s*(?=\[CALL_ID\]|\[ARGS\]|\{{)",
@@ -121,7 +123,7 @@ _WHERE_NAMES_STAND = re.compile(
 )
 _ARGUMENTS_KEY = re.compile(r"[\"'](?:arguments|parameters|args|input|(?:action|tool)_input)[\"']\s*:\s*")
 _BEFORE_OBJECT = re.compile(
-    r"(?:\s|<[|｜][^|｜>\n]{1,40}[|｜]>|\[CALL_ID\][\w-]*|\[ARGS\]|```(?:json)?|\bjson\b|\bcode\b|:|>)*"
+    r"(?:\s|<[|｜][^|｜>\n]{1,40}[|｜]>|\[CALL_ID\][\w-]*|\[ARGS\]|```(?:json)?|\b(?:json|code|commentary)\b|:|>)*"
 )
 _PARAMETER = re.compile(
     r"<parameter\s*=\s*(?P<key>[^>\s]{1,128})\s*>(?P<value>.*?)(?=</parameter>|<parameter|</function>|\Z)"
@@ -178,12 +180,15 @@ def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
 
 def _whole_around(text: str, position: int) -> bool:
     """Whether the object that holds a name is JSON."""
-    opening = text.rfind("{", 0, position)
-    try:
-        _DECODER.raw_decode(text, opening)
-    except (ValueError, RecursionError):
-        return opening < 0
-    return True
+    opening = position
+    for _ in range(_MOST_BRACKETS):
+        opening = text.rfind("{", 0, opening)
+        if opening < 0:
+            return position == 0 or "{" not in text[:position]
+        with suppress(ValueError, RecursionError):
+            if _DECODER.raw_decode(text, opening)[1] > position:
+                return True
+    return False
 
 
 _STARTS_JSON = re.compile(r'\{\s*"')
@@ -231,9 +236,11 @@ def _arguments_beside(text: str, match: re.Match[str]) -> int | None:
     following = _NEXT_KEY.match(text, match.end())
     if following and (key := _ARGUMENTS_KEY.match(text, following.end())):
         return key.end()
-    opening = text.rfind("{", 0, match.start())
-    key = _ARGUMENTS_KEY.search(text, max(opening - 200, 0), match.start())
-    return key.end() if key else None
+    first = max(match.start() - MAX_UNCLOSED, 0)
+    for key in list(_ARGUMENTS_KEY.finditer(text, first, match.start()))[::-1][:MAX_CALLS]:
+        if text[key.end() + len(json_text_at(text, key.end())) : match.start()].strip() == ",":
+            return key.end()
+    return None
 
 
 def parameters_in(text: str) -> Iterator[tuple[str, str]]:

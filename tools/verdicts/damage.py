@@ -56,6 +56,8 @@ def _twice_encoded(text: str, quoted: Callable[[str], bool]) -> str | None:
 
 
 def _is_twice_alone(piece: str) -> bool:
+    if piece[1:] in ("‚", "„") and piece[0] in _SINGLE_LEADS:
+        return True  # quotes that open, and never behind a letter
     if piece[1:] == "\u00a0":
         return piece[0] == "Â"
     if all(char in _PUNCTUATION for char in piece[1:]) and not piece.startswith("â€"):

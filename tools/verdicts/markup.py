@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator
+from itertools import islice
 
 from replayer.tools.verdicts.bare_calls import find_bare
 from replayer.tools.verdicts.call_text import TextCall, calls_in
@@ -24,7 +25,10 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
         "hermes",
         r"/?tool_call(?:\s[^<>\n]{0,100})?>",
     ),  # also qwen, glm, ernie, exaone, granite 3.1: told apart by what follows
-    ("qwen3_coder", r"function\s*=|/function>|parameter\s*=|/parameter>"),
+    (
+        "qwen3_coder",
+        r"function\s*=|function\s+name\s*=\s*[\"'][\w.\-]+[\"']\s*>(?=\s*(?:<parameter|\{))|/function>|parameter\s*=|/parameter>",
+    ),
     ("qwen", r"/?tools>"),
     ("glm", r"/?arg_key>|/?arg_value>"),
     ("minimax", r"/?minimax:tool_call>|/?(?:\w+:)?invoke(?:\s+name\s*=|>)|(?:\w+:)?parameter\s+name\s*="),
@@ -54,6 +58,7 @@ _OTHER_MARKERS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"(?P<lm_studio>(?:END_)?TOOL_REQUEST\]|/?TOOL_CALL\]))"
         ),
     ),
+    ("[unused", re.compile(r"\[(?P<pangu>unused1[12]\])")),
     ("to=functions.", re.compile(r"to=(?P<harmony>functions\.\w)")),
     (">>>", re.compile(r"(?m)^>>>(?P<functionary>\s?[A-Za-z_][\w.]*\n(?=\s*\{))")),
     ("functools", re.compile(r"functools(?P<phi>\s*\[(?=\s*\{))")),
@@ -152,8 +157,21 @@ def _candidates(searched: _Searched, offered: Container[str], quoted: PromptCont
             yield leak
     if not markers and (bare := _bare(text, visible, offered)) and not quoted(text[bare.start :].strip()):
         yield bare
-    if (control := _CONTROL.search(visible)) and not quoted(control.group()):
-        yield leak_at("control_token", text, control.start(), hard=False)
+    for control in islice(_CONTROL.finditer(visible), _LOOK_AT):
+        if not (_in_a_sentence(visible, control) or quoted(control.group())):
+            yield leak_at("control_token", text, control.start(), hard=False)
+            return
+
+
+def _in_a_sentence(text: str, token: re.Match[str]) -> bool:
+    """Whether words go on at both sides of a token: it is talked about."""
+    before, after = text[: token.start()][-2:], text[token.end() :][:2]
+    return (
+        len(before) == len(after) == 2
+        and before[0].isalpha()
+        and before[1] == after[0] == " "
+        and after[1].isalpha()
+    )
 
 
 def _bare(text: str, visible: str, offered: Container[str]) -> Leak | None:

@@ -21,10 +21,10 @@ from replayer.tools.verdicts.call_text import (
 )
 
 _NAME = r"[A-Za-z_][\w.\-]{0,127}"
-_CERTAIN = ("tool_call", "tool_use", "use_mcp_tool")
+_CERTAIN = ("tool_call", "tool_use", "use_mcp_tool", "invoke")
 """Wrappers that are nothing but calls, whatever they name."""
 _WRAPPER = re.compile(
-    r"<(?P<tag>(?:\w{1,20}[:_])?(?:tool_call|tool_use|use_mcp_tool|mcp_tool_call|mcp_call|call_tool|function_?call|tool|action|call))"
+    r"<(?P<tag>(?:\w{1,20}[:_])?(?:tool_call|tool_use|use_mcp_tool|mcp_tool_call|mcp_call|call_tool|function_?call|tool|action|call|invoke))"
     r"(?P<attributes>\s[^<>]{0,300})?>"
 )
 _NAME_ATTRIBUTE = re.compile(rf"\b(?:name|tool|function)\s*=\s*[\"'](?P<name>{_NAME})[\"']")
@@ -73,12 +73,20 @@ def _in_wrapper(text: str, wrapper: re.Match[str]) -> TextCall | None:
 def arguments_in(text: str, name: str, start: int, body: int, end: int, closed: bool) -> TextCall:
     """The call whose arguments stand between `body` and `end`, as an object or as one tag each."""
     brace = text.find("{", body, end)
-    if brace >= 0 and not _children(text[body:brace]):
+    if brace >= 0 and not _children(text[body:brace]) and not _is_open(text[body:brace]):
         written = json_text_at(text[:end], brace)
         return TextCall(name, start, brace + len(written), arguments=written)
     inner = text[body:end]
     return TextCall(
         name, start, end, parameters=tuple(parameters_in(inner)) or _children(inner), closed=closed
+    )
+
+
+def _is_open(text: str) -> bool:
+    """Whether the text ends within a tag of its own: a brace there is a parameter's."""
+    bare = _CONTAINERS.sub("", text)
+    return any(
+        f"</{tag['key']}>" not in bare[tag.end() :] for tag in islice(_CHILD.finditer(bare), MAX_CALLS)
     )
 
 
