@@ -68,6 +68,8 @@ LOADS = [
     Load("paced 16", 16, 96, 200),
     Load("paced 64, short turns that end together", 64, 384, 60, peers=True),
     Load("paced 256, short turns that end together", 256, 1024, 60, peers=True),
+    Load("paced 1024 x 50 deltas/s", 1024, 2048, 60, 20_000, 200_000, peers=True),
+    Load("paced 16, contexts of 100,000 tokens", 16, 96, 60, trace="long", max_turns=3),
     Load("two lanes x two sessions, 50 tok/s", 4, 16, 60, 20_000, 200_000, lanes=2, max_turns=0),
     Load("flood 1", 1, 64, 512, 0, 0),
     Load("flood 64", 64, 768, 512, 0, 0, peers=True),
@@ -138,9 +140,10 @@ class Ran:
 def whole(command: Sequence[str], environment: dict[str, str] | None = None, timeout: float = 400) -> Ran:
     """Run a command to its end: wall and CPU seconds of it and all its children."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    ours = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})}
+            command, stdout=output, stderr=subprocess.STDOUT, env={**ours, **(environment or {})}
         )
         try:
             code = process.wait(timeout)
@@ -156,7 +159,8 @@ def whole(command: Sequence[str], environment: dict[str, str] | None = None, tim
 
 def run_replayer(command: Sequence[str], load: Load, url: str, folder: Path) -> tuple[Ran, list[Observed]]:
     repeats = load.turns // (max(load.max_turns, 1) * load.lanes)
-    given = ["run", "--trace", load.trace, "--plain", "--out", str(folder / "run"), "--max-lag", "60000"]
+    trace = str(_long(folder)) if load.trace == "long" else load.trace
+    given = ["run", "--trace", trace, "--plain", "--out", str(folder / "run"), "--max-lag", "60000"]
     given += ["--repeat", str(repeats if load.max_turns else 4)]
     given += ["--concurrency", str(load.streams // load.lanes)]
     given += ["--max-turns", str(load.max_turns)] if load.max_turns else []
@@ -166,6 +170,12 @@ def run_replayer(command: Sequence[str], load: Load, url: str, folder: Path) -> 
     found = list(journalled(folder / "run" / "journal.jsonl"))
     shutil.rmtree(folder / "run", ignore_errors=True)
     return ran, found
+
+
+def _long(folder: Path) -> Path:
+    from tests.generate import long_session
+
+    return long_session(folder / "long.trace.jsonl", turns=3, tokens=100_000, seed=1)
 
 
 def journalled(path: Path) -> Iterator[Observed]:
