@@ -270,10 +270,10 @@ class Connection(asyncio.Protocol):
         self._interim = self._until_close = self._keep_alive = False
 
     def _start(self) -> None:
-        """The next write is the first of the request: stamped here, or by the receiver as it goes out."""
+        """The next write is the first of the request, stamped here; or it is gathered by the receiver until it is whole."""
         self._begun = True
         if isinstance(self._transport, StampingTransport):
-            self._transport.begin()
+            self._transport.gather()
         else:
             self.sent(time.monotonic_ns())
 
@@ -281,12 +281,18 @@ class Connection(asyncio.Protocol):
         """Returns whether all was sent; an answer or a loss of the connection ends it early."""
         transport, waiter = self._transport, self._waiter
         assert transport is not None and waiter is not None
-        for batch in _batches(head, body):
+        batches = _batches(head, body)
+        batch: Piece | None = next(batches)
+        following = next(batches, None)
+        while batch is not None:
             if waiter.done() or transport.is_closing():
                 return False
             if not self._begun:
                 self._start()
+            if following is None and isinstance(transport, StampingTransport):
+                transport.begin()
             transport.write(batch)
+            batch, following = following, next(batches, None)
             if self._room is not None:
                 either: set[asyncio.Future[Any]] = {self._room, waiter}
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

@@ -21,9 +21,10 @@ from collections import deque
 from replayer.wire.kernel_stamps import ANCILLARY, Clock, wall_stamp
 
 COMMAND = struct.Struct("<III")
-"""To the receiver: connection, size of the bytes that follow, and one of OPEN, WRITE, BEGIN, ABORT."""
-OPEN, WRITE, BEGIN, ABORT = range(4)
-"""OPEN comes with the socket; BEGIN is a WRITE whose first byte is the first of a request."""
+"""To the receiver: connection, size of the bytes that follow, and one of OPEN, WRITE, BEGIN, ABORT, GATHER."""
+OPEN, WRITE, BEGIN, ABORT, GATHER = range(5)
+"""OPEN comes with the socket. GATHER is a WRITE that waits for the next BEGIN, and BEGIN one that sends a request: with
+all of it here, a judge that is held up between two pieces cannot make the engine seem slow."""
 
 RECORD = struct.Struct("<IIIIqq")
 """From the receiver: connection, size of the bytes that follow, kind, how long (us) the receiver had waited for a core
@@ -53,12 +54,13 @@ _SHARE_BYTES = 1 << 20
 class _Peer:
     """One connected socket."""
 
-    __slots__ = ("epoch", "held", "number", "refused", "sock", "unsent", "waiting")
+    __slots__ = ("epoch", "gathered", "held", "number", "refused", "sock", "unsent", "waiting")
 
     def __init__(self, number: int, sock: socket.socket) -> None:
         self.number = number
         self.sock = sock
         self.unsent: deque[memoryview] = deque()
+        self.gathered: list[memoryview] = []
         self.refused = 0
         self.epoch = self.waiting = 0
         """Bytes that were read and not forwarded, as long as the receiver counts the same epoch."""
@@ -233,10 +235,16 @@ class Receiver:
         if kind == ABORT:
             self._forget(peer)
             return
-        peer.unsent.append(memoryview(data))
+        if kind == GATHER:
+            peer.gathered.append(memoryview(data))
+            return
+        waiting = bool(peer.unsent)
         if kind == BEGIN:
             self._record(number, SENT, time.monotonic_ns(), 0)
-        if len(peer.unsent) == 1:
+            peer.unsent += peer.gathered
+            peer.gathered = []
+        peer.unsent.append(memoryview(data))
+        if not waiting:
             self._send(peer)
 
     def _send(self, peer: _Peer) -> None:

@@ -22,6 +22,7 @@ from replayer.wire.receiver import (
     CLOSED,
     COMMAND,
     DATA,
+    GATHER,
     HELLO,
     LATE,
     OPEN,
@@ -34,6 +35,8 @@ from replayer.wire.receiver import (
 
 _UNSENT = 256 << 10
 """Bytes of one connection that the receiver may hold before its writer waits."""
+_GATHERED, _GATHERED_IN_ALL = 8 << 20, 32 << 20
+"""Bytes of one request, and of all on their way, that the receiver may hold back until the request is whole."""
 _READ = 256 << 10
 _PRIORITIES = ("ordinary", "nicer", "real-time")
 _SCRIPT = "import sys; sys.path.insert(0, sys.argv[1]); from replayer.wire.receiver import main; main(int(sys.argv[2]))"
@@ -72,6 +75,8 @@ class Receiver:
         self._loop.add_reader(ours.fileno(), self._read)
         self._transports: dict[int, RemoteTransport] = {}
         self._opened = 0
+        self.unsent = 0
+        """Bytes that were given to the receiver and not yet sent."""
         self._queue: deque[tuple[memoryview, int | None]] = deque()
         self._rest = b""
         self.priority = _PRIORITIES[ORDINARY]
@@ -208,8 +213,12 @@ class LateSample(Protocol):
 class StampingTransport(asyncio.Transport):
     """A transport whose other end stamps what goes out."""
 
+    def gather(self) -> None:
+        """What is written from now on is held back until the request is whole."""
+        raise NotImplementedError
+
     def begin(self) -> None:
-        """The next write is the start of a request: it is stamped as it goes out."""
+        """The next write makes the request whole: it goes out and is stamped."""
         raise NotImplementedError
 
     @property
@@ -227,31 +236,41 @@ class RemoteTransport(StampingTransport):
         self._receiver = receiver
         self._number = number
         self._unsent = 0
-        self._begins = False
+        self._gathers = self._begins = self._paused = False
         self._closed = False
 
     @property
     def seen(self) -> int:
         return self._receiver.seen
 
+    def gather(self) -> None:
+        self._gathers = self._receiver.unsent < _GATHERED_IN_ALL
+        self._begins = not self._gathers
+
     def begin(self) -> None:
-        self._begins = True
+        self._begins, self._gathers = self._begins or self._gathers, False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self._closed:
             return
-        kind = BEGIN if self._begins else WRITE
+        if self._gathers and self._unsent > _GATHERED:
+            self.begin()
+        kind = BEGIN if self._begins else GATHER if self._gathers else WRITE
         self._begins = False
-        paused = self._unsent > _UNSENT
-        self._unsent += len(data)
+        self._count(len(data))
         self._receiver.command(kind, self._number, data)
-        if self._unsent > _UNSENT and not paused:
+        if self._unsent > _UNSENT and not (self._paused or self._gathers):
+            self._paused = True
             self.connection.pause_writing()
 
+    def _count(self, size: int) -> None:
+        self._unsent += size
+        self._receiver.unsent += size
+
     def taken(self, size: int) -> None:
-        paused = self._unsent > _UNSENT
-        self._unsent -= size
-        if paused and self._unsent <= _UNSENT:
+        self._count(-size)
+        if self._paused and self._unsent <= _UNSENT:
+            self._paused = False
             self.connection.resume_writing()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
@@ -269,6 +288,7 @@ class RemoteTransport(StampingTransport):
         """The socket is gone."""
         if not self._closed:
             self._closed = True
+            self._count(-self._unsent)
             self._receiver.forget(self._number)
             asyncio.get_running_loop().call_soon(self.connection.connection_lost, error)
 

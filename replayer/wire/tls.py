@@ -74,6 +74,10 @@ class TlsTransport(StampingTransport):
     def seen(self) -> int:
         return self._under.seen if self._under is not None else 0
 
+    def gather(self) -> None:
+        if self._under is not None:
+            self._under.gather()
+
     def begin(self) -> None:
         if self._under is not None:
             self._under.begin()

@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from replayer.wire.client import WireClient
@@ -70,6 +71,31 @@ async def test_a_judge_that_is_busy_delays_no_stamp() -> None:
     assert reply.content == "0 1 2 3 4 "
     stamps = [reply.timing.sent + arrival for arrival in reply.timing.arrivals]
     assert len(set(stamps)) == 5 and stamps[-1] <= free[0]
+
+
+class Slow(list[bytes]):
+    """Pieces of a body, the last one late; `at` is when it was there."""
+
+    at = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self[0]
+        time.sleep(0.05)
+        self.at = time.monotonic_ns()
+        yield self[1]
+
+
+async def test_a_judge_that_is_held_up_in_the_middle_of_a_request_makes_no_engine_slow() -> None:
+    """The request goes out, and time begins, when all of it is there."""
+    body = Slow([b"x" * 100_000, b"y" * 100_000])
+    receiver = Receiver()
+    async with serving(ordinary) as server:
+        client = WireClient(server.url, receiver=receiver)
+        replies = [await client.chat(Request(body)) for _ in range(2)]
+        await client.aclose()
+    receiver.close()
+    assert [request.body for request in server.requests] == [b"".join(list.__iter__(body))] * 2
+    assert replies[-1].done and replies[-1].timing.sent >= body.at
 
 
 async def test_a_body_larger_than_any_buffer_arrives_whole() -> None:
