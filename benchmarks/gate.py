@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.stats import Engines, share, traces
+from benchmarks.stats import Engines, share, traces, written
 from replayer.cli import main as command
 
 NOISE, PLANTED, ALLOWED = 0.03, 0.02, 0.05
@@ -49,10 +49,12 @@ class Outcome:
 
 
 def replayer(*words: str) -> tuple[int, dict[str, Any]]:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = command(list(words))
-    return code, json.loads(out.getvalue())
+    if not written(out):
+        raise RuntimeError(f"exit {code} of {words[:6]}: {err.getvalue()[-200:]}")
+    return code, json.loads(written(out))
 
 
 def gates(job: Job, scratch: Path) -> Outcome:
@@ -72,7 +74,8 @@ def gates(job: Job, scratch: Path) -> Outcome:
 
     def run(*words: str, rate: float, number: int) -> tuple[int, dict[str, Any]]:
         folder = scratch / f"gate-run-{os.getpid()}"
-        shutil.rmtree(folder, ignore_errors=True)
+        for old in scratch.glob(f"{folder.name}*"):
+            shutil.rmtree(old)
         engine = f"a={_ENGINES.url('a', rate)},seed={seed + number}"
         return replayer(
             "gate", *words, "--against", str(file), "--out", str(folder), "--engine", engine, *asked
@@ -132,7 +135,10 @@ def main() -> None:
         )
         allowed = f"usable_turn_rate={ALLOWED * 100:g}"
         row(
-            pool, f"the same, with --margin {allowed}", jobs(args.power, 300, size, PLANTED, allowed), scratch
+            pool,
+            f"the same, with --margin {allowed}",
+            jobs(max(1, args.power // 3), 300, size, PLANTED, allowed),
+            scratch,
         )
 
 

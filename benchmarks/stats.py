@@ -106,12 +106,18 @@ def _metric(claim: str) -> str:
     return f"{found[2]} (b {found[1]})" if found else claim
 
 
+def written(out: io.TextIOWrapper) -> bytes:
+    out.flush()
+    assert isinstance(out.buffer, io.BytesIO)
+    return out.buffer.getvalue()
+
+
 def replayer(*arguments: str) -> tuple[int, dict[str, Any]]:
     """A command as the shell gives it; its exit code and its JSON."""
-    out = io.StringIO()
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         code = command(list(arguments))
-    return code, json.loads(out.getvalue())
+    return code, json.loads(written(out))
 
 
 def pair(case: Case, scratch: Path) -> Outcome:

@@ -17,7 +17,7 @@ from replayer.gate.decision import TARGET, Decision, baseline_of, decided, size
 from replayer.gate.margins import DEFAULT_MARGINS, margins, parse
 from replayer.gate.summary import document, junit, lines, markdown, workflow_commands
 from replayer.gate.times import LEAST_RUNS
-from replayer.journal.log import find_run, new_run_folder
+from replayer.journal.log import JOURNAL, find_run, new_run_folder
 from replayer.journal.view import RunView, load
 from replayer.launch.job import follow
 from replayer.metrics.compare import AGAIN
@@ -105,6 +105,9 @@ def _run(args: argparse.Namespace, words: list[str], base: Baseline | None, runs
     complete(plan)
     first: Path = args.out or new_run_folder("gate")
     folders = [first] + [first.with_name(f"{first.name}-{number}") for number in range(2, runs + 1)]
+    taken = next((folder for folder in folders if (folder / JOURNAL).exists()), None)
+    if taken is not None:
+        raise PlanError(f"{taken} holds a run already; choose another --out")
     for folder in folders:
         follow(Job(plan, folder, paths), perform, _no_screen, plain=True)
     return folders
