@@ -10,8 +10,8 @@ from replayer.traces.chat import STYLES, Message, definition, fill, standard
 from replayer.traces.filler import blocks, filler
 from replayer.traces.grouping import by_reply
 from replayer.traces.reader import Trace
-from replayer.traces.schema import AnyItem, OpaqueItem, ToolSet, Turn
-from replayer.traces.sent_messages import SentMessages
+from replayer.traces.schema import ToolSet, Turn
+from replayer.traces.sent_messages import SentMessages, sent_items
 from replayer.traces.wire_view import viewed
 from replayer.wire.types import JsonObject, Wire
 
@@ -80,10 +80,6 @@ def is_replayable(turn: Turn) -> bool:
     """A request that failed without an answer was sent again in the next turn, or led nowhere."""
     failed = turn.finish_reason == "error" and not turn.produced
     return not failed and bool(turn.tokens or turn.context.append or turn.context.base is not None)
-
-
-def sent_items(items: list[AnyItem]) -> list[AnyItem]:
-    return [item for item in items if not isinstance(item, OpaqueItem)]
 
 
 def tools_as_sent(tools: ToolSet) -> list[JsonObject]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from replayer.traces.schema import Context, Turn
+from replayer.traces.schema import AnyItem, Context, OpaqueItem, Turn
 
 if TYPE_CHECKING:
     from replayer.traces.reader import Trace
@@ -56,3 +56,7 @@ def _cut(context: Context, before: Mapping[int, list[Sent] | None]) -> list[Sent
         kept.append((context.append[position : position + count], form))
         position += count
     return kept if position == len(context.append) else None
+
+
+def sent_items(items: list[AnyItem]) -> list[AnyItem]:
+    return [item for item in items if not isinstance(item, OpaqueItem)]

@@ -13,7 +13,8 @@ from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import run_figures
 from replayer.metrics.shown import DASH
 from replayer.report.evidence import gather
-from replayer.report.html import html_report
+from replayer.report.formats import WRITERS
+from replayer.report.saving import write as save
 from replayer.report.templates import render_page
 
 INDEX = "index.html"
@@ -50,7 +51,7 @@ def write(folders: Sequence[Path], out: Path) -> int:
     rows: dict[Row, dict[str, list[Cell]]] = {}
     for folder, view in zip(folders, views, strict=True):
         name = f"run-{''.join(c if c.isalnum() or c in '-_.' else '_' for c in view.run)}.html"
-        (out / name).write_text(html_report(gather([folder])), "utf-8")
+        save(out / name, WRITERS["html"](gather([folder])))
         for row, wire, cell in _cells(view, name):
             rows.setdefault(row, {}).setdefault(wire, []).append(cell)
     (out / INDEX).write_text(_page(rows, [view.run for view in views]), "utf-8")

@@ -6,8 +6,11 @@ import json
 import re
 from functools import cache
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-from replayer.report.charts import Chart
+if TYPE_CHECKING:
+    from replayer.report.charts import Chart
+
 
 MISSING = "The pictures need the extra `report`: run `pip install 'agent-replayer[report]'`."
 _LIGHT = {

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from replayer.requests.byte_store import Span
-from replayer.requests.dialects import Dialect
 from replayer.traces.grouping import Outputs, from_model
 from replayer.traces.reader import Trace
 from replayer.traces.requests import sent_over
@@ -27,6 +26,9 @@ from replayer.traces.schema import (
 )
 from replayer.traces.sent_messages import Sent, SentMessages
 from replayer.wire.types import Wire
+
+if TYPE_CHECKING:
+    from replayer.requests.dialects import Dialect
 
 Spans = dict[str, list[Span | None]]
 """By field of the body, neighbours joined into one; None is the place of the marker."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
 from replayer.traces.grouping import Outputs, by_reply
-from replayer.traces.requests import sent_items
 from replayer.traces.schema import AnyItem, Item, ToolSet, Turn
+from replayer.traces.sent_messages import sent_items
 from replayer.wire.types import Wire
 
 DialectName = Literal["openai-verbatim", "zed", "claude-code", "codex"]
