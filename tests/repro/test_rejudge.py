@@ -32,9 +32,13 @@ def without_expectation(document: dict[str, Any]) -> dict[str, Any]:
             key: cache[key] for key in ("reported", "source", "cause", "causes", "evicted")
         }
         del lane["figures"]["prefix_ideal"]
+        for row in (*lane["by_prompt"], *lane["by_turn"]):
+            del row["prefix_ideal"]
     for lane in document["conclusions"]["lanes"]:
         assert lane.pop("reuse") in lane["words"]
         lane["words"] = lane["words"].partition(" Its prefix cache")[0]
+    for answer in document["conclusions"]["story"]["answers"]:
+        answer["words"] = answer["words"].partition(" (best possible")[0]
     return document
 
 
