@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from replayer.commands.doctor import Command as Doctor
+from replayer.cli import main
 from replayer.engines.detect import connect
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.telemetry.sampler import read
@@ -142,15 +142,12 @@ async def test_a_login_in_the_url_is_sent_and_never_shown(serve):
 
 
 async def test_escape_sequences_of_a_server_do_not_reach_the_terminal(capsys):
-    import argparse
-
     models = b'{"data":[{"id":"\\u001b[31mred\\u001b]0;title\\u0007","owned_by":"vllm"}]}'
 
     async def absent(writer):
         writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
 
     async with serving(absent, models) as url:
-        args = argparse.Namespace(url=url, kind=None, api_key_env=None, trace=None, probe=False, json=False)
-        await asyncio.to_thread(Doctor().run, args)
+        assert await asyncio.to_thread(main, ["doctor", url]) == 0
     shown = capsys.readouterr().out
     assert "red" in shown and "\x1b" not in shown and "\x07" not in shown
