@@ -120,6 +120,8 @@ class Primed(Event):
     recorded_turn: int
     usage: JsonObject | None
     total_ns: int
+    ago_ns: int = 0
+    """How long before this line its reply ended: the first sessions of a load wait for each other."""
     fault: JsonObject | None = None
 
 

@@ -49,6 +49,9 @@ class CachePlan:
     )
 
 
+_BY_SLOT = ("llamacpp", "ik_llama")
+
+
 def cache_plan(
     folder: Path, lane_name: str | None, pools: Sequence[str], blocks: Sequence[int], replicas: Sequence[int]
 ) -> CachePlan:
@@ -56,6 +59,10 @@ def cache_plan(
     view = load(folder)
     lane = _lane(view.lanes, lane_name)
     known = facts_of(lane)
+    if known.kind in _BY_SLOT and lane.kind != "simulated":
+        raise RunFolderError(
+            f"{folder}: {known.kind} keeps one prompt a slot and no pool of blocks: what another size would do is not simulated"
+        )
     requests = _requests(folder, lane)
     if not requests:
         raise RunFolderError(f"{folder}: no request of lane {lane.name!r} can be built anew")
@@ -142,8 +149,9 @@ class _Reading:
             self._asked(attempt, event.turn, self._started[key], event.at, counted=True)
         elif isinstance(event, Primed):
             attempt.turns[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
-            self._asked(attempt, -1, [{"body_bytes": 0}], event.at - event.total_ns, counted=False)
-            self._ended(self._open.pop((*key, -1), None), event.at, event.total_ns, None, event.usage)
+            ended = event.at - event.ago_ns
+            self._asked(attempt, -1, [{"body_bytes": 0}], ended - event.total_ns, counted=False)
+            self._ended(self._open.pop((*key, -1), None), ended, event.total_ns, None, event.usage)
         else:
             one = self._open.pop((*key, event.turn), None)
             calls = event.tool_calls

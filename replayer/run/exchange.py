@@ -73,21 +73,20 @@ class Exchange:
             pair = await self._other_answer(key, turn.other)
         return FinishedTurn(key, turn, reply, usage, watch.collapse, reuse, pair)
 
-    async def prime(self, key: TurnKey, turn: PreparedTurn) -> None:
-        """Send a prompt for the cache's sake: its answer is neither watched nor judged."""
+    async def prime(self, key: TurnKey, turn: PreparedTurn) -> Primed:
+        """Send a prompt for the cache's sake: its answer is neither watched nor judged. What is to be journalled."""
         self.signals.asked(key, turn.request, filler=True)
         reply = await self.instance.client.chat(turn.request)
         usage = self.instance.engine.usage(reply.usage, reply.extra)
         self.signals.answered(key, reply, usage)
-        self.emit(
-            Primed(
-                session=key.session,
-                attempt=key.attempt,
-                recorded_turn=turn.recorded_turn,
-                usage=dataclasses.asdict(usage) if usage else None,
-                total_ns=reply.timing.ended - reply.timing.sent,
-                fault=dataclasses.asdict(reply.fault) if reply.fault else None,
-            )
+        return Primed(
+            session=key.session,
+            attempt=key.attempt,
+            recorded_turn=turn.recorded_turn,
+            usage=dataclasses.asdict(usage) if usage else None,
+            total_ns=reply.timing.ended - reply.timing.sent,
+            ago_ns=time.monotonic_ns() - reply.timing.ended,
+            fault=dataclasses.asdict(reply.fault) if reply.fault else None,
         )
 
     async def _watched(self, key: TurnKey, turn: PreparedTurn) -> tuple[Reply, Watch]:

@@ -39,15 +39,32 @@ class Load:
     lane: str
     labels: Sequence[str]
     alive: int | None
-    begun: float
-    """Seconds of the monotonic clock."""
     order: Iterator[Next]
+    to_prime: int
+    """Of the first sessions, those whose prefix is not in the cache yet: the load begins once all are."""
+    cache_reset: Tristate = "unknown"
+    begun: float = 0.0
+    """Seconds of the monotonic clock."""
+    has_begun: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     started: int = 0
     unreachable: int = 0
     """Sessions in a row that found no server."""
 
+    def begin(self) -> None:
+        self.begun = time.monotonic()
+        started = LoadStarted(lane=self.lane, sessions=self.alive, cache_reset=self.cache_reset)
+        self.run.journal.append(started)
+        self.has_begun.set()
+
+    def primed(self) -> None:
+        self.to_prime -= 1
+        if not self.to_prime:
+            self.begin()
+
     async def drive(self) -> None:
+        if not self.to_prime:
+            self.begin()
         shape, watch = self.run.plan.load, asyncio.create_task(self._watch())
         try:
             async with asyncio.TaskGroup() as group:
@@ -64,6 +81,7 @@ class Load:
 
     async def _watch(self) -> None:
         """Ends the load when its time is over, or once enough is known."""
+        await self.has_begun.wait()
         duration, schedule = self.run.plan.load.duration, self.run.schedule
         while not self.over.is_set():
             left = float("inf") if duration is None else self.begun + duration - time.monotonic()
@@ -82,17 +100,26 @@ class Load:
 
     async def _keep_one(self, place: int) -> None:
         """One of those that are alive: when its session ends, the next one starts."""
-        due = self.begun + self.run.plan.load.ramp * place / (self.alive or 1)
-        await wait_for(self.over, due - time.monotonic())
+        after = self.run.plan.load.ramp * place / (self.alive or 1)
+        if self.to_prime:
+            session = next(self.order, None)
+            if session is None:
+                self.primed()
+                return
+            await self._replay(session, after, first=True)
+            due = time.monotonic()
+        else:
+            due = self.begun + after
+            await wait_for(self.over, due - time.monotonic())
         while not self.over.is_set() and (session := next(self.order, None)) is not None:
-            await self._replay(session, due)
+            await self._replay(session, due - self.begun)
             due = time.monotonic()
 
     async def _arrive(self, group: asyncio.TaskGroup) -> None:
         places = asyncio.Semaphore(self.alive) if self.alive else None
         for session in self.order:
-            due = self.begun + (session.after or 0.0)
-            await wait_for(self.over, due - time.monotonic())
+            due = session.after or 0.0
+            await wait_for(self.over, self.begun + due - time.monotonic())
             if places is not None and not self.over.is_set():
                 await self._first(places.acquire())
             if self.over.is_set():
@@ -110,14 +137,21 @@ class Load:
             for task in tasks:
                 task.cancel()
 
-    async def _replay(self, session: Next, due: float) -> None:
+    async def _replay(self, session: Next, due: float, *, first: bool = False) -> None:
+        """`due`: seconds after the load's begin."""
         place, self.started = self.started, self.started + 1
-        history = self.run.traces.histories[session.label]
-        turns = len(history.lines[0].turns[: self.run.plan.max_turns])
-        plan = self.run.plan
-        first = first_turn(plan.load, turns, seed=plan.seed, session=session, place=place, alive=self.alive)
-        late = max(0, round((time.monotonic() - due) * 1e9))
-        bounds = Bounds(first, late, self.over)
+        plan, history = self.run.plan, self.run.traces.histories[session.label]
+        turns = len(history.lines[0].turns[: plan.max_turns])
+        start = first_turn(plan.load, turns, seed=plan.seed, session=session, place=place, alive=self.alive)
+
+        async def ready(bounds: Bounds) -> None:
+            if first:
+                self.primed()
+                await self.has_begun.wait()
+                await wait_for(self.over, self.begun + due - time.monotonic())
+            bounds.late_ns = max(0, round((time.monotonic() - self.begun - due) * 1e9))
+
+        bounds = Bounds(start, ready=ready, over=self.over)
         outcome = await self.replay(self.run, Session(self.lane, session.label, session.repeat), bounds)
         self.unreachable = self.unreachable + 1 if outcome == UNREACHABLE else 0
         if self.run.lanes[self.lane].out or self.unreachable >= _GONE * (self.alive or 1):
@@ -134,7 +168,6 @@ async def run_load(run: Run, replay: Replay, lane: str) -> None:
     alive = plan.alive(run.lanes[lane].plan)
     resets = {await _reset(run, instance) for instance in run.lanes[lane].instances}
     was_reset = resets.pop() if len(resets) == 1 else "unknown"
-    run.journal.append(LoadStarted(lane=lane, sessions=alive, cache_reset=was_reset))
     order = coming(
         plan.load,
         labels,
@@ -142,8 +175,8 @@ async def run_load(run: Run, replay: Replay, lane: str) -> None:
         repeat=plan.repeat,
         recorded=recorded_starts(plan, run.traces.histories),
     )
-    load = Load(run, replay, lane, labels, alive, time.monotonic(), order)
-    await load.drive()
+    priming = (alive or 1) if plan.load.closed and plan.load.start != "beginning" else 0
+    await Load(run, replay, lane, labels, alive, order, priming, was_reset).drive()
 
 
 async def _reset(run: Run, instance: Instance) -> Tristate:

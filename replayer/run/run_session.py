@@ -5,6 +5,7 @@ from __future__ import annotations
 from replayer.engines.base import Tristate
 from replayer.engines.starting import ended_by_itself
 from replayer.journal.events import (
+    Primed,
     SessionFinished,
     SessionStarted,
 )
@@ -48,25 +49,13 @@ async def replay_session(run: Run, session: Session, bounds: Bounds | None = Non
     isolation = isolate(instance.engine, tag, fresh=fresh, filler=history.is_filler, salts=salts)
     server.used = True
     context = _context(run, session, attempt, instance, isolation, bounds)
-    run.journal.append(
-        SessionStarted(
-            session=session.id,
-            attempt=attempt,
-            lane=session.lane,
-            trace=session.trace,
-            repeat=session.repeat,
-            turns=len(context.sent),
-            mode=run.plan.mode,
-            tools=run.plan.tools,
-            cache_reset=was_reset,
-            isolation=isolation.kind,
-            tag=tag if isolation.kind else None,
-            late_ns=bounds.late_ns,
-            first_turn=min(context.turns.index(turn) for turn in context.sent) if bounds.first else 0,
-        )
-    )
     try:
-        await _prime(context)
+        primed = await _prime(context)
+        if bounds.ready is not None:
+            await bounds.ready(bounds)
+        run.journal.append(_opening(run, context, was_reset, tag, isolation))
+        if primed is not None:
+            run.journal.append(primed)
         outcome, check = await _replay(run, context)
     finally:
         instance.sessions_in_flight -= 1
@@ -85,12 +74,34 @@ async def replay_session(run: Run, session: Session, bounds: Bounds | None = Non
     return outcome
 
 
-async def _prime(context: SessionContext) -> None:
+def _opening(
+    run: Run, context: SessionContext, was_reset: Tristate, tag: str, isolation: Isolation
+) -> SessionStarted:
+    session, bounds = context.session, context.bounds
+    return SessionStarted(
+        session=session.id,
+        attempt=context.attempt,
+        lane=session.lane,
+        trace=session.trace,
+        repeat=session.repeat,
+        turns=len(context.sent),
+        mode=run.plan.mode,
+        tools=run.plan.tools,
+        cache_reset=was_reset,
+        isolation=isolation.kind,
+        tag=tag if isolation.kind else None,
+        late_ns=bounds.late_ns,
+        first_turn=min(context.turns.index(turn) for turn in context.sent) if bounds.first else 0,
+    )
+
+
+async def _prime(context: SessionContext) -> Primed | None:
     """What stands before the first turn goes into the cache: the prompt of the turn before it."""
     root, first = context.history.lines[0], context.bounds.first
-    if first:
-        prepared = await context.prompts.recorded(-1, root.turns[first - 1], max_tokens=1)
-        await context.conversation(root.thread).exchange.prime(context.key(-1), prepared)
+    if not first:
+        return None
+    prepared = await context.prompts.recorded(-1, root.turns[first - 1], max_tokens=1)
+    return await context.conversation(root.thread).exchange.prime(context.key(-1), prepared)
 
 
 async def _cache_of(session: Session, server: Server, instance: Instance) -> tuple[Tristate, bool]:

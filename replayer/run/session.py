@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from replayer.plan.model import Plan
@@ -36,6 +36,8 @@ class Bounds:
     first: int = 0
     """Position in the main thread of the first turn that is sent."""
     late_ns: int | None = None
+    ready: Callable[[Bounds], Awaitable[None]] | None = None
+    """Waits, once the cache is filled, until the session may begin."""
     over: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
     """The load is over: no further turn is sent."""
 

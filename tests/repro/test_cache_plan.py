@@ -56,8 +56,8 @@ def test_the_plan_for_half_and_double_the_pool_comes_true(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     load = ("--sessions", "4", "--repeat", "4")
-    share = {pool: measured(tmp_path / str(pool), pool, capsys, *load) for pool in (30_000, 60_000, 120_000)}
-    plan = planned(tmp_path / "60000", capsys, "--pool", "50%,200%")
+    share = {pool: measured(tmp_path / str(pool), pool, capsys, *load) for pool in (50_000, 100_000, 200_000)}
+    plan = planned(tmp_path / "100000", capsys, "--pool", "50%,200%")
     for one in plan["plans"]:
         assert one["reuse"] == pytest.approx(share[one["variant"]["pool_tokens"]], abs=0.02)
 

@@ -19,18 +19,18 @@ ALPHA = 0.10
 """Of both sides: a level that fails is held to hold, or one that holds to fail, in 5 % of cases at most."""
 _PRIOR = 5.0
 """Turns that the mixture's prior is worth; its mean is the threshold."""
-_BLOCK = 10
+_BLOCK = 5
 """Turns of a block."""
 _STEPS = 60
 """Halvings of an interval: its ends are exact to the last digit."""
 
 
 def design_effect(outcomes: Sequence[bool]) -> float:
-    """At least 1. Of fewer than four whole blocks nothing is known."""
+    """At least 1. Of fewer than eight whole blocks nothing is known."""
     blocks = [fmean(outcomes[at : at + _BLOCK]) for at in range(0, len(outcomes) - _BLOCK + 1, _BLOCK)]
     mean = fmean(outcomes) if outcomes else 0.0
     single = mean * (1 - mean) / _BLOCK
-    if len(blocks) < 4 or not single:
+    if len(blocks) < 8 or not single:
         return 1.0
     return max(1.0, pvariance(blocks) * len(blocks) / (len(blocks) - 1) / single)
 
