@@ -33,10 +33,9 @@ Span = tuple[str, str]
 def safe(text: str) -> str:
     """`display.safe`, and nothing on whose width terminals disagree, since columns must stay aligned: no joiners,
     flags as their letters, three accents on a letter at most, and U+FFFD for what Unicode has not assigned."""
-    text = display.safe(text)
     if text.isascii():
-        return text
-    text = _TOWER.sub(r"\1", _INVISIBLE.sub("", text))
+        return display.safe(text)
+    text = display.safe(_TOWER.sub(r"\1", _INVISIBLE.sub("", text)))
     text = _FLAG.sub(lambda flag: chr(ord(flag[0]) - 0x1F1E6 + ord("A")), text)
     for unassigned in [char for char in set(text) if category(char) == "Cn"]:
         text = text.replace(unassigned, "\ufffd")
