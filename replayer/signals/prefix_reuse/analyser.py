@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import orjson
 
@@ -254,9 +256,10 @@ class PrefixReuse:
     def settle(self, key: str, at: int) -> None:
         """The reply has come: from `at` on its prompt, and what was generated, is surely cached."""
         turn = self._turns.get(key)
-        for node in path((turn.grown or turn.end).resolve().node) if turn else ():
-            if node.settled is None or node.settled < self._doubted:
-                node.settled = at
+        node = (turn.grown or turn.end).resolve().node if turn else None
+        while node and (node.settled is None or node.settled < self._doubted):
+            node.settled = at
+            node = node.parent
 
     def unasked(self, key: str) -> PrefixFinding:
         """The finding where there is no engine to report anything. Raises KeyError as `reported` does."""
@@ -313,22 +316,18 @@ class PrefixReuse:
             return 0
         if turn.sent is None:
             return turn.held
-        depth = 0
-        for node in path(turn.met.resolve().node):
-            if node.settled is None or not self._doubted <= node.settled <= turn.sent:
-                break
-            depth = min(node.depth, turn.met.depth)
-        return min(depth, turn.held)
+        node: Node | None = turn.met.resolve().node
+        while node and (node.settled is None or not self._doubted <= node.settled <= turn.sent):
+            node = node.parent  # what is settled at one point is settled before it
+        return min(node.depth if node else 0, turn.met.depth, turn.held)
 
     @staticmethod
     def _most(turn: _Turn) -> int:
         """How far another request has gone the same way by now."""
-        depth = turn.met.depth
-        for node in path(turn.end.resolve().node):
-            if node.passes < 2:
-                break
-            depth = max(depth, min(node.depth, turn.reuse.prompt_tokens))
-        return depth
+        node: Node | None = turn.end.resolve().node
+        while node and node.passes < 2:
+            node = node.parent
+        return max(turn.met.depth, min(node.depth if node else 0, turn.reuse.prompt_tokens))
 
     def _owner_of(self, turn: _Turn) -> tuple[int, int] | None:
         """Length and tokens of the stream with which the most is shared."""
@@ -370,19 +369,24 @@ def _has_head(messages: Sequence[Message] | None, tools: Sequence[object] | byte
     return bool(tools and tools != b"[]") or role_of(messages[0]) in ("system", "developer")
 
 
+_DEPTH = itemgetter(0)
+
+
 class _Scale:
     """Depths of a prompt in the engine's tokens: between prompts that the engine has counted itself, in proportion."""
 
     def __init__(self, end: Position, length: int, tokens: int, owner: tuple[int, int] | None) -> None:
         edges: list[Node] = path(end.resolve().node)
-        self._below = [(0, 0), *((n.depth, n.anchor) for n in edges if n.anchor is not None)]
-        self._above = [*self._below[1:], (length, tokens)] + ([owner] if owner else [])
+        self._known = [(0, 0), *((n.depth, n.anchor) for n in edges if n.anchor is not None)]
+        """In the order of their depths."""
+        self._ends = [(length, tokens)] + ([owner] if owner else [])
 
     def tokens(self, depth: int) -> tuple[int, int]:
         """Tokens up to a depth, and by how much that may be off."""
-        low, few = max(point for point in self._below if point[0] <= depth)
-        above = [point for point in self._above if point[0] >= depth]
-        high, many = min(above) if above else self._above[-1]
+        low, few = self._known[bisect_right(self._known, depth, key=_DEPTH) - 1]
+        next_one = bisect_left(self._known, depth, 1, key=_DEPTH)
+        above = [*self._known[next_one : next_one + 1], *(end for end in self._ends if end[0] >= depth)]
+        high, many = min(above) if above else self._ends[-1]
         if high <= low:
             return few, template_tail("engine")
         rate = max(0.0, (many - few) / (high - low))
