@@ -23,7 +23,7 @@ from replayer.signals.repetition.scripts import WIDE, plain
 
 NEW_COSTS, JOINT_COSTS = 2.5, 1.5
 NEWS = 2
-SINCE, SINCE_LISTED = 100, 140
+SINCE, SINCE_LISTED = 120, 170
 ONCE_COSTS = 0.6
 GENERATION = 600
 PROSE, LISTED, LEGAL = 90, 180, 280

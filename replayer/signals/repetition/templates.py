@@ -190,7 +190,7 @@ def _is_prose(unit: str) -> bool:
     blanks = text.count(" ") + text.count("\n")
     markdown = sum(map(text.count, "`*#,."))
     symbols = size - letters - blanks - markdown
-    quoted = '""' in text or "''" in text
+    quoted = '""' in text or "''" in text or "/*" in text
     return (
         size >= 12
         and not quoted

@@ -23,7 +23,7 @@ NOISE_SHARE, NOISE_CHARS = 0.55, 1200
 DISORDER = 1.6
 MANY = 14
 """Different words in one piece of text, from which on there is no loop to look for."""
-MANY_STAGED = 21
+MANY_STAGED = 19
 THIN = (14, 9)
 """(words, different ones among them at most) that call for a closer look."""
 MOST_LOOKS = 3
@@ -71,8 +71,11 @@ class Vocabulary:
         return len(set(self._words[-THIN[0] :])) <= THIN[1] or (bool(self._texts) and self._has_stages())
 
     def _words_loop(self) -> Babble | None:
-        different, stages = len(set(self._words[-24:])), self._has_stages()
-        if different > (MANY_STAGED if stages else MANY + 1):
+        different = len(set(self._words[-24:]))
+        if different > MANY_STAGED:
+            return None
+        stages = self._has_stages()
+        if different > MANY + 1 and not stages:
             return None
         staged = stages and self._is_staged()
         if staged and (found := self._noises()):
