@@ -9,7 +9,8 @@ from pathlib import Path
 
 from replayer.errors import RunFolderError
 from replayer.journal.log import JOURNAL, writer_pid
-from replayer.journal.view import MISFITS, Fold, RunView, fold_from, misfit, named_apart, side_by_side
+from replayer.journal.several_runs import named_apart, side_by_side
+from replayer.journal.view import MISFITS, Fold, RunView, fold_from, misfit
 from replayer.metrics.conclusions import lane_conclusion
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import lane_figures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from zlib import crc32
 
 from replayer.engines.base import origin
-from replayer.errors import PlanError, RunFolderError
+from replayer.errors import RunFolderError
 from replayer.journal import turns as facts
 from replayer.journal.events import (
     Alarm,
@@ -397,46 +397,3 @@ def fold_from(folder: Path, fold: Fold, offset: int = 0) -> Iterator[int]:
 def misfit(folder: Path, error: Exception) -> RunFolderError:
     """For a journal that can be read and makes no sense."""
     return RunFolderError(f"{folder / JOURNAL} holds values that no run has ({error}); the file is damaged")
-
-
-def named_apart(views: Sequence[RunView]) -> list[RunView]:
-    """Runs of the same name, in two places, are numbered."""
-    seen: Counter[str] = Counter()
-    named = []
-    for view in views:
-        seen[view.run] += 1
-        number = seen[view.run]
-        named.append(_named(view, f"{view.run} ({number})") if number > 1 else view)
-    return named
-
-
-def _named(view: RunView, name: str) -> RunView:
-    return replace(view, run=name, lanes=tuple(replace(lane, run=name) for lane in view.lanes))
-
-
-def side_by_side(views: Sequence[RunView]) -> RunView:
-    """Several runs as one view, lanes named RUN:LANE where names clash. Raises PlanError where modes differ."""
-    if len(views) == 1:
-        return views[0]
-    views = named_apart(views)
-    modes = {view.mode for view in views}
-    if len(modes) > 1:
-        raise PlanError(
-            "these runs cannot be set side by side: one has recorded history, another live history"
-        )
-    names = [lane.name for view in views for lane in view.lanes]
-    lanes = [
-        replace(lane, name=f"{view.run}:{lane.name}") if names.count(lane.name) > 1 else lane
-        for view in views
-        for lane in view.lanes
-    ]
-    stops = [view.plan["stop_when_decided"] for view in views if view.plan.get("stop_when_decided")]
-    return replace(
-        views[0],
-        plan=views[0].plan | {"stop_when_decided": stops[0] if stops else None},
-        run=" + ".join(view.run for view in views),
-        lanes=tuple(lanes),
-        warnings=tuple(warning for view in views for warning in view.warnings),
-        reasons=tuple(reason for view in views for reason in view.reasons),
-        incomplete=sum(view.incomplete for view in views),
-    )

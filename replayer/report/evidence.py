@@ -15,9 +15,9 @@ from replayer.journal.lane_turn import LaneTurn, take
 from replayer.journal.log import JOURNAL
 from replayer.journal.older import loads
 from replayer.journal.run_traces import history_of
-from replayer.journal.several_runs import check_same_traces
+from replayer.journal.several_runs import check_same_traces, side_by_side
 from replayer.journal.turns import TurnFacts
-from replayer.journal.view import LaneView, RunView, load, side_by_side
+from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.schedule import trace_name
 from replayer.requests.history import RecordedHistory
 from replayer.traces.schema import AnyItem

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from replayer.journal.view import LaneView, RunView, load, named_apart
+from replayer.journal.several_runs import named_apart
+from replayer.journal.view import LaneView, RunView, load
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import run_figures
 from replayer.metrics.shown import DASH

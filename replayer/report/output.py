@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replayer.journal.log import writer_pid
-from replayer.journal.view import load, side_by_side
+from replayer.journal.several_runs import side_by_side
+from replayer.journal.view import load
 from replayer.metrics.figures import run_figures
 from replayer.report.table import print_report
 from replayer.text import console, print_json
