@@ -102,7 +102,9 @@ UNKNOWN: dict[str, tuple[int, int]] = {
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
 }
-CLONE, IOCTL, SOCKET = (56, 220), (16, 29), (41, 198)
+CLONE, IOCTL, SOCKET, SETSOCKOPT = (56, 220), (16, 29), (41, 198), (54, 208)
+BUFFERS = (7, 8, 32, 33)
+"""SO_SNDBUF, SO_RCVBUF, and both for who may go beyond the limits."""
 UNHEARD_OF = 463
 """The first number that was given after this list was made. Programs know what to do without it."""
 CLONE_NEW = 0x7E020080
@@ -157,6 +159,7 @@ def program(
                     instruction(RETURN, ERRNO | answer),
                 ]
     parts += argument_rules(arch.column, families)
+    parts += [] if fenced else fixed_buffers(arch.column)
     return b"".join([*parts, instruction(RETURN, ALLOW)])
 
 
@@ -194,3 +197,16 @@ def argument_rules(column: int, families: tuple[int, ...]) -> list[bytes]:
         instruction(RETURN, ALLOW),
     ]
     return [*clone, *ioctl, *sockets]
+
+
+def fixed_buffers(column: int) -> list[bytes]:
+    """Setting the size of a socket's buffers does nothing: where they are counted, their size must be known."""
+    return [
+        instruction(JEQ, SETSOCKOPT[column], 0, 9),
+        instruction(LOAD, ARGUMENTS + 8),
+        instruction(JEQ, socket.SOL_SOCKET, 0, 5),
+        instruction(LOAD, ARGUMENTS + 16),
+        *(instruction(JEQ, option, 4 - place, 0) for place, option in enumerate(BUFFERS)),
+        instruction(RETURN, ALLOW),
+        instruction(RETURN, ERRNO),
+    ]

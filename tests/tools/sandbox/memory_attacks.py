@@ -79,6 +79,20 @@ for _ in range(12):
                 except OSError: pass
         time.sleep(60)
 """,
+    "buffers of Unix sockets whose senders are gone": """
+kept = []
+for _ in range(12):
+    if os.fork() == 0:
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM) * 225:
+            a, b = socket.socketpair(socket.AF_UNIX, kind)
+            a.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 * MiB)
+            a.setblocking(False)
+            try:
+                while True: a.send(full[:65536])
+            except OSError: pass
+            kept.append(b)
+        time.sleep(60)
+""",
     "buffers of TCP sockets": """
 for _ in range(8):
     if os.fork() == 0:

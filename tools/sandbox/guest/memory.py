@@ -16,8 +16,10 @@ INODE_BYTES = 1536
 """Kernel memory that an empty tmpfs inode costs with a long name (800 bytes with a short one, by measurement)."""
 PIPE_BYTES, FULL_PIPES = 1 << 16, 1 << 10
 """A pipe holds 64 KiB until a user has 64 MiB in pipes, and two pages from then on."""
-SOCKET_BYTES = 425_984
-"""The most that a sender may have on its way by default (net.core.wmem_max, doubled)."""
+SOCKET_BYTES = 212_992
+"""What a sender may have on its way by default (net.core.wmem_default), where that cannot be read."""
+DATAGRAMS = 11
+"""That may wait at a socket (net.unix.max_dgram_qlen), and the one that is added."""
 UNSEEN = 32 << 20
 """Shared memory of this machine that a command is not asked about."""
 SHARED = ("/dev/zero (deleted)", "/memfd:", "/SYSV")
@@ -161,9 +163,9 @@ def ipc(what: str) -> Iterator[list[str]]:
 def queued(sockets: int, *, own_network: bool) -> int:
     """Bytes in socket buffers: asked of the kernel where all sockets that it names are the sandbox's."""
     if not own_network:
-        return sockets * SOCKET_BYTES
+        return sockets * socket_bytes()
     try:
-        unix = [request(UNIX, 0, struct.pack("=BBHIIIII", UNIX, 0, 0, 0xFFFFFFFF, 0, 0x24, 0, 0))]
+        unix = request(UNIX, 0, struct.pack("=BBHIIIII", UNIX, 0, 0, 0xFFFFFFFF, 0, 0x30, 0, 0))
         inet = [
             request(family, protocol, struct.pack("=BBBBI48x", family, protocol, 1 << 6, 0, 0xFFFFFFFF))
             for family in (socket.AF_INET, socket.AF_INET6)
@@ -171,38 +173,59 @@ def queued(sockets: int, *, own_network: bool) -> int:
         ]
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, SOCK_DIAG) as link:
             link.settimeout(0.2)
-            return sum(answers(link, one, 16, 5) for one in unix) + sum(
-                answers(link, one, 72, 7) for one in inet
+            return sum(map(unix_bytes, answers(link, unix))) + sum(
+                memory_of(attributes_of(one, 72), 7) for asked in inet for one in answers(link, asked)
             )
     except OSError:
-        return sockets * SOCKET_BYTES
+        return sockets * socket_bytes()
+
+
+def socket_bytes() -> int:
+    """At most, and the packet that goes over it. The filter lets nobody ask for more where this is asked."""
+    with contextlib.suppress(OSError, ValueError), open("/proc/sys/net/core/wmem_default") as setting:
+        return 2 * int(setting.read())
+    return 2 * SOCKET_BYTES
 
 
 def request(family: int, protocol: int, body: bytes) -> bytes:
     return struct.pack("=IHHII", 16 + len(body), DIAG_BY_FAMILY, DUMP, 1, 0) + body
 
 
-def answers(link: socket.socket, asked: bytes, fixed: int, memory: int) -> int:
-    """The memory of every socket in the kernel's answer. `fixed`: bytes before the attributes of a socket."""
+def answers(link: socket.socket, asked: bytes) -> Iterator[bytes]:
+    """What the kernel says of each socket."""
     link.send(asked)
-    total = 0
     while True:
         data = link.recv(1 << 16)
         at = 0
         while at + 16 <= len(data):
             length, kind = struct.unpack_from("=IH", data, at)
             if kind != DIAG_BY_FAMILY:
-                return total
-            total += one_socket(data[at + 16 + fixed : at + length], memory)
+                return
+            yield data[at + 16 : at + length]
             at += length + 3 & ~3
 
 
-def one_socket(attributes: bytes, memory: int) -> int:
-    at = 0
-    while at + 4 <= len(attributes):
-        length, kind = struct.unpack_from("=HH", attributes, at)
-        if kind == memory and length >= 36:
-            received, _, sending, _, ahead, queue, _, backlog = struct.unpack_from("=8I", attributes, at + 4)
-            return int(received + max(sending, queue) + ahead + backlog)
+def attributes_of(one: bytes, fixed: int) -> dict[int, bytes]:
+    """`fixed`: bytes before the attributes."""
+    found = {}
+    at = fixed
+    while at + 4 <= len(one):
+        length, kind = struct.unpack_from("=HH", one, at)
+        found[kind] = one[at + 4 : at + length]
         at += max(4, length + 3 & ~3)
-    return 0
+    return found
+
+
+def memory_of(attributes: dict[int, bytes], number: int) -> int:
+    if len(attributes.get(number, b"")) < 32:
+        return 0
+    received, _, sending, _, ahead, queue, _, backlog = struct.unpack_from("=8I", attributes[number])
+    return int(received + max(sending, queue) + ahead + backlog)
+
+
+def unix_bytes(one: bytes) -> int:
+    """What it has sent, and what it has not read: that counts for its sender only, which may be gone."""
+    attributes = attributes_of(one, 16)
+    waiting = struct.unpack_from("=I", attributes.get(4, b"\0" * 4))[0]
+    packets = DATAGRAMS if one[1] == socket.SOCK_DGRAM else 1
+    return memory_of(attributes, 5) + (packets * socket_bytes() if waiting else 0)
