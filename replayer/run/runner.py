@@ -13,7 +13,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from replayer import __version__
 from replayer.errors import Interrupted, PlanError, ReplayerError
@@ -167,6 +167,7 @@ async def _run(
     tools = await asyncio.to_thread(_tools, plan, histories, early.append)
     _raise_file_limit(sum(plan.alive(lane) or _MANY for lane in plan.lane))
     phases = batches(plan, todo)
+    # What sessions need is loaded while the engines start and warm up.
     ahead = asyncio.create_task(asyncio.to_thread(importlib.import_module, "replayer.run.run_session"))
     lag = LagMeter()
     servers = Servers(live=plan.mode == "live")
@@ -175,7 +176,6 @@ async def _run(
         if failed and lanes_of(phases) <= failed.keys():
             raise next(iter(failed.values()))
         try:
-            await ahead  # what sessions need is loaded while the engines start
             early_stop = stopper or _early_stop(plan, folder)
             with contextlib.closing(
                 JournalWriter(folder, _told(early_stop, on_event), plan.sync_every)
@@ -200,7 +200,7 @@ async def _run(
                 for credit in () if resumed else credits_of(h.trace.header for h in histories.values()):
                     run.warn(credit, code="workload")
                 _leave_out(run, failed)
-                return await _drive(run, phases, traces)
+                return await _drive(run, phases, traces, ahead)
         finally:
             await close_lanes(lanes)
 
@@ -216,9 +216,12 @@ def _tools(plan: Plan, histories: dict[str, RecordedHistory], warn: Callable[[st
     return tools
 
 
-async def _drive(run: Run, phases: list[list[list[Session]]], traces: dict[str, Path]) -> int:
+async def _drive(
+    run: Run, phases: list[list[list[Session]]], traces: dict[str, Path], ahead: asyncio.Task[Any]
+) -> int:
     try:
         async with _background(run):
+            await asyncio.gather(lanes_ready(run, list(run.lanes.values())), ahead)
             await _run_phases(run, phases, traces)
         from replayer.metrics.limits import broken_limits
 
@@ -307,7 +310,6 @@ async def _background(run: Run) -> AsyncIterator[None]:
 
 
 async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[str, Path]) -> None:
-    await lanes_ready(run, list(run.lanes.values()))
     run.stop_if_decided()
     for number, phase in enumerate(phases):
         if run.schedule.stopped is not None:
