@@ -26,6 +26,8 @@ MANY = 14
 MANY_STAGED = 19
 THIN = (14, 9)
 """(words, different ones among them at most) that call for a closer look."""
+MOST_LISTS = 5
+"""Windows that are found to be a list, after which the larger ones are not looked at."""
 MOST_LOOKS = 3
 """Windows whose kind of text is judged at one look."""
 TEXTS = 24
@@ -84,7 +86,7 @@ class Vocabulary:
         if not staged and len(set(words[-24:])) > MANY:
             return None
         table, disorder = (STAGED, 1.3) if staged else (DISORDERED, DISORDER)
-        self._looks = 0
+        self._looks = lists = 0
         for size, most in (*ORDERED, *table):
             newest = words[-size:]
             different = len(set(newest))
@@ -96,6 +98,9 @@ class Vocabulary:
             if not set(newest[-size // 3 :]) <= set(newest[: -size // 3]):
                 continue  # something new is still being said
             if self._is_list(newest):
+                lists += 1
+                if lists == MOST_LISTS:
+                    return None
                 continue
             if found := self._babble(newest, different, ordered, staged):
                 return found
