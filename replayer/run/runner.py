@@ -167,8 +167,6 @@ async def _run(
     tools = await asyncio.to_thread(_tools, plan, histories, early.append)
     _raise_file_limit(sum(plan.alive(lane) or _MANY for lane in plan.lane))
     phases = batches(plan, todo)
-    # What sessions need is loaded while the engines start and warm up.
-    ahead = asyncio.create_task(asyncio.to_thread(importlib.import_module, "replayer.run.run_session"))
     lag = LagMeter()
     servers = Servers(live=plan.mode == "live")
     with contextlib.closing(servers), contextlib.closing(Receiver(lag.add)) as receiver:
@@ -176,6 +174,10 @@ async def _run(
         if failed and lanes_of(phases) <= failed.keys():
             raise next(iter(failed.values()))
         try:
+            # What sessions need is loaded while the lanes warm up.
+            ahead = asyncio.create_task(
+                asyncio.to_thread(importlib.import_module, "replayer.run.run_session")
+            )
             early_stop = stopper or _early_stop(plan, folder)
             with contextlib.closing(
                 JournalWriter(folder, _told(early_stop, on_event), plan.sync_every)
