@@ -7,6 +7,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.journal.salvage import Salvaged, salvaged
 from replayer.journal.view import uncollected
@@ -15,6 +16,7 @@ from replayer.report.formats import FORMATS, files
 from replayer.report.output import show, show_together
 from replayer.report.saving import write
 from replayer.repro.rejudge import Rejudged, rejudged
+from replayer.text import safe
 
 
 class Command:
@@ -44,8 +46,18 @@ class Command:
         )
         for name, words in FORMATS.items():
             parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=words)
+        parser.add_argument(
+            "--otlp",
+            metavar="FILE|URL",
+            help="OpenTelemetry GenAI spans as OTLP JSON, to a file or a receiver (http://127.0.0.1:4318)",
+        )
+        parser.add_argument(
+            "--content", action="store_true", help="with --otlp: prompts, replies, arguments and results too"
+        )
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.content and not args.otlp:
+            raise PlanError("--content says what --otlp writes: give both")
         folders = [find_run(name) for name in args.runs]
         with ExitStack() as stack:
             if args.salvage:
@@ -78,9 +90,15 @@ def _report(folders: list[Path], args: argparse.Namespace) -> int:
             for place, content in files(name, path, evidence).items():
                 write(place, content)
                 print(f"wrote {place}", file=sys.stderr)
-    if len(folders) > 1 and (args.together if args.json else not asked):
+    if args.otlp:
+        from replayer.report.otlp.spans import export_runs
+
+        export_runs(folders, args.otlp, content=args.content)
+        print(f"wrote {safe(args.otlp)}", file=sys.stderr)
+    written = asked or args.otlp
+    if len(folders) > 1 and (args.together if args.json else not written):
         show_together(folders, as_json=args.json)
-    elif args.json or not asked:
+    elif args.json or not written:
         for folder in folders:
             show(folder, as_json=args.json)
     return 0
