@@ -62,6 +62,12 @@ class Command:
         where.add_argument(
             "--into", metavar="RUN", help="run only what this earlier run lacks: lanes, repeats"
         )
+        parser.add_argument(
+            "--metrics-port",
+            type=int,
+            metavar="P",
+            help="serve counts and times to Prometheus on 127.0.0.1:P while the run goes on",
+        )
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -79,7 +85,7 @@ class Command:
         check_plan(plan, origin)
         complete(plan)
         folder = args.out or new_run_folder("run")
-        return finish(Job(plan, folder, paths), perform, args)
+        return finish(Job(plan, folder, paths, metrics_port=args.metrics_port), perform, args)
 
 
 def _widening(values: JsonObject, origin: str, args: argparse.Namespace) -> Job:
@@ -93,4 +99,4 @@ def _widening(values: JsonObject, origin: str, args: argparse.Namespace) -> Job:
     widened = widen(old, make_plan(values, origin), given=values.keys(), run=args.into)
     check_plan(widened, origin)
     complete(widened)
-    return Job(widened, folder, {}, "widen")
+    return Job(widened, folder, {}, "widen", args.metrics_port)

@@ -17,6 +17,8 @@ class Job:
     folder: Path
     traces: dict[str, Path] = field(default_factory=dict)
     action: str = "start"
+    metrics_port: int | None = None
+    """Where Prometheus may read the run on 127.0.0.1 while it goes on."""
 
     def dump(self) -> str:
         """For the pipe to the runner alone: it holds the credentials."""
@@ -26,6 +28,7 @@ class Job:
                 "folder": str(self.folder),
                 "traces": {name: str(path) for name, path in self.traces.items()},
                 "action": self.action,
+                "metrics_port": self.metrics_port,
             }
         )
 
@@ -37,4 +40,5 @@ class Job:
             folder=Path(values["folder"]),
             traces={name: Path(path) for name, path in values["traces"].items()},
             action=values["action"],
+            metrics_port=values["metrics_port"],
         )

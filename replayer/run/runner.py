@@ -36,6 +36,7 @@ from replayer.run.fit_prompts import prepare
 from replayer.run.job import Job
 from replayer.run.lag import LagMeter
 from replayer.run.live_feed import LiveFeed
+from replayer.run.metrics_page import served
 from replayer.run.prefix_watch import Servers, learn_prompts
 from replayer.run.run_lanes import close_lanes, lanes_of, lanes_ready, open_lanes, release, telemetry
 from replayer.run.state import Run, Schedule, Traces
@@ -58,7 +59,8 @@ def perform(job: Job, on_event: OnEvent | None = None, *, stopper: Stopper | Non
     """Run the job in this process; returns the exit code. `stopper` may end it early. Raises Interrupted on Ctrl-C and
     SIGTERM."""
     try:
-        return _start(job, on_event, stopper) if job.action == "start" else _go_on(job, on_event)
+        with served(job.metrics_port, on_event) as told:
+            return _start(job, told, stopper) if job.action == "start" else _go_on(job, told)
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise Interrupted(
             f"interrupted; the journal is complete so far: `replayer resume {job.folder}` goes on"

@@ -1,0 +1,205 @@
+"""A page of the run's counts and times for Prometheus, fed from what is journalled, while the run goes on.
+
+The receiving process knows nothing of it. Names of times and tokens are those of the OpenTelemetry GenAI conventions as
+Prometheus writes them; what they have no name for begins with `replayer_`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from replayer.errors import ReplayerError
+from replayer.journal.events import (
+    Alarm,
+    AnyEvent,
+    LaneReady,
+    SessionFinished,
+    SessionStarted,
+    ToolRunFinished,
+    TurnFinished,
+    VerdictGiven,
+)
+from replayer.wire.types import JsonObject
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+_SECONDS = tuple(0.01 * 2**power for power in range(14))
+_TOKENS = tuple(float(4**power) for power in range(14))
+_CALLS = tuple(float(2**power) for power in range(12))
+"""Upper bounds as the conventions fix them; of calls, doubling."""
+_GENAI = ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model")
+OnEvent = Callable[[AnyEvent], None]
+
+
+class _Open(NamedTuple):
+    lane: str
+    at: int
+
+
+class MetricsPage:
+    """Takes events in order; the registry is read by another thread."""
+
+    def __init__(self) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # late: 50 ms of a start
+        from prometheus_client.metrics import disable_created_metrics
+
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry: CollectorRegistry = CollectorRegistry()
+        registry = self.registry
+
+        def times(name: str, words: str, *labels: str) -> Histogram:
+            return Histogram(name, words, ("lane", *_GENAI, *labels), buckets=_SECONDS, registry=registry)
+
+        def counts(name: str, words: str, bounds: tuple[float, ...], *labels: str) -> Histogram:
+            return Histogram(name, words, ("lane", *_GENAI, *labels), buckets=bounds, registry=registry)
+
+        def total(name: str, words: str, *labels: str) -> Counter:
+            return Counter(name, words, ("lane", *labels), registry=registry)
+
+        self._duration = times(
+            "gen_ai_client_operation_duration_seconds", "Whole time of a turn's exchange.", "error_type"
+        )
+        self._first = times(
+            "gen_ai_client_operation_time_to_first_chunk_seconds", "Until the first delta of a reply."
+        )
+        self._tool_time = times(
+            "gen_ai_execute_tool_duration_seconds", "Time of an executed call.", "error_type"
+        )
+        self._session_time = times("gen_ai_invoke_agent_duration_seconds", "Whole time of a session.")
+        self._tokens = counts("gen_ai_client_token_usage", "Tokens of a turn.", _TOKENS, "gen_ai_token_type")
+        self._session_turns = counts("gen_ai_invoke_agent_inference_calls", "Turns of a session.", _CALLS)
+        self._session_calls = counts("gen_ai_invoke_agent_tool_calls", "Tool calls of a session.", _CALLS)
+        self._judged = total("replayer_judged_turns_total", "Turns that have a verdict.")
+        self._usable = total("replayer_usable_turns_total", "Turns whose reply is usable.")
+        self._calls = total(
+            "replayer_tool_calls_total",
+            "Tool calls by their worst fault, none where valid.",
+            "fault",
+            "blame",
+        )
+        self._faults = total(
+            "replayer_turn_faults_total", "Faults of turns that belong to no call.", "fault", "blame"
+        )
+        self._collapsed = total("replayer_collapsed_total", "Turns that fell into repetition.")
+        self._live = Gauge(
+            "replayer_sessions_live", "Sessions that are being replayed.", ("lane",), registry=registry
+        )
+        self._lag = Gauge(
+            "replayer_loop_lag_seconds",
+            "How late the receiver was at worst during the lane's newest turn.",
+            ("lane",),
+            registry=registry,
+        )
+        self._lanes: dict[str, tuple[str, str]] = {}
+        self._open: dict[tuple[str, int], _Open] = {}
+        self._made: dict[tuple[str, int], list[int]] = {}
+        """Turns and calls of each live session."""
+        self._indices: dict[tuple[str, int, int], list[int]] = {}
+        """Calls of each turn that has no verdict yet."""
+
+    def event(self, event: AnyEvent) -> None:
+        match event:
+            case LaneReady():
+                self._lanes[event.lane] = event.kind, event.model or ""
+                for counted in (self._judged, self._usable, self._collapsed, self._live, self._lag):
+                    counted.labels(event.lane)  # from the start 0, so that a rate has a first value
+            case SessionStarted():
+                self._open[event.session, event.attempt] = _Open(event.lane, event.at)
+                self._made[event.session, event.attempt] = [0, 0]
+                self._live.labels(event.lane).inc()
+            case TurnFinished():
+                self._turn(event)
+            case VerdictGiven():
+                self._verdict(event)
+            case Alarm() if event.finding.get("level") == "collapsed":
+                self._collapsed.labels(self._lane(event)).inc()
+            case ToolRunFinished() if event.duration_ns is not None:
+                failed = "" if event.outcome == "ok" else event.outcome
+                labels = self._labels(self._lane(event), "execute_tool", failed)
+                self._tool_time.labels(*labels).observe(event.duration_ns / 1e9)
+            case SessionFinished():
+                self._ended(event)
+            case _:
+                pass
+
+    def _lane(self, event: Alarm | TurnFinished | VerdictGiven | ToolRunFinished) -> str:
+        return self._open[event.session, event.attempt].lane
+
+    def _labels(self, lane: str, operation: str, *more: str) -> tuple[str, ...]:
+        return (lane, operation, *self._lanes[lane], *more)
+
+    def _turn(self, event: TurnFinished) -> None:
+        lane = self._lane(event)
+        chat = self._labels(lane, "chat")
+        error = event.fault["kind"] if event.fault else ""
+        self._duration.labels(*chat, error).observe(event.total_ns / 1e9)
+        if event.ttft_ns is not None:
+            self._first.labels(*chat).observe(event.ttft_ns / 1e9)
+        for kind, key in (("input", "prompt_tokens"), ("output", "completion_tokens")):
+            if (tokens := (event.usage or {}).get(key)) is not None:
+                self._tokens.labels(*chat, kind).observe(tokens)
+        self._lag.labels(lane).set(event.lag_ns / 1e9)
+        made = self._made[event.session, event.attempt]
+        made[0], made[1] = made[0] + 1, made[1] + len(event.tool_calls)
+        self._indices[event.session, event.attempt, event.turn] = [
+            call.get("index", place) for place, call in enumerate(event.tool_calls)
+        ]
+
+    def _verdict(self, event: VerdictGiven) -> None:
+        lane = self._lane(event)
+        self._judged.labels(lane).inc()
+        self._usable.labels(lane).inc(event.usable)
+        worst: dict[int, JsonObject] = {}
+        indices = self._indices.pop((event.session, event.attempt, event.turn), [])
+        for fault in event.faults:
+            index = fault["call_index"]
+            if index not in indices:
+                self._faults.labels(lane, fault["klass"], fault["blame"]).inc()
+            elif index not in worst or (fault["fatal"] and not worst[index]["fatal"]):
+                worst[index] = fault
+        for index in indices:
+            found = worst.get(index, {"klass": "none", "blame": "none"})
+            self._calls.labels(lane, found["klass"], found["blame"]).inc()
+
+    def _ended(self, event: SessionFinished) -> None:
+        key = event.session, event.attempt
+        opened, (turns, calls) = self._open.pop(key), self._made.pop(key)
+        labels = self._labels(opened.lane, "invoke_agent")
+        self._live.labels(opened.lane).dec()
+        self._session_time.labels(*labels).observe((event.at - opened.at) / 1e9)
+        self._session_turns.labels(*labels).observe(turns)
+        self._session_calls.labels(*labels).observe(calls)
+
+
+@contextmanager
+def served(port: int | None, on_event: OnEvent | None) -> Iterator[OnEvent | None]:
+    """The page on 127.0.0.1 while the block runs; whom to tell of events. Raises ReplayerError for a port in use."""
+    if port is None:
+        yield on_event
+        return
+    from prometheus_client import start_http_server
+
+    page = MetricsPage()
+    try:
+        server, thread = start_http_server(port, "127.0.0.1", page.registry)
+    except (OSError, OverflowError) as error:
+        raise ReplayerError(
+            f"--metrics-port {port} cannot be served ({error}); choose another, 0 for a free one"
+        ) from None
+    print(f"metrics: http://127.0.0.1:{server.server_port}/metrics", file=sys.stderr)
+
+    def tell(event: AnyEvent) -> None:
+        page.event(event)
+        if on_event is not None:
+            on_event(event)
+
+    try:
+        yield tell
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
