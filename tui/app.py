@@ -23,7 +23,7 @@ from replayer.report.saving import write
 from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
 from replayer.tui.keys import Keys
 from replayer.tui.messages import Key, NextTurn, OpenTurn, PinStream, Save
-from replayer.tui.pages import PAGES, REPORTS, SHEETS, Page, Sheet
+from replayer.tui.pages import AT_END, PAGES, REPORTS, SHEETS, Page, Sheet
 from replayer.tui.rest import Rest
 from replayer.tui.terminal import is_gone
 from replayer.tui.text import safe
@@ -112,6 +112,8 @@ class ReplayerApp(App[str]):
         """When a key, the mouse or the size of the terminal last changed something."""
         self._whole: Page | None = None
         """The page that shows all of the newest frame."""
+        self._ended = False
+        """The run's end was seen, so that the page in front is the user's choice."""
         self._idle = False
         """Nothing was new when the run was last looked at."""
         self.failed: ReplayerError | None = None
@@ -173,6 +175,14 @@ class ReplayerApp(App[str]):
         else:
             self._paint()
         self.frames += 1
+        self._show_end(message.frame)
+
+    def _show_end(self, frame: Frame) -> None:
+        """Once, and only from the page of the start: who reads a turn or a log is not disturbed."""
+        ended = not frame.behind and all(view.state == "finished" for view in frame.views)
+        if ended and not self._ended and self.screen is self._page("lanes"):
+            self.action_show(AT_END)
+        self._ended = ended
 
     def on_read_failed(self, message: ReadFailed) -> None:
         self.failed = message.error

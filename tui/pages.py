@@ -42,8 +42,12 @@ PAGES: LazyTable[type[Page]] = LazyTable(
         "turns": "turns_screen:TurnsScreen",
         "telemetry": "telemetry_screen:TelemetryScreen",
         "log": "log_screen:LogScreen",
+        "summary": "summary_screen:SummaryScreen",
     },
 )
+
+AT_END = "summary"
+"""The page that is shown first when a run has ended."""
 
 SHEETS: LazyTable[Callable[[Sequence[Path], Frame, Key], Sheet]] = LazyTable(
     "replayer.tui", {"turn": "turn_screen:opened"}

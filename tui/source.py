@@ -15,11 +15,10 @@ from replayer.metrics.conclusions import lane_conclusion
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import lane_figures
 from replayer.metrics.run_documents import LaneConclusion
-from replayer.tui.better import Better, better_lanes
+from replayer.tui.better import NOTHING, Better, Compared, compared
 from replayer.tui.curves import LaneCurves, lane_curves
 from replayer.tui.lane_replies import LaneReplies, Talk
 from replayer.tui.rest import Rest
-from replayer.wire.types import JsonObject
 
 _MOST_EVENTS = 20_000
 """Read for one frame: about a quarter of a second."""
@@ -40,8 +39,8 @@ class Frame:
     """By lane what its telemetry and its speed were over the run's time."""
     talks: dict[str, Talk]
     """By lane the replies that its column shows; absent before the first session."""
-    best: dict[str, Better]
-    """Per metric the lane that is better than every other by more than noise."""
+    compared: Compared
+    """The lanes beside each other."""
     lag: float
     """Seconds that making this frame took."""
     behind: bool = False
@@ -50,6 +49,10 @@ class Frame:
     @property
     def view(self) -> RunView:
         return self.views[0]
+
+    @property
+    def best(self) -> dict[str, Better]:
+        return self.compared.best
 
     @property
     def conclusions(self) -> dict[str, LaneConclusion]:
@@ -68,7 +71,7 @@ class RunSource:
         self._begin()
         self._figures: dict[str, LaneFigures] = {}
         self._curves: dict[str, LaneCurves] = {}
-        self._best: dict[str, Better] = {}
+        self._best = NOTHING
         self._stale = True
         self._figures_at = 0.0
         self._figures_cost = 0.0
@@ -152,7 +155,7 @@ class RunSource:
             curves[lane.name] = lane_curves(view, lane)
             self._rest.take()
         self._figures, self._curves = figures, curves
-        self._best = better_lanes(view)
+        self._best = compared(view, figures)
         self._stale = False
         self._figures_at = time.monotonic()
         self._figures_cost = self._figures_at - now
@@ -174,10 +177,10 @@ class Sources:
         self, folders: Sequence[Path], pins: dict[str, str] | None = None, rest: Rest | None = None
     ) -> None:
         self._sources = [RunSource(folder, pins, rest) for folder in folders]
-        self._compared: list[dict[str, LaneFigures]] = []
+        self._of_runs: list[dict[str, LaneFigures]] = []
         self._frames: list[Frame] = []
         self._whole: Frame | None = None
-        self._best: dict[str, Better] = {}
+        self._best = NOTHING
 
     def poll(self) -> Frame:
         """The same frame as before where nothing is new. Raises RunFolderError when a journal is damaged, PlanError
@@ -197,19 +200,25 @@ class Sources:
             for frame, view in zip(frames, views, strict=True)
             for lane, own in zip(view.lanes, frame.view.lanes, strict=True)
         ]
+        figures = {name: frame.figures[own] for name, own, frame in pairs if own in frame.figures}
         return Frame(
             views=tuple(views),
-            figures={name: frame.figures[own] for name, own, frame in pairs if own in frame.figures},
+            figures=figures,
             curves={name: frame.curves[own] for name, own, frame in pairs if own in frame.curves},
             talks={name: frame.talks[own] for name, own, frame in pairs if own in frame.talks},
-            best=self._compare(whole, [frame.figures for frame in frames]),
+            compared=self._compare(whole, figures, [frame.figures for frame in frames]),
             lag=sum(frame.lag for frame in frames),
             behind=any(frame.behind for frame in frames),
         )
 
-    def _compare(self, whole: RunView, figures: list[JsonObject]) -> dict[str, Better]:
+    def _compare(
+        self, whole: RunView, figures: dict[str, LaneFigures], of_runs: list[dict[str, LaneFigures]]
+    ) -> Compared:
         """Anew only when a run's figures are new."""
-        known = len(figures) == len(self._compared)
-        if not known or any(a is not b for a, b in zip(figures, self._compared, strict=True)):
-            self._compared, self._best = figures, better_lanes(whole)
+        known = len(of_runs) == len(self._of_runs)
+        if not known or any(a is not b for a, b in zip(of_runs, self._of_runs, strict=True)):
+            self._of_runs = of_runs
+            if len(figures) == len(whole.lanes):
+                named = {name: replace(found, lane=name) for name, found in figures.items()}
+                self._best = compared(whole, named)
         return self._best

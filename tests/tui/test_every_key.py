@@ -79,7 +79,7 @@ async def test_the_table_of_turns_is_gone_through(tmp_path: Path) -> None:
 
 TESTS = {
     "ReplayerApp": {
-        test_keys.test_digits_show_the_screens: ("1", "2", "3", "4"),
+        test_keys.test_digits_show_the_screens: ("1", "2", "3", "4", "5"),
         test_keys.test_space_freezes_the_picture: ("space",),
         test_keys.test_question_mark_lists_the_keys_and_closes_again: ("question_mark",),
         test_keys.test_t_goes_through_the_themes: ("t",),

@@ -14,6 +14,7 @@ from replayer.tui.dialogs import QuitDialog
 from replayer.tui.log_screen import LogScreen
 from replayer.tui.main_screen import MainScreen
 from replayer.tui.rows import ROWS
+from replayer.tui.summary_screen import SummaryScreen
 from replayer.tui.telemetry_screen import TelemetryScreen
 from replayer.tui.themes import THEMES
 from replayer.tui.turn_screen import TurnScreen
@@ -36,10 +37,11 @@ def folder(tmp_path: Path) -> Folder:
 
 
 async def test_digits_show_the_screens(folder: Folder) -> None:
+    kinds = {"2": TurnsScreen, "3": TelemetryScreen, "4": LogScreen, "5": SummaryScreen, "1": MainScreen}
     app = app_on(folder.path)
     async with app.run_test(size=(110, 36)) as pilot:
         await settled(pilot)
-        for key, kind in {"2": TurnsScreen, "3": TelemetryScreen, "4": LogScreen, "1": MainScreen}.items():
+        for key, kind in kinds.items():
             await pilot.press(key)
             await settled(pilot)
             assert isinstance(app.screen, kind)

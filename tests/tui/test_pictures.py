@@ -119,6 +119,7 @@ PAGES = {
     "turns": ("2",),
     "telemetry": ("3",),
     "log": ("4",),
+    "summary": ("5",),
     "turn": turn_keys(2),
     "help": ("escape", "1", "question_mark"),
 }
@@ -171,6 +172,7 @@ async def test_every_screen_in_every_state(
         (finished, (300, 100), ("3",)),
         (six_lanes, (120, 30), ("right", "right")),
         (turns, (150, 44), ()),
+        (turns, (150, 44), ("1",)),
         (turns, (150, 44), ("2",)),
         (turns, (150, 44), turn_keys(2)),
         (turns, (150, 44), turn_keys(3)),
@@ -196,7 +198,7 @@ async def test_picture(
 async def press(pilot: Pilot[Any], keys: tuple[str, ...]) -> None:
     for key in keys:
         await pilot.press(key)
-        if key in "1234":
+        if key in "12345":
             await settled(pilot)
     await settled(pilot)
 
