@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import signal
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -25,7 +23,6 @@ from replayer.tui.keys import Keys
 from replayer.tui.messages import Key, NextTurn, OpenTurn, PinStream, Save
 from replayer.tui.pages import AT_END, PAGES, REPORTS, SHEETS, Page, Sheet
 from replayer.tui.rest import Rest
-from replayer.tui.terminal import is_gone
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
 
@@ -124,9 +121,6 @@ class ReplayerApp(App[str]):
             self.register_theme(theme)
         self.theme = THEMES[0].name
         self.push_screen(self._page("lanes"))
-        if not self.is_headless:
-            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-                asyncio.get_running_loop().add_signal_handler(number, self.exit, "leave")
         self.set_interval(self._interval, self._ask)
         self._ask()
 
@@ -140,8 +134,6 @@ class ReplayerApp(App[str]):
         await super().on_event(event)
 
     def _ask(self) -> None:
-        if not self.is_headless and is_gone():
-            self.exit("leave")
         now = time.monotonic()
         if self._idle and now - self._asked < _IDLE and now - self._touched > _IDLE:
             return

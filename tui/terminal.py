@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import select
 import sys
 from typing import TextIO
 
@@ -27,12 +26,3 @@ def why_no_screen() -> str:
 def is_terminal(stream: TextIO | None) -> bool:
     """A stream that was closed before the start is None."""
     return stream is not None and stream.isatty()
-
-
-def is_gone() -> bool:
-    """Whether the terminal at standard input was closed. Without a controlling terminal no signal tells it."""
-    if not hasattr(select, "poll"):
-        return False
-    poll = select.poll()
-    poll.register(sys.__stdin__ or 0, 0)
-    return bool(poll.poll(0))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replayer.tui.app import ReplayerApp
+from replayer.tui.ending import ended_with_terminal
 from replayer.tui.rest import Rest
 from replayer.tui.source import Sources
 
@@ -34,7 +35,8 @@ def watch(folders: Sequence[Path]) -> str:
     pins: dict[str, str] = {}
     rest = Rest()
     app = ReplayerApp(Sources(folders, pins, rest).poll, list(folders), pins, rest, share=_SHARE)
-    choice = app.run()
+    with ended_with_terminal(lambda: app.exit("leave")):
+        choice = app.run()
     if app.failed is not None:
         raise app.failed
     return choice or "leave"
