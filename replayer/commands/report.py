@@ -52,6 +52,12 @@ class Command:
             help="OpenTelemetry GenAI spans as OTLP JSON, to a file or a receiver (http://127.0.0.1:4318)",
         )
         parser.add_argument(
+            "--br",
+            type=Path,
+            metavar="DIR",
+            help="an llm-d benchmark report per lane, and agent_reliability.json (needs agent-replayer[exchange])",
+        )
+        parser.add_argument(
             "--content", action="store_true", help="with --otlp: prompts, replies, arguments and results too"
         )
 
@@ -95,7 +101,12 @@ def _report(folders: list[Path], args: argparse.Namespace) -> int:
 
         export_runs(folders, args.otlp, content=args.content)
         print(f"wrote {safe(args.otlp)}", file=sys.stderr)
-    written = asked or args.otlp
+    if args.br:
+        from replayer.report.benchmark_report import export_reports
+
+        for path in export_reports(folders, args.br):
+            print(f"wrote {safe(str(path))}", file=sys.stderr)
+    written = asked or args.otlp or args.br
     if len(folders) > 1 and (args.together if args.json else not written):
         show_together(folders, as_json=args.json)
     elif args.json or not written:
