@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from typing import NoReturn, Protocol
 
 from replayer import __version__
 from replayer.errors import Interrupted, ReplayerError
@@ -94,8 +96,29 @@ def _open_closed_streams() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if name == "stdin" else "w"))
 
 
+class _Parser(argparse.ArgumentParser):
+    """Names the nearest command or flag where one was mistyped."""
+
+    def error(self, message: str) -> NoReturn:
+        typed, known = "", list[str]()
+        if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message, re.DOTALL):
+            typed, known = found[1], re.findall(r"[\w.-]+", found[2])
+        elif found := re.match(r"unrecognized arguments: (?:[^-]\S* )*(-[^\s=]+)", message):
+            typed, known = found[1], list(_flags(self))
+        near = difflib.get_close_matches(typed, known, 1)
+        super().error(f"{message}; did you mean {near[0]}?" if near else message)
+
+
+def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for sub in action.choices.values():
+                yield from _flags(sub)
+
+
 def _parse(argv: Sequence[str], chosen: str | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="replayer", description="Replay recorded coding-agent sessions against LLM engines."
     )
     parser.add_argument("--version", action="version", version=f"replayer {__version__}")

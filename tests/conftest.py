@@ -1,6 +1,7 @@
 """Shared fixtures, and the rules that keep a run of the tests from depending on where and when it happens."""
 
 import os
+import tempfile
 import time
 
 import pytest
@@ -10,6 +11,9 @@ HERE = "localhost,127.0.0.1,::1"
 FIXED = {"TZ": "UTC", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
 LEFT_OUT = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "REPLAYER_RUNS")
 
+_STATE = tempfile.TemporaryDirectory(prefix="replayer-state-")
+"""Where runs with --out are remembered, for all tests."""
+
 
 def _settle_environment() -> None:
     """What a shell, a desktop or a gateway sets must not decide a test. Tests that want a variable set it themselves."""
@@ -17,6 +21,7 @@ def _settle_environment() -> None:
         os.environ.pop(name, None)
     without = ",".join(filter(None, (os.environ.get("NO_PROXY") or os.environ.get("no_proxy"), HERE)))
     os.environ.update(FIXED, NO_PROXY=without, no_proxy=without)
+    os.environ["XDG_STATE_HOME"] = _STATE.name
     time.tzset()
     os.umask(0o022)
 

@@ -47,7 +47,7 @@ class Command:
         parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
 
     def run(self, args: argparse.Namespace) -> int:
-        folder = Path(args.out) if args.out else new_run_folder("audit")
+        folder = new_run_folder("audit", args.out)
         create_folder(folder)
         errors: list[TraceError] = []
         recordings = list(_recordings(args.files, folder / "traces", errors))

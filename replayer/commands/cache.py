@@ -35,7 +35,7 @@ class Command:
             "--pool",
             metavar="P,P",
             default=_POOLS,
-            help=f"tokens, shares of the run's own, or unlimited (default: {_POOLS})",
+            help="tokens, shares of the run's own, or unlimited (default: %(default)s)",
         )
         parser.add_argument(
             "--block", metavar="N,N", default="", help="tokens of a block (default: the engine's)"

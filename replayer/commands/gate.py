@@ -103,7 +103,7 @@ def _run(args: argparse.Namespace, words: list[str], base: Baseline | None, runs
     plan = make_plan(values, origin)
     check_plan(plan, origin)
     complete(plan)
-    first: Path = args.out or new_run_folder("gate")
+    first: Path = new_run_folder("gate", args.out)
     folders = [first] + [first.with_name(f"{first.name}-{number}") for number in range(2, runs + 1)]
     taken = next((folder for folder in folders if (folder / JOURNAL).exists()), None)
     if taken is not None:

@@ -37,6 +37,7 @@ class Command:
     answer to the same request in the other mode, also what only both together show: arguments or calls that the
     engine changed on the way. With --also, once per exchange, a table of wires, streamed or not. Example:
 
+    replayer judge request.json response.sse
     replayer judge request.json response.sse --pair response-not-streamed.json
     """
 

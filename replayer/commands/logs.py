@@ -17,6 +17,7 @@ class Command:
     """Read the log of vLLM, SGLang or llama.cpp: throughput, draft acceptance, cache use, and the speed bands.
 
     replayer logs server.log --json
+    docker logs vllm 2>&1 | replayer logs -
 
     Container, journald and colour prefixes do not matter; - reads standard input.
     """

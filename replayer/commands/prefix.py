@@ -28,7 +28,9 @@ class Command:
     Prompts are rendered with a stand-in chat template. Tokens come from --tokenizer: a GGUF or tokenizer.json file
     (byte-level BPE), a tiktoken encoding, or characters.
 
-    example: replayer prefix requests.jsonl --block-size 16
+    examples:
+      replayer prefix requests.jsonl --block-size 16
+      replayer prefix fix-failing-test
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

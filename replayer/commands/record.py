@@ -37,6 +37,7 @@ class Command:
 
     example:
       replayer record --upstream http://127.0.0.1:8000/v1 --port 8080 -o sessions
+      replayer record --upstream http://127.0.0.1:30000/v1 -o sessions
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

@@ -35,7 +35,9 @@ class Command:
     itself, its "name" is kept, and a "finish_reason" of "length" is taken as evidence. `suspect` is what sound files also do now and then; only `collapsed` would have
     stopped a stream. Offsets are characters.
 
-    example: replayer repetition reply.txt
+    examples:
+      replayer repetition reply.txt
+      tail -n 200 engine.log | replayer repetition -
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

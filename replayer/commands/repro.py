@@ -31,6 +31,7 @@ class Command:
     is cut down, against the lane's engine, as far as the fault stays. Example:
 
     replayer repro last fix-failing-test/7 vllm -o bug --shrink --issue vllm
+    replayer repro last 3 a -o turn-3
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

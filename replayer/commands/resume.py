@@ -19,6 +19,7 @@ class Command:
     Each unfinished session runs again from its first turn as a new attempt. Example:
 
       replayer resume last
+      replayer resume runs/tonight --plain
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

@@ -84,7 +84,7 @@ class Command:
         plan = make_plan(values, origin)
         check_plan(plan, origin)
         complete(plan)
-        folder = args.out or new_run_folder("run")
+        folder = new_run_folder("run", args.out)
         return finish(Job(plan, folder, paths, metrics_port=args.metrics_port), perform, args)
 
 

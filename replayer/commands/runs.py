@@ -11,9 +11,10 @@ from replayer.text import print_json
 
 
 class Command:
-    """List the runs under `runs` (or $REPLAYER_RUNS), oldest first. Example:
+    """List the runs under `runs` (or $REPLAYER_RUNS), and those started here with --out, oldest first. Examples:
 
     replayer runs
+    replayer runs --json | jq -r .run
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

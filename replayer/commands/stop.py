@@ -13,6 +13,7 @@ class Command:
     """End a run that goes on in the background; its journal stays complete. Example:
 
     replayer stop last
+    replayer stop runs/tonight
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ class Command:
     """The screen on live or finished runs. Leaving it never harms a run. Example:
 
     replayer watch last
+    replayer watch tonight last-night
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from replayer.errors import RunFolderError
+from replayer.journal.elsewhere import remember, remembered
 from replayer.journal.events import (
     EVENT,
     JOURNAL_SCHEMA,
@@ -48,7 +49,11 @@ def runs_root() -> Path:
     return Path(os.environ.get("REPLAYER_RUNS") or "runs")
 
 
-def new_run_folder(label: str) -> Path:
+def new_run_folder(label: str, out: str | Path | None = None) -> Path:
+    """`out` where the user names one, which `list_runs` finds from then on; else a new one under `runs_root`."""
+    if out:
+        remember(Path(out), runs_root())
+        return Path(out)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     base = runs_root() / f"{stamp}-{label}"
     return next(
@@ -59,9 +64,18 @@ def new_run_folder(label: str) -> Path:
 
 
 def list_runs() -> list[Path]:
-    """Run folders under `runs_root`, oldest first."""
+    """Run folders under `runs_root`, and those that `--out` put elsewhere, oldest first."""
     root = runs_root()
-    return sorted(path.parent for path in root.glob(f"*/{JOURNAL}")) if root.is_dir() else []
+    found = [path.parent for path in root.glob(f"*/{JOURNAL}")] if root.is_dir() else []
+    others = [folder for folder in remembered(root) if (folder / JOURNAL).is_file()]
+    return sorted(found + others, key=_started) if others else sorted(found)
+
+
+def _started(folder: Path) -> tuple[float, Path]:
+    """By its first fact; a journal that has none, or another form, counts as the oldest."""
+    with suppress(OSError, ValueError, KeyError, TypeError), (folder / JOURNAL).open("rb") as journal:
+        return float(loads(journal.readline())["wall"]), folder
+    return 0.0, folder
 
 
 def find_run(name: str) -> Path:

@@ -1,0 +1,59 @@
+"""What the command line offers who does not know it by heart: examples, the nearest word, and runs wherever they lie."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from replayer.cli import COMMANDS, main
+from replayer.journal.log import find_run, list_runs
+
+
+def _said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit):
+        main(words)
+    said = capsys.readouterr()
+    return said.out + said.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_two_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = _said(capsys, command, "--help")
+    examples = re.findall(rf"^ *(?:[^\n]* \| )?(replayer {command}\b.*)$", shown, re.MULTILINE)
+    assert len({*examples}) >= 2, shown
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("wathc",), "watch"),
+        (("raport", "last"), "report"),
+        (("report", "last", "--markdwon", "x"), "--markdown"),
+        (("run", "--trace", "a", "--engien=a"), "--engine"),
+        (("trace", "sohw"), "show"),
+    ],
+)
+def test_the_nearest_word_is_named(
+    words: tuple[str, ...], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert f"did you mean {meant}?" in _said(capsys, *words)
+
+
+def test_nothing_is_guessed_for_what_is_like_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean" not in _said(capsys, "qqqqq")
+
+
+def test_runs_and_last_know_a_run_made_with_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert main(["audit", "first-look"]) == main(["audit", "first-look", "--out", str(elsewhere)]) == 0
+    assert find_run("last") == elsewhere and len(list_runs()) == 2
+    main(["audit", "first-look", "--out", "runs/later"])
+    assert [folder.name for folder in list_runs()][1:] == ["elsewhere", "later"]
+    monkeypatch.chdir(tmp_path)
+    assert list_runs() == [], "runs of another folder are not this one's"
+    monkeypatch.chdir(here)
+    (elsewhere / "journal.jsonl").unlink()
+    assert find_run("last").name == "later"
