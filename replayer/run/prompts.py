@@ -63,9 +63,13 @@ class Prompts:
 
         def build(stream: bool) -> Request:
             if messages is not None:
-                return self.history.build(recorded_turn, messages, fields, stream=stream)
+                return self.history.build(recorded_turn, messages, _in_mode(fields, stream), stream=stream)
             return self.history.request(
-                recorded_turn, fields, marker=self.isolation.marker, stream=stream, length=length
+                recorded_turn,
+                _in_mode(fields, stream),
+                marker=self.isolation.marker,
+                stream=stream,
+                length=length,
             )
 
         return self._prepared(
@@ -80,7 +84,7 @@ class Prompts:
         fields = self.fields(recorded_turn)
 
         def build(stream: bool) -> Request:
-            return self.history.build(recorded_turn, messages, fields, stream=stream)
+            return self.history.build(recorded_turn, messages, _in_mode(fields, stream), stream=stream)
 
         return self._prepared(number, recorded_turn, build, news)
 
@@ -129,6 +133,13 @@ class Prompts:
     def _with_headers(self, request: Request) -> Request:
         request.headers.update(self.headers)
         return request
+
+
+def _in_mode(fields: JsonObject, stream: bool) -> JsonObject:
+    """vLLM 0.21 refuses `stream_options` of a request that is not streamed; without them a stream has no usage."""
+    others = {key: value for key, value in fields.items() if key != "stream_options"}
+    options = fields.get("stream_options") or {"include_usage": True}
+    return others | ({"stream_options": options} if stream else {})
 
 
 def _plain(message: JsonObject) -> JsonObject:

@@ -170,6 +170,8 @@ class Simulator:
             and self.kind.needs_parser
         ):
             return error("bad_request", self.kind.needs_parser)
+        if self.kind.refuses_stream_options and body.get("stream_options") and not body.get("stream"):
+            return error("bad_request", self.kind.refuses_stream_options)
         if self.kind.rejects_bad_history and _has_bad_history(body["messages"]):
             return error("bad_history", BAD_HISTORY)
         return None

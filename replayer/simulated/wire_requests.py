@@ -34,7 +34,8 @@ def as_chat(body: Json, wire: Wire) -> Json:
         found["tools"] = chat_tools(body, wire)
     if "tool_choice" in body:
         found["tool_choice"] = tool_choice_of(body["tool_choice"])
-    found["stream_options"] = {"include_usage": True}
+    if found.get("stream"):
+        found["stream_options"] = {"include_usage": True}
     return found
 
 

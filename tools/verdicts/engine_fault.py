@@ -46,9 +46,10 @@ def engine_fault(fault: WireFault, *, wire: Wire = "chat", calls_in_history: boo
     refused = fault.kind in ("bad_request", "bad_tools", "server_error") and not fault.message.startswith(
         _UNREAD
     )
-    about_json = _BROKEN_JSON.search(fault.message) and (calls_in_history or wire == "chat")
+    said = fault.message.partition("'input':")[0]  # vLLM quotes the whole request after it: words of ours
+    about_json = _BROKEN_JSON.search(said) and (calls_in_history or wire == "chat")
     about = _CERTAINLY_HISTORY if fault.kind == "server_error" else _ABOUT_HISTORY
-    if refused and (about_json or about.search(fault.message) or _CALL_IDS.search(fault.message)):
+    if refused and (about_json or about.search(said) or _CALL_IDS.search(said)):
         return Fault("history_rejected", "input", f"the engine refuses the history: {told!r}", True)
     status = f" (HTTP {fault.status})" if fault.status else ""
     blame: Blame = "input" if fault.kind in _OURS else "engine"

@@ -48,6 +48,8 @@ class Kind:
     rejects_bad_history: ClassVar[bool] = False
     ignores_tools: ClassVar[bool] = False
     """Without a template that renders tools, they are dropped without a word."""
+    refuses_stream_options: ClassVar[str] = ""
+    """The words that refuse `stream_options` of a request that is not streamed."""
     needs_parser: ClassVar[str] = ""
     """The words that refuse automatic tool choice without a parser; empty where the call stays in the text."""
 

@@ -19,6 +19,8 @@ class Vllm(Kind):
     name = "vllm"
     owner = "vllm"
     reasoning_field = "reasoning"  # chat-text-nonstream.response.json
+    # a real vLLM 0.21's words, on an H200
+    refuses_stream_options = "Value error, Stream options can only be defined when `stream=True`."
     # From vLLM's source: a server without a parser refuses automatic tool choice.
     needs_parser = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
 
