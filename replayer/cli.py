@@ -10,7 +10,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn, Protocol
 
 from replayer import __version__
@@ -117,16 +117,41 @@ def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
                 yield from _flags(sub)
 
 
+class _PrintCompletion(argparse.Action):
+    """Loads every command, which takes a second; nothing else does."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, shell: object, flag: object = None
+    ) -> None:
+        try:
+            import shtab
+        except ImportError:
+            parser.error("completion needs shtab: pip install 'agent-replayer[completion]'")
+        print(shtab.complete(_parser(COMMANDS), str(shell)))
+        parser.exit()
+
+
 def _parse(argv: Sequence[str], chosen: str | None) -> argparse.Namespace:
+    return _parser([chosen] if chosen else []).parse_args(argv)
+
+
+def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
+    """With the flags of the `chosen` commands; loading all of them would make each start slow."""
     parser = _Parser(
         prog="replayer", description="Replay recorded coding-agent sessions against LLM engines."
     )
     parser.add_argument("--version", action="version", version=f"replayer {__version__}")
+    parser.add_argument(
+        "--print-completion",
+        action=_PrintCompletion,
+        choices=("bash", "zsh"),
+        help='completion for a shell: eval "$(replayer --print-completion bash)"',
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in COMMANDS.items():
         if importlib.util.find_spec(_module(name)) is None:
             continue
-        if name != chosen:
+        if name not in chosen:
             commands.add_parser(name, help=summary)
             continue
         command = load(name)
@@ -137,4 +162,4 @@ def _parse(argv: Sequence[str], chosen: str | None) -> argparse.Namespace:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(sub)
-    return parser.parse_args(argv)
+    return parser

@@ -1,6 +1,8 @@
 """What the command line offers who does not know it by heart: examples, the nearest word, and runs wherever they lie."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,23 @@ def test_runs_and_last_know_a_run_made_with_out(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(here)
     (elsewhere / "journal.jsonl").unlink()
     assert find_run("last").name == "later"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("replayer wat", "watch"), ("replayer report --mark", "--markdown")]
+)
+def test_bash_completes_commands_and_their_flags(
+    typed: str, offered: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bash = shutil.which("bash")
+    assert bash, "bash is needed"
+    script = _said(capsys, "--print-completion", "bash")
+    words = typed.split()
+    asked = f'COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _shtab_replayer; echo "${{COMPREPLY[@]}}"'
+    done = subprocess.run([bash, "-c", f"{script}\n{asked}"], capture_output=True, text=True, check=False)
+    assert offered in done.stdout.split(), done
+
+
+def test_completion_for_zsh_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    script = _said(capsys, "--print-completion", "zsh")
+    assert script.startswith("#compdef replayer") and all(f"{name}:" in script for name in COMMANDS)
