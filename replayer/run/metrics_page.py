@@ -19,6 +19,7 @@ from replayer.journal.events import (
     SessionFinished,
     SessionStarted,
     ToolRunFinished,
+    TurnEvent,
     TurnFinished,
     VerdictGiven,
 )
@@ -102,6 +103,11 @@ class MetricsPage:
         """Calls of each turn that has no verdict yet."""
 
     def event(self, event: AnyEvent) -> None:
+        if (
+            isinstance(event, TurnEvent | SessionFinished)
+            and (event.session, event.attempt) not in self._open
+        ):
+            return  # a late word on a session that is over must not end the run
         match event:
             case LaneReady():
                 self._lanes[event.lane] = event.kind, event.model or ""
