@@ -63,6 +63,11 @@ class ReplayerApp(App[str]):
     """Shows what `poll` reads of `folders`. Returns "stop" when the user wants the run ended, else "leave"."""
 
     TITLE = "replayer"
+    CSS = """
+    .no-color LaneColumn.alarm { border: heavy white; }
+    .no-color LaneColumn.alarm > .banner { background: white; color: black; text-style: bold not italic; }
+    """
+    """With NO_COLOR an error's red would be a grey like the others."""
     BINDINGS: ClassVar = [
         *(Binding(str(key), f"show('{name}')", name.capitalize()) for key, name in enumerate(PAGES, 1)),
         Binding("space", "freeze", "Freeze", show=False, priority=False),
@@ -120,6 +125,7 @@ class ReplayerApp(App[str]):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = THEMES[0].name
+        self.set_class(self.no_color, "no-color")
         self.push_screen(self._page("lanes"))
         self.set_interval(self._interval, self._ask)
         self._ask()

@@ -104,3 +104,19 @@ async def test_everything_on_the_screen_can_be_read(tmp_path: Path, theme: Theme
                     if _DRAWN.sub("", run.text) and contrast(run.colour, run.ground) < LEAST_CONTRAST
                 }
     assert unreadable == set()
+
+
+@pytest.mark.slow
+async def test_an_alarm_is_the_loudest_thing_without_colour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    collapse(tmp_path / "run")
+    app = app_on(tmp_path / "run")
+    async with app.run_test(size=(110, 36)) as pilot:
+        await settled(pilot)
+        banner = app.screen.query_one("LaneColumn.alarm > .banner")
+        calm, loud = app.screen.query("LaneColumn")
+        assert banner.styles.background.rgb == (255, 255, 255) and banner.styles.color.rgb == (0, 0, 0)
+        assert banner.styles.text_style.bold
+        assert loud.styles.border_top[0] == "heavy" != calm.styles.border_top[0]
