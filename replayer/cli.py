@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn, Protocol
 
 from replayer import __version__
-from replayer.errors import Interrupted, ReplayerError
+from replayer.errors import Interrupted, MissingPartError, ReplayerError
 from replayer.text import screened
 
 COMMANDS: dict[str, str] = {
@@ -74,6 +74,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: list[str]) -> int:
+    if sys.platform == "win32":
+        print(
+            "replayer: Windows is not supported; run it in WSL (Linux on Windows), see `wsl --install`",
+            file=sys.stderr,
+        )
+        return MissingPartError.exit_code
     name = next((word for word in argv if not word.startswith("-")), None)
     try:
         args = _parse(argv, name if name in COMMANDS else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from replayer.commands.finishing import add_view_flags, finish
@@ -16,6 +17,8 @@ from replayer.plan.shipped import find_plan, purpose, shipped
 from replayer.run.into import widen
 from replayer.run.job import Job
 from replayer.wire.types import JsonObject
+
+ON_MACOS = "on macOS times come without kernel stamps and real-time priority, and no tool call is run"
 
 
 class Command:
@@ -73,6 +76,8 @@ class Command:
     def run(self, args: argparse.Namespace) -> int:
         from replayer.run.runner import perform  # late: behind a screen another process runs it
 
+        if sys.platform == "darwin":
+            print(f"replayer: {ON_MACOS}", file=sys.stderr)
         if args.plan:
             args.plan = find_plan(args.plan)
         values = load_plan(args.plan) if args.plan else {}

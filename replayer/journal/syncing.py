@@ -6,6 +6,8 @@ import os
 import threading
 from contextlib import suppress
 
+_to_disk = getattr(os, "fdatasync", os.fsync)  # macOS has only the second
+
 
 class Syncing:
     """`every`: seconds between two writings, 0 for none but those that are requested. Costs nothing while nothing is due."""
@@ -46,4 +48,4 @@ class Syncing:
 
     def _sync(self) -> None:
         with suppress(OSError):  # a pipe, or a file system without it: what it cannot do, it cannot do later
-            os.fdatasync(self._descriptor)
+            _to_disk(self._descriptor)

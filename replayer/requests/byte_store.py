@@ -44,7 +44,11 @@ def _segment(size: int) -> mmap.mmap:
     """Raises RunFolderError on a full disk: the space is reserved, so that a later write cannot fail."""
     try:
         with tempfile.TemporaryFile(prefix="replayer-") as file:
-            os.posix_fallocate(file.fileno(), 0, size)
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:  # macOS
+                file.write(bytes(size))
+                file.flush()
             return mmap.mmap(file.fileno(), size)
     except OSError as error:
         folder = tempfile.gettempdir()

@@ -54,7 +54,7 @@ class Tools:
         if self._plan.tools == "sandbox":
             raise MissingPartError(
                 f"--tools sandbox needs isolation and there is none here: {reason}; "
-                "install bubblewrap, or use --tools matched, which falls back to recorded results"
+                "--tools matched falls back to recorded results"
             )
         warn(f"sandbox grade none ({reason}): tool results come from the recording")
 

@@ -25,7 +25,6 @@ FIXED_TIME = 1_700_000_000
 """Modification time of every file that comes without one, so that two runs see the same tree."""
 LATEST = (1 << 33) - 1
 MOST_BYTES, MOST_FILES = 1 << 30, 200_000
-SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 ROOT = "/workspace"
 
 DAMAGE = (
@@ -143,7 +142,8 @@ def sealed(*parts: bytes | memoryview) -> int:
         view = memoryview(part)
         while view:
             view = view[os.write(descriptor, view) :]
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
+    seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
     return descriptor
 
 
