@@ -21,7 +21,7 @@ from replayer.report.saving import write
 from replayer.tui.dialogs import QuitDialog, TextDialog, help_text
 from replayer.tui.keys import Keys
 from replayer.tui.messages import Key, NextTurn, OpenTurn, PinStream, Save
-from replayer.tui.pages import AT_END, PAGES, REPORTS, SHEETS, Page, Sheet
+from replayer.tui.pages import AT_END, MANY, PAGES, REPORTS, SHEETS, Page, Sheet
 from replayer.tui.rest import Rest
 from replayer.tui.text import safe
 from replayer.tui.themes import THEMES
@@ -178,7 +178,8 @@ class ReplayerApp(App[str]):
     def _show_end(self, frame: Frame) -> None:
         """Once, and only from the page of the start: who reads a turn or a log is not disturbed."""
         ended = not frame.behind and all(view.state == "finished" for view in frame.views)
-        if ended and not self._ended and self.screen is self._page("lanes"):
+        many = self.frames == 1 and sum(len(view.lanes) for view in frame.views) > MANY
+        if (many or (ended and not self._ended)) and self.screen is self._page("lanes"):
             self.action_show(AT_END)
         self._ended = ended
 

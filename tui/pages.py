@@ -47,7 +47,9 @@ PAGES: LazyTable[type[Page]] = LazyTable(
 )
 
 AT_END = "summary"
-"""The page that is shown first when a run has ended."""
+"""The page that is shown first when a run has ended, or has many lanes."""
+MANY = 4
+"""Lanes; more of them get an overview, since their columns do not fit beside each other."""
 
 SHEETS: LazyTable[Callable[[Sequence[Path], Frame, Key], Sheet]] = LazyTable(
     "replayer.tui", {"turn": "turn_screen:opened"}

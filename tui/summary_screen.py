@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from replayer.metrics.catalogue import METRICS
-from replayer.metrics.documents import Rate
+from replayer.metrics.documents import LaneFigures, Rate
 from replayer.metrics.run_documents import Standing, Story
-from replayer.metrics.shown import rate, signed
+from replayer.metrics.shown import number, percent, rate, signed
 from replayer.tui.keys import Keys
 from replayer.tui.main_screen import header
-from replayer.tui.pages import Page
+from replayer.tui.pages import MANY, Page
 from replayer.tui.quiet import Quiet
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit, safe, wrapped
@@ -53,15 +55,17 @@ class SummaryScreen(Page):
         if not width:
             return False
         running = any(view.state == "running" for view in frame.views)
-        self._words.paint(content(*summary(frame.compared.story, width, running=running)))
+        lanes = list(frame.figures.values()) if len(frame.figures) > MANY else []
+        self._words.paint(content(*summary(frame.compared.story, width, lanes, running=running)))
         return True
 
 
-def summary(story: Story, width: int, *, running: bool = False) -> Spans:
-    """`running`: what is said may still change."""
+def summary(story: Story, width: int, lanes: Sequence[LaneFigures] = (), *, running: bool = False) -> Spans:
+    """`lanes`: those of the overview. `running`: what is said may still change."""
     so_far = "So far: " if running else ""
     spans: Spans = [(f"{wrapped(so_far + story.headline, width)}\n", "bold $primary")]
     spans += _ranking(story.standings, width) if len(story.standings) > 1 else []
+    spans += overview(lanes, width)
     answers = [
         one for one in story.below() if not (running and one.key == "next")
     ]  # it may need nothing but time
@@ -74,6 +78,36 @@ def summary(story: Story, width: int, *, running: bool = False) -> Spans:
         else:
             spans += [(f"{answer.question}\n", _QUIET), f"  {wrapped(answer.words, width, '  ')}\n"]
     return spans
+
+
+def overview(lanes: Sequence[LaneFigures], width: int) -> Spans:
+    """A line for each of many lanes, whose columns do not fit beside each other."""
+    heads = ("sessions", "turns", "usable", "collapsed", "TTFT p50 ms", "decode tok/s", "reused")
+    lines = [_cells(lane) for lane in lanes]
+    sizes = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
+    name = max((cell_len(safe(lane.lane)) for lane in lanes), default=0)
+    name = max(8, min(name, _MOST_NAME, width - sum(sizes) - 2 * len(sizes)))
+    spans: Spans = ["\n", (_line("", heads, sizes, name, width), _QUIET)] if lanes else []
+    return spans + [
+        _line(lane.lane, cells, sizes, name, width) for lane, cells in zip(lanes, lines, strict=True)
+    ]
+
+
+def _line(lane: str, cells: Sequence[str], sizes: Sequence[int], name: int, width: int) -> str:
+    parts = [f"{cell:>{size}}" for cell, size in zip(cells, sizes, strict=True)]
+    return fit("  ".join([fit(lane, name), *parts]), width).rstrip() + "\n"
+
+
+def _cells(lane: LaneFigures) -> tuple[str, ...]:
+    return (
+        f"{lane.sessions}/{lane.sessions + lane.missing_sessions}",
+        f"{lane.turns}",
+        percent(lane.usable_turn_rate.value),
+        f"{lane.repetition.collapsed_turns}",
+        number(lane.ttft_ms.p50),
+        number(lane.decode_tok_s.value),
+        percent(lane.prefix_cache.reported),
+    )
 
 
 def _ranking(standings: list[Standing], width: int) -> Spans:

@@ -1,7 +1,10 @@
 """The screen on a real terminal, in a process of its own."""
 
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 from benchmarks.pty_screen import PtyScreen
 from tests.tui.pictures import Folder
@@ -20,5 +23,22 @@ def test_every_page_is_there_again_when_it_is_shown_again(tmp_path: Path) -> Non
         screen.wait_for(PAGES["1"])
         for key in "2342143132":
             screen.wait_for(PAGES[key], key.encode())
+    finally:
+        screen.close()
+
+
+@pytest.mark.slow
+def test_a_finished_screen_sends_nothing(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", {"a": {}, "b": {}}, turns=1)
+    for lane in "ab":
+        made.turn(lane, 0)
+    made.finish("a", "b")
+    screen = PtyScreen([sys.executable, "-m", "replayer", "watch", str(made.path)])
+    try:
+        screen.wait_for("What broke?")
+        time.sleep(3)
+        written = screen.written
+        time.sleep(3)
+        assert screen.written == written
     finally:
         screen.close()
