@@ -239,5 +239,5 @@ def _next(
     if len(lanes) == 1:
         yield "Add a lane to compare with: `replayer run --into RUN --engine NAME=URL`."
     elif any(pair.metric == PRIMARY and not pair.decided for pair in pairs) and not ramps:
-        yield "Add sessions: `replayer run --into RUN --trace MORE` runs only what is missing."
+        yield "Add sessions: start a new run with more `--trace FILE`; `--into` keeps a run's traces."
     yield "Look at single turns: `replayer watch RUN`, or the table of turns in the HTML report."
