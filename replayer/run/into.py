@@ -34,9 +34,7 @@ def widen(old: Plan, new: Plan, *, given: Collection[str], run: str) -> Plan:
         if key in given and getattr(new, key) != getattr(old, key):
             was = getattr(old, key)
             told = f" ({was})" if isinstance(was, str | int) else ""
-            raise PlanError(
-                f"--into {run} keeps the {key} of that run{told}; leave it away, or start a new run"
-            )
+            raise PlanError(f"--into {run} keeps the {key} of that run{told}; omit it, or start a new run")
     if "repeat" in given and new.repeat < old.repeat:
         raise PlanError(
             f"--into {run}: that run has {old.repeat} repeats already; it cannot have {new.repeat}"
