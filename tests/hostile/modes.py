@@ -93,7 +93,7 @@ EXPECTED: dict[str, Outcome] = {
     "flood_keys": EMPTY,
     "flood_token_ids": ("too_large", "more than"),
     "flood_after_done": WHOLE,
-    "flood_binary": NO_TOKEN,
+    "flood_binary": EVENT,
     "flood_nothing_known": EMPTY,
     "bomb_gzip": EVENT,
     "bomb_deflate": EVENT,
