@@ -137,9 +137,9 @@ class Prompts:
 
 def _in_mode(fields: JsonObject, stream: bool) -> JsonObject:
     """vLLM 0.21 refuses `stream_options` of a request that is not streamed; without them a stream has no usage."""
-    others = {key: value for key, value in fields.items() if key != "stream_options"}
-    options = fields.get("stream_options") or {"include_usage": True}
-    return others | ({"stream_options": options} if stream else {})
+    if not stream:
+        return {key: value for key, value in fields.items() if key != "stream_options"}
+    return fields if "stream_options" in fields else {**fields, "stream_options": {"include_usage": True}}
 
 
 def _plain(message: JsonObject) -> JsonObject:

@@ -93,8 +93,8 @@ async def test_a_server_that_dies_and_a_search_that_is_cut_short_claim_nothing(t
         )  # fmt: skip
         while not (out / "levels" / "a" / "0004" / "journal.jsonl").exists():
             await asyncio.sleep(0.05)
-        await asyncio.sleep(0.5)
         if name == "dies":
+            await asyncio.sleep(0.5)
             await server.stop()
         else:
             going.send_signal(signal.SIGINT)

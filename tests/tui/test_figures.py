@@ -100,6 +100,8 @@ async def test_every_figure_is_the_one_of_the_report(runs: Any, plan: str, tmp_p
     app = app_on(folder)
     async with app.run_test(size=(90 * len(report["lanes"]) + 10, 60)) as pilot:
         await settled(pilot)
+        await pilot.press("1")  # a finished run begins with its summary
+        await settled(pilot)
         seen = picture(app)
     for place, figures in enumerate(report["lanes"]):
         column = [line.split("││")[place].strip("│") for line in seen.splitlines() if line.startswith("│")]
