@@ -6,7 +6,9 @@ import os
 import threading
 from contextlib import suppress
 
-_to_disk = getattr(os, "fdatasync", os.fsync)  # macOS has only the second
+
+def _to_disk(descriptor: int) -> None:
+    getattr(os, "fdatasync", os.fsync)(descriptor)  # macOS has only the second
 
 
 class Syncing:
