@@ -210,6 +210,8 @@ async def test_the_screen_shows_the_figures_of_the_report(outputs: Outputs) -> N
     app = app_on(outputs.folder)
     async with app.run_test(size=(190, 60)) as pilot:
         await settled(pilot)
+        await pilot.press("1")
+        await settled(pilot)
         seen = picture(app)
     for place, lane in enumerate(outputs.lanes):
         column = [line.split("││")[place].strip("│") for line in seen.splitlines() if line.startswith("│")]
