@@ -39,7 +39,7 @@ def test_the_screen_needs_all_three_streams_on_a_terminal(
     with (tmp_path / "file").open("w+") as file:
         for other in (None, file):
             with terminal(monkeypatch, **{name: other}):
-                assert "no terminal" in why_no_screen()
+                assert "not a terminal" in why_no_screen()
 
 
 @pytest.mark.parametrize("kind", ["", "dumb", "unknown", None])
@@ -64,7 +64,7 @@ def test_watch_without_a_terminal_names_the_report(
 ) -> None:
     run = Folder(tmp_path / "run", {"a": {}}).path
     assert main(["watch", str(run)]) == 2
-    assert f"is no terminal; `replayer report {run}` prints the figures" in capsys.readouterr().err
+    assert f"is not a terminal; `replayer report {run}` prints the figures" in capsys.readouterr().err
 
 
 def test_errors_never_reach_the_terminal_raw(capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ class ServerSide(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
 
     def expect(self) -> None:
-        """Another request goes out. What followed an answer to HEAD is no body: the parser begins anew."""
+        """Another request goes out. What followed an answer to HEAD is not a body: the parser begins anew."""
         if self._blind:
             self._blind = False
             self._parser = httptools.HttpResponseParser(self)

@@ -64,7 +64,7 @@ _DERIVED = frozenset({"parsed"})
 
 
 class RecordError(TraceError):
-    """A line is no valid record; the message is a reason without file and line."""
+    """A line is not a valid record; the message is a reason without file and line."""
 
 
 def encode(record: Record) -> bytes:

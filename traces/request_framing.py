@@ -50,7 +50,7 @@ class RequestBody:
         self._chunked = b"chunked" in head.fields.get(b"transfer-encoding", b"").lower()
         length = head.fields.get(b"content-length", b"0")
         if not length.isdigit():
-            raise ValueError("the request's Content-Length is no number")
+            raise ValueError("the request's Content-Length is not a number")
         self._left = 0 if self._chunked else int(length)
         self._line = bytearray()
         self._last_chunk = False

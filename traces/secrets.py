@@ -203,5 +203,5 @@ def _from_file(path: Path) -> Iterator[Rule]:
             yield Rule(f"rule {number}", re.compile(pattern), replacement or "[redacted]")
         except re.error as error:
             raise TraceError(
-                f"{path}: line {number}: {pattern!r} is no regular expression ({error})"
+                f"{path}: line {number}: {pattern!r} is not a regular expression ({error})"
             ) from None

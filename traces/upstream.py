@@ -40,7 +40,7 @@ class Upstream:
 
 
 def upstream(url: str, ca_file: str | None = None) -> Upstream:
-    """`ca_file` holds certificates to trust instead of the system's. Raises TraceError for what is no http(s) URL."""
+    """`ca_file` holds certificates to trust instead of the system's. Raises TraceError for what is not an http(s) URL."""
     try:
         parts: SplitResult = urlsplit(url)
         port = parts.port

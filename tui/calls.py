@@ -1,6 +1,6 @@
 """Tool calls as people write them: `$ command`, edits as small diffs, the rest as NAME: VALUE.
 
-Told by the arguments' names, not the tool's, so that the tools of any agent read alike.
+Recognised by the arguments' names, not the tool's, so that the tools of any agent read alike.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def card_lines(card: Card, width: int, *, unfolded: bool) -> list[Line]:
     """A card: who was called with what, the verdict, and the result; folded to one line each, or in full."""
     sign, style, word = _SIGNS[card.state]
     word = card.faults[0][0] if card.faults else word
-    summary, body = _told(card) if card.state != "streaming" else _growing(card)
+    summary, body = _finished(card) if card.state != "streaming" else _growing(card)
     lines = [_head(sign, card.name or "…", summary, word, style, width)]
     if card.state == "streaming":
         lines += _body(body[-_BODY_LINES:], style, width)[-_BODY_LINES:]
@@ -111,7 +111,7 @@ def card_lines(card: Card, width: int, *, unfolded: bool) -> list[Line]:
     return lines
 
 
-def _told(card: Card) -> tuple[str, tuple[str, ...]]:
+def _finished(card: Card) -> tuple[str, tuple[str, ...]]:
     """The arguments in one line, and in as many as they need."""
     return _told_once(card.arguments)
 

@@ -81,7 +81,7 @@ class LaneReplies:
         return self._known[key]
 
     def _read(self, attempt: Attempt, turn: TurnFacts, offset: int) -> Shown:
-        told = LaneTurn(attempt.lane, attempt.number)
+        read = LaneTurn(attempt.lane, attempt.number)
         place = (attempt.session, attempt.number, turn.turn)
         with self._journal.open("rb") as stream:
             stream.seek(offset)
@@ -91,10 +91,10 @@ class LaneReplies:
                     break
                 values = loads(line)
                 if (values.get("session"), values.get("attempt"), values.get("turn")) == place:
-                    take(told, values)
-                if told.verdict and len(told.tool_runs) == len(turn.tool_outcomes):
+                    take(read, values)
+                if read.verdict and len(read.tool_runs) == len(turn.tool_outcomes):
                     break
-        return of_journal(attempt.session, turn.turn, told)
+        return of_journal(attempt.session, turn.turn, read)
 
 
 def newest_attempt(lane: LaneView) -> Attempt | None:

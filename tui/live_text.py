@@ -46,7 +46,7 @@ class LiveText:
     def poll(self) -> None:
         try:
             status = self.path.stat()
-        except (OSError, ValueError):  # no feed, or a lane whose name is no file name
+        except (OSError, ValueError):  # no feed, or a lane whose name is not a file name
             return
         if status.st_size < self.offset or status.st_ino != self.inode:
             self.offset, self.inode = 0, status.st_ino

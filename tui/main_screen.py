@@ -186,7 +186,7 @@ _STATES = {
 
 
 def header(view: RunView, width: int, lanes: str = "", *, behind: bool = False) -> Content:
-    """The run in one line; a limit that was broken, or how to go on, is told first. `behind`: there is more to read."""
+    """The run in one line; a limit that was broken, or how to go on, stands first. `behind`: there is more to read."""
     state, style = _STATES["broken" if view.state == "finished" and view.exit_code else view.state]
     seconds = view.last_at // 1_000_000_000
     clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
@@ -199,8 +199,8 @@ def header(view: RunView, width: int, lanes: str = "", *, behind: bool = False) 
         notes = [view.stopped_early, *notes]
     if view.state == "interrupted":
         notes = [f"`replayer resume {view.run}` goes on", *notes]
-    told = "".join(f" · {note}" for note in notes)
+    suffix = "".join(f" · {note}" for note in notes)
     room = max(1, width - cell_len(state) - len(lanes) - 1)
     said = fit(rest, min(room, cell_len(safe(rest))))
-    note = fit(told, room - cell_len(said))
+    note = fit(suffix, room - cell_len(said))
     return content((state, f"{style} bold"), said, (note, "$warning"), " ", (lanes, "$accent"))

@@ -76,20 +76,20 @@ def of_stream(stream: Stream) -> Shown:
     return Shown(stream.session, stream.turn, tuple(blocks), streaming=True)
 
 
-def of_journal(session: str, turn: int, told: LaneTurn) -> Shown:
+def of_journal(session: str, turn: int, read: LaneTurn) -> Shown:
     """A finished reply with its verdict and the runs of its calls."""
-    reply = told.reply or {}
+    reply = read.reply or {}
     blocks: list[Words | Card] = [
         Words(channel, reply[channel][-STREAM_KEPT:])
         for channel in ("reasoning", "content")
         if reply.get(channel)
     ]
-    runs = {run["call_index"]: _ran(run) for run in told.tool_runs}
-    faults = [fault for fault in (told.verdict or {}).get("faults", ()) if fault["fatal"]]
+    runs = {run["call_index"]: _ran(run) for run in read.tool_runs}
+    faults = [fault for fault in (read.verdict or {}).get("faults", ()) if fault["fatal"]]
     for place, call in enumerate(reply.get("tool_calls", ())):
         index = call.get("index", place)
         mine = _pairs(fault for fault in faults if fault.get("call_index") == index)
-        state: CallState = "unjudged" if told.verdict is None else "faulty" if mine else "valid"
+        state: CallState = "unjudged" if read.verdict is None else "faulty" if mine else "valid"
         name, arguments = call.get("name") or "", call.get("arguments") or ""
         blocks.append(Card(index, str(name), str(arguments), state, mine, runs.get(index)))
     known = {block.index for block in blocks if isinstance(block, Card)}

@@ -54,5 +54,5 @@ def _message_text(message: JsonObject) -> str:
 
 def _parts_text(parts: Sequence[object]) -> str:
     """Text parts as text, other parts by their type."""
-    told = (part if isinstance(part, dict) else {} for part in parts)
-    return "\n".join(str(part.get("text") or f"({part.get('type', 'part')})") for part in told)
+    blocks = (part if isinstance(part, dict) else {} for part in parts)
+    return "\n".join(str(part.get("text") or f"({part.get('type', 'part')})") for part in blocks)

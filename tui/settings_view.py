@@ -51,8 +51,10 @@ def settings_table(lanes: Sequence[LaneView], width: int) -> Content:
     spans: list[Span | str] = [(fit("", _NAME + 2), "")]
     spans += [(fit(lane.name, column) + "  ", "bold") for lane in lanes]
     asked = {lane.name: _everything_asked(lane) for lane in lanes}
-    told = {lane.name: {"kind": lane.kind, "model": lane.model} | lane_facts(lane.facts) for lane in lanes}
-    for title, values in (("asked for", asked), ("what the server says", told)):
+    reported = {
+        lane.name: {"kind": lane.kind, "model": lane.model} | lane_facts(lane.facts) for lane in lanes
+    }
+    for title, values in (("asked for", asked), ("what the server says", reported)):
         spans.append((f"\n\n{title}", "bold $primary"))
         keys = sorted(_keys(values), key=lambda key: not _differs(key, values))
         for key in keys:

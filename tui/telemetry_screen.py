@@ -112,12 +112,12 @@ class TelemetryScreen(Page):
 
 def _count(curves: LaneCurves) -> tuple[int, int]:
     """How many curves are drawn, and how many are a line with the reason why not."""
-    told = [
+    rows_known = [
         (held[label] is not None, look.always)
         for held in curves.servers.values()
         for label, look in LOOKS.items()
     ]
-    return 1 + sum(has for has, _ in told), sum(always and not has for has, always in told)
+    return 1 + sum(has for has, _ in rows_known), sum(always and not has for has, always in rows_known)
 
 
 def _axis(seconds: float, width: int) -> str:

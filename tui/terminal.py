@@ -15,7 +15,7 @@ def why_no_screen() -> str:
     standard error."""
     for name, stream in zip(_NAMES, (sys.stdin, sys.stdout, sys.stderr), strict=True):
         if not is_terminal(stream):
-            return f"{name} is no terminal"
+            return f"{name} is not a terminal"
     if os.environ.get("TERM", "dumb") in ("", "dumb", "unknown"):
         return "the terminal is dumb (TERM)"
     if codecs.lookup(sys.stderr.encoding).name != "utf-8":

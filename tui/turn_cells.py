@@ -97,7 +97,7 @@ def lost_cause(turn: TurnFacts | None) -> str:
 
 
 def lost_words(turns: Mapping[int, TurnFacts], number: int, *, alone: bool) -> str:
-    """A cause is told where it begins, with the turns that it goes on for; further down its sign stands for it.
+    """A cause stands where it begins, with the turns that it goes on for; further down its sign stands for it.
 
     `alone`: rows are left out, so that each tells its own cause.
     """

@@ -97,7 +97,7 @@ def _lanes(view: RunView, args: argparse.Namespace) -> tuple[RunView, Lanes, lis
         folder = find_run(args.baseline)
     except RunFolderError:
         raise PlanError(
-            f"--baseline {args.baseline!r} is no lane of this run and no other run{nearest(args.baseline, names)}"
+            f"--baseline {args.baseline!r} is not a lane of this run and no other run{nearest(args.baseline, names)}"
         ) from None
     check_same_traces([folder, *map(find_run, args.runs)])
     base = load(folder)

@@ -89,9 +89,9 @@ def _picture(name: str, report: PrefixReport, colour: bool) -> Iterator[str]:
         split = parts(turn)
         share = turn.ideal / turn.prompt_tokens if turn.prompt_tokens else 0.0
         bar = _bar(split, widest, colour)
-        told = _told(entries.get(number))
+        notes = _notes(entries.get(number))
         yield (
-            f"{number + 1:5d} {turn.prompt_tokens:9,} {split['reused']:9,} {split['recomputed']:8,} {share:7.1%}  {bar}{told}"
+            f"{number + 1:5d} {turn.prompt_tokens:9,} {split['reused']:9,} {split['recomputed']:8,} {share:7.1%}  {bar}{notes}"
         ).rstrip()
     yield from _first_places(facts["divergences"])
     yield f"\n{facts['verdict']}"
@@ -108,7 +108,7 @@ def _bar(split: dict[str, int], widest: int, colour: bool) -> str:
     return bar + " " * (_BAR - drawn)
 
 
-def _told(entry: dict[str, object] | None) -> str:
+def _notes(entry: dict[str, object] | None) -> str:
     if entry is None:
         return ""
     place = f" at {entry['path']}:{entry['offset']}" if entry["path"] else ""

@@ -63,7 +63,7 @@ class Command:
         redact = redactor(rules) if args.redact or rules else None
         # Turns are judged in a thread of their own, so that bytes go on passing.
         with ThreadPoolExecutor(1) as judging:
-            recording = Recording(Path(args.out), redact, lambda *turn: judging.submit(_told, *turn))
+            recording = Recording(Path(args.out), redact, lambda *turn: judging.submit(_print_verdict, *turn))
             try:
                 run_receiving(_serve(to, recording, args))
             finally:
@@ -99,7 +99,7 @@ async def _serve(to: Upstream, recording: Recording, args: argparse.Namespace) -
         raise failures[0]
 
 
-def _told(path: Path, turn: int, passed: Passed) -> None:
+def _print_verdict(path: Path, turn: int, passed: Passed) -> None:
     reply = passed.reply
     assert reply is not None
     if reply.fault is not None:

@@ -65,10 +65,10 @@ class Command:
 
 async def _reproduce(args: argparse.Namespace, out: Path) -> None:
     case = await find_case(find_run(args.run), args.turn, args.lane)
-    body, told = await _shrunk(case, args.budget) if args.shrink else (None, "")
-    if told:
-        print(told, file=sys.stderr)
-    write_case(case, out, body, told)
+    body, summary = await _shrunk(case, args.budget) if args.shrink else (None, "")
+    if summary:
+        print(summary, file=sys.stderr)
+    write_case(case, out, body, summary)
     if args.issue:
         doubt = blamed_elsewhere(case)
         if doubt:
@@ -132,5 +132,5 @@ async def _search(probe: Probe, body: JsonObject, names: list[str]) -> tuple[byt
     messages = await shrink(body[key], probe.shows)
     if len(messages) == before:
         return None, f"Not shrunk: no shorter history showed {', '.join(names)} in {probe.sent} requests."
-    told = f"Shrunk from {before} to {len(messages)} messages with {probe.sent} requests while {', '.join(names)} stayed."
-    return orjson.dumps(body | {key: messages}), told
+    summary = f"Shrunk from {before} to {len(messages)} messages with {probe.sent} requests while {', '.join(names)} stayed."
+    return orjson.dumps(body | {key: messages}), summary

@@ -214,11 +214,11 @@ def _cached(reply: ProbeReply) -> int | None:
 
 def _caching(replies: Sequence[ProbeReply]) -> tuple[Tristate, Counter, tuple[str, ...]]:
     """Whether it caches and whether it says so, from the counts and, apart from them, the times."""
-    told = [reply.cached_tokens for reply in replies[1:]]
+    counts = [reply.cached_tokens for reply in replies[1:]]
     counted = any(reply.metrics_cached for reply in replies[1:])
     timed = _timed(replies)
-    reported = any(count is not None for count in told)
-    if any(told):
+    reported = any(count is not None for count in counts)
+    if any(counts):
         notes = () if timed != "no" else ("cached tokens are reported, but a repeat was not faster",)
         return "yes", "works", notes
     counter: Counter = "broken" if reported else "not_reported"

@@ -136,8 +136,8 @@ async def _ask(found: Diagnosis, engine: Engine, client: WireClient, model: str,
     result = await probe_prefix_cache(_probe_chat(engine, client, model))
     found.prefix_probe = result
     if found.features.get("cached_tokens", "unknown") == "unknown" or result.counter == "not_reported":
-        told = {"works": True, "broken": True, "not_reported": False}
-        found.features["cached_tokens"] = tristate(told.get(result.counter))
+        works = {"works": True, "broken": True, "not_reported": False}
+        found.features["cached_tokens"] = tristate(works.get(result.counter))
     if found.features.get("prefix_caching", "unknown") == "unknown":
         found.features["prefix_caching"] = result.caching
     found.advice += result.notes

@@ -44,7 +44,7 @@ def opened(path: Path, values: Sequence[str], command: Sequence[str]) -> State:
         state = State.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise PlanError(
-            f"{path} is no state of a bisection ({str(error).splitlines()[0]}): delete it"
+            f"{path} is not a state of a bisection ({str(error).splitlines()[0]}): delete it"
         ) from None
     if state.values != list(values) or state.command != list(command):
         raise PlanError(

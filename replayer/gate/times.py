@@ -20,7 +20,7 @@ from replayer.metrics.samples import by_key, pooled, sample
 from replayer.metrics.stats import student_cdf, student_t
 
 LEAST_RUNS = 3
-"""Of fewer, the spread is known so badly that next to nothing could be told from it."""
+"""Of fewer, the spread is known so badly that it would decide next to nothing."""
 
 
 def value(lane: LaneView, metric: Metric) -> float | None:
@@ -33,7 +33,7 @@ def compared(
     """This run's value against those of the baseline's runs, one of `of` comparisons that share the error `level`.
 
     A new draw from the runs of the baseline: Student's t of (value - mean) / (s * sqrt(1 + 1/k)) on k - 1 degrees of
-    freedom. What the lane differs from itself in this job is no difference.
+    freedom. What the lane differs from itself in this job is not a difference.
     """
     own, second = value(lane, metric), value(again, metric) if again else None
     if own is None or metric.better is None:

@@ -89,7 +89,7 @@ def find_run(name: str) -> Path:
         if (path / JOURNAL).is_file():
             return path
     if Path(name).exists():
-        raise RunFolderError(f"{name} is no run folder: it has no {JOURNAL}")
+        raise RunFolderError(f"{name} is not a run folder: it has no {JOURNAL}")
     raise RunFolderError(f"run {name!r} does not exist; `replayer runs` lists what there is")
 
 
@@ -277,7 +277,7 @@ def kind_of(line: bytes) -> str:
 def parsed(line: bytes, path: Path) -> AnyEvent | None:
     """The event of a whole line, None for a type of a later version.
 
-    Raises Damage for what is no event, RunFolderError for a journal of a later schema.
+    Raises Damage for what is not an event, RunFolderError for a journal of a later schema.
     """
     try:
         event = EVENT.validate_json(line)

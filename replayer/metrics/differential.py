@@ -84,5 +84,5 @@ def _words(rows: Sequence[ModeRow], same_prompts: bool) -> str:
         for mode, words in _MODES.items()
         if (count := getattr(row, mode)).n
     ]
-    told = ", ".join(filter(None, (rows[0].engine, "same prompt" if same_prompts else "usable turns")))
-    return f"{told}: {', '.join(counts)}"
+    subject = ", ".join(filter(None, (rows[0].engine, "same prompt" if same_prompts else "usable turns")))
+    return f"{subject}: {', '.join(counts)}"

@@ -234,7 +234,7 @@ class Tokens:
     prompt: int | None
     cached: int | None
     cached_by_tier: dict[str, int] | None
-    """By `device`, `host` and `remote`, over the turns whose reply told them apart."""
+    """By `device`, `host` and `remote`, over the turns whose reply names them."""
     completion: int | None
     computed_turns: int
     unknown_turns: int

@@ -69,7 +69,7 @@ class LoadShape(Strict):
     shared_prompt: Annotated[
         bool, Flag("system prompts and tools are shared between sessions, as in production")
     ] = False
-    """Sessions are told apart behind the first user message, also where the engine has a salt."""
+    """Sessions are made different behind the first user message, also where the engine has a salt."""
 
     @field_validator("arrivals")
     @classmethod

@@ -139,7 +139,7 @@ class LanePlan(Strict):
     def _key_is_a_variable(cls, name: str | None) -> str | None:
         if name is not None and not _VARIABLE.match(name):
             raise ValueError(
-                "what api_key_env holds is no name of an environment variable; put the key into one"
+                "what api_key_env holds is not a name of an environment variable; put the key into one"
             )
         return name
 

@@ -44,7 +44,7 @@ class PrefixReport:
 
     def as_dict(self) -> JsonObject:
         sizes = self.turns[0].ideal_by_block_size if self.turns else {}
-        told = [found.reported_tokens for found in self.findings if found.reported_tokens is not None]
+        counts = [found.reported_tokens for found in self.findings if found.reported_tokens is not None]
         return {
             "requests": len(self.turns),
             "prompt_tokens": self.prompt_tokens,
@@ -53,7 +53,7 @@ class PrefixReport:
                 str(size): self.rate(sum(turn.ideal_by_block_size[size] for turn in self.turns))
                 for size in sizes
             },
-            "reported_tokens": sum(told) if told else None,
+            "reported_tokens": sum(counts) if counts else None,
             "divergences": [entry for n in range(len(self.turns)) if (entry := self._entry(n))],
             "verdict": session_verdict(self.findings),
             "token_source": self.tokenizer,

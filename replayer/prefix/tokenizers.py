@@ -79,7 +79,7 @@ class Bpe:
 def load_tokenizer(spec: str | None, warn: Warn) -> Tokenizer:
     """`spec`: a GGUF or tokenizer.json file, a tiktoken encoding, `characters`, or None for the best at hand.
 
-    `warn` is told when something else than what was asked for is used. Raises ReplayerError for a file that
+    `warn` is called when something else than what was asked for is used. Raises ReplayerError for a file that
     cannot be used and for an unknown name.
     """
     if spec is None:

@@ -56,7 +56,7 @@ class Vocabulary:
 
 
 def from_gguf(path: Path) -> Vocabulary:
-    """Raises ReplayerError for a vocabulary that is no byte-level BPE or is cut in an unknown way."""
+    """Raises ReplayerError for a vocabulary that is not a byte-level BPE or is cut in an unknown way."""
     data = read_metadata(path)
     if data.get("tokenizer.ggml.model") != "gpt2":
         kind = data.get("tokenizer.ggml.model")

@@ -16,7 +16,7 @@ _XML_UNFIT = str.maketrans(dict.fromkeys("\ufffe\uffff", "\ufffd"))
 def junit_report(evidence: Evidence) -> str:
     """A suite of the run's conditions, and one per lane with a case per session.
 
-    Where the plan has conditions (`--fail-if`), they alone are red: what they allow is told as output. Without any, a
+    Where the plan has conditions (`--fail-if`), they alone are red: what they allow is output only. Without any, a
     session fails when a turn was unusable and is in error when the engine was.
     """
     view = evidence.view

@@ -121,9 +121,10 @@ def _energy(lane: LaneFigures) -> str:
 
 def _tiers(lane: LaneFigures) -> str:
     """Where cached tokens came from; only where the engine has more than one tier."""
-    tokens, told = (lane.server or {"tokens": {}})["tokens"], lane.tokens.cached_by_tier
+    tokens, by_tier = (lane.server or {"tokens": {}})["tokens"], lane.tokens.cached_by_tier
     tiers = [
-        told.get(tier) if told else tokens.get(f"cached_{tier}") for tier in ("device", "host", "remote")
+        by_tier.get(tier) if by_tier else tokens.get(f"cached_{tier}")
+        for tier in ("device", "host", "remote")
     ]
     if tiers[1] is None and tiers[2] is None:
         return DASH

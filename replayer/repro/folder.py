@@ -65,7 +65,9 @@ async def find_case(folder: Path, turn: str, lane: str) -> Case:
     view, plan = load(folder), plan_of(folder)
     names = [found.name for found in view.lanes]
     if lane not in names:
-        raise PlanError(f"{lane!r} is no lane of this run{nearest(lane, names)} (lanes: {', '.join(names)})")
+        raise PlanError(
+            f"{lane!r} is not a lane of this run{nearest(lane, names)} (lanes: {', '.join(names)})"
+        )
     shown = view.lanes[names.index(lane)]
     labels = sorted({attempt.trace for attempt in shown.attempts}) or list(plan.traces)
     trace, repeat, number = _position(turn, labels)
@@ -90,11 +92,11 @@ def _position(text: str, traces: list[str]) -> tuple[str, int, int]:
         )
     trace = where[0] if where else traces[0]
     if trace not in traces:
-        raise PlanError(f"{trace!r} is no trace of this run{nearest(trace, traces)}")
+        raise PlanError(f"{trace!r} is not a trace of this run{nearest(trace, traces)}")
     return trace, int(repeat) - 1, int(number) - 1
 
 
-def write_case(case: Case, out: Path, shrunk: bytes | None = None, told: str = "") -> None:
+def write_case(case: Case, out: Path, shrunk: bytes | None = None, summary: str = "") -> None:
     """Fill a new folder. `shrunk` takes the place of the request, which stays as request-full.json."""
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -108,7 +110,7 @@ def write_case(case: Case, out: Path, shrunk: bytes | None = None, told: str = "
     (out / "repro.py").write_bytes(files("replayer.repro").joinpath("script.py").read_bytes())
     (out / "reply.json").write_bytes(orjson.dumps(case.said.reply, option=orjson.OPT_INDENT_2) + b"\n")
     (out / "verdict.json").write_bytes(orjson.dumps(_verdict(case), option=orjson.OPT_INDENT_2) + b"\n")
-    (out / "README.md").write_text(_readme(case, body, told), "utf-8")
+    (out / "README.md").write_text(_readme(case, body, summary), "utf-8")
     for script in ("curl.sh", "repro.py"):
         (out / script).chmod(0o755)
 
@@ -150,7 +152,7 @@ _LIKENESS = {
 }
 
 
-def _readme(case: Case, body: bytes, told: str) -> str:
+def _readme(case: Case, body: bytes, summary: str) -> str:
     facts = case.lane.facts
     found = [
         f"- {markdown(fault['klass'])} (blamed on {markdown(str(fault['blame']))}): {markdown(fault['message'])}"
@@ -169,7 +171,7 @@ def _readme(case: Case, body: bytes, told: str) -> str:
             *(found or ["- no fault"]),
             "",
             f"- `request.json`: {len(orjson.loads(body)[LIST_OF[case.wire]])} messages, {len(body):,} bytes. "
-            + (told or f"Built anew, {like}."),
+            + (summary or f"Built anew, {like}."),
             "- `curl.sh [BASE_URL]`: sends it",
             "- `repro.py [BASE_URL]`: sends it with the openai client, keeps the answer in `again.sse`, says whether "
             "the fault shows again (exit code 0) or not (1)",

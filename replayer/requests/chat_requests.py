@@ -71,7 +71,10 @@ def _from_trace(path: Path, dialect: str) -> Iterator[ChatRequest]:
         for turn in trace.turns:
             if turn.tokens is not None:
                 yield ChatRequest(
-                    key=str(turn.id), tokens=turn.tokens, usage=_told(turn.usage), scope=turn.model or ""
+                    key=str(turn.id),
+                    tokens=turn.tokens,
+                    usage=_reported_usage(turn.usage),
+                    scope=turn.model or "",
                 )
                 continue
             if turn.thread not in histories:
@@ -87,12 +90,12 @@ def _from_trace(path: Path, dialect: str) -> Iterator[ChatRequest]:
                 messages=tuple(orjson.dumps(message) for message in history.messages(turn.id)),
                 tools=orjson.dumps(history.tools(turn.id)),
                 reply=orjson.dumps(reply) if reply else None,
-                usage=_told(turn.usage),
+                usage=_reported_usage(turn.usage),
             )
 
 
-def _told(usage: Usage | None) -> Usage | None:
-    """A recording that says nothing of cached tokens is no engine that does not report them."""
+def _reported_usage(usage: Usage | None) -> Usage | None:
+    """A recording that says nothing of cached tokens is not an engine that does not report them."""
     return usage if usage is not None and usage.cached_tokens is not None else None
 
 
@@ -150,7 +153,7 @@ def _messages(body: Any, where: str) -> Sequence[JsonObject]:
     if messages is None and isinstance(body, dict) and isinstance(body.get("prompt"), str):
         return [{"role": "user", "content": body["prompt"]}]
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        raise TraceError(f'{where} is no chat request: it needs "messages", a list of objects')
+        raise TraceError(f'{where} is not a chat request: it needs "messages", a list of objects')
     system = body.get("system")
     return [{"role": "system", "content": system}, *messages] if system else messages
 

@@ -16,7 +16,7 @@ _OF_FILLER = frozenset({"engine_error", "history_rejected", "protocol", "empty_t
 def asked_fields(turn: Turn, known: Container[str] | None) -> JsonObject:
     """Request fields of a turn: the length of a turn of lengths, the schema of a structured answer.
 
-    `known` are the fields that the engine knows. Generation goes on past the end token where it can be told to, so
+    `known` are the fields that the engine knows. Generation goes on past the end token where the engine has a field for it, so
     that every engine generates the same number of tokens (`ignore_eos`).
     """
     if turn.tokens is not None:

@@ -33,8 +33,8 @@ def widen(old: Plan, new: Plan, *, given: Collection[str], run: str) -> Plan:
     for key in _KEPT:
         if key in given and getattr(new, key) != getattr(old, key):
             was = getattr(old, key)
-            told = f" ({was})" if isinstance(was, str | int) else ""
-            raise PlanError(f"--into {run} keeps the {key} of that run{told}; omit it, or start a new run")
+            value = f" ({was})" if isinstance(was, str | int) else ""
+            raise PlanError(f"--into {run} keeps the {key} of that run{value}; omit it, or start a new run")
     if "repeat" in given and new.repeat < old.repeat:
         raise PlanError(
             f"--into {run}: that run has {old.repeat} repeats already; it cannot have {new.repeat}"

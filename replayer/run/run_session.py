@@ -169,7 +169,7 @@ def _context(
 
 
 def _may_reuse(plan: Plan, trace: str) -> bool:
-    """Generated sessions share no prefix unless they are told to, and looking for one would cost them time."""
+    """Generated sessions share no prefix unless the plan says so, and looking for one would cost them time."""
     return all(workload.shared_prefix or trace not in workload.traces for workload in plan.workload)
 
 
@@ -177,10 +177,10 @@ def _tell_death(run: Run, lane: str, instance: Instance) -> None:
     """A server of ours that died is reported once, with the last lines of its log."""
     if instance.launched is None or instance.dead:
         return
-    told = ended_by_itself(instance.launched)
-    if told is not None:
+    reason = ended_by_itself(instance.launched)
+    if reason is not None:
         instance.dead = True
-        run.warn(f"{lane}: {told}", lane=lane, code="engine_died")
+        run.warn(f"{lane}: {reason}", lane=lane, code="engine_died")
 
 
 async def _replay(run: Run, context: SessionContext) -> tuple[str, JsonObject | None]:

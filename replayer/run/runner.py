@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from replayer.run.session_tools import Tools
 
 OnEvent = Callable[[AnyEvent], None]
-"""Told of every event that was journalled, in order."""
+"""Receives every event that was journalled, in order."""
 _MANY = 1000
 """Streams to be ready for where sessions arrive by themselves."""
 
@@ -59,8 +59,8 @@ def perform(job: Job, on_event: OnEvent | None = None, *, stopper: Stopper | Non
     """Run the job in this process; returns the exit code. `stopper` may end it early. Raises Interrupted on Ctrl-C and
     SIGTERM."""
     try:
-        with served(job.metrics_port, on_event) as told:
-            return _start(job, told, stopper) if job.action == "start" else _go_on(job, told)
+        with served(job.metrics_port, on_event) as observer:
+            return _start(job, observer, stopper) if job.action == "start" else _go_on(job, observer)
     except (KeyboardInterrupt, asyncio.CancelledError):
         raise Interrupted(
             f"interrupted; the journal is complete so far: `replayer resume {job.folder}` goes on"
@@ -182,7 +182,7 @@ async def _run(
             )
             early_stop = stopper or _early_stop(plan, folder)
             with contextlib.closing(
-                JournalWriter(folder, _told(early_stop, on_event), plan.sync_every)
+                JournalWriter(folder, _observer(early_stop, on_event), plan.sync_every)
             ) as journal:
                 run = Run(
                     plan,
@@ -267,7 +267,7 @@ def _early_stop(plan: Plan, folder: Path) -> EarlyStop | None:
     return found
 
 
-def _told(early_stop: Stopper | None, on_event: OnEvent | None) -> OnEvent | None:
+def _observer(early_stop: Stopper | None, on_event: OnEvent | None) -> OnEvent | None:
     if early_stop is None:
         return on_event
 

@@ -148,7 +148,7 @@ def offered(history: RecordedHistory) -> frozenset[str]:
 
 
 async def executed(executor: Executor, call: ToolCall | ToolCallItem, tools: frozenset[str]) -> ToolOutcome:
-    """A tool that was offered but is no part of the client's own (an MCP server's) is not executed, not unknown."""
+    """A tool that was offered but is not part of the client's own (an MCP server's) is not executed, not unknown."""
     if call.name in tools and call.name not in executor.kit.names:
         return ToolOutcome(
             "not_executable_here", f"{call.name} cannot be executed in a sandbox", is_error=True

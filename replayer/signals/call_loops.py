@@ -1,6 +1,6 @@
 """Loops of tool calls over a session: the same call again, a cycle of calls, the same error again.
 
-Polling is no loop: a call whose result changes is fed fresh facts. In recorded mode the history is the recording's,
+Polling is not a loop: a call whose result changes is fed fresh facts. In recorded mode the history is the recording's,
 so a repeated call may be the recording's own; only what exceeds it counts.
 
 Thresholds follow the agents that act on such loops: identical calls, 3 seen by opencode and Roo, 5 by Qwen Code and

@@ -22,7 +22,7 @@ _SHARED = ("model", "stream", "temperature", "top_p", "seed", "cache_salt", "cac
 
 
 def as_chat(body: Json, wire: Wire) -> Json:
-    """The chat body; anything that is no request of the wire stays what it is, and is refused as chat's would be."""
+    """The chat body; anything that is not a request of the wire stays what it is, and is refused as chat's would be."""
     if wire == "chat" or not isinstance(body, dict):
         return body
     found = {key: body[key] for key in _SHARED if key in body}

@@ -94,13 +94,13 @@ class CallAssembler:
         return tuple(ToolCall(c.position, c.id, c.name, c.arguments, c.freeform) for c in self._calls)
 
     def _find(self, index: object, call_id: str | None, name: str | None, arguments: object) -> _Call:
-        if type(index) is not int:  # a boolean is no index
+        if type(index) is not int:  # a boolean is not an index
             return self._find_without_index(call_id, name, arguments)
         call = self._by_index.get(index)
         if call is None:
             if index != len(self._calls):
-                told = f"call number {len(self._calls)} came with index {index}"
-                self._note("index_out_of_order", told, len(self._calls))
+                message = f"call number {len(self._calls)} came with index {index}"
+                self._note("index_out_of_order", message, len(self._calls))
         elif _is_another(call, call_id, name, arguments):
             self._note("repeated_index", f"another call came with index {index}", len(self._calls))
         else:
@@ -166,7 +166,7 @@ class CallAssembler:
 def _is_another(call: _Call, call_id: str | None, name: str | None, arguments: object) -> bool:
     """Whether a delta that names the index of `call` begins a new call.
 
-    A name is what begins a call. An engine that repeats the name in every delta is told from one that gives all
+    A name is what begins a call. An engine that repeats the name in every delta is distinguished from one that gives all
     calls the same index by the id and, where that does not tell, by whether the arguments so far are complete. One
     that makes up a new id for every delta is known by a piece of arguments that goes on where none came yet.
     """

@@ -140,7 +140,10 @@ class ChatReader:
             self._notes.add("call_before_role", "a call came before the role of the message")
         for number, item in enumerate(items):
             if not self._parts.streamed and isinstance(item, dict):
-                item = {**item, "index": number}  # the calls of a whole reply are told apart by their places
+                item = {
+                    **item,
+                    "index": number,
+                }  # the calls of a whole reply are distinguished by their places
             position, name, arguments = self._calls.feed(item)
             self._parts.put(at, "tool_name", name, position)
             self._parts.put(at, "tool_arguments", arguments, position)

@@ -151,7 +151,7 @@ class Connection(asyncio.Protocol):
             self._sink.sent(at)
 
     def receive(self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0) -> None:
-        """Bytes that were read at `now`, and came in at `kernel` where the kernel has told.
+        """Bytes that were read at `now`, and came in at `kernel` where the kernel reports it.
 
         `delay`: nanoseconds that the reading process had waited for a core before. A stamp before the last one, or from the future, is none: the wall clock was set just then.
         """
@@ -215,10 +215,10 @@ class Connection(asyncio.Protocol):
         if self._headers_done and self._until_close and error is None:
             self._finish(time.monotonic_ns())
         where = "in the middle of the answer" if self._answered else "before it answered"
-        told = (
+        message = (
             f"the connection broke {where}: {error}" if error else f"the server closed the connection {where}"
         )
-        self._fail(Broken(told, self._answered))
+        self._fail(Broken(message, self._answered))
         self._parser = None  # it refers to us: without this only the garbage collector could free both
 
     def pause_writing(self) -> None:

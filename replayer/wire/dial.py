@@ -23,7 +23,7 @@ from replayer.wire.types import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a URL points. `authority` is what the Host header and a proxy are told."""
+    """Where a URL points. `authority` is for the Host header and a proxy."""
 
     scheme: str
     host: str
@@ -51,8 +51,8 @@ def read_url(url: str, what: str = "URL") -> tuple[Origin, SplitResult]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        told = f": {error}" if shown == url else ""  # a password with a slash stands in it
-        raise PlanError(f"{what} {shown!r} cannot be read{told}") from None
+        detail = f": {error}" if shown == url else ""  # a password with a slash stands in it
+        raise PlanError(f"{what} {shown!r} cannot be read{detail}") from None
     if parts.scheme.startswith("socks"):
         raise PlanError(
             f"{what} {parts.scheme}://… is a SOCKS proxy, which is not supported: give an HTTP proxy"

@@ -32,6 +32,6 @@ def _end_of_space(text: str, start: int) -> int:
 
 
 def holds_two_calls(text: str) -> bool:
-    """Whether the text is more than one JSON object, each with something in it: `{}` is no call's arguments."""
+    """Whether the text is more than one JSON object, each with something in it: `{}` is not the arguments of a call."""
     found = objects_in(text) if _SEAM.search(text) else []
     return len(found) > 1 and all(len(part) > 2 for part in found)

@@ -207,7 +207,7 @@ class MessagesReader(BlockReader):
             super()._fill(block, channel, text, at)
 
     def _aside(self, block: Block, kind: _Kind, value: Any) -> None:
-        """What belongs to a block and is no text: a signature, a citation."""
+        """What belongs to a block and is not text: a signature, a citation."""
         if kind.key == "signature" and isinstance(value, str):
             block.signature += value
         elif kind.key == "citation":

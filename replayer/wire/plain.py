@@ -174,7 +174,7 @@ class _Receiver:
 
     def _gather(self) -> None:
         now = time.monotonic_ns()
-        if now < self._due:  # a timer of the loop is no finer than a millisecond
+        if now < self._due:  # a timer of the loop is not finer than a millisecond
             time.sleep((self._due - now) / 1e9)
             now = self._due
         self._due = now + _GATHER_NS

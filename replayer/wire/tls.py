@@ -103,7 +103,7 @@ class TlsTransport(StampingTransport):
         except ssl.SSLWantReadError:
             self._flush()
         except ssl.SSLError as error:
-            self._flush()  # the server is told why
+            self._flush()  # sends the server the alert that says why
             self._agreed.set_exception(error)
         else:
             self._flush()

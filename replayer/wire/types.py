@@ -81,7 +81,7 @@ NoteCode = Literal[
     "other_choice",  # text for a choice that was not asked for; it is ignored
     "other_mode",  # a stream where none was asked for, or the other way round
     "repeated_block",  # a content block or item began under an index already in use
-    "repeated_index",  # another call under an index already in use; they were told apart by id or name
+    "repeated_index",  # another call under an index already in use; id or name distinguished them
     "repeated_name",  # the name again in a later delta of the same call
     "repeated_start",  # a second `message_start`
     "sequence_gap",  # sequence numbers that do not follow each other

@@ -211,7 +211,8 @@ def test_the_readable_form_names_faults_and_calls(capsys: pytest.CaptureFixture[
     assert told.startswith("NOT usable  (streamed, finish reason tool_calls)")
     assert "fault   missing_parameter call 0 [model] 'command' is missing" in told
     assert (
-        "warning unexpected_parameter call 0 [model] 'comand' is no parameter; nearest is 'command'" in told
+        "warning unexpected_parameter call 0 [model] 'comand' is not a parameter; nearest is 'command'"
+        in told
     )
 
 

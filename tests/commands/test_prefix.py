@@ -130,8 +130,8 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     [
         ("", "holds no request"),
         ('{"messages": [}\n', "line 1 is not JSON"),
-        ('{"messages": []}\n{"prompts": 1}\n', 'line 2 is no chat request: it needs "messages"'),
-        ("[1]\n", "line 1 is no chat request"),
+        ('{"messages": []}\n{"prompts": 1}\n', 'line 2 is not a chat request: it needs "messages"'),
+        ("[1]\n", "line 1 is not a chat request"),
     ],
 )
 def test_bad_files_get_one_sentence(tmp_path: Path, text: str, words: str) -> None:

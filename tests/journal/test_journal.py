@@ -130,7 +130,7 @@ def test_a_folder_that_holds_a_run_is_refused(folder: Path) -> None:
 def test_a_missing_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="run 'nowhere' does not exist"):
         find_run("nowhere")
-    with pytest.raises(RunFolderError, match="is no run folder"):
+    with pytest.raises(RunFolderError, match="is not a run folder"):
         find_run(str(tmp_path))
 
 

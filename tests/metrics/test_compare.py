@@ -128,7 +128,7 @@ def test_a_gate_message_has_label_unit_and_limit() -> None:
 
 
 def test_repeats_are_no_evidence() -> None:
-    """Two sessions that differ by luck, five times the same: nothing is tested, and the interval is no narrower."""
+    """Two sessions that differ by luck, five times the same: nothing is tested, and the interval is not narrower."""
     once = turns([[True, False, True], [True, True, False]]), turns([[True, True, True], [True, True, True]])
     again = tuple(
         {(trace, repeat, turn): found for (trace, _, turn), found in lane.items() for repeat in range(5)}

@@ -42,7 +42,7 @@ def test_prompts_and_answers_have_the_lengths_that_were_asked_for(tmp_path: Path
     usage = [e.usage or {} for e in events if isinstance(e, TurnFinished)]
     assert {(u["prompt_tokens"], u["completion_tokens"]) for u in usage} == {(200, 24)}
     assert len(usage) == 16
-    assert all(e.usable for e in events if isinstance(e, VerdictGiven)), "a set length is no cut"
+    assert all(e.usable for e in events if isinstance(e, VerdictGiven)), "a set length is not a cut"
 
 
 @pytest.mark.slow

@@ -43,4 +43,4 @@ def test_neither_key_nor_password_is_in_it() -> None:
 def test_a_variable_that_would_run_something_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     engine = "a=http://127.0.0.1:9/v1,api_key_env=X$(touch pwned)"
     assert main(["run", "--trace", "fix-failing-test", "--engine", engine]) == 2
-    assert "is no name of an environment variable" in capsys.readouterr().err
+    assert "is not a name of an environment variable" in capsys.readouterr().err

@@ -175,9 +175,9 @@ def test_shrinking_removes_at_least_half_of_a_long_history(run: Path, tmp_path: 
 @pytest.mark.slow
 def test_what_the_run_does_not_hold_is_named(run: Path, tmp_path: Path) -> None:
     for turn, lane, words in (
-        ("7", "good", "no lane of this run"),
+        ("7", "good", "not a lane of this run"),
         ("999", "bad", "no answer to turn 999"),
-        ("x/7", "bad", "'x' is no trace of this run"),
+        ("x/7", "bad", "'x' is not a trace of this run"),
         ("0", "bad", "counted from 1"),
     ):
         made = replayer("repro", run, turn, lane, "-o", tmp_path / "no")

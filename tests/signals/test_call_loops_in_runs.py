@@ -1,4 +1,4 @@
-"""The session `flaky-service` polls a server, which is no loop, and runs one command five times over, which is."""
+"""The session `flaky-service` polls a server, which is not a loop, and runs one command five times over, which is."""
 
 import json
 from pathlib import Path

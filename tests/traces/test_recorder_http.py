@@ -117,7 +117,7 @@ async def test_another_protocol_passes_both_ways(tmp_path: Path) -> None:
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"HTTP/2.0 is not spoken here"),
         (b"GET /" + b"a" * 200_000, b"too long"),
         (b"POST /v1/chat/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nno\r\n", b"has no size"),
-        (b"POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n", b"is no number"),
+        (b"POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n", b"is not a number"),
     ],
 )
 async def test_what_is_no_request_gets_one_clear_answer(tmp_path: Path, sent: bytes, told: bytes) -> None:

@@ -44,7 +44,7 @@ FORBIDDEN = [
 
 
 RUN = os.fsdecode(b"run \x1b]0;owned\x07[/]\xff\x9b \xe2\x80\xae")
-"""A run folder's name, which is no text either."""
+"""A run folder's name, which is not text either."""
 LANE = "vl\x1b]0;owned\x07[b]漢"
 """A lane's name: all of HOSTILE that a file name can hold."""
 

@@ -233,7 +233,7 @@ class Client:
         return text
 
     def malformed(self, name: str | None, problem: str) -> str:
-        """What the model is told when its arguments cannot be read."""
+        """What the model reads when its arguments cannot be read."""
         return f"Error parsing the arguments of {name}: {problem}"
 
     def unknown_tool(self, name: str | None) -> str:

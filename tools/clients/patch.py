@@ -34,7 +34,7 @@ class Change:
 
 
 def parse(text: str) -> list[Change]:
-    """Raises ToolFailed for what is no patch."""
+    """Raises ToolFailed for what is not a patch."""
     lines = text.strip().splitlines()
     if not lines or lines[0].strip() != "*** Begin Patch":
         raise ToolFailed("Invalid patch: The first line of the patch must be '*** Begin Patch'")

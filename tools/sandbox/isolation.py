@@ -1,4 +1,4 @@
-"""What every kind of isolation has in common: how the worker is started, and what it is told."""
+"""What every kind of isolation has in common: how the worker is started, and its settings."""
 
 from __future__ import annotations
 

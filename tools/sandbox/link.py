@@ -78,7 +78,7 @@ class Link:
             await asyncio.get_running_loop().sock_sendall(self.socket, memoryview(data)[sent:])
 
     async def _answer(self, timeout: float, quick: bool) -> Answer:
-        """Raises OSError or ValueError where what comes is no answer."""
+        """Raises OSError or ValueError where what comes is not an answer."""
         if quick:
             while self._poll.poll(QUICK_MS):
                 self._take(self.socket.recv(CHUNK))

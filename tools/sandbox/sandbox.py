@@ -140,7 +140,7 @@ class OpenSandbox:
             return ran(head, output)
 
     async def read_file(self, path: str) -> bytes:
-        """Raises FileError, also for what is no regular file or larger than `limits.read`."""
+        """Raises FileError, also for what is not a regular file or larger than `limits.read`."""
         _, data = await self._ask("read", path=self.path(path))
         return data
 

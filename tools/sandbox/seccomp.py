@@ -114,7 +114,7 @@ NETLINK = 16
 NETLINK_PROTOCOLS = (0, 4)
 """Routes, and what sockets there are: of the sandbox's own network."""
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, NETLINK)
-"""What a socket may be. AF_VSOCK is no part of the network namespace: it would reach the host."""
+"""What a socket may be. AF_VSOCK is not part of the network namespace: it would reach the host."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Workspace:
         )
         directory = Path(folder)
         if not directory.is_dir():
-            raise PlanError(f"--workspace {spec}: {folder} is no directory; give DIR or DIR@COMMIT")
+            raise PlanError(f"--workspace {spec}: {folder} is not a directory; give DIR or DIR@COMMIT")
         if commit:
             data = git(directory, "archive", "--format=tar", commit, "--")
             with tarfile.open(fileobj=io.BytesIO(data)) as archive:

@@ -13,7 +13,7 @@ from replayer.wire.types import Reply
 def compare(
     reply: Reply, checks: Sequence[CallCheck], recorded: Sequence[AnyItem]
 ) -> tuple[RecordingFinding, ...]:
-    """Differences position by position. Arguments are compared by value: another key order is no difference."""
+    """Differences position by position. Arguments are compared by value: another key order is not a difference."""
     wanted = [item for item in recorded if isinstance(item, ToolCallItem)]
     found: list[RecordingFinding] = []
     for index, (call, check, item) in enumerate(zip(reply.tool_calls, checks, wanted, strict=False)):

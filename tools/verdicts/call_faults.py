@@ -33,8 +33,8 @@ def _of_calls(seen: Seen) -> Iterator[Fault]:
     mixed = not seen.cut and _mixed_up(seen.reply.tool_calls, seen.checks, seen.case.validator)
     for index, check in enumerate(seen.checks):
         if mixed and check.defect:
-            told = "arguments of parallel calls came under each other's index: joined, they are sound"
-            yield Fault("bad_call_index", "parser", told, True, index)
+            message = "arguments of parallel calls came under each other's index: joined, they are sound"
+            yield Fault("bad_call_index", "parser", message, True, index)
             continue
         for fault in check.faults:
             if fault.klass == "missing_parameter" and _is_swallowed(seen, index, fault):
@@ -110,12 +110,12 @@ def arguments_damage(seen: Seen) -> Iterable[Fault]:
 def _of_values(seen: Seen, index: int, name: str | None, value: JsonObject) -> Iterator[Fault]:
     quoted = seen.case.request.prompt_contains
     for key, holder in swallowed_in(value, seen.case.validator.parameters(name)).items():
-        told = f"{key!r} stands with its markup in the text of {pointer([holder])}"
-        yield Fault("swallowed_parameter", "parser", told, True, index, pointer([holder]))
+        message = f"{key!r} stands with its markup in the text of {pointer([holder])}"
+        yield Fault("swallowed_parameter", "parser", message, True, index, pointer([holder]))
     for path, text in _texts_in(value):
         if (next_call := next_call_in(text)) and not quoted(text):
-            told = f"the next call stands in {path}: {next_call!r}"
-            yield Fault("leaked_markup", "parser", told, True, index, path)
+            message = f"the next call stands in {path}: {next_call!r}"
+            yield Fault("leaked_markup", "parser", message, True, index, path)
         elif tag := end_tag_in(text):
             yield Fault(
                 "leaked_markup", "parser", f"{tag!r} is left at the end of {path}", False, index, path
@@ -172,7 +172,7 @@ def _of_note(note: ProtocolNote, seen: Seen) -> Iterator[Fault]:
 
 def id_faults(seen: Seen) -> Iterable[Fault]:
     """Ids that are missing, shared by two calls, or used before. Results find their call by the id, so that two calls
-    of one reply without different ids cannot be told apart."""
+    of one reply without different ids cannot be distinguished."""
     calls, earlier = seen.reply.tool_calls, seen.case.request.seen_call_ids
     if not calls or (len(calls) == 1 and calls[0].id and calls[0].id not in earlier):
         return ()
@@ -187,6 +187,6 @@ def id_faults(seen: Seen) -> Iterable[Fault]:
         elif shared:
             faults.append(Fault("bad_call_id", "parser", f"two calls have the id {call.id!r}", True, index))
         elif call.id in earlier:
-            told = f"the id {call.id!r} was used in an earlier turn"
-            faults.append(Fault("bad_call_id", "parser", told, False, index))
+            message = f"the id {call.id!r} was used in an earlier turn"
+            faults.append(Fault("bad_call_id", "parser", message, False, index))
     return faults

@@ -1,4 +1,4 @@
-"""Text damaged between the model's tokens and the client, told apart from text that is about such damage.
+"""Text damaged between the model's tokens and the client, distinguished from text that is about such damage.
 
 A detokenizer that works token by token loses characters (U+FFFD), leaves byte tokens (`<0xC3>`) or the tokenizer's
 own spaces (`Ġ`, `▁`); bytes read in the wrong encoding double (`Ã©`). What the prompt holds word for word, code, and
@@ -30,10 +30,10 @@ def damage_in(text: str, quoted: Callable[[str], bool]) -> str | None:
         return None
     if "▁" in text:
         text = _TEMPLATE_TOKEN.sub(" ", text)
-    for told, pattern in _KINDS:
+    for message, pattern in _KINDS:
         for match in pattern.finditer(text):
             if not quoted(match.group()):
-                return f"{told}: {_around(text, match)}"
+                return f"{message}: {_around(text, match)}"
     return _twice_encoded(text, quoted)
 
 

@@ -103,8 +103,8 @@ def evidence(case: Case, checks: tuple[CallCheck, ...], *, cut: bool) -> Evidenc
         if _same_generation(case.reply, pair, temperature, cut):
             faults += _between(here, there, cut)
         if temperature == 0 and _outcome(here) != _outcome(there):
-            told = f"the {there.mode} answer to the same request is another"
-            faults.append(Fault("stream_differs", "engine", told, False))
+            message = f"the {there.mode} answer to the same request is another"
+            faults.append(Fault("stream_differs", "engine", message, False))
     return Evidence(tuple(dict.fromkeys(faults)), blames)
 
 
@@ -137,10 +137,10 @@ def _between(here: _Side, there: _Side, cut: bool) -> Iterator[Fault]:
 def _neither_delivered(here: _Side, there: _Side, cut: bool) -> Iterator[Fault]:
     for one, other in ((here, there), (there, here)):
         if one.leak and not other.leak and not (cut and not one.leak.complete):
-            told = (
+            message = (
                 f"of the call whose text is left in the {one.mode} answer, the {other.mode} one has nothing"
             )
-            yield _drop(f"{told}: {one.leak.excerpt}")
+            yield _drop(f"{message}: {one.leak.excerpt}")
 
 
 def _twins(here: _Side, there: _Side) -> Iterator[Fault]:
@@ -169,10 +169,11 @@ def _uneven(longer: _Side, shorter: _Side) -> Iterator[Fault]:
             waiting.remove(call.name)
             continue
         written = next((text for text in shorter.written if bare_name(text.name) == call.name), None)
-        told = _changed(call, check, written) if written else None
-        if told and written:
+        message = _changed(call, check, written) if written else None
+        if message and written:
             yield _repair(
-                f"{told} in the {longer.mode} answer; the {shorter.mode} one has {_written(written)}", index
+                f"{message} in the {longer.mode} answer; the {shorter.mode} one has {_written(written)}",
+                index,
             )
         else:
             yield _drop(f"the call of {call.name!r} is missing from the {shorter.mode} answer")
@@ -186,8 +187,8 @@ def _against_text(
         return
     calls = side.reply.tool_calls
     for index, (call, written) in enumerate(zip(calls, leak.calls, strict=False)):
-        if told := _changed(call, side.checks[index], written):
-            yield _repair(f"{told} in {delivered_by}; {source} has {_written(written)}", index)
+        if message := _changed(call, side.checks[index], written):
+            yield _repair(f"{message} in {delivered_by}; {source} has {_written(written)}", index)
     dropped = leak.calls[len(calls) :]
     if dropped and not (cut and not dropped[0].intact) and side.leak is None:
         yield _drop(f"{source} has a call of {dropped[0].name!r} that {delivered_by} lacks")
@@ -272,9 +273,9 @@ def _short(call: ToolCall) -> str:
     return repr(call.arguments if len(call.arguments) <= 80 else call.arguments[:80] + "…")
 
 
-def _repair(told: str, index: int | None = None) -> Fault:
-    return Fault("silent_repair", "parser", told, True, index)
+def _repair(message: str, index: int | None = None) -> Fault:
+    return Fault("silent_repair", "parser", message, True, index)
 
 
-def _drop(told: str, index: int | None = None) -> Fault:
-    return Fault("silent_drop", "parser", told, True, index)
+def _drop(message: str, index: int | None = None) -> Fault:
+    return Fault("silent_drop", "parser", message, True, index)

@@ -40,9 +40,9 @@ def is_away(reply: Reply) -> bool:
 
 def engine_fault(fault: WireFault, *, wire: Wire = "chat", calls_in_history: bool = False) -> Fault:
     """A failed request: `history_rejected` where the engine refuses what was recorded, else `engine_error`."""
-    told = fault.message if len(fault.message) <= 300 else fault.message[:300] + "…"
+    words = fault.message if len(fault.message) <= 300 else fault.message[:300] + "…"
     if fault.kind == "context_too_long":
-        return Fault("history_rejected", "input", f"the history does not fit: {told!r}", True)
+        return Fault("history_rejected", "input", f"the history does not fit: {words!r}", True)
     refused = fault.kind in ("bad_request", "bad_tools", "server_error") and not fault.message.startswith(
         _UNREAD
     )
@@ -50,7 +50,7 @@ def engine_fault(fault: WireFault, *, wire: Wire = "chat", calls_in_history: boo
     about_json = _BROKEN_JSON.search(said) and (calls_in_history or wire == "chat")
     about = _CERTAINLY_HISTORY if fault.kind == "server_error" else _ABOUT_HISTORY
     if refused and (about_json or about.search(said) or _CALL_IDS.search(said)):
-        return Fault("history_rejected", "input", f"the engine refuses the history: {told!r}", True)
+        return Fault("history_rejected", "input", f"the engine refuses the history: {words!r}", True)
     status = f" (HTTP {fault.status})" if fault.status else ""
     blame: Blame = "input" if fault.kind in _OURS else "engine"
-    return Fault("engine_error", blame, f"{fault.kind}{status}: {told!r}", True)
+    return Fault("engine_error", blame, f"{fault.kind}{status}: {words!r}", True)

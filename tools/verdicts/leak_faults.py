@@ -31,8 +31,8 @@ def _of_leak(seen: Seen, leak: Leak) -> Fault:
     lost = not seen.checks or any(_is_lost(call, seen) for call in leak.calls)
     decides = leak.hard and lost and not (seen.ended_early and not leak.complete)
     soft = _SOFT.get(leak.family, "call syntax is mentioned")
-    told = "call syntax left in the content" if leak.hard else soft
-    return Fault("leaked_markup", _blame(seen, leak), f"{told} ({leak.family}): {leak.excerpt}", decides)
+    message = "call syntax left in the content" if leak.hard else soft
+    return Fault("leaked_markup", _blame(seen, leak), f"{message} ({leak.family}): {leak.excerpt}", decides)
 
 
 def _is_lost(written: TextCall, seen: Seen) -> bool:
@@ -101,6 +101,6 @@ def hidden_calls(seen: Seen) -> Iterable[Fault]:
         return ()
     leak = seen.hidden[0]
     of = f" of {leak.calls[0].name!r}" if leak.calls else ""
-    told = f"a call{of} stands in the reasoning and none was delivered: {leak.excerpt}"
+    message = f"a call{of} stands in the reasoning and none was delivered: {leak.excerpt}"
     blame = _who_lost(leak, seen.case.validator) if leak.calls else "parser"
-    return [Fault("call_in_reasoning", blame, told, not (seen.ended_early and not leak.complete))]
+    return [Fault("call_in_reasoning", blame, message, not (seen.ended_early and not leak.complete))]

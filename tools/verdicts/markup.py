@@ -1,4 +1,4 @@
-"""Call syntax that a parser should have taken out of the text: found, and told from prose that mentions it.
+"""Call syntax that a parser should have taken out of the text: found, and distinguished from prose that mentions it.
 
 A leak is `hard` where the text holds a call, whole or begun, and soft where it only names the markup. Code fences
 and inline code are not searched, and neither is what the prompt says word for word (an agent at work on a parser
@@ -24,7 +24,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     (
         "hermes",
         r"/?tool_call(?:\s[^<>\n]{0,100})?>",
-    ),  # also qwen, glm, ernie, exaone, granite 3.1: told apart by what follows
+    ),  # also qwen, glm, ernie, exaone, granite 3.1: distinguished by what follows
     (
         "qwen3_coder",
         r"function\s*=|function\s+name\s*=\s*[\"'][\w.\-]+[\"']\s*>(?=\s*(?:<parameter|\{))|/function>|parameter\s*=|/parameter>",

@@ -68,9 +68,9 @@ class _Tool:
 TOO_LARGE = "it takes too many checks for a value of this size and depth"
 
 
-def unusable_schema(told: str, call_index: int | None = None) -> Fault:
+def unusable_schema(message: str, call_index: int | None = None) -> Fault:
     """The schema that came with the request cannot be checked against in any time."""
-    return Fault("unusable_schema", "input", f"not checked against its schema: {told}", False, call_index)
+    return Fault("unusable_schema", "input", f"not checked against its schema: {message}", False, call_index)
 
 
 def compile_schema(schema: Any) -> jsonschema_rs.Validator:
@@ -177,11 +177,11 @@ def _bare(name: str) -> str:
 
 
 def _not_object(value: object, call_index: int | None) -> Fault:
-    told = f"arguments are {kind_of(value)}, not an object"
+    message = f"arguments are {kind_of(value)}, not an object"
     if isinstance(value, str):
         with contextlib.suppress(NotJson):
-            told += " (an object encoded twice)" if isinstance(parse(value), dict) else ""
-    return Fault("arguments_not_object", "model", told, True, call_index)
+            message += " (an object encoded twice)" if isinstance(parse(value), dict) else ""
+    return Fault("arguments_not_object", "model", message, True, call_index)
 
 
 def kind_of(value: object) -> str:
@@ -217,8 +217,8 @@ def _faults_of(error: Any, value: Any, tool: _Tool, call_index: int | None) -> I
     if kind == "Required":
         key = str(error.kind.property)
         where = f" in {pointer(path)}" if path else ""
-        told = f"{_short(key)} is missing{where}"
-        yield Fault("missing_parameter", "model", told, True, call_index, pointer([*path, key]))
+        message = f"{_short(key)} is missing{where}"
+        yield Fault("missing_parameter", "model", message, True, call_index, pointer([*path, key]))
     elif kind in ("AdditionalProperties", "UnevaluatedProperties"):
         yield from _unexpected(error, tool, call_index, fatal=True)
     elif kind in ("AnyOf", "OneOfNotValid") and (branch := _best_branch(error)):
@@ -239,14 +239,14 @@ def _value_fault(kind: str, error: Any, path: list[Any], value: Any, call_index:
     klass = _CLASS_OF_KIND.get(kind, "bad_value")
     where = pointer(path) or "the arguments"
     if kind == "Type":
-        told = f"{where} is {kind_of(_at(value, path))}, {' or '.join(error.kind.types)} is wanted"
+        message = f"{where} is {kind_of(_at(value, path))}, {' or '.join(error.kind.types)} is wanted"
     elif kind in ("AnyOf", "OneOfNotValid"):
         klass = "wrong_type"
         wanted = [t for branch in error.kind.context for e in branch for t in getattr(e.kind, "types", ())]
-        told = f"{where} is {kind_of(_at(value, path))}, {' or '.join(wanted) or 'another type'} is wanted"
+        message = f"{where} is {kind_of(_at(value, path))}, {' or '.join(wanted) or 'another type'} is wanted"
     else:
-        told = f"{where}: {_short(error.message, quote=False)}"
-    return Fault(klass, "model", told, True, call_index, pointer(path))
+        message = f"{where}: {_short(error.message, quote=False)}"
+    return Fault(klass, "model", message, True, call_index, pointer(path))
 
 
 def _best_branch(error: Any) -> list[Any] | None:
@@ -276,8 +276,8 @@ def _unexpected(error: Any, tool: _Tool, call_index: int | None, *, fatal: bool)
     for key in error.kind.unexpected[:MAX_FAULTS_PER_CALL]:
         near = nearest(key, tool.parameters) if not path else None
         hint = f"; nearest is {near!r}" if near else ""
-        told = f"{_short(key)} is no parameter{f' of {pointer(path)}' if path else ''}{hint}"
-        yield Fault("unexpected_parameter", "model", told, fatal, call_index, pointer([*path, key]))
+        message = f"{_short(key)} is not a parameter{f' of {pointer(path)}' if path else ''}{hint}"
+        yield Fault("unexpected_parameter", "model", message, fatal, call_index, pointer([*path, key]))
 
 
 def _at(value: Any, path: list[Any]) -> Any:

@@ -20,10 +20,10 @@ def check_answer(answer: str, response_format: object) -> tuple[bool | None, Fau
     if schema is None:
         return None, None
     try:
-        told = problem(answer, schema)
+        reason = problem(answer, schema)
     except TooCostly as error:
         return None, unusable_schema(str(error))
-    return told is None, Fault("breaks_schema", "engine", told, True) if told else None
+    return reason is None, Fault("breaks_schema", "engine", reason, True) if reason else None
 
 
 def schema_of(response_format: object) -> object:

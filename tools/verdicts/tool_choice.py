@@ -11,13 +11,13 @@ class Demand:
 
     call: bool = False
     names: frozenset[str] = frozenset()
-    told: str = ""
+    message: str = ""
 
 
 def demanded(tool_choice: object) -> Demand:
     """The demand of `"required"`, of a named tool, or of `allowed_tools`; anything else demands nothing."""
     if tool_choice in ("required", "any"):
-        return Demand(True, told="a call (tool_choice 'required')")
+        return Demand(True, message="a call (tool_choice 'required')")
     if not isinstance(tool_choice, dict):
         return Demand()
     if tool_choice.get("type") == "allowed_tools":

@@ -79,8 +79,8 @@ def _ending(seen: Seen) -> Iterable[Fault]:
     if reason in FOR_FAILURE:
         faults.append(Fault("engine_error", "engine", f"finish reason {reason!r}", True))
     elif not done and reason is None:
-        told = f"the reply broke off: no finish reason and no {END_OF[seen.reply.wire]}"
-        faults.append(Fault("engine_error", "engine", told, True))
+        message = f"the reply broke off: no finish reason and no {END_OF[seen.reply.wire]}"
+        faults.append(Fault("engine_error", "engine", message, True))
     elif not done:
         faults.append(
             Fault("protocol", "engine", f"the stream ended without {END_OF[seen.reply.wire]}", False)
@@ -107,19 +107,19 @@ def _broken_demands(seen: Seen) -> Iterator[Fault]:
     asked = demanded(seen.tool_choice)
     excused = seen.ended_early or seen.hidden or any(leak.hard for leak in seen.leaks)
     if asked.call and not calls and not excused and seen.reply.finish_reason not in FOR_FAILURE:
-        yield Fault("choice_ignored", "engine", f"no call came, but {asked.told} was asked for", True)
+        yield Fault("choice_ignored", "engine", f"no call came, but {asked.message} was asked for", True)
     for index, call in enumerate(calls):
         if asked.names and call.name not in asked.names:
-            told = f"{call.name!r} came, but {asked.told} was asked for"
-            yield Fault("choice_ignored", "engine", told, True, index)
+            message = f"{call.name!r} came, but {asked.message} was asked for"
+            yield Fault("choice_ignored", "engine", message, True, index)
 
 
 def _parallel(seen: Seen) -> Iterable[Fault]:
     count = len(seen.checks)
     if count < 2 or seen.case.request.parallel is not False:
         return ()
-    told = f"{count} calls came, but parallel_tool_calls is false"
-    return [Fault("parallel_ignored", "engine", told, True, 1)]
+    message = f"{count} calls came, but parallel_tool_calls is false"
+    return [Fault("parallel_ignored", "engine", message, True, 1)]
 
 
 def _emptiness(seen: Seen) -> Iterable[Fault]:
@@ -149,8 +149,8 @@ def _damage(seen: Seen) -> Iterable[Fault]:
     content = seen.reply.content
     if not content or (content.isascii() and "<0x" not in content):
         return ()
-    told = damage_in(without_code(content), seen.case.request.prompt_contains)
-    return [Fault("damaged_text", "engine", f"the answer holds {told}", False)] if told else ()
+    message = damage_in(without_code(content), seen.case.request.prompt_contains)
+    return [Fault("damaged_text", "engine", f"the answer holds {message}", False)] if message else ()
 
 
 def _finish(seen: Seen) -> Iterable[Fault]:

@@ -199,8 +199,8 @@ def _exchange(span: Span) -> Exchange | None:
         if name == "gen_ai.client.inference.operation.details":
             attributes = {**fields, **attributes}
     prompt, replies = numbered(attributes)
-    told, answered, why = from_events(events)
-    messages = messages_of(attributes.get("gen_ai.input.messages")) or prompt or told
+    from_log, answered, why = from_events(events)
+    messages = messages_of(attributes.get("gen_ai.input.messages")) or prompt or from_log
     if not messages:
         return None
     output = messages_of(attributes.get("gen_ai.output.messages")) or replies or answered

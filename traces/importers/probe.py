@@ -59,7 +59,7 @@ class Probe:
 
     @cached_property
     def document(self) -> object:
-        """The one JSON value of the file; None where the file is no single document."""
+        """The one JSON value of the file; None where the file is not a single document."""
         if self.shape == "jsonl":
             first = list(_first_two(self.records(quiet=True)))
             return first[0] if len(first) == 1 else None

@@ -82,7 +82,7 @@ def _from_text(value: str) -> float | None:
 def loads(data: bytes | str) -> Json:
     """JSON as any tool writes it: NaN, infinities, numbers of any size and lone surrogates too. Raises ValueError.
 
-    What is no number becomes null, a whole number beyond 64 bits a float, a lone surrogate a question mark.
+    What is not a number becomes null, a whole number beyond 64 bits a float, a lone surrogate a question mark.
     """
     try:
         return orjson.loads(data)

@@ -23,7 +23,7 @@ LEAST_ARGUMENTS = 8
 
 
 class RepeatedCalls:
-    """Told of each call's arguments once the next call begins."""
+    """Receives each call's arguments once the next call begins."""
 
     def __init__(self) -> None:
         self._last: tuple[int, int] | None = None

@@ -17,7 +17,7 @@ class Evidence:
         self._recorded = recorded
 
     def asked_for(self, repeated: str, channel: str) -> str | None:
-        """Say where the whole repeated text stands, or None. A prompt that holds fewer copies is no excuse."""
+        """Say where the whole repeated text stands, or None. A prompt that holds fewer copies does not excuse it."""
         for text in _spellings(repeated, channel):
             if self._prompt_contains is not None and self._prompt_contains(text):
                 return "copied from the prompt"

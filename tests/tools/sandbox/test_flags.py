@@ -29,7 +29,7 @@ class Without(Bubblewrap):
         words = super().arguments(*given)
         count = len(self.words)
         places = [n for n in range(len(words)) if tuple(words[n : n + count]) == self.words]
-        assert places, f"{self.words} is no part of the arguments any more"
+        assert places, f"{self.words} is not part of the arguments any more"
         for place in reversed(places):
             words[place : place + count] = self.instead
         return words

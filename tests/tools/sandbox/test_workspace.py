@@ -118,7 +118,7 @@ def test_a_traces_archive_lies_beside_it(tmp_path):
 
 @pytest.mark.parametrize("spec", ["nowhere", "nowhere@HEAD"])
 def test_a_folder_that_is_not_there_is_named(tmp_path, spec):
-    with pytest.raises(PlanError, match="is no directory"):
+    with pytest.raises(PlanError, match="is not a directory"):
         Workspace.from_directory(str(tmp_path / spec))
 
 

@@ -341,7 +341,7 @@ def _errors() -> Iterator[Case]:
 
 
 def _text() -> Iterator[Case]:
-    """Text of the answer that is no call, though it looks odd."""
+    """Text of the answer that is not a call, though it looks odd."""
     analysis = "<|channel|>analysis<|message|>The user wants the list. We need to call Bash maybe.<|end|>"
     final = "<|start|>assistant<|channel|>final<|message|>There are two files."
     yield from both("analysis-then-final", analysis + final, **warn("leaked_markup"))

@@ -20,7 +20,7 @@ ALL_FILE_RIGHTS = (1 << 16) - 1
 READ_RIGHTS = 0b1101
 """Execute, read a file, read a folder."""
 ON_A_FILE = (1 << 0) | (1 << 1) | (1 << 2) | (1 << 14) | (1 << 15)
-"""Execute, write, read, truncate, device ioctl: the rights that make sense on what is no folder."""
+"""Execute, write, read, truncate, device ioctl: the rights that make sense on what is not a folder."""
 NET_RIGHTS, SCOPES = 0b11, 0b11
 """TCP bind and connect; abstract sockets and signals."""
 
