@@ -18,6 +18,8 @@ from replayer.wire.types import JsonObject, Reply
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 _DELTAS = frozenset({"text", "thinking", "partial_json", "delta", "content", "arguments", "refusal"})
 """Keys under which the APIs stream text piece by piece."""
+_TELLING = 8
+"""Characters of a credential that are hidden even where the rest of it did not come."""
 
 
 class Cleaner:
@@ -37,7 +39,7 @@ class Cleaner:
 
     def _without(self, hidden: Sequence[str], text: str) -> str:
         for value in hidden:
-            text = text.replace(value, HIDDEN)
+            text = _without_torn_end(text.replace(value, HIDDEN), value)
         return text if self._redact is None else self._redact(text)
 
     def body(self, body: bytes) -> tuple[Any, bytes]:
@@ -67,6 +69,15 @@ class Cleaner:
         if self._redact is None and not self._known:
             return text
         return clean(_joined_events(text, clean) if "data:" in text else text)
+
+
+def _without_torn_end(text: str, value: str) -> str:
+    """The text of an answer that broke off in the middle of a credential ends with the beginning of it."""
+    beginning, at = value[:_TELLING], len(text) - len(value)
+    while (at := text.find(beginning, max(at + 1, 0))) >= 0:
+        if value.startswith(text[at:]):
+            return text[:at] + HIDDEN
+    return text
 
 
 def _joined_events(text: str, clean: Callable[[str], str]) -> str:

@@ -136,6 +136,13 @@ def test_short_credentials_are_removed_from_complaints_only() -> None:
     assert cleaner.text("a swordfish swims") == "a swordfish swims"
 
 
+def test_the_beginning_of_a_credential_that_a_cut_answer_ends_with_is_removed() -> None:
+    cleaner = Cleaner((b"correct-horse-battery-9",), None)
+    assert cleaner.text("the key is correct-horse-ba") == "the key is [redacted credential]"
+    for sound in ("correct-horse races", "the key is correct"):
+        assert cleaner.text(sound) == sound
+
+
 def test_a_field_named_like_a_credential_is_never_written() -> None:
     body = b'{"model":"m","api_key":"sword\\"fish","messages":[{"role":"user","content":"my \\"password\\": \\"x\\""}]}'
     value, raw = Cleaner((), None).body(body)
