@@ -6,7 +6,6 @@ ReplayerError                 exit code 2: bad input or usage
 ├── RunFolderError            a run folder cannot be read, written or locked
 ├── MissingPartError          exit code 3: a needed part (sandbox, model, package) is missing
 ├── EngineUnavailable         exit code 3: an engine cannot be reached or refuses the key
-├── LimitBroken               exit code 1: the run is done, but a limit was broken
 └── Interrupted               exit code 130: stopped by the user, the journal complete so far
 
 A message is one sentence that names the file, line or flag and the remedy.
@@ -41,12 +40,6 @@ class EngineUnavailable(ReplayerError):
     """An engine cannot be reached, or it refuses the API key."""
 
     exit_code = 3
-
-
-class LimitBroken(ReplayerError):
-    """The work is done, but a limit that the user or an honesty rule set was broken."""
-
-    exit_code = 1
 
 
 class Interrupted(ReplayerError):

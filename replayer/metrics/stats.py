@@ -41,15 +41,6 @@ def difference(k1: int, n1: int, k2: int, n2: int) -> Interval:
     return Interval(gap, gap - math.hypot(p2 - l2, u1 - p1), gap + math.hypot(u2 - p2, p1 - l1))
 
 
-def score_test(k1: int, n1: int, k2: int, n2: int) -> float:
-    """Two-sided p of equal rates in independent samples (pooled z test)."""
-    pooled = (k1 + k2) / (n1 + n2)
-    deviation = math.sqrt(pooled * (1 - pooled) * (1 / n1 + 1 / n2))
-    if deviation == 0:
-        return 1.0
-    return 2 * NormalDist().cdf(-abs(k1 / n1 - k2 / n2) / deviation)
-
-
 def sample_size(p1: float, p2: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """Observations per arm to tell two independent rates apart (Fleiss 1981, 3.14, without continuity correction).
 

@@ -13,6 +13,7 @@ from replayer.errors import ReplayerError
 from replayer.journal import turns as facts
 from replayer.journal.events import (
     AnyEvent,
+    Primed,
     SessionFinished,
     SessionStarted,
     SignalFinding,
@@ -20,7 +21,7 @@ from replayer.journal.events import (
     TurnFinished,
     TurnStarted,
 )
-from replayer.journal.turns import Attempt
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.prefix.server_watch import Answer, ServerWatch, assistant_message
 from replayer.repro.rebuild import Rebuilder
@@ -28,6 +29,9 @@ from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.telemetry.deltas import deltas
 from replayer.traces.schema import Usage
 from replayer.wire.types import JsonObject
+
+_LOST = ("unreachable", "stream_broken")
+"""Faults after which the server may be another process."""
 
 
 class ReuseAgain:
@@ -55,6 +59,8 @@ class ReuseAgain:
                     self._watch(event.lane).reset(event.at)
             case TelemetryRead() if event.lane in self._origins:
                 self._watch(event.lane).sampled(event.lane, event.sample, event.at)
+            case Primed() if (event.session, event.attempt) in self._attempts:
+                self._primed(self._attempts[event.session, event.attempt], event)
             case TurnStarted() | TurnFinished() | SessionFinished():
                 attempt = self._attempts.get((event.session, event.attempt))
                 if attempt is not None:
@@ -75,6 +81,26 @@ class ReuseAgain:
         else:
             yield from self._answered(watch, attempt, event)
 
+    def _primed(self, attempt: Attempt, event: Primed) -> None:
+        """The prompt that a session begins behind: only the cache learns from it."""
+        attempt.turns[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
+        name, watch = f"{attempt.session}#{attempt.number}/-1", self._watch(attempt.lane)
+        ended = event.at - event.ago_ns
+        sent = ended - event.total_ns
+        try:
+            built = self._rebuilders[attempt.lane].built(attempt, -1, [{"body_bytes": 0}])
+        except ReplayerError:
+            return
+        watch.asked(name, f"{attempt.session}#{attempt.number}", built.body, sent, filler=True)
+        if event.fault is not None:
+            watch.failed(name, ended, lost=event.fault["kind"] in _LOST)
+            return
+        usage = Usage(**event.usage) if event.usage else None
+        message = assistant_message("", "", ())
+        watch.answered(
+            name, Answer(message=message, usage=usage, sent=sent, first=None, ended=ended, complete=True)
+        )
+
     def _asked(self, watch: ServerWatch, attempt: Attempt, event: TurnStarted, thread: str) -> None:
         started = self._started[event.session, event.attempt]
         started.append(event.model_dump())
@@ -89,7 +115,7 @@ class ReuseAgain:
 
     def _answered(self, watch: ServerWatch, attempt: Attempt, event: TurnFinished) -> Iterator[AnyEvent]:
         if event.fault is not None:
-            lost = event.fault["kind"] in ("unreachable", "stream_broken")
+            lost = event.fault["kind"] in _LOST
             watch.failed(_name(event), event.at, lost=lost)
             return
         sent = event.at - event.total_ns

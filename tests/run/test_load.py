@@ -36,9 +36,9 @@ def run(out: Path, *arguments: str | Path, code: int = 0) -> None:
     assert main(words) == code
 
 
-def lane(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def lane(folder: Path, capsys: pytest.CaptureFixture[str], *flags: str) -> dict[str, Any]:
     capsys.readouterr()
-    assert main(["report", str(folder), "--json"]) == 0
+    assert main(["report", str(folder), "--json", *flags]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)["lanes"][0]
     return found
 
@@ -162,6 +162,10 @@ def test_a_session_may_start_at_a_seeded_turn_with_its_prefix_in_the_cache(
     )
     assert found["server"]["foreign_tokens"]["prompt"] == pytest.approx(0, abs=300), (
         "and not foreign to the server"
+    )
+    again = lane(tmp_path / "run", capsys, "--rejudge")
+    assert again["prefix_cache"]["ideal"] == found["prefix_cache"]["ideal"], (
+        "the cache learns from priming again"
     )
 
 
