@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import orjson
 
 from replayer.wire import extras
@@ -75,18 +73,24 @@ class Assembler:
 
     def feed(self, data: bytes, at: int) -> list[Delta]:
         """Body bytes of a stream that arrived at `at`; returns the deltas that they complete."""
-        blocks = self._splitter.feed(data)
-        template = self._template
-        if len(blocks) > 1 and template is not None and template.counted is None:
-            del blocks[: self._take_run(template, blocks, at)]
-        deltas = self._take_blocks(blocks, at)
-        if self._splitter.blocks - len(self.parts.arrivals) > LIMITS.empty:
+        splitter, template = self._splitter, self._template
+        if template is not None and template.counted is None and len(data) > 2 * len(template.seam):
+            if not splitter.between:  # the rest of an event that came in two
+                end = data.find(b"\n\n") + 2
+                self._take_blocks(splitter.feed(data[:end]), at)
+                data = data[end:]
+            if splitter.between and self._template is template:
+                data = data[self._take_run(template, data, at) :]
+        if data:
+            self._take_blocks(splitter.feed(data), at)
+        if splitter.blocks - len(self.parts.arrivals) > LIMITS.empty:
             raise TooLarge(f"the stream has more than {LIMITS.empty:,} events without text or a call")
-        return deltas
+        return self._drain()
 
     def flush(self, at: int) -> list[Delta]:
         """The body ended: an event that lacks its blank line still counts."""
-        return self._take_blocks(self._splitter.flush(), at)
+        self._take_blocks(self._splitter.flush(), at)
+        return self._drain()
 
     def whole(self, data: bytes, at: int) -> list[Delta]:
         """The body of a reply that was not streamed."""
@@ -96,7 +100,7 @@ class Assembler:
             self.parts.done = self._reader_of(chunk).whole(chunk, at)
         return self._drain()
 
-    def _take_blocks(self, blocks: list[bytes], at: int) -> list[Delta]:
+    def _take_blocks(self, blocks: list[bytes], at: int) -> None:
         for block in blocks:
             template = self._template
             if (
@@ -120,30 +124,29 @@ class Assembler:
             self._read_by_template += 1
             self.parts.arrivals.append(at)
             self.parts.deltas.append(_new(Delta, (at, template.channel, text, template.call_index, 1)))
-        return self._drain()
 
-    def _take_run(self, template: Template, blocks: list[bytes], at: int) -> int:
-        """All but the last few events, where they are alike in everything but their strings, in one decoding.
+    def _take_run(self, template: Template, data: bytes, at: int) -> int:
+        """Events that are alike in everything but their strings, and the first of `data`, in one decoding.
 
-        Returns how many were taken: none where another is among them, or one whose string is not plain.
+        Returns how many bytes were taken: none where another is among them, or one whose string is not plain.
         """
-        count, prefix, suffix = len(blocks), template.prefix, template.suffix
-        while count and not (blocks[count - 1].startswith(prefix) and blocks[count - 1].endswith(suffix)):
-            count -= 1
-        start, stop = template.start + 1, template.stop - 1
-        inner = [block[start:stop] for block in blocks[:count]]
-        seam = b'"' + suffix + b"\n\n" + prefix + b'"'
-        if b"\n\n".join(blocks[:count]) != prefix + b'"' + seam.join(inner) + b'"' + suffix:
+        opening, closing = template.opening, template.closing
+        if not data.startswith(opening):
             return 0
-        texts = _decoded(inner, together=self._joins)
-        if texts is None:
+        end = len(data) - len(closing) if data.endswith(closing) else data.rfind(closing)
+        strings = data[len(opening) : max(end, 0)]
+        count, texts = _decoded(strings, template.seam, together=self._joins)
+        if not count:
             return 0
+        self._splitter.skip(count)
         template.pieces += texts
         self._read_by_template += count
-        self.parts.arrivals.extend([at] * count)
-        channel, call, pieces = template.channel, template.call_index, count // len(texts)
-        self.parts.deltas += [Delta(at, channel, text, call, pieces) for text in texts]
-        return count
+        channel, call, parts = template.channel, template.call_index, self.parts
+        parts.arrivals.extend([at] * count)
+        pieces = count // len(texts)
+        for text in texts:
+            parts.deltas.append(_new(Delta, (at, channel, text, call, pieces)))
+        return end + len(closing)
 
     def _take_block(self, block: bytes, at: int) -> None:
         if self._template is not None and self._template.counted is not None and self._reader is not None:
@@ -239,23 +242,27 @@ class Assembler:
         self.parts.error = extras.read_error(chunk, text) or self.parts.error
 
 
-def _decoded(inner: list[bytes], *, together: bool) -> list[str] | None:
-    """The texts of JSON strings without their quotes, or one of all; None where one of them is empty or no string."""
+def _decoded(strings: bytes, seam: bytes, *, together: bool) -> tuple[int, list[str]]:
+    """How many JSON strings without their quotes there are between the seams, and their texts, or one of all; none
+    where one of them is empty or no string."""
+    inner = strings.split(seam)
     if not all(inner):
-        return None
-    whole = b"".join(inner)
-    together = together and whole.isascii() and b"\\" not in whole and b'"' not in whole
-    # no JSON string holds a line break, so that none reaches from one event into the next
-    listed = whole if together else b'",\n"'.join(inner)
-    if listed.count(b"\n") != (0 if together else len(inner) - 1):
-        return None
+        return 0, []
+    if together:
+        whole = b"".join(inner)
+        if whole.isascii() and b"\\" not in whole and b'"' not in whole:
+            text = whole.decode()
+            return (len(inner), [text]) if text.isprintable() else (0, [])
+    listed = b'",\n"'.join(inner)
+    if (
+        listed.count(b"\n") != len(inner) - 1
+    ):  # no JSON string holds a line break: none reaches into the next event
+        return 0, []
     try:
         texts = _loads(b'["%b"]' % listed)
     except orjson.JSONDecodeError:
-        return None
-    if len(texts) != (1 if together else len(inner)) or {*map(type, texts)} != {str}:
-        return None
-    return cast(list[str], texts)
+        return 0, []
+    return (len(inner), texts) if len(texts) == len(inner) and {*map(type, texts)} == {str} else (0, [])
 
 
 def _excerpt(data: bytes) -> str:

@@ -76,6 +76,8 @@ class Connection(asyncio.Protocol):
         self._framing = self._after_done = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._pieces: list[bytes] = []
+        self._end = 0
+        """How many of them are the response's, once it is complete."""
         self._complete: bool = False
         self._at = 0
         self._begun = False
@@ -157,7 +159,9 @@ class Connection(asyncio.Protocol):
         """
         if kernel is not None and self._at <= kernel <= now:
             by_kernel, at = True, kernel
-            self.late_ns = max(self.late_ns or 0, now - kernel, delay)
+            late = now - kernel if now - kernel > delay else delay
+            if self.late_ns is None or late > self.late_ns:
+                self.late_ns = late
         else:
             by_kernel, at = False, now
         self._at = at
@@ -169,6 +173,8 @@ class Connection(asyncio.Protocol):
         broken = self._parse(data)
         enough = False
         pieces = self._pieces
+        if self._complete:
+            del pieces[self._end :]
         if pieces:
             self._framing = 0
             body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
@@ -178,8 +184,8 @@ class Connection(asyncio.Protocol):
             except Exception as error:  # noqa: BLE001 - the boundary to the caller's code, who gets it back
                 self._fail(error)
                 return
-        if sink.done:
-            enough |= self._is_over(len(data), at)
+        if not enough and sink.done:
+            enough = self._is_over(len(data), at)
         if enough:
             self._keep_alive = False
         if enough or self._complete:
@@ -250,18 +256,16 @@ class Connection(asyncio.Protocol):
         self._keep_alive = self._parser.should_keep_alive()
         self._sink.headers(status, headers, self._at)
 
-    def on_body(self, body: bytes) -> None:
-        if not self._complete:
-            self._pieces.append(body)
-
     def on_message_complete(self) -> None:
-        self._complete = not self._interim
+        if not self._interim and not self._complete:
+            self._complete, self._end = True, len(self._pieces)
 
     # the rest
 
     def _reset(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
         self._headers, self._pieces = [], []
+        self.on_body = self._pieces.append
+        self._parser = httptools.HttpResponseParser(self)
         self._at = 0
         self._begun = False
         self._done_at = self._framing = self._after_done = 0

@@ -46,6 +46,7 @@ class ReplyReader:
         self._on_deltas = on_deltas
         self._classify = classify
         self._assembler = Assembler(wire, joins=joins)
+        self._parts = self._assembler.parts
         self._decode: Decode | None = None
         self._held = bytearray()
         self._sent: int | None = None
@@ -58,14 +59,14 @@ class ReplyReader:
     @property
     def done(self) -> bool:
         """The wire's own end was seen: nothing that follows matters."""
-        return self._assembler.done
+        return self._parts.done
 
     @property
     def progress(self) -> int | None:
         """When the last text or call came; None before any. A body that is not streamed comes at once: its headers count."""
         if not (self._asked_stream if self._streamed is None else self._streamed):
             return self._headers_at
-        arrivals = self._assembler.parts.arrivals
+        arrivals = self._parts.arrivals
         return arrivals[-1] if arrivals else None
 
     def sent(self, at: int) -> None:
@@ -97,7 +98,8 @@ class ReplyReader:
         except ValueError as error:
             self._fault = self._unreadable(error)
             return True
-        self.stopped = self._show(deltas)
+        if deltas and self._on_deltas is not None:
+            self.stopped = self._on_deltas(deltas)
         return self.stopped
 
     def _unreadable(self, error: ValueError) -> WireFault:
@@ -135,7 +137,7 @@ class ReplyReader:
                 self._fault = self._unreadable(error)
         fault = None if self.stopped else self._judge(broken)
         calls = self._assembler.tool_calls()
-        parts = self._assembler.parts
+        parts = self._parts
         arrivals = parts.arrivals
         return Reply(
             timing=Timing(
@@ -176,20 +178,20 @@ class ReplyReader:
         except ValueError as error:
             self._fault = WireFault("stream_broken", str(error), self.status)
 
-    def _show(self, deltas: list[Delta]) -> bool:
-        return bool(deltas) and self._on_deltas is not None and self._on_deltas(deltas)
-
     def _finish(self, at: int, *, whole: bool) -> None:
         """The body is over: read what was held back."""
         asked = self._asked_stream
+        deltas: list[Delta] = []
         if self._streamed:
             if whole:
-                self._show(self._assembler.flush(at))
+                deltas = self._assembler.flush(at)
         elif self.status < 300 and self._held:
-            self._show(self._assembler.whole(bytes(self._held), at))
+            deltas = self._assembler.whole(bytes(self._held), at)
+        if deltas and self._on_deltas is not None:
+            self._on_deltas(deltas)
         if self.status < 300 and None not in (self._streamed, asked) and self._streamed != asked:
             words = "a stream came though none was asked for" if self._streamed else "no stream came"
-            self._assembler.parts.notes.add("other_mode", words)
+            self._parts.notes.add("other_mode", words)
 
     def _judge(self, broken: WireFault | None) -> WireFault | None:
         if self._fault is not None:
@@ -198,7 +200,7 @@ class ReplyReader:
             return self._classify(self.status, self._held[:MIB].decode("utf-8", "replace"))
         if self.status >= 300:
             return WireFault("unreachable", redirected(self.status, self._location), self.status)
-        parts = self._assembler.parts
+        parts = self._parts
         if error := parts.error:
             fault = self._classify(error.status or 500, error.body)
             return replace(fault, message=error.message, status=error.status or self.status, body=error.body)
@@ -212,11 +214,11 @@ class ReplyReader:
         """The response ended properly, but the wire's own end (`[DONE]`, say) did not come."""
         wire = self._assembler.wire
         if self._streamed:
-            if self._assembler.parts.finish_reason is not None:
+            if self._parts.finish_reason is not None:
                 return None
             words = f"the stream ended without a finish reason and without {END_OF[wire]}"
             return WireFault("stream_broken", words, self.status)
-        if self._assembler.parts.finish_reason in ("queued", "in_progress"):
+        if self._parts.finish_reason in ("queued", "in_progress"):
             words = "the response runs in the background: it would have to be fetched later"
             return WireFault("server_error", words, self.status)
         excerpt = self._held[:500].decode("utf-8", "replace")

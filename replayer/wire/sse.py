@@ -32,6 +32,17 @@ class SseSplitter:
         self._after_cr = False
         self._first = True
 
+    @property
+    def between(self) -> bool:
+        """What comes next begins an event."""
+        return not (self._pieces or self._after_cr)
+
+    def skip(self, blocks: int) -> None:
+        """So many blocks were cut elsewhere. Raises TooLarge."""
+        self.blocks += blocks
+        if self.blocks > LIMITS.events:
+            raise TooLarge(f"the stream has more than {LIMITS.events:,} events")
+
     def feed(self, data: bytes) -> list[bytes]:
         """The blocks that `data` completes. Raises TooLarge where one is too long, or there are too many."""
         if not data:
@@ -55,9 +66,7 @@ class SseSplitter:
         self._pieces = [rest] if rest else []
         if rest or self._pending:
             self._count(len(rest))
-        self.blocks += len(blocks)
-        if self.blocks > LIMITS.events:
-            raise TooLarge(f"the stream has more than {LIMITS.events:,} events")
+        self.skip(len(blocks))
         if self._first and blocks:
             self._first = False
             blocks[0] = blocks[0].removeprefix(_BOM)

@@ -49,6 +49,14 @@ class Template:
     start: int
     stop: int
     counted: Counted | None = None
+    opening: bytes = b""
+    """All up to the string's first character; `closing`: all behind its last; `seam`: between the strings of two events."""
+    closing: bytes = b""
+    seam: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.opening, self.closing = self.prefix + b'"', b'"' + self.suffix + b"\n\n"
+        self.seam = self.closing + self.opening
 
     def count(self) -> None:
         """An event was read: the next one has the next number."""
