@@ -96,7 +96,8 @@ def expected_words(found: PrefixCache) -> str:
     if found.above is not None:
         return f"expected at most {percent(found.range[1] if found.range else ideal)}"
     if reported > ideal and found.range and percent(found.range[0]) != percent(found.range[1]):
-        return f"best possible {found.range[0]:.1%} to {found.range[1]:.1%}"
+        # What was reused was possible: an estimate that ends a little below it is not an upper bound.
+        return f"best possible {found.range[0]:.1%} to {max(found.range[1], reported):.1%}"
     if reported > ideal and percent(reported) != percent(ideal):
         return f"expected at most {percent(ideal)}"
     return f"best possible {percent(ideal)}"
