@@ -49,7 +49,7 @@ class Command:
         parser.add_argument(
             "--otlp",
             metavar="FILE|URL",
-            help="OpenTelemetry GenAI spans as OTLP JSON, to a file or a receiver (http://127.0.0.1:4318)",
+            help="OpenTelemetry GenAI spans and metrics as OTLP JSON, to files or a receiver (http://127.0.0.1:4318)",
         )
         parser.add_argument(
             "--br",
@@ -99,8 +99,8 @@ def _report(folders: list[Path], args: argparse.Namespace) -> int:
     if args.otlp:
         from replayer.report.otlp.spans import export_runs
 
-        export_runs(folders, args.otlp, content=args.content)
-        print(f"wrote {safe(args.otlp)}", file=sys.stderr)
+        for where in export_runs(folders, args.otlp, content=args.content):
+            print(f"wrote {safe(where)}", file=sys.stderr)
     if args.br:
         from replayer.report.benchmark_report import export_reports
 

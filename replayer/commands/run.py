@@ -9,8 +9,10 @@ from pathlib import Path
 from replayer.commands.finishing import add_view_flags, finish
 from replayer.commands.plan_arguments import complete, merged, resolve
 from replayer.commands.plan_flags import add_plan_flags
+from replayer.errors import PlanError
 from replayer.journal.log import find_run, new_run_folder
 from replayer.journal.progress import plan_of
+from replayer.launch.job import Perform
 from replayer.metrics.gate import check_plan
 from replayer.plan.load import load_plan, make_plan
 from replayer.plan.shipped import find_plan, purpose, shipped
@@ -71,6 +73,14 @@ class Command:
             metavar="P",
             help="serve counts and times to Prometheus on 127.0.0.1:P while the run goes on",
         )
+        parser.add_argument(
+            "--otel",
+            metavar="URL",
+            help="send OpenTelemetry GenAI spans and metrics to this OTLP receiver while the run goes on",
+        )
+        parser.add_argument(
+            "--content", action="store_true", help="with --otel: prompts, replies, arguments and results too"
+        )
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -78,19 +88,30 @@ class Command:
 
         if sys.platform == "darwin":
             print(f"replayer: {ON_MACOS}", file=sys.stderr)
+        if args.content and not args.otel:
+            raise PlanError("--content says what --otel sends: give both")
         if args.plan:
             args.plan = find_plan(args.plan)
         values = load_plan(args.plan) if args.plan else {}
         origin = str(args.plan) if args.plan else "the command line"
         values = merged(values, args)
         if args.into:
-            return finish(_widening(values, origin, args), perform, args)
+            return _followed(_widening(values, origin, args), perform, args)
         paths = resolve(values, args.plan)
         plan = make_plan(values, origin)
         check_plan(plan, origin)
         complete(plan)
         folder = new_run_folder("run", args.out)
-        return finish(Job(plan, folder, paths, metrics_port=args.metrics_port), perform, args)
+        return _followed(Job(plan, folder, paths, metrics_port=args.metrics_port), perform, args)
+
+
+def _followed(job: Job, perform: Perform, args: argparse.Namespace) -> int:
+    if args.otel is None:
+        return finish(job, perform, args)
+    from replayer.report.otlp.live import exporting
+
+    with exporting(job.folder, args.otel, content=args.content):
+        return finish(job, perform, args)
 
 
 def _widening(values: JsonObject, origin: str, args: argparse.Namespace) -> Job:

@@ -32,7 +32,14 @@ _SECONDS = tuple(0.01 * 2**power for power in range(14))
 _TOKENS = tuple(float(4**power) for power in range(14))
 _CALLS = tuple(float(2**power) for power in range(12))
 """Upper bounds as the conventions fix them; of calls, doubling."""
-_GENAI = ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model")
+GENAI = (
+    "gen_ai.operation.name",
+    "gen_ai.provider.name",
+    "gen_ai.request.model",
+    "error.type",
+    "gen_ai.token.type",
+)
+"""Attributes of the conventions; as labels their dots are `_`."""
 OnEvent = Callable[[AnyEvent], None]
 
 
@@ -51,29 +58,44 @@ class MetricsPage:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry: CollectorRegistry = CollectorRegistry()
         registry = self.registry
+        self.conventions: dict[str, tuple[str, str]] = {}
+        """Name and unit in the conventions, by the name on the page."""
 
-        def times(name: str, words: str, *labels: str) -> Histogram:
-            return Histogram(name, words, ("lane", *_GENAI, *labels), buckets=_SECONDS, registry=registry)
-
-        def counts(name: str, words: str, bounds: tuple[float, ...], *labels: str) -> Histogram:
-            return Histogram(name, words, ("lane", *_GENAI, *labels), buckets=bounds, registry=registry)
+        def observed(name: str, unit: str, bounds: tuple[float, ...], words: str, *more: str) -> Histogram:
+            """A histogram of the conventions, by its name there."""
+            plain = name.replace(".", "_") + ("_seconds" if unit == "s" else "")
+            self.conventions[plain] = name, unit
+            labels = ["lane", *(label.replace(".", "_") for label in (*GENAI[:3], *more))]
+            return Histogram(plain, words, labels, buckets=bounds, registry=registry)
 
         def total(name: str, words: str, *labels: str) -> Counter:
             return Counter(name, words, ("lane", *labels), registry=registry)
 
-        self._duration = times(
-            "gen_ai_client_operation_duration_seconds", "Whole time of a turn's exchange.", "error_type"
+        self._duration = observed(
+            "gen_ai.client.operation.duration",
+            "s",
+            _SECONDS,
+            "Whole time of a turn's exchange.",
+            "error.type",
         )
-        self._first = times(
-            "gen_ai_client_operation_time_to_first_chunk_seconds", "Until the first delta of a reply."
+        self._first = observed(
+            "gen_ai.client.operation.time_to_first_chunk", "s", _SECONDS, "Until the first delta of a reply."
         )
-        self._tool_time = times(
-            "gen_ai_execute_tool_duration_seconds", "Time of an executed call.", "error_type"
+        self._tool_time = observed(
+            "gen_ai.execute_tool.duration", "s", _SECONDS, "Time of an executed call.", "error.type"
         )
-        self._session_time = times("gen_ai_invoke_agent_duration_seconds", "Whole time of a session.")
-        self._tokens = counts("gen_ai_client_token_usage", "Tokens of a turn.", _TOKENS, "gen_ai_token_type")
-        self._session_turns = counts("gen_ai_invoke_agent_inference_calls", "Turns of a session.", _CALLS)
-        self._session_calls = counts("gen_ai_invoke_agent_tool_calls", "Tool calls of a session.", _CALLS)
+        self._session_time = observed(
+            "gen_ai.invoke_agent.duration", "s", _SECONDS, "Whole time of a session."
+        )
+        self._tokens = observed(
+            "gen_ai.client.token.usage", "{token}", _TOKENS, "Tokens of a turn.", "gen_ai.token.type"
+        )
+        self._session_turns = observed(
+            "gen_ai.invoke_agent.inference_calls", "{call}", _CALLS, "Turns of a session."
+        )
+        self._session_calls = observed(
+            "gen_ai.invoke_agent.tool_calls", "{call}", _CALLS, "Tool calls of a session."
+        )
         self._judged = total("replayer_judged_turns_total", "Turns that have a verdict.")
         self._usable = total("replayer_usable_turns_total", "Turns whose reply is usable.")
         self._calls = total(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -12,6 +12,9 @@ from typing import Any
 
 import orjson
 import pytest
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
+from opentelemetry.proto_json.collector.metrics.v1 import metrics_service
+from opentelemetry.proto_json.collector.trace.v1 import trace_service
 
 from replayer.cli import main
 from replayer.traces.reader import Trace
@@ -108,30 +111,55 @@ def test_our_own_file_imports_with_equal_counts(run: Path, tmp_path: Path) -> No
 
 
 def test_opentelemetrys_own_types_read_every_line(run: Path, tmp_path: Path) -> None:
-    otel = pytest.importorskip("opentelemetry.proto_json.collector.trace.v1.trace_service")
     spans = exported(run, tmp_path / "o.jsonl", "--content")
     read = []
     for line in (tmp_path / "o.jsonl").read_text().splitlines():
-        request = otel.ExportTraceServiceRequest.from_json(line)
+        request = trace_service.ExportTraceServiceRequest.from_json(line)
         read += [s for r in request.resource_spans for scope in r.scope_spans for s in scope.spans]
     assert [span.name for span in read] == [span["name"] for span in spans]
     assert read[0].span_id.hex() == spans[0]["spanId"] and len(read[0].trace_id) == 16
 
 
+class Receiver:
+    """What it took, as (path, kind, body); what it answers first; whether it reads JSON."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[str, str, bytes]] = []
+        self.answers: list[bytes] = []
+        self.reads_json = True
+        self.url = ""
+
+    def spans(self) -> list[bytes]:
+        """Ids of all spans, by OpenTelemetry's own types."""
+        found = []
+        for path, kind, body in self.taken:
+            if path == "/v1/traces":
+                request = _parsed(kind, body)
+                found += [s.span_id for r in request.resource_spans for c in r.scope_spans for s in c.spans]
+        return found
+
+
+def _parsed(kind: str, body: bytes) -> Any:
+    if kind == "application/x-protobuf":
+        return trace_service_pb2.ExportTraceServiceRequest.FromString(body)
+    return trace_service.ExportTraceServiceRequest.from_json(body.decode())
+
+
 @pytest.fixture
-def receiver() -> Iterator[tuple[str, list[bytes], list[bytes]]]:
-    """Address, bodies received, and the answers it gives first."""
-    taken: list[bytes] = []
-    answers: list[bytes] = []
+def receiver() -> Iterator[Receiver]:
+    found = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            taken.append(self.path.encode() + b" " + self.rfile.read(int(self.headers["Content-Length"])))
-            body = answers.pop(0) if answers else b"{}"
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
+            body, kind = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Content-Type"]
+            refused = not found.reads_json and kind == "application/json"
+            if not refused:
+                found.taken.append((self.path, kind, body))
+            answer = found.answers.pop(0) if found.answers else b"{}" * found.reads_json
+            self.send_response(415 if refused else 200)
+            self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(answer)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -139,16 +167,78 @@ def receiver() -> Iterator[tuple[str, list[bytes], list[bytes]]]:
     server = HTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", taken, answers
+    found.url = f"http://127.0.0.1:{server.server_port}"
+    yield found
     server.shutdown()
     thread.join()
     server.server_close()
 
 
-def test_a_receiver_takes_the_export(run: Path, receiver: tuple[str, list[bytes], list[bytes]]) -> None:
-    url, taken, answers = receiver
-    assert main(["report", str(run), "--otlp", url]) == 0
-    path, _, body = taken[0].partition(b" ")
-    assert path == b"/v1/traces" and len(json.loads(body)["resourceSpans"][0]["scopeSpans"][0]["spans"]) == 19
-    answers.append(b'{"partialSuccess":{"rejectedSpans":"3","errorMessage":"full"}}')
-    assert main(["report", str(run), "--otlp", url]) == 3
+def test_a_receiver_takes_the_export(run: Path, receiver: Receiver) -> None:
+    assert main(["report", str(run), "--otlp", receiver.url]) == 0
+    assert [path for path, _, _ in receiver.taken] == ["/v1/traces", "/v1/metrics"]
+    assert len(set(receiver.spans())) == 19
+    receiver.answers.append(b'{"partialSuccess":{"rejectedSpans":"3","errorMessage":"full"}}')
+    assert main(["report", str(run), "--otlp", receiver.url]) == 3
+
+
+def test_a_receiver_that_reads_protobuf_only_gets_the_same(
+    run: Path, receiver: Receiver, tmp_path: Path
+) -> None:
+    receiver.reads_json = False
+    assert main(["report", str(run), "--otlp", f"{receiver.url}/v1/traces", "--content"]) == 0
+    assert {kind for _, kind, _ in receiver.taken} == {"application/x-protobuf"}
+    sent = [span["spanId"] for span in exported(run, tmp_path / "o.jsonl", "--content")]
+    assert [one.hex() for one in receiver.spans()] == sent
+
+
+def test_metrics_say_what_the_journal_says(run: Path, tmp_path: Path) -> None:
+    exported(run, tmp_path / "o.jsonl")
+    text = (tmp_path / "o.metrics.jsonl").read_text()
+    request = metrics_service.ExportMetricsServiceRequest.from_json(text)
+    found = {m.name: m for r in request.resource_metrics for c in r.scope_metrics for m in c.metrics}
+    replies = [line for line in lines_of(run / "journal.jsonl") if line["type"] == "turn_finished"]
+    duration = found["gen_ai.client.operation.duration"]
+    points = duration.histogram.data_points
+    assert duration.unit == "s" and sum(point.count for point in points) == len(replies) == 16
+    assert sum(point.sum for point in points) == pytest.approx(sum(r["total_ns"] for r in replies) / 1e9)
+    for point in points:
+        assert sum(point.bucket_counts) == point.count
+        assert len(point.bucket_counts) == len(point.explicit_bounds) + 1
+    tokens = {
+        next(a.value.string_value for a in point.attributes if a.key == "gen_ai.token.type"): point.sum
+        for point in found["gen_ai.client.token.usage"].histogram.data_points
+        if any(a.value.string_value == "a" for a in point.attributes)
+    }
+    mine = [reply["usage"] for reply in replies if reply["session"].startswith("a/")]
+    assert tokens == {
+        "input": sum(usage["prompt_tokens"] for usage in mine),
+        "output": sum(usage["completion_tokens"] for usage in mine),
+    }
+    assert "replayer.usable_turns" in found
+
+
+@pytest.mark.slow
+def test_spans_arrive_while_the_run_goes_on(receiver: Receiver, tmp_path: Path) -> None:
+    trace = long_session(tmp_path / "s.trace.jsonl", turns=6, tokens=600, seed=4)
+    lane = "a=simulated,seed=2,ttft_ms=800,fault=unknown_tool@0.5"
+    words = ["run", "--trace", str(trace), "--engine", lane, "--otel", receiver.url]
+    assert main([*words, "--out", str(tmp_path / "run"), "--plain"]) == 0
+    counts = [len(body) > 100 for path, _, body in receiver.taken if path == "/v1/traces"]
+    assert sum(counts) > 2 and receiver.taken[-1][0] == "/v1/metrics"
+    live = [one.hex() for one in receiver.spans()]
+    after = [span["spanId"] for span in exported(tmp_path / "run", tmp_path / "o.jsonl")]
+    assert len(live) == 8 and sorted(live) == sorted(after)
+
+
+@pytest.mark.slow
+def test_a_dead_receiver_is_one_warning(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    trace = long_session(tmp_path / "s.trace.jsonl", turns=3, tokens=600, seed=4)
+    words = ["run", "--trace", str(trace), "--engine", "a=simulated", "--otel", url, "--plain"]
+    assert main([*words, "--out", str(tmp_path / "run")]) == 0
+    said = capfd.readouterr().err
+    assert said.count("warning") == 1 and f"replayer report {tmp_path / 'run'} --otlp {url}" in said
+    done = [line["type"] for line in lines_of(tmp_path / "run" / "journal.jsonl")]
+    assert done.count("verdict") == 3 and done[-1] == "run_finished"

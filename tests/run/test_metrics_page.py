@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import socket
+import subprocess
 import threading
 import time
 import urllib.request
@@ -108,6 +110,13 @@ def test_the_page_says_what_the_journal_says(scraped: tuple[Path, list[str]]) ->
     prompt = sum(line["usage"]["prompt_tokens"] for line in replies)
     sums = found["gen_ai_client_token_usage_sum"]
     assert sum(v for k, v in sums.items() if ("gen_ai_token_type", "input") in k) == prompt
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
+def test_promtool_has_nothing_to_say(scraped: tuple[Path, list[str]]) -> None:
+    for text in scraped[1][-1:]:
+        said = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+        assert (said.returncode, said.stdout + said.stderr) == (0, "")
 
 
 def test_the_dashboard_asks_for_what_the_page_has(scraped: tuple[Path, list[str]]) -> None:

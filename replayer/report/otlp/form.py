@@ -1,19 +1,14 @@
-"""The OTLP/JSON form of spans, and where they go: a file of lines that collectors read, or a receiver over HTTP."""
+"""The OTLP/JSON form of spans."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import orjson
 
 from replayer import __version__
-from replayer.errors import EngineUnavailable
-from replayer.report.saving import write
 from replayer.wire.types import JsonObject
 
 INTERNAL, CLIENT = 1, 3
@@ -99,12 +94,15 @@ def span(
     return found
 
 
+def origin_of(resource: Mapping[str, object]) -> tuple[JsonObject, JsonObject]:
+    """What an export says of where it comes from: resource and scope."""
+    values = {"service.name": "replayer", "service.version": __version__, **resource}
+    return {"attributes": attributes(values)}, {"name": "replayer", "version": __version__}
+
+
 def lines(spans: Iterable[JsonObject], resource: Mapping[str, object]) -> Iterator[bytes]:
     """Each an `ExportTraceServiceRequest`."""
-    about = {
-        "attributes": attributes({"service.name": "replayer", "service.version": __version__, **resource})
-    }
-    scope = {"name": "replayer", "version": __version__}
+    about, scope = origin_of(resource)
     encoded = map(orjson.dumps, spans)
     head, tail = orjson.dumps(
         {"resourceSpans": [{"resource": about, "scopeSpans": [{"scope": scope, "spans": ["@"]}]}]}
@@ -120,42 +118,3 @@ def _batch(encoded: Iterator[bytes]) -> Iterator[bytes]:
         size += len(one)
         if size > _MOST_BYTES:
             return
-
-
-def export(found: Iterable[bytes], target: str) -> None:
-    """To a URL or a file. Raises EngineUnavailable, ReplayerError."""
-    if target.startswith(("http://", "https://")):
-        _post(found, target)
-    else:
-        write(Path(target), b"\n".join([*found, b""]))
-
-
-def _post(found: Iterable[bytes], target: str) -> None:
-    import httpx  # late: a file needs none
-
-    url = target if urlsplit(target).path.strip("/") else target.rstrip("/") + "/v1/traces"
-    try:
-        with httpx.Client(headers=_headers(), timeout=30) as client:
-            for line in found:
-                _check(client.post(url, content=line).raise_for_status().content, url)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise EngineUnavailable(f"the OTLP receiver at {url} took no spans: {error}") from None
-
-
-def _headers() -> dict[str, str]:
-    """As every OTLP exporter takes them: `OTEL_EXPORTER_OTLP_HEADERS=key=value,key=value`."""
-    pairs = (part.partition("=") for part in os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(","))
-    given = {key.strip(): unquote(value.strip()) for key, equals, value in pairs if equals}
-    return {"Content-Type": "application/json", **given}
-
-
-def _check(body: bytes, url: str) -> None:
-    """A receiver answers 200 even where it drops spans."""
-    try:
-        partial = orjson.loads(body or b"{}").get("partialSuccess") or {}
-    except (orjson.JSONDecodeError, AttributeError):
-        return
-    if int(partial.get("rejectedSpans") or 0):
-        raise EngineUnavailable(
-            f"the OTLP receiver at {url} dropped {partial['rejectedSpans']} spans: {partial.get('errorMessage', '')}"
-        )

@@ -14,13 +14,17 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from replayer.journal.events import LaneReady, SessionStarted
 from replayer.journal.lane_turn import LaneTurn, take
-from replayer.journal.log import JOURNAL
+from replayer.journal.log import JOURNAL, read
 from replayer.journal.older import loads
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView, load
 from replayer.report.otlp.content import Content
-from replayer.report.otlp.form import CLIENT, INTERNAL, event, export, lines, span, span_id, trace_id
+from replayer.report.otlp.form import CLIENT, INTERNAL, event, lines, span, span_id, trace_id
+from replayer.report.otlp.metrics import request
+from replayer.report.otlp.receiver import export
+from replayer.run.metrics_page import MetricsPage
 from replayer.wire.types import JsonObject
 
 _SAMPLING = {
@@ -35,129 +39,161 @@ Times = tuple[int, int]
 class _Turn:
     started: JsonObject
     lane_turn: LaneTurn
+    sent: bool = False
+    tools_sent: int = 0
 
 
 @dataclass(slots=True)
 class _Session:
-    lane: LaneView
+    lane: dict[str, object]
+    settings: JsonObject
     attempt: Attempt
+    span: str
     turns: dict[int, _Turn] = field(default_factory=dict)
+    times: Times | None = None
 
 
-def export_runs(folders: Sequence[Path], target: str, *, content: bool) -> None:
-    """Write the spans of runs to a file or send them to a receiver. Raises ReplayerError."""
-    export(chain.from_iterable(_lines(folder, content) for folder in folders), target)
+def export_runs(folders: Sequence[Path], target: str, *, content: bool) -> list[str]:
+    """Write the spans and metrics of runs to files or send them to a receiver; where they went. Raises ReplayerError."""
+    views = [(folder, load(folder)) for folder in folders]
+    spans = chain.from_iterable(
+        lines(_spans(folder, view, content), resource(view.run, view.plan)) for folder, view in views
+    )
+    counts = (_metrics(folder, view) for folder, view in views)
+    return [place for place in (export(spans, target, "traces"), export(counts, target, "metrics")) if place]
 
 
-def _lines(folder: Path, content: bool) -> Iterator[bytes]:
-    view = load(folder)
-    resource = {"replayer.run": view.run, "replayer.mode": view.mode, "replayer.tools": view.tools}
-    return lines(RunSpans(folder, view, content).spans(), resource)
+def _metrics(folder: Path, view: RunView) -> bytes:
+    counted = {(one.session, one.number) for lane in view.lanes for one in lane.attempts}
+    page = MetricsPage()
+    for found in read(folder):
+        if not isinstance(found, SessionStarted) or (found.session, found.attempt) in counted:
+            page.event(found)
+    start = int(view.started_wall * 1e9)
+    return request(page, (start, start + view.last_at), resource(view.run, view.plan))
+
+
+def resource(run: str, plan: JsonObject) -> dict[str, object]:
+    return {"replayer.run": run, "replayer.mode": plan.get("mode"), "replayer.tools": plan.get("tools")}
+
+
+def _spans(folder: Path, view: RunView, content: bool) -> Iterator[JsonObject]:
+    """The counted attempts, in one pass over the journal; those that did not end come last."""
+    spans = RunSpans(view.run, view.started_wall, Content(folder, view.plan) if content else None)
+    for lane in view.lanes:
+        for attempt in lane.attempts:
+            spans.open(lane.name, lane, attempt)
+    with (folder / JOURNAL).open("rb") as stream:
+        for line in stream:
+            yield from spans.take(_event(line))
+    yield from spans.rest(view.state, view.exit_code)
 
 
 class RunSpans:
-    """The counted attempts of a run, in one pass over its journal; a session's text is let go once it is written."""
+    """Takes a run's events in order and gives the spans that are whole; a turn's text is let go with its span."""
 
-    def __init__(self, folder: Path, view: RunView, content: bool) -> None:
-        self._folder, self._view = folder, view
-        self._trace = trace_id(view.run, view.started_wall)
+    def __init__(self, run: str, started_wall: float, content: Content | None) -> None:
+        self._run, self._start = run, int(started_wall * 1e9)
+        self._trace = trace_id(run, started_wall)
         self._root = span_id(self._trace)
-        self._content = Content(folder, view.plan) if content else None
-        self._times: list[Times] = []
+        self._content = content
+        self._times: Times = self._start, self._start
+        self._open: dict[tuple[str, int], _Session] = {}
 
-    def spans(self) -> Iterator[JsonObject]:
-        for session in self._sessions():
-            yield from self._session(session)
-        view = self._view
-        start = int(view.started_wall * 1e9)
-        whole = min([start, *(a for a, _ in self._times)]), max([start, *(b for _, b in self._times)])
+    def open(self, name: str, lane: LaneView | LaneReady, attempt: Attempt) -> None:
+        """Attempts that are not opened are left out. `attempt` is to hold the facts of a turn once it is judged."""
+        own = span_id(self._trace, attempt.session, attempt.number)
+        session = _Session(_lane(name, lane), lane.settings, attempt, own)
+        self._open[attempt.session, attempt.number] = session
+
+    def take(self, found: JsonObject) -> Iterator[JsonObject]:
+        """File an event of the journal; the rest of a session's spans where it ends."""
+        key = found.get("session", ""), found.get("attempt", 0)
+        if key not in self._open:
+            return
+        if found["type"] == "session_finished":
+            yield from self._ended(self._open.pop(key))
+        elif "turn" in found:
+            self._file(self._open[key], found)
+
+    def judged(self) -> Iterator[JsonObject]:
+        """What can be given before its session ends: turns that have a verdict, in the order in which they were sent."""
+        for session in self._open.values():
+            for number, turn in session.turns.items():
+                if turn.lane_turn.verdict is None:
+                    break
+                yield from self._turn(session, number, turn)
+
+    def rest(self, state: str, exit_code: int | None) -> Iterator[JsonObject]:
+        """The sessions that did not end, and the run itself."""
+        for session in self._open.values():
+            yield from self._ended(session)
         values = {
             "gen_ai.operation.name": "invoke_workflow",
-            "gen_ai.workflow.name": view.run,
-            "replayer.state": view.state,
-            "replayer.exit_code": view.exit_code,
+            "gen_ai.workflow.name": self._run,
+            "replayer.state": state,
+            "replayer.exit_code": exit_code,
         }
-        yield span(self._trace, self._root, None, f"invoke_workflow {view.run}", INTERNAL, whole, values)
+        name = f"invoke_workflow {self._run}"
+        yield span(self._trace, self._root, None, name, INTERNAL, self._times, values)
 
-    def _sessions(self) -> Iterator[_Session]:
-        """As soon as the journal says that they ended; those that did not, last."""
-        open_: dict[tuple[str, int], _Session] = {
-            (attempt.session, attempt.number): _Session(lane, attempt)
-            for lane in self._view.lanes
-            for attempt in lane.attempts
-        }
-        with (self._folder / JOURNAL).open("rb") as stream:
-            for line in stream:
-                found = _event(line)
-                key = found.get("session", ""), found.get("attempt", 0)
-                if key not in open_:
-                    continue
-                if found["type"] == "session_finished":
-                    yield open_.pop(key)
-                elif "turn" in found:
-                    self._take(open_[key], found)
-        yield from open_.values()
-
-    def _take(self, session: _Session, found: JsonObject) -> None:
+    def _file(self, session: _Session, found: JsonObject) -> None:
         found.pop("arrivals", None)
         if found["type"] == "turn_started":
-            lane_turn = LaneTurn(session.lane.name, session.attempt.number)
+            lane_turn = LaneTurn(session.attempt.lane, session.attempt.number)
             session.turns[found["turn"]] = _Turn(found, lane_turn)
         elif found["turn"] in session.turns:
             if self._content is None and found["type"] == "turn_finished":
                 found["content"] = found["reasoning"] = ""
             take(session.turns[found["turn"]].lane_turn, found)
 
-    def _session(self, session: _Session) -> Iterator[JsonObject]:
-        attempt, lane = session.attempt, session.lane
-        own = span_id(self._trace, attempt.session, attempt.number)
-        times: list[Times] = []
+    def _ended(self, session: _Session) -> Iterator[JsonObject]:
+        attempt = session.attempt
         for number, turn in sorted(session.turns.items()):
-            if turn.lane_turn.reply is None:
-                continue
-            for one, when in self._turn(session, own, attempt.turns[number], turn):
-                times.append(when)
-                yield one
-        if not times:
+            if turn.lane_turn.reply is not None:
+                yield from self._turn(session, number, turn)
+        if session.times is None:
             return
-        whole = min(a for a, _ in times), max(b for _, b in times)
-        self._times.append(whole)
-        failed = attempt.outcome if not attempt.complete else None
+        self._times = _around(self._times, session.times)
         values = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": attempt.trace,
             "gen_ai.conversation.id": attempt.session,
-            **_lane(lane),
+            **session.lane,
             "replayer.repeat": attempt.repeat,
             "replayer.attempt": attempt.number,
             "replayer.outcome": attempt.outcome,
             "replayer.cache_reset": attempt.cache_reset,
         }
+        failed = attempt.outcome if not attempt.complete else None
         name = f"invoke_agent {attempt.trace}"
-        yield span(self._trace, own, self._root, name, INTERNAL, whole, values, error=failed)
+        yield span(self._trace, session.span, self._root, name, INTERNAL, session.times, values, error=failed)
 
-    def _turn(
-        self, session: _Session, parent: str, facts: TurnFacts, turn: _Turn
-    ) -> Iterator[tuple[JsonObject, Times]]:
-        """The chat span and those of the calls that were executed for it."""
-        reply = turn.lane_turn.reply
+    def _turn(self, session: _Session, number: int, turn: _Turn) -> Iterator[JsonObject]:
+        """What was not given yet of the chat span and those of the calls that were executed for it."""
+        reply, facts = turn.lane_turn.reply, session.attempt.turns[number]
         assert reply is not None
-        own = span_id(parent, facts.turn)
+        own = span_id(session.span, number)
         start = int(facts.wall * 1e9)
-        times = start, start + reply["total_ns"]
-        values = _chat(session, facts, reply)
-        if self._content is not None:
-            values |= self._content.of(session.attempt.trace, turn.started, reply)
-        events = verdict_events(turn.lane_turn, times[1], with_text=self._content is not None)
-        name = f"chat {session.lane.model or ''}".strip()
-        yield (
-            span(self._trace, own, parent, name, CLIENT, times, values, error=facts.error, events=events),
-            times,
-        )
-        for run in turn.lane_turn.tool_runs:
+        if not turn.sent:
+            turn.sent = True
+            times = start, start + reply["total_ns"]
+            session.times = _around(session.times, times)
+            values = _chat(session, facts, reply)
+            if self._content is not None:
+                values |= self._content.of(session.attempt.trace, turn.started, reply)
+                reply["content"] = reply["reasoning"] = ""
+            events = verdict_events(turn.lane_turn, times[1], with_text=self._content is not None)
+            name = f"chat {session.lane['gen_ai.request.model'] or ''}".strip()
+            yield span(
+                self._trace, own, session.span, name, CLIENT, times, values, error=facts.error, events=events
+            )
+        for run in turn.lane_turn.tool_runs[turn.tools_sent :]:
             end = start + run["at"] - facts.at
             when = end - (run["duration_ns"] or 0), end
-            yield self._tool(own, run, reply["tool_calls"], when), when
+            session.times = _around(session.times, when)
+            yield self._tool(own, run, reply["tool_calls"], when)
+        turn.tools_sent = len(turn.lane_turn.tool_runs)
 
     def _tool(self, parent: str, run: JsonObject, calls: list[JsonObject], when: Times) -> JsonObject:
         call = calls[run["call_index"]] if run["call_index"] < len(calls) else {}
@@ -187,23 +223,27 @@ def _event(line: bytes) -> JsonObject:
         return {}
 
 
-def _lane(lane: LaneView) -> dict[str, object]:
+def _around(known: Times | None, more: Times) -> Times:
+    return (min(known[0], more[0]), max(known[1], more[1])) if known else more
+
+
+def _lane(name: str, lane: LaneView | LaneReady) -> dict[str, object]:
     server = urlsplit(lane.base_url)
     return {
         "gen_ai.provider.name": lane.kind,
         "gen_ai.request.model": lane.model,
         "server.address": server.hostname,
         "server.port": server.port,
-        "replayer.lane": lane.name,
+        "replayer.lane": name,
     }
 
 
 def _chat(session: _Session, facts: TurnFacts, reply: JsonObject) -> dict[str, object]:
-    settings, usage = session.lane.settings, reply["usage"] or {}
+    settings, usage = session.settings, reply["usage"] or {}
     sampling = settings.get("sampling") or {}
     return {
         "gen_ai.operation.name": "chat",
-        **_lane(session.lane),
+        **session.lane,
         **{f"gen_ai.request.{name}": sampling.get(key) for key, name in _SAMPLING.items()},
         "gen_ai.request.max_tokens": facts.max_tokens,
         "gen_ai.request.stream": settings.get("stream"),
