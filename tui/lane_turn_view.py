@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from difflib import unified_diff
 
 from replayer.journal.lane_turn import LaneTurn
 from replayer.journal.packing import gaps_us
 from replayer.journal.turn_detail import TurnDetail
-from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, ToolResultItem
+from replayer.traces.answer_text import replayed_text
+from replayer.traces.schema import ToolCallItem
 from replayer.tui.calls import call_text, same_call, tinted
 from replayer.tui.cards import AGAINST, outcome_words
 from replayer.tui.marked import HERE, THERE, differences, marked
@@ -88,7 +89,7 @@ def _alarms(lane: LaneTurn, width: int) -> Spans:
 
 def _answer(reply: JsonObject, recorded: str, width: int) -> Spans:
     spans: Spans = [("answer", _TITLE)]
-    said = said_text(reply)
+    said = replayed_text(reply, call_text)
     fault = reply.get("fault")
     if not said and fault:
         return [*spans, "\n", (f"! {fault['kind']}: {fault['message'][:1000]}\n\n", "$error")]
@@ -101,28 +102,6 @@ def _answer(reply: JsonObject, recorded: str, width: int) -> Spans:
         spans.append((f"! {fault['kind']}: {fault['message'][:1000]}\n", "$error"))
     why = "no finish reason came" if finish is None else f"finish reason: {finish}"
     return [*spans, (f"{why}\n\n", _QUIET)]
-
-
-def said_text(reply: JsonObject) -> str:
-    parts = [reply.get("reasoning") or "", reply.get("content") or ""]
-    parts += [call_text(call.get("name"), call.get("arguments")) for call in reply["tool_calls"]]
-    return "\n".join(part.strip("\n") for part in parts if part)
-
-
-def recorded_text(items: Iterable[AnyItem]) -> str:
-    """The recorded answer as one text: thoughts, words, calls."""
-    lines = []
-    for item in items:
-        match item:
-            case AssistantItem() | ReasoningItem():
-                lines.append(item.text.strip("\n"))
-            case ToolCallItem():
-                lines.append(call_text(item.name, item.arguments))
-            case ToolResultItem():
-                pass
-            case _:
-                lines.append(f"({item.kind})")
-    return "\n".join(line for line in lines if line)
 
 
 def recorded_results(detail: TurnDetail, width: int, *, unfolded: bool) -> Spans:

@@ -22,10 +22,11 @@ from replayer.journal.turn_detail import TurnDetail, turn_detail
 from replayer.journal.view import MISFITS, RunView
 from replayer.repro.curl import curl
 from replayer.repro.folder import find_case
+from replayer.traces.answer_text import recorded_text
 from replayer.traces.schema import ToolCallItem
-from replayer.tui.calls import same_call, tinted
+from replayer.tui.calls import call_text, same_call, tinted
 from replayer.tui.keys import Keys
-from replayer.tui.lane_turn_view import Spans, cut, lane_text, recorded_results, recorded_text
+from replayer.tui.lane_turn_view import Spans, cut, lane_text, recorded_results
 from replayer.tui.messages import Key, NextTurn, Save
 from replayer.tui.pages import Sheet
 from replayer.tui.request_view import asked_of, change_words, request_text
@@ -138,7 +139,7 @@ class TurnScreen(Sheet):
         return content(*hanging(request_text(asked, "" if own else self._note), width))
 
     def _recorded(self, width: int) -> Content:
-        said = cut(recorded_text(self.detail.recorded))
+        said = cut(recorded_text(self.detail.recorded, call_text))
         if not said:
             return content(("the recording has no answer here", "$foreground-muted"))
         results = recorded_results(self.detail, width, unfolded=self._unfolded)
@@ -150,7 +151,7 @@ class TurnScreen(Sheet):
             for item in self.detail.recorded
             if isinstance(item, ToolCallItem) and item.call_id in self.detail.results
         }
-        recorded = recorded_text(self.detail.recorded)
+        recorded = recorded_text(self.detail.recorded, call_text)
         return content(*lane_text(lane, recorded, results, width, unfolded=self._unfolded))
 
     def action_turn(self, by: int) -> None:

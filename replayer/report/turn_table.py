@@ -17,7 +17,7 @@ from replayer.metrics.turn_values import has_collapsed
 from replayer.report.evidence import Evidence, troubled
 from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
 from replayer.text import safe
-from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem
+from replayer.traces.answer_text import recorded_text, replayed_text
 
 MOST_ROWS = 20_000
 """Sound turns in the table; those with a fault are all there."""
@@ -56,7 +56,9 @@ def turn_data(evidence: Evidence) -> dict[str, Any]:
         for number, (key, answer) in enumerate(quotes.items())
     }
     recorded = {
-        f"{sessions[session_name(at.trace, at.repeat)]}.{at.turn + 1}": clip(recorded_text(items), most)
+        f"{sessions[session_name(at.trace, at.repeat)]}.{at.turn + 1}": clip(
+            recorded_text(items, call_text), most
+        )
         for at, items in evidence.recorded.items()
     }
     return {
@@ -157,7 +159,7 @@ def _quote(answer: LaneTurn, faults: Numbered, most: int) -> dict[str, Any]:
         "timing": _timing(reply),
     }
     return {key: value for key, value in found.items() if value} | (
-        {"said": clip(reply_text(reply), most)} if most else {}
+        {"said": clip(replayed_text(reply, call_text), most)} if most else {}
     )
 
 
@@ -239,25 +241,6 @@ def _timing(reply: dict[str, Any]) -> str:
     if reply.get("stopped_by_us"):
         parts.append(f"stopped by {reply['stopped_by_us']}")
     return " · ".join(parts)
-
-
-def reply_text(reply: dict[str, Any]) -> str:
-    parts = [reply.get("reasoning") or "", reply.get("content") or ""]
-    parts += [call_text(call.get("name"), call.get("arguments")) for call in reply.get("tool_calls", ())]
-    return "\n".join(part.strip("\n") for part in parts if part)
-
-
-def recorded_text(items: Iterable[AnyItem]) -> str:
-    lines = []
-    for item in items:
-        match item:
-            case AssistantItem() | ReasoningItem():
-                lines.append(item.text.strip("\n"))
-            case ToolCallItem():
-                lines.append(call_text(item.name, item.arguments))
-            case _:
-                pass
-    return "\n".join(line for line in lines if line)
 
 
 def call_text(name: str | None, raw: str | None) -> str:
