@@ -110,6 +110,25 @@ def test_our_own_file_imports_with_equal_counts(run: Path, tmp_path: Path) -> No
     assert made.count("tool_call") == sum(len(line["tool_calls"]) for line in replies) > 8
 
 
+def test_without_content_lengths_and_counts_come_back(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exported(run, tmp_path / "o.jsonl")
+    assert main(["import", str(tmp_path / "o.jsonl"), "-o", str(tmp_path / "traces"), "--json"]) == 0
+    found = [orjson.loads(line) for line in capsys.readouterr().out.splitlines()]
+    replies = [line for line in lines_of(run / "journal.jsonl") if line["type"] == "turn_finished"]
+    assert [one["turns"] for one in found] == [8, 8]
+    assert sum(one["tool_calls"] for one in found) == sum(len(line["tool_calls"]) for line in replies)
+    assert found[0]["fidelity"]["text"] == "absent" and found[0]["fidelity"]["usage"] == "recorded"
+    assert ["left out: 3" in " ".join(one["warnings"]) for one in found] == [True, False]
+    turns = [turn for one in found for turn in Trace.open(Path(one["trace"])).turns]
+    for name in ("prompt_tokens", "cached_tokens", "completion_tokens"):
+        counts = [getattr(turn.usage, name) for turn in turns]
+        assert sorted(counts) == sorted(line["usage"][name] for line in replies)
+    words = ["run", "--trace", found[0]["trace"], "--engine", "a=simulated", "--plain"]
+    assert main([*words, "--max-turns", "2", "--out", str(tmp_path / "again")]) == 0
+
+
 def test_opentelemetrys_own_types_read_every_line(run: Path, tmp_path: Path) -> None:
     spans = exported(run, tmp_path / "o.jsonl", "--content")
     read = []

@@ -2,18 +2,22 @@
 
 Every chat span is one request, its messages on the span, in its events, or in log records that name it; spans are put
 together by session or trace id (see exchanges.py). Projection P: messages, reply, tools, parameters, usage and times of
-chat spans. Other spans are dropped and counted.
+chat spans; lengths alone where no content was captured (otel_lengths.py). Other spans are dropped and counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import ClassVar
 
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Session
+from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.exchange import Exchange
 from replayer.traces.importers.exchanges import conversations
+from replayer.traces.importers.otel_lengths import Call, lengths
 from replayer.traces.importers.otel_messages import (
     Event,
     from_events,
@@ -24,6 +28,7 @@ from replayer.traces.importers.otel_messages import (
     text_reply,
 )
 from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.tracelab import MOST_TOKENS
 from replayer.traces.importers.values import (
     as_dict,
     as_int,
@@ -49,6 +54,8 @@ _FINISH_KEYS = (
     "gen_ai.completion.0.finish_reason",
     "llm.finish_reason",
 )
+_NO_CALL = ("invoke_agent", "create_agent", "invoke_workflow", "execute_tool", "embeddings", "retrieval")
+"""Operations whose tokens, where they have any, are those of the calls below them."""
 Span = JsonObject
 
 
@@ -71,15 +78,28 @@ class OTel:
             logged += _logged(record)
         spans = _joined(spans, logged)
         exchanges = [found for span in spans if (found := _exchange(span))]
-        if spans and not exchanges:
+        calls = [] if exchanges else _calls(spans)
+        if spans and not exchanges and not calls:
             raise TraceError(
-                f"{probe.path}: none of its {len(spans)} spans holds messages (content not captured?)"
+                f"{probe.path}: none of its {len(spans)} spans holds messages or counts of tokens"
             )
-        if len(exchanges) < len(spans):
-            probe.warn(
-                f"spans that are no chat requests with messages, and are left out: {len(spans) - len(exchanges)}"
-            )
-        yield from conversations(exchanges)
+        if left_out := len(spans) - len(exchanges) - len(calls):
+            kind = "with counts of tokens" if calls else "with messages"
+            words = f"spans that are no chat requests {kind}, and are left out: {left_out}"
+        sessions = conversations(exchanges) if exchanges else lengths(calls)
+        yield from _warned(sessions, words) if left_out else sessions
+
+
+def _warned(sessions: Iterator[Session], words: str) -> Iterator[Session]:
+    """A word on the whole file is said once: with its first session."""
+    for first in islice(sessions, 1):
+
+        def write(builder: Builder, first: Session = first) -> None:
+            builder.warn(words)
+            first.write(builder)
+
+        yield replace(first, write=write)
+    yield from sessions
 
 
 def _spans(record: object) -> list[Span]:
@@ -218,14 +238,45 @@ def _exchange(span: Span) -> Exchange | None:
     return Exchange(
         request=request,
         reply=output[-1] if output else None,
-        session=next((s for key in _SESSION_KEYS if (s := opt_str(attributes.get(key)))), None)
-        or _trace(span),
+        session=_session(attributes, span),
         usage=_usage(attributes),
         times=_times(span),
         finish_reason=_finish(attributes) or why,
         model=opt_str(attributes.get("gen_ai.response.model")),
         aspects={"arguments": "derived"} if _has_objects(attributes) else {},
     )
+
+
+def _calls(spans: list[Span]) -> list[Call]:
+    """LLM calls by their lengths, where no content was captured."""
+    tools: dict[str, list[Span]] = {}
+    for span in spans:
+        if as_dict(span["attributes"]).get("gen_ai.operation.name") == "execute_tool":
+            tools.setdefault(as_str(span.get("parentSpanId") or span.get("parent_span_id")), []).append(span)
+    return [found for span in spans if (found := _call(span, tools.get(_span_id(span), [])))]
+
+
+def _call(span: Span, tools: list[Span]) -> Call | None:
+    attributes = as_dict(span["attributes"])
+    usage = _usage(attributes)
+    if usage is None or usage.prompt_tokens is None or attributes.get("gen_ai.operation.name") in _NO_CALL:
+        return None
+    made = as_int(attributes.get("replayer.tool_calls"))
+    return Call(
+        session=_session(attributes, span) or "unknown",
+        prompt=min(usage.prompt_tokens, MOST_TOKENS),
+        answer=usage.completion_tokens or 0,
+        usage=usage,
+        times=_times(span),
+        model=opt_str(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")),
+        finish_reason=_finish(attributes),
+        tool_calls=len(tools) if made is None else made,
+        failed_calls=sum("error.type" in as_dict(tool["attributes"]) for tool in tools),
+    )
+
+
+def _session(attributes: JsonObject, span: Span) -> str | None:
+    return next((s for key in _SESSION_KEYS if (s := opt_str(attributes.get(key)))), None) or _trace(span)
 
 
 def _has_objects(attributes: JsonObject) -> bool:

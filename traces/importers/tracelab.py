@@ -21,6 +21,7 @@ from replayer.wire.types import JsonObject
 
 BLOCK = 64
 """Tokens of a derived block: small enough to keep the shares of cached tokens, few enough to be stored."""
+DERIVED = f"blocks of {BLOCK} tokens are derived from the counts of cached tokens"
 MOST_TOKENS = 20_000_000
 """Of a prompt: each takes memory here."""
 _INPUTS = frozenset({"user_message", "tool_result"})
@@ -44,7 +45,7 @@ class TraceLab:
 
 def _write(builder: Builder, probe: Probe) -> None:
     builder.warn(FILLER)
-    builder.warn(f"blocks of {BLOCK} tokens are derived from the counts of cached tokens")
+    builder.warn(DERIVED)
     sessions: dict[str, list[tuple[float, int, int]]] = {}
     for key, record in probe.located():
         session, at, number = _order(as_dict(record))
@@ -73,9 +74,7 @@ def _round(
         )
         return before
     answer = as_int(record.get("output_tokens")) or 0
-    whole = total // BLOCK
-    kept = before[: min((cached or 0) // BLOCK, whole)]
-    blocks = kept + list(islice(fresh, whole - len(kept)))
+    blocks = shared_blocks(before, total, cached, fresh)
     sent, first, ended = _times(record)
     tools = dicts(record.get("tools"))
     builder.turn(
@@ -101,6 +100,13 @@ def _round(
         ),
     )
     return blocks
+
+
+def shared_blocks(before: list[int], total: int, cached: int | None, fresh: Iterator[int]) -> list[int]:
+    """The blocks of a prompt of `total` tokens: of those `before`, as many as were cached, then new ones."""
+    whole = total // BLOCK
+    kept = before[: min((cached or 0) // BLOCK, whole)]
+    return kept + list(islice(fresh, whole - len(kept)))
 
 
 def _times(record: JsonObject) -> tuple[float | None, float | None, float | None]:
