@@ -96,10 +96,12 @@ def message_of(reply: Reply) -> Message | None:
 
 
 def tool_call(call: ToolCallItem) -> JsonObject:
+    """Functions take JSON: the text of a freeform call is its `input`."""
+    arguments = orjson.dumps({"input": call.arguments}).decode() if call.freeform else call.arguments
     return {
         "id": call.call_id,
         "type": "function",
-        "function": {"name": call.name, "arguments": call.arguments},
+        "function": {"name": call.name, "arguments": arguments},
     }
 
 
@@ -115,6 +117,10 @@ def definition(tool: ToolSchema) -> JsonObject:
     return {"type": "function", "function": function}
 
 
+_FREEFORM = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+"""A tool that is called with text, where only functions are known."""
+
+
 def tool_schemas(definitions: object) -> tuple[ToolSchema, ...]:
     """Tools from OpenAI definitions (chat or responses form) or Anthropic ones; what has no name is left out."""
     found = []
@@ -124,7 +130,8 @@ def tool_schemas(definitions: object) -> tuple[ToolSchema, ...]:
         inner = entry.get("function")
         function = inner if isinstance(inner, dict) else entry
         if isinstance(function.get("name"), str):
-            parameters = function.get("parameters", function.get("input_schema"))
+            usual = _FREEFORM if entry.get("type") == "custom" else None
+            parameters = function.get("parameters", function.get("input_schema", usual))
             strict = function.get("strict")
             found.append(
                 ToolSchema(

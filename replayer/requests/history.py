@@ -12,7 +12,7 @@ import orjson
 from replayer.errors import TraceError
 from replayer.requests.byte_store import Span, Spool
 from replayer.requests.dialects import HOME, Dialect, DialectName, dialect
-from replayer.requests.dialects.given import asked_by
+from replayer.requests.dialects.given import asked_by, asked_on_another_wire
 from replayer.requests.dialects.messages_api import as_messages_body
 from replayer.requests.dialects.responses_api import as_responses_body, since_stored
 from replayer.requests.layout import PROFILE_ITEM, Key, Layouts, Piece, join, with_mark
@@ -196,7 +196,9 @@ class RecordedHistory:
     def _fields(self, turn: Turn, fields: Mapping[str, object], stream: bool, tools: bool) -> JsonObject:
         """The body's keys in order. What the recording itself asked for is in it as recorded."""
         given = {**fields, "stream": stream}
-        if self.wire != "chat" and sent_over(turn) == self.wire:
+        if sent_over(turn) != self.wire:
+            given = (asked_on_another_wire(turn) if turn.body is not None else {}) | given
+        elif self.wire != "chat":
             asked = asked_by(turn)
             given = {k: v for k, v in given.items() if k not in asked or asked[k] != v}
         return self.dialect.fields(turn, given, tools)

@@ -149,14 +149,15 @@ def test_codex_can_go_on_from_stored_responses(tmp_path: Path) -> None:
     """Live: each request holds what is new, the server the rest; the engine sees the whole prompt all the same."""
     live = ("--trace", TRACE, "--mode", "live", "--tools", "recorded", "--max-turns", "4")
     found = {}
-    for name, dialect in (("whole", "codex"), ("stored", "codex:state=on")):
+    dialects = {"whole": "codex", "stored": "codex:state=on", "plain": "openai-verbatim:state=on"}
+    for name, dialect in dialects.items():
         (tmp_path / name).mkdir()
-        engine = "a=simulated,tok_s=20000,stored_responses=true"
+        engine = "a=simulated,tok_s=20000,stored_responses=true,wire=responses"
         folder, _ = run(tmp_path / name, *live, "--dialect", dialect, "--engine", engine)
         finished, started = events(folder, "turn_finished"), events(folder, "turn_started")
         found[name] = [event["usage"]["prompt_tokens"] for event in finished]
-        assert [event["body_bytes"] < 5000 for event in started[1:]] == [name == "stored"] * 3
-    assert found["stored"] == found["whole"] and len(found["whole"]) == 4
+        assert [event["body_bytes"] < 5000 for event in started[1:]] == [name != "whole"] * 3
+    assert found["stored"] == found["whole"] and len(found["whole"]) == len(found["plain"]) == 4
     folder, report = run(
         tmp_path, *live, "--dialect", "codex:state=on", "--engine", "a=simulated,tok_s=20000"
     )

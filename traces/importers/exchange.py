@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from replayer.traces.chat import Message, message_of
-from replayer.traces.importers.values import as_dict, as_int, as_str, dicts
+from replayer.traces.importers.values import as_dict, as_int, as_str, dicts, opt_str
 from replayer.traces.schema import AnyItem, Provenance, Times, Usage
 from replayer.traces.wire_forms import chat_messages, entries, produced, wire_of
 from replayer.traces.wire_view import Entry
@@ -32,6 +32,10 @@ class Exchange:
     """The API that it went over; None: as the request shows."""
     produced: list[AnyItem] | None = None
     """The items of a reply of Messages or Responses."""
+    response_id: str | None = None
+    """Under which a server of Responses may have stored the reply."""
+    output: tuple[JsonObject, ...] = ()
+    """The reply of Responses as a client sends it back."""
     messages: list[Message] = field(init=False)
     """As a chat template sees them."""
 
@@ -83,5 +87,6 @@ def from_reply(exchange: Exchange, reply: Reply) -> Exchange:
     if reply.wire != "chat":
         exchange.set_wire(reply.wire)
         exchange.produced = produced(reply)
+        exchange.response_id, exchange.output = opt_str(reply.extra.get("id")), reply.output
     exchange.model = model if isinstance(model, str) else None
     return exchange

@@ -9,6 +9,7 @@ import orjson
 from replayer.traces.chat import STYLES, Message, definition, split, tool_schemas
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.chains import Chains
 from replayer.traces.importers.exchange import Exchange
 from replayer.traces.importers.sorting import Conversation, Sorter
 from replayer.traces.importers.values import as_str
@@ -40,9 +41,11 @@ def _writer(
 ) -> Callable[[Builder], None]:
     def write(builder: Builder) -> None:
         builder.describe(agent=agent)
-        recorder = ExchangeWriter(builder)
+        recorder, chains = ExchangeWriter(builder), Chains()
         for number, line in conversation.members:
-            recorder.write(load(number), line.name, line.parent_text)
+            exchange = load(number)
+            chains.write_out(exchange)
+            recorder.write(exchange, line.name, line.parent_text)
 
     return write
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from replayer.traces.chat import Message
+from replayer.traces.importers.chains import Chains
 from replayer.traces.importers.exchange import Exchange
 from replayer.traces.importers.values import as_dict, as_str, dicts, loads
 from replayer.wire.types import JsonObject
@@ -106,9 +107,11 @@ class Sorter:
         """As `_openings`, but whatever the system prompt is."""
         self._sessions: dict[str, Conversation] = {}
         self._begun = 0
+        self._chains = Chains()
 
     def add(self, number: int, exchange: Exchange) -> tuple[Conversation, str]:
-        """Assigns one exchange; returns its conversation and thread."""
+        """Assigns one exchange, whose request gets its whole history; returns its conversation and thread."""
+        self._chains.write_out(exchange)
         messages = exchange.messages
         first = messages[: _first_user(messages) + 1]
         spoken = [message for message in messages if message.get("role") not in _SYSTEM]

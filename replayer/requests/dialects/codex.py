@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import orjson
-
 from replayer.requests.dialects.base import ChatForm, Message, in_order
 from replayer.traces.chat import definition, standard
-from replayer.traces.schema import AnyItem, OpaqueItem, ReasoningItem, SystemItem, ToolCallItem, ToolSet, Turn
+from replayer.traces.schema import AnyItem, OpaqueItem, ReasoningItem, SystemItem, ToolSet, Turn
 from replayer.wire.types import JsonObject
 
 _ORDER = (
@@ -40,12 +38,7 @@ class Codex(ChatForm):
     def message(self, items: Sequence[AnyItem]) -> Message | None:
         if isinstance(items[0], SystemItem):
             return {"role": "system", "content": items[0].text}
-        message = standard(items)
-        calls = [item for item in items if isinstance(item, ToolCallItem)]
-        for item, call in zip(calls, (message or {}).get("tool_calls", ()), strict=True):
-            if item.freeform:
-                call["function"]["arguments"] = orjson.dumps({"input": item.arguments}).decode()
-        return message
+        return standard(items)
 
     def tools(self, tools: ToolSet) -> list[JsonObject]:
         return [definition(tool) for tool in tools.tools]

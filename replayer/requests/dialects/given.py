@@ -18,6 +18,7 @@ _NOT_ON_MESSAGES = frozenset(
 _NOT_ON_RESPONSES = frozenset({"stream_options", "n", "stop"})
 _OF_ENGINES_CHAT = frozenset({"return_cached_tokens_details", "return_token_ids", "timings_per_token"})
 """What adapters ask of chat for better truth."""
+_ON_EVERY_WIRE = frozenset({"temperature", "top_p", "tool_choice", "response_format"})
 
 
 def for_messages(given: Mapping[str, object]) -> JsonObject:
@@ -72,6 +73,11 @@ def asked_by(turn: Turn) -> JsonObject:
         if form.get("type") == "json_schema":
             found["response_format"] = {"type": "json_schema", "json_schema": form}
     return found
+
+
+def asked_on_another_wire(turn: Turn) -> JsonObject:
+    """What a recorded turn asked for that every wire has; its limit of tokens is the client's, not the turn's."""
+    return {key: value for key, value in asked_by(turn).items() if key in _ON_EVERY_WIRE}
 
 
 def _messages_choice(value: object) -> object:

@@ -7,11 +7,12 @@ sent as they were: key order, spacing, extra keys and recorded parameters includ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from replayer.requests.dialects.base import ChatForm, Message, Verbatim
-from replayer.traces.chat import standard
-from replayer.traces.requests import fields_as_sent, tools_as_sent
+from replayer.traces.chat import definition, standard
+from replayer.traces.requests import fields_as_sent, sent_over, tools_as_sent
 from replayer.traces.schema import AnyItem, ToolSet, Turn
 
 
@@ -21,6 +22,7 @@ class OpenAIVerbatim(Verbatim, ChatForm):
     changes: ClassVar[tuple[str, ...]] = (
         "the text, reasoning and calls of one reply become one assistant message, reasoning as `reasoning_content`",
         "a compaction summary becomes a user message",
+        'freeform calls carry their text as {"input": …}',
         "the error flag of a tool result has no place in the format and is left out",
     )
 
@@ -28,7 +30,8 @@ class OpenAIVerbatim(Verbatim, ChatForm):
         return standard(items)
 
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
-        return tools_as_sent(tools)
+        others = isinstance(tools.wire, list) and any("name" in tool for tool in tools.wire)
+        return [definition(tool) for tool in tools.tools] if others else tools_as_sent(tools)
 
     def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
-        return fields_as_sent(turn, given, tools)
+        return fields_as_sent(turn if sent_over(turn) == "chat" else replace(turn, body=None), given, tools)

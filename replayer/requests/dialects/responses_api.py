@@ -39,6 +39,8 @@ from replayer.wire.types import Wire
 
 
 class ResponsesVerbatim(Verbatim):
+    """Option `state=on`: with live history a request goes on from the response that the server has stored."""
+
     wire: ClassVar[Wire] = "responses"
     changes: ClassVar[tuple[str, ...]] = (
         "the first system item becomes `instructions`, later ones are messages",
@@ -51,6 +53,10 @@ class ResponsesVerbatim(Verbatim):
     )
     _listed: ClassVar[bool] = False
     """Texts are lists of parts, as Codex writes them, where other clients send strings."""
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        super().__init__(options)
+        self.keeps_state = self._options.get("state") in ("on", "yes", "true", "1")
 
     def groups(self, items: Sequence[AnyItem], outputs: Outputs) -> Iterator[Sequence[AnyItem]]:
         """Every item is one of the input; the first, where it is the system's, stands apart."""
@@ -94,7 +100,7 @@ class ResponsesVerbatim(Verbatim):
         ]
 
     def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
-        values = for_responses(given)
+        values = for_responses(given) | ({"store": True} if self.keeps_state else {})
         if sent_over(turn) == "responses":
             return fields_as_sent(turn, values, tools)
         return in_order(values, self._defaults(turn, tools), self._order, tools)
@@ -123,8 +129,7 @@ class ResponsesVerbatim(Verbatim):
 class CodexResponses(ResponsesVerbatim):
     """The Codex CLI's own form (ResponsesApiRequest of codex-rs, 2026).
 
-    Options: `encrypted=off` leaves out reasoning whose content is encrypted, which self-hosted engines refuse;
-    `state=on` goes on from the response that the server has stored (`previous_response_id`), with live history.
+    Options: `encrypted=off` leaves out reasoning whose content is encrypted, which self-hosted engines refuse.
     """
 
     name: ClassVar[str] = "codex"
@@ -141,7 +146,6 @@ class CodexResponses(ResponsesVerbatim):
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         super().__init__(options)
-        self.keeps_state = self._options.get("state") in ("on", "yes", "true", "1")
         self._freeform: set[str] = set()
 
     def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
@@ -170,7 +174,7 @@ class CodexResponses(ResponsesVerbatim):
             "tool_choice": "auto",
             "parallel_tool_calls": True,
             "reasoning": {"effort": effort, "summary": "auto"} if effort else None,
-            "store": self.keeps_state,
+            "store": False,
             "stream": True,
             "include": ["reasoning.encrypted_content"] if effort else [],
             "prompt_cache_key": f"{turn.thread}",
