@@ -39,7 +39,7 @@ from replayer.journal.events import (
 )
 from replayer.journal.older import loads
 from replayer.journal.seal import Damage, Order, seal
-from replayer.journal.syncing import Syncing
+from replayer.journal.syncing import SOONEST, Syncing
 
 JOURNAL = "journal.jsonl"
 
@@ -96,12 +96,17 @@ def find_run(name: str) -> Path:
 class JournalWriter:
     """Appends facts to one run folder; the only writer while it is open.
 
-    `sync_every`: seconds after which what was written is forced to disk; 0 leaves it to the ends of sessions.
+    `sync_every`: seconds after which what was written is forced to disk; 0 leaves it to the ends of sessions, of which
+    all within `sync_apart` seconds share one sync.
     Raises RunFolderError when the folder cannot be written, is locked by another process, or its disk is full.
     """
 
     def __init__(
-        self, folder: Path, on_event: Callable[[AnyEvent], None] | None = None, sync_every: float = 0.0
+        self,
+        folder: Path,
+        on_event: Callable[[AnyEvent], None] | None = None,
+        sync_every: float = 0.0,
+        sync_apart: float = SOONEST,
     ) -> None:
         self.folder = folder
         self._on_event = on_event
@@ -113,7 +118,7 @@ class JournalWriter:
         except OSError as error:
             os.close(self._lock)
             raise RunFolderError(f"{path} cannot be written: {error.strerror}") from None
-        self._syncing = Syncing(self._fd, sync_every)
+        self._syncing = Syncing(self._fd, sync_every, sync_apart)
         self._started = time.monotonic_ns()
         self._offset = 0
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from contextlib import suppress
+
+SOONEST = 0.5
+"""Seconds between the ends of two writings, by default: sessions may end hundreds of times a second."""
 
 
 def _to_disk(descriptor: int) -> None:
@@ -12,13 +16,15 @@ def _to_disk(descriptor: int) -> None:
 
 
 class Syncing:
-    """`every`: seconds between two writings, 0 for none but those that are requested. Costs nothing while nothing is due."""
+    """`every`: seconds between two writings, 0 for none but those that are requested. `soonest`: seconds that a
+    requested one waits for the one before it, so that requests share one. Costs nothing while nothing is due."""
 
-    def __init__(self, descriptor: int, every: float = 0.0) -> None:
+    def __init__(self, descriptor: int, every: float = 0.0, soonest: float = SOONEST) -> None:
         self._descriptor = descriptor
         self._every = every or None
+        self._soonest = soonest
         self._due = threading.Event()
-        self._closed = False
+        self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         if every:
             self._start()
@@ -31,7 +37,7 @@ class Syncing:
 
     def close(self) -> None:
         """Write now, and end. The descriptor stays open."""
-        self._closed = True
+        self._closed.set()
         self._due.set()
         if self._thread is not None:
             self._thread.join()
@@ -42,11 +48,14 @@ class Syncing:
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._closed:
+        last = -self._soonest
+        while not self._closed.is_set():
             self._due.wait(self._every)
+            self._closed.wait(max(0.0, last + self._soonest - time.monotonic()))
             self._due.clear()
-            if not self._closed:
+            if not self._closed.is_set():
                 self._sync()
+                last = time.monotonic()
 
     def _sync(self) -> None:
         with suppress(OSError):  # a pipe, or a file system without it: what it cannot do, it cannot do later

@@ -286,6 +286,11 @@ class Schedule(Strict):
         Field(ge=0, le=threading.TIMEOUT_MAX),
         Flag("force the journal to disk every S seconds (default 5; 0: at session ends only)", "S"),
     ] = 5.0
+    sync_apart: Annotated[
+        float,
+        Field(ge=0, le=threading.TIMEOUT_MAX),
+        Flag("seconds at least between two syncs at session ends (default 0.5; 0: one at each end)", "S"),
+    ] = 0.5
     load: LoadShape = LoadShape()
 
     @field_validator("timing")

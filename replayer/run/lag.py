@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 
 _INTERVAL = 0.02
 _KEPT = 3000
@@ -18,12 +18,13 @@ class LagMeter:
     """
 
     def __init__(self) -> None:
-        self._samples: list[int] = []
+        self._samples: Counter[int] = Counter()
+        """How often each lag was seen, in microseconds."""
         self._recent: deque[tuple[int, int]] = deque(maxlen=_KEPT)
 
     def add(self, at: int, late: int) -> None:
         """`late` nanoseconds at worst in the time before `at`."""
-        self._samples.append(late)
+        self._samples[late // 1000] += 1
         self._recent.append((at, late))
 
     async def run(self) -> None:
@@ -44,6 +45,10 @@ class LagMeter:
         return worst
 
     def p99(self) -> int:
-        """99th percentile in nanoseconds over the whole run; 0 before the first sample."""
-        ordered = sorted(self._samples)
-        return ordered[int(len(ordered) * 0.99)] if ordered else 0
+        """99th percentile over the whole run, in nanoseconds, to a microsecond; 0 before the first sample."""
+        above = self._samples.total() - int(self._samples.total() * 0.99)
+        for late in sorted(self._samples, reverse=True):
+            above -= self._samples[late]
+            if above <= 0:
+                return late * 1000
+        return 0

@@ -182,7 +182,7 @@ async def _run(
             )
             early_stop = stopper or _early_stop(plan, folder)
             with contextlib.closing(
-                JournalWriter(folder, _observer(early_stop, on_event), plan.sync_every)
+                JournalWriter(folder, _observer(early_stop, on_event), plan.sync_every, plan.sync_apart)
             ) as journal:
                 run = Run(
                     plan,

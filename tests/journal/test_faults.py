@@ -204,3 +204,17 @@ def test_sessions_are_forced_to_disk_as_they_end(tmp_path: Path, monkeypatch: py
         os.sched_yield()
     journal.close()
     assert synced == [ended, ended]
+
+
+def test_sessions_that_end_together_share_a_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from replayer.journal.events import SessionFinished
+
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", lambda fd: synced.append(os.fstat(fd).st_size))
+    create_folder(tmp_path / "run")
+    journal = JournalWriter(tmp_path / "run", sync_apart=1000.0)
+    for number in range(2000):
+        journal.append(SessionFinished(session=f"a/t/{number}", attempt=1, outcome="done"))
+    journal.close()
+    assert len(synced) <= 2
+    assert synced[-1] == os.stat(tmp_path / "run" / JOURNAL).st_size

@@ -115,8 +115,11 @@ class PrefixReuse:
         for line in [line for line in self._lineages if line.endswith(f"\n{thread}")]:
             del self._lineages[line]
         self._asked.pop(thread, None)
-        for key in self._index.leave(thread):
-            self._turns.pop(key, None)
+        gone = self._index.leave(thread)
+        if self._pool:
+            self._pool.condense(gone)
+        for node in gone:
+            self._turns.pop(node.owner, None)
 
     def request(
         self,

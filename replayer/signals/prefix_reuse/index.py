@@ -17,6 +17,8 @@ _THREADS = 4096
 """Lines of turns whose last stream is kept to go on from."""
 _SCOPES = 64
 """Scopes that are kept after the last line of turns in them has ended."""
+_TIDY = 1024
+"""Offers to the pool's eviction beyond twice those that count, after which the others are dropped."""
 
 
 @dataclass(slots=True, eq=False)
@@ -129,9 +131,9 @@ class RadixIndex:
         self._roots[scope] = root
         return root
 
-    def leave(self, thread: str) -> set[str]:
+    def leave(self, thread: str) -> list[Node]:
         """Forget where a line of turns stands: it has ended. Of the scopes that nobody is in any more, the last ones
-        are kept: a part of the same recording may follow. Returns the owners of what is forgotten."""
+        are kept: a part of the same recording may follow. Returns what is forgotten."""
         for name in [name for name in self._threads if name.endswith(f"\n{thread}")]:
             del self._threads[name]
         live = {name.rpartition("\n")[0] for name in self._threads}
@@ -140,7 +142,7 @@ class RadixIndex:
         for node in gone:
             self.tokens -= len(node.label) // WIDTH
             node.children.clear()  # parents refer back: only the garbage collector, which is put off, could free both
-        return {node.owner for node in gone}
+        return gone
 
     def extend(self, position: Position, segment: Segment, owner: str = "") -> Position:
         """Store what followed a stream, without making it the stream that the next one is compared with."""
@@ -253,6 +255,8 @@ class Pool:
         self._clock = 0
         self._held = 0
         self._candidates: list[tuple[int, int, Node]] = []
+        self._tidy_at = _TIDY
+        self._gone = Node(b"", 0, None, 0)
         self.taken = 0
         """Tokens taken up in all, those held again included."""
         self.evicted = 0
@@ -311,14 +315,38 @@ class Pool:
                 return
             parent = parent.parent
 
+    def condense(self, gone: Sequence[Node]) -> None:
+        """What is held of forgotten streams keeps its room and its turn, without its text: a node for each last use."""
+        held: dict[int, tuple[int, int]] = {}
+        for node in gone:
+            if node.resident > node.start:
+                blocks, order = held.get(node.used, (0, 0))
+                held[node.used] = blocks + self._blocks(node), max(order, node.order)
+            node.used, node.label = -1, b""
+        for used, (blocks, order) in held.items():
+            if blocks:
+                depth = blocks * self._block
+                self._offer(Node(b"", depth, self._gone, order, used=used, resident=depth))
+
     def _offer(self, node: Node) -> None:
         heapq.heappush(self._candidates, (node.used, -node.order, node))
+        if len(self._candidates) > self._tidy_at:
+            self._candidates = [found for found in set(self._candidates) if self._counts(found)]
+            heapq.heapify(self._candidates)
+            self._tidy_at = 2 * len(self._candidates) + _TIDY
+
+    @staticmethod
+    def _counts(offered: tuple[int, int, Node]) -> bool:
+        """Whether it was not used again since it was offered, and holds something that nothing below it needs."""
+        used, _, node = offered
+        return used == node.used and not node.pins and node.resident > node.start
 
     def _evict(self) -> None:
-        used, _, node = heapq.heappop(self._candidates)
-        blocks = self._blocks(node)
-        if used != node.used or node.pins or node.resident <= node.start:
+        offered = heapq.heappop(self._candidates)
+        if not self._counts(offered):
             return
+        node = offered[2]
+        blocks = self._blocks(node)
         cut = min(blocks, self._held - self._capacity)
         left = (node.resident // self._block - cut) * self._block if cut < blocks else node.start
         self._hold(node, left)

@@ -105,6 +105,27 @@ def test_small_blocks_and_pools(seed: int, block_size: int, pool: int | None) ->
         oracle.store(prompt + output[:-1])
 
 
+def test_sessions_that_ended_hold_their_room_in_the_pool_and_no_text() -> None:
+    rnd = random.Random(5)
+    kept, ended = (PrefixReuse(block_size=4, capacity_tokens=4_000) for _ in range(2))
+    live: dict[str, list[int]] = {}
+    for number in range(2_000):
+        if len(live) == 6:
+            gone = rnd.choice(list(live))
+            del live[gone]
+            ended.ended(gone)
+        thread = rnd.choice([*live, f"session {number}"])
+        prompt = live[thread] = live.get(thread, []) + [rnd.randrange(9) for _ in range(rnd.randint(1, 60))]
+        output = [rnd.randrange(9) for _ in range(5)]
+        found = []
+        for reuse in (kept, ended):
+            turn = reuse.request(str(number), prompt, thread=thread, scope=thread)
+            reuse.generated(str(number), output)
+            found.append((turn.shared, turn.ideal, turn.evicted, turn.pool_evicts, turn.recency))
+        assert found[0] == found[1]
+    assert turn.pool_evicts
+
+
 def test_captured_formulas() -> None:
     assert ideal_reuse(3646, 3646, 16) == 3632
     assert ideal_reuse(3694, 3694, 1) == 3693
