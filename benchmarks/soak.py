@@ -35,7 +35,9 @@ class Held:
 
 def held(pid: int) -> Held:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    value = {name: rest.split()[0] for name, _, rest in (line.partition(":") for line in lines) if rest.split()}
+    value = {
+        name: rest.split()[0] for name, _, rest in (line.partition(":") for line in lines) if rest.split()
+    }
     return Held(int(value["VmRSS"]) / 1024, len(os.listdir(f"/proc/{pid}/fd")), int(value["Threads"]))
 
 
@@ -94,7 +96,10 @@ def main() -> None:
     while not (folder / "run/journal.jsonl").exists():
         time.sleep(0.2)
     screen = PtyScreen([*REPLAYER, "watch", str(folder / "run")])
-    roots = {**{name: process.pid for name, process in processes.items() if name != "engine"}, "watch": screen.process.pid}
+    roots = {
+        **{name: process.pid for name, process in processes.items() if name != "engine"},
+        "watch": screen.process.pid,
+    }
     seen: list[tuple[int, dict[str, Held]]] = []
     for part in range(_PARTS):
         time.sleep(seconds / _PARTS)
@@ -102,7 +107,13 @@ def main() -> None:
             break
         now = {name: held(pid) for root, top in roots.items() for name, pid in family(root, top)}
         seen.append((turns(folder), now))
-        print(f"{(part + 1) / _PARTS:.0%}", seen[-1][0], "turns", {n: (round(h.mib, 1), h.files, h.threads) for n, h in now.items()}, flush=True)
+        print(
+            f"{(part + 1) / _PARTS:.0%}",
+            seen[-1][0],
+            "turns",
+            {n: (round(h.mib, 1), h.files, h.threads) for n, h in now.items()},
+            flush=True,
+        )
     print_growth(seen)
     for pid in (screen.process.pid, *(process.pid for process in processes.values())):
         os.kill(pid, signal.SIGINT if pid != screen.process.pid else signal.SIGTERM)

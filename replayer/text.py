@@ -24,6 +24,13 @@ _LINKED = re.compile(r"@|#|:(?=//)|www(?=\.)", re.IGNORECASE)
 """What GitHub makes a mention, a reference or a link of even where it is escaped; a zero-width space stops it."""
 
 
+def kept_json(value: object) -> bytes:
+    """JSON that is kept in memory. What orjson returns holds 4 KiB however short it is, until it is copied."""
+    import orjson
+
+    return bytes(memoryview(orjson.dumps(value, default=str)))
+
+
 def safe(text: str) -> str:
     """`text` without C0 and C1 controls (newline and tab stay), bidirectional controls, invisible tags and lone surrogates."""
     return _UNSAFE.sub("\ufffd", text)

@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from replayer.journal.events import (
     STALL_NS,
     Alarm,
@@ -22,7 +24,8 @@ from replayer.journal.events import (
 from replayer.journal.packing import gaps_us
 from replayer.signals.server_reported import draft_tokens, server_decode_speed
 from replayer.signals.tool_reliability import FaultMark, marks
-from replayer.wire.types import Wire
+from replayer.text import kept_json
+from replayer.wire.types import JsonObject, Wire
 
 _BIN = math.log(1.01)
 """Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
@@ -57,6 +60,9 @@ UNREACHABLE = "unreachable"
 
 def is_complete(outcome: str | None) -> bool:
     return outcome is not None and outcome not in (UNREACHABLE, CUT)
+
+
+_NAMES: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
 
 
 @dataclass(slots=True)
@@ -104,7 +110,12 @@ class TurnFacts:
     """Tool runs whose result differs from the recorded one."""
     loops: int = 0
     """Loops of tool calls that this turn's calls completed."""
-    prefix: dict[str, Any] | None = None
+    finding: tuple[tuple[str, str], ...] = ()
+    """The names of the prefix finding's values, with those that are empty or 0 as JSON: one tuple for many turns. The other
+    values are in `values`: as a dictionary all would take 2 KB a turn."""
+    values: bytes = b""
+    judged: bool = False
+    """Whether the prefix signal has worked out what the turn could have reused."""
     server_tok_s: float | None = None
     """Decode speed that the engine itself states for this reply."""
     drafted: int | None = None
@@ -115,6 +126,14 @@ class TurnFacts:
     deltas: int = 0
     chars: tuple[int, int, int] = (0, 0, 0)
     """Characters of the reply by channel, in the order of CHANNELS."""
+
+    @property
+    def prefix(self) -> JsonObject | None:
+        """What the prefix signal found."""
+        if not self.values:
+            return None
+        full = iter(orjson.loads(self.values))
+        return {name: orjson.loads(empty) if empty else next(full) for name, empty in self.finding}
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -305,6 +324,10 @@ def ran(attempt: Attempt, event: ToolRunFinished) -> None:
 
 def signal(attempt: Attempt, event: SignalFinding) -> None:
     if event.signal == "prefix_reuse":
-        attempt.turns[event.turn].prefix = event.finding
+        turn, found = attempt.turns[event.turn], event.finding
+        names = tuple((name, "" if value else orjson.dumps(value).decode()) for name, value in found.items())
+        turn.finding = _NAMES.setdefault(names, names)
+        turn.values = kept_json([value for value in found.values() if value])
+        turn.judged = found.get("ideal_tokens") is not None and found.get("prompt_tokens") is not None
     elif event.signal == "call_loops" and event.finding.get("level") == "loop":
         attempt.turns[event.turn].loops += 1

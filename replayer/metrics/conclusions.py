@@ -5,7 +5,8 @@ Terminal, `compare`, JSON, HTML, Markdown, JUnit and the screen print these word
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from replayer.metrics.answers import story
 from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
@@ -25,6 +26,7 @@ from replayer.metrics.run_documents import (
 from replayer.metrics.shown import and_list, expected_words, figure, percent
 from replayer.signals.prefix_reuse.causes import PHRASES
 
+K = TypeVar("K", bound=Hashable)
 FULL_POOL = 0.95
 """Use of the KV pool from which on an engine must evict or make requests wait."""
 _WARM = "The cache was warm before the run, or our estimate is low."
@@ -60,20 +62,26 @@ def _together(lanes: Sequence[LaneFigures], concluded: Sequence[LaneConclusion])
     return [every, *own] if len(sound) > 1 else []
 
 
+def _grouped(pairs: Iterable[Pair], key: Callable[[Pair], K]) -> dict[K, list[Pair]]:
+    """In their order; a sweep has thousands of pairs."""
+    found: dict[K, list[Pair]] = {}
+    for pair in pairs:
+        found.setdefault(key(pair), []).append(pair)
+    return found
+
+
 def level_sentences(pairs: Sequence[Pair], ramps: Sequence[Ramp]) -> list[Difference]:
     """Pairs at equal load, all levels of one metric in one sentence."""
     place = {
         lane: (ramp.ramp, at) for ramp in ramps for lane, (at, _) in zip(ramp.lanes, ramp.points, strict=True)
     }
     inside = [pair for pair in pairs if pair.a in place and pair.b in place]
-    found = pair_sentences([pair for pair in pairs if pair not in inside])
-    for a, b in dict.fromkeys((place[pair.a][0], place[pair.b][0]) for pair in inside):
-        mine = [pair for pair in inside if (place[pair.a][0], place[pair.b][0]) == (a, b)]
-        decided = {
-            pair.metric: [one for one in mine if one.metric == pair.metric] for pair in mine if pair.decided
-        }
-        found += [_levels(metric, some, place, a, b) for metric, some in decided.items()]
-        rest = [metric for metric in dict.fromkeys(pair.metric for pair in mine) if metric not in decided]
+    found = pair_sentences([pair for pair in pairs if pair.a not in place or pair.b not in place])
+    for (a, b), mine in _grouped(inside, lambda pair: (place[pair.a][0], place[pair.b][0])).items():
+        by_metric = _grouped(mine, lambda pair: pair.metric)
+        decided = dict.fromkeys(pair.metric for pair in mine if pair.decided)
+        found += [_levels(metric, by_metric[metric], place, a, b) for metric in decided]
+        rest = [metric for metric in by_metric if metric not in decided]
         if rest:
             names = and_list([COMPARED[metric].words for metric in rest], "or")
             found.append(
@@ -102,11 +110,14 @@ def _levels(
 def pair_sentences(pairs: Sequence[Pair]) -> list[Difference]:
     """By two lanes: each difference that is decided, the primary metric, and the rest in one sentence each."""
     found: list[Difference] = []
-    for a, b in dict.fromkeys((pair.a, pair.b) for pair in pairs):
-        mine = [pair for pair in pairs if (pair.a, pair.b) == (a, b)]
-        own = [pair for pair in mine if pair.decided or pair.metric == PRIMARY or len(mine) < _FEW]
-        found += [Difference(_tone(pair), pair.metric, _sentence(pair)) for pair in own]
-        rest = [pair for pair in mine if pair not in own]
+    for (a, b), mine in _grouped(pairs, lambda pair: (pair.a, pair.b)).items():
+        few = len(mine) < _FEW
+        rest: list[Pair] = []
+        for pair in mine:
+            if few or pair.decided or pair.metric == PRIMARY:
+                found.append(Difference(_tone(pair), pair.metric, _sentence(pair)))
+            else:
+                rest.append(pair)
         for words, some in (
             ("no evidence of a difference in", [pair for pair in rest if pair.p_value is not None]),
             ("not tested:", [pair for pair in rest if pair.p_value is None]),

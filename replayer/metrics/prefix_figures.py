@@ -11,7 +11,6 @@ from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import CurvePoint, LostTokens, PrefixCache
 from replayer.metrics.stats import quantile
-from replayer.metrics.turn_values import is_judged
 from replayer.signals.prefix_reuse.conclusion import ServerFacts, conclude
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.telemetry.deltas import deltas, merge
@@ -24,7 +23,7 @@ _LEAST_TIMES, _LEAST_COMPUTED = 6, 256
 def worked_out(turns: Sequence[TurnFacts]) -> Sequence[TurnFacts]:
     """Those that the prefix signal has judged, where it has judged any: in a run that goes on, it has not yet judged the
     newest, and the two shares are over the same turns."""
-    found = [turn for turn in turns if is_judged(turn)]
+    found = [turn for turn in turns if turn.judged]
     return found or turns
 
 
@@ -119,7 +118,7 @@ def _curve(turns: Sequence[TurnFacts], findings: dict[int, PrefixFinding]) -> li
 
 
 def _finding(turn: TurnFacts) -> PrefixFinding | None:
-    return PrefixFinding.from_dict(turn.prefix) if turn.prefix and is_judged(turn) else None
+    return PrefixFinding.from_dict(turn.prefix) if turn.prefix and turn.judged else None
 
 
 def _comparable(findings: Sequence[PrefixFinding]) -> Sequence[PrefixFinding]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from replayer.journal.turns import Attempt, TurnFacts, bin_ms
 from replayer.metrics.stats import quantile, weighted_quantile
-from replayer.metrics.turn_values import Count, is_judged
+from replayer.metrics.turn_values import Count
 
 if TYPE_CHECKING:
     from replayer.journal.view import LaneView
@@ -97,8 +97,8 @@ class Sample:
 
 def sample(metric: Metric, turns: Turns, attempts: Iterable[Attempt] = ()) -> Sample:
     """`attempts` serve the times between tokens."""
-    if metric.judged and any(map(is_judged, turns.values())):
-        turns = {key: turn for key, turn in turns.items() if is_judged(turn)}
+    if metric.judged and any(turn.judged for turn in turns.values()):
+        turns = {key: turn for key, turn in turns.items() if turn.judged}
     if metric.ratio is not None:
         return Sample(
             {key: found for key, turn in turns.items() if (found := metric.ratio(turn)) is not None}

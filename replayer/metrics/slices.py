@@ -8,7 +8,7 @@ from replayer.journal.turns import TurnFacts
 from replayer.metrics import turn_values as of
 from replayer.metrics.documents import Slice
 from replayer.metrics.load_figures import keeps, rate, share, times
-from replayer.metrics.turn_values import Count, is_judged
+from replayer.metrics.turn_values import Count
 
 Limits = dict[str, float]
 TURNS = ((1, "1"), (5, "2-5"), (20, "6-20"), (None, "21+"))
@@ -49,7 +49,7 @@ def sliced(
 def figures(name: str, turns: Sequence[TurnFacts], limits: Limits) -> Slice:
     """Of these turns, by the catalogue's definitions."""
     finished = [turn for turn in turns if turn.total_ns is not None]
-    judged = [turn for turn in finished if is_judged(turn)]
+    judged = [turn for turn in finished if turn.judged]
     usable = [bool(turn.usable) for turn in finished if turn.usable is not None]
     return Slice(
         of=name,

@@ -119,9 +119,3 @@ def false_alarm(turn: TurnFacts) -> bool:
     """Left running, the reply came to a sound end by itself."""
     ended = turn.finish_reason in ("stop", "tool_calls") and turn.error is None
     return not turn.stopped and ended and set(turn.fatal) <= {"collapsed"}
-
-
-def is_judged(turn: TurnFacts) -> bool:
-    """Whether the prefix signal has worked out what the turn could have reused."""
-    finding = turn.prefix or {}
-    return finding.get("ideal_tokens") is not None and finding.get("prompt_tokens") is not None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import orjson
 
 from replayer.prefix.chatml import Rendered
+from replayer.text import kept_json
 from replayer.traces.wire_forms import chat_messages, wire_of
 from replayer.traces.wire_view import cache_marks, chat_tools
 from replayer.wire.types import JsonObject
@@ -97,8 +98,8 @@ def conversation(request: JsonObject) -> Conversation:
     """A request, whichever wire it goes over."""
     wire = wire_of(request)
     fields = {key: value for key, value in request.items() if key not in ("messages", "input", "tools")}
-    found = Conversation(fields, orjson.dumps(chat_tools(request, wire)))
-    found.add([orjson.dumps(message) for message in chat_messages(request, wire)])
+    found = Conversation(fields, kept_json(chat_tools(request, wire)))
+    found.add([*map(kept_json, chat_messages(request, wire))])
     found.marks = cache_marks(request)
     return found
 
@@ -125,5 +126,5 @@ def _add(begun: _Begun, around: bytes, text: bytes) -> bool:
             found.marks, begun.found = before.marks, found
     begun.around, begun.text = around, text
     begun.found.marks += cache_marks({"messages": new}, len(begun.found.messages))
-    begun.found.add([orjson.dumps(message) for message in new if isinstance(message, dict)])
+    begun.found.add([kept_json(message) for message in new if isinstance(message, dict)])
     return True

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import orjson
 
+from replayer.text import kept_json
 from replayer.traces.chat import STYLES, Message, definition, split, tool_schemas
 from replayer.traces.importers.base import Session
 from replayer.traces.importers.builder import Builder
@@ -123,7 +124,7 @@ class ExchangeWriter:
         offered = exchange.request.get("tools")
         if not _is_held("tools", offered, "chat"):
             return None
-        written = orjson.dumps(offered)
+        written = kept_json(offered)
         if written not in self._tool_sets:
             schemas = tool_schemas(offered)
             usual = orjson.dumps([definition(tool) for tool in schemas])

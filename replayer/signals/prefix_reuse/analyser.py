@@ -8,8 +8,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-import orjson
-
 from replayer.signals.prefix_reuse.continuation import Past, later_divergence, template_tail
 from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report, TtftWitness
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
@@ -18,6 +16,7 @@ from replayer.signals.prefix_reuse.index import Node, Pool, Position, RadixIndex
 from replayer.signals.prefix_reuse.lineage import Lineage
 from replayer.signals.prefix_reuse.messages import Message, as_bytes, role_of
 from replayer.signals.prefix_reuse.tokens import Prompt, count, ideal_reuse, segments_of
+from replayer.text import kept_json
 from replayer.traces.schema import Usage
 
 _TURNS_KEPT = 4096
@@ -353,7 +352,7 @@ class PrefixReuse:
         self._lineages[line] = lineage
         if len(self._lineages) > _THREADS_KEPT:
             self._lineages.popitem(last=False)
-        offered = tools if isinstance(tools, bytes) else orjson.dumps(list(tools or ()), default=str)
+        offered = tools if isinstance(tools, bytes) else kept_json(list(tools or ()))
         conversation = Conversation(
             lineage.intern([m if m.__class__ is bytes else as_bytes(m) for m in messages]),
             *lineage.intern([offered]),

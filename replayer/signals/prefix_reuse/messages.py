@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from replayer.text import kept_json
 from replayer.wire.types import JsonObject
 
 Message = Mapping[str, Any] | bytes
@@ -23,7 +24,7 @@ class Field(NamedTuple):
 
 
 def as_bytes(message: Message) -> bytes:
-    return message if isinstance(message, bytes) else orjson.dumps(message, default=str)
+    return message if isinstance(message, bytes) else kept_json(message)
 
 
 def parsed(message: Message) -> JsonObject:
