@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import orjson
@@ -14,6 +14,7 @@ from replayer.errors import ReplayerError
 from replayer.metrics.differential import Answers, put_together
 from replayer.report.sections import differential_section
 from replayer.report.table import print_section
+from replayer.repro.issue import PROJECTS, Report, issue
 from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import scan_reply
 from replayer.text import console, print_json
@@ -39,6 +40,7 @@ class Command:
 
     replayer judge request.json response.sse
     replayer judge request.json response.sse --pair response-not-streamed.json
+    replayer judge request.json response.sse --issue vllm --about "vllm 0.21.0 --tool-call-parser hermes"
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
@@ -65,6 +67,12 @@ class Command:
             action="store_true",
             help="also what vLLM's and SGLang's own parsers read in the text, where those packages are installed",
         )
+        parser.add_argument(
+            "--issue", choices=PROJECTS, help="print a bug report in that project's form instead, redacted"
+        )
+        parser.add_argument(
+            "--about", default="", metavar="TEXT", help="with --issue: the engine's version and flags"
+        )
         parser.add_argument("--json", action="store_true", help="one JSON document")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -72,6 +80,9 @@ class Command:
         pair = _reply_in(_read(args.pair), None) if args.pair else None
         case = exchange.case(pair)
         verdict = judge(case)
+        if args.issue:
+            print(issue(_report(exchange, verdict, args), args.issue))
+            return 0
         document = _document(case.reply, verdict, case.validator)
         if args.also or pair is not None:
             others = [_read_exchange(Path(asked), Path(answer)) for asked, answer in args.also]
@@ -113,6 +124,14 @@ class _Exchange:
             return None
         where = f"from character {collapse.onset} of {collapse.channel}"
         return f"{collapse.kind} of {collapse.unit[:60]!r} {where}"
+
+
+def _report(exchange: _Exchange, verdict: Verdict, args: argparse.Namespace) -> Report:
+    faults = [asdict(fault) for fault in verdict.faults]
+    faults = [fault for fault in faults if fault["fatal"]] or faults
+    about = [f"engine: {args.about or '(version unknown: name it with --about)'}"]
+    body, raw = _read(args.request), _read(args.response)
+    return Report(faults, exchange.wire, exchange.stream, about, body, raw, {})
 
 
 def _answers(exchange: _Exchange, case: Case, others: list[_Exchange]) -> list[Answers]:

@@ -15,7 +15,7 @@ import orjson
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.repro.folder import Case, find_case, write_case
-from replayer.repro.issue import PROJECTS, blamed_elsewhere, issue
+from replayer.repro.issue import PROJECTS, blamed_elsewhere, issue, of_case
 from replayer.repro.shrink import OutOfBudget, Probe, shrink
 from replayer.run.lanes import open_lane
 from replayer.traces.wire_forms import LIST_OF
@@ -77,7 +77,7 @@ async def _reproduce(args: argparse.Namespace, out: Path) -> None:
         raw = await _answer(case, sent)
         if raw is not None:
             (out / "answer.raw").write_bytes(raw)
-        (out / "ISSUE.md").write_text(issue(case, args.issue, sent, raw), "utf-8")
+        (out / "ISSUE.md").write_text(issue(of_case(case, sent, raw), args.issue), "utf-8")
 
 
 async def _answer(case: Case, body: bytes) -> bytes | None:

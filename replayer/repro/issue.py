@@ -6,6 +6,7 @@ Texts are redacted: secrets and home paths are replaced, the server's address is
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import orjson
 
@@ -13,7 +14,7 @@ from replayer.repro.folder import Case
 from replayer.text import safe
 from replayer.traces.secrets import redactor
 from replayer.traces.wire_forms import LIST_OF
-from replayer.wire.types import PATHS, JsonObject
+from replayer.wire.types import PATHS, JsonObject, Wire
 
 PROJECTS = ("vllm", "sglang", "llamacpp", "trtllm")
 _INLINE_BYTES = 12_000
@@ -47,82 +48,97 @@ EXPECTED = {
     "engine_error": "The request is answered.",
 }
 _TITLES = {"vllm": "[Bug]: ", "sglang": "[Bug] ", "llamacpp": "Misc. bug: ", "trtllm": "[Bug]: "}
+_PORTS = {"vllm": 8000, "sglang": 30000, "llamacpp": 8080, "trtllm": 8000}
 _FLAGS = (
     "dtype", "quantization", "kv_cache_dtype", "kv_cache_dtype_resolved", "tool_call_parser", "reasoning_parser",
     "attention_backend", "speculation", "tp", "pp", "dp", "chunked_prefill_size",
 )  # fmt: skip
 
 
-def issue(case: Case, project: str, body: bytes, raw: bytes | None) -> str:
-    """Markdown, its first line the title. `raw` are the bytes of an answer to `body`, where the server was asked again."""
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a maintainer needs. `faults` as journalled; `environment` a line each; `raw` are the bytes of an answer to
+    `body`, where they are at hand, else `kept` is what is known of it."""
+
+    faults: list[JsonObject]
+    wire: Wire
+    stream: bool
+    environment: list[str]
+    body: bytes
+    raw: bytes | None
+    kept: JsonObject
+
+
+def of_case(case: Case, body: bytes, raw: bytes | None) -> Report:
+    kept = _kept(case.said.reply or {})
+    return Report(case.faults, case.wire, case.sent.stream, _environment(case), body, raw, kept)
+
+
+def issue(report: Report, project: str) -> str:
+    """Markdown, its first line the title."""
     redact = redactor()
 
     def clean(text: str) -> str:
         return str(redact(safe(text)))
 
+    expected = (EXPECTED.get(fault["klass"], "A usable reply.") for fault in report.faults)
     parts = {
-        "environment": clean(_environment(case)),
-        "found": clean(_found(case)),
-        "expected": "\n".join(
-            dict.fromkeys(EXPECTED.get(f["klass"], "A usable reply.") for f in case.faults)
-        ),
-        "reproduction": _reproduction(case, clean, body),
-        "answer": _answer(case, clean, raw),
+        "environment": clean("\n".join(f"- {line}" for line in report.environment)),
+        "found": clean(_found(report.faults)),
+        "expected": " ".join(dict.fromkeys(expected)),
+        "reproduction": _reproduction(report, clean, _PORTS[project]),
+        "answer": _answer(report, clean),
     }
-    return _TITLES[project] + clean(_title(case)) + "\n\n" + _FORMS[project](parts)
+    return _TITLES[project] + clean(_title(report)) + "\n\n" + _FORMS[project](parts)
 
 
-def _title(case: Case) -> str:
-    fault = case.faults[0] if case.faults else {"klass": "no fault", "message": ""}
+def _title(report: Report) -> str:
+    fault = report.faults[0] if report.faults else {"klass": "no fault", "message": ""}
     message = str(fault["message"]).split(";")[0].splitlines()[0] if fault["message"] else ""
-    how = "streamed" if case.sent.stream else "not streamed"
-    return f"{fault['klass'].replace('_', ' ')} on {PATHS[case.wire]}, {how}: {message}"[:110].rstrip(" :")
+    how = "streamed" if report.stream else "not streamed"
+    return f"{fault['klass'].replace('_', ' ')} on {PATHS[report.wire]}, {how}: {message}"[:110].rstrip(" :")
 
 
-def _environment(case: Case) -> str:
+def _environment(case: Case) -> list[str]:
     facts = case.lane.facts
     effective: JsonObject = facts.get("effective") or {}
-    lines = [
-        f"- engine: {facts.get('kind')} {facts.get('version') or '(version unknown)'}",
-        f"- model: {case.lane.model}",
-        *(
-            f"- {key}: {_short(effective[key])}"
-            for key in _FLAGS
-            if effective.get(key) not in (None, "", False)
-        ),
+    flags = [
+        f"{key}: {_short(effective[key])}" for key in _FLAGS if effective.get(key) not in (None, "", False)
     ]
     command = " ".join(case.lane_plan.command)
-    return "\n".join([*lines, f"- started with: `{command}`"] if command else lines)
+    version = f"engine: {facts.get('kind')} {facts.get('version') or '(version unknown)'}"
+    return [
+        version,
+        f"model: {case.lane.model}",
+        *flags,
+        *([f"started with: `{command}`"] if command else []),
+    ]
 
 
 def _short(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _found(case: Case) -> str:
-    lines = [f"- `{fault['klass']}`: {fault['message']}" for fault in case.faults] or ["- no fault"]
-    return "\n".join(lines)
+def _found(faults: list[JsonObject]) -> str:
+    return "\n".join(f"- `{fault['klass']}`: {fault['message']}" for fault in faults) or "- no fault"
 
 
-def _reproduction(case: Case, clean: Callable[[str], str], body: bytes) -> str:
-    text = clean(orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2).decode())
-    messages = len(orjson.loads(body)[LIST_OF[case.wire]])
-    url = f"http://localhost:8000/v1{PATHS[case.wire]}"
+def _reproduction(report: Report, clean: Callable[[str], str], port: int) -> str:
+    body = orjson.loads(report.body)
+    text = clean(orjson.dumps(body, option=orjson.OPT_INDENT_2).decode())
+    curl = f"curl -sN http://localhost:{port}/v1{PATHS[report.wire]} -H 'Content-Type: application/json' --data-binary"
     if len(text) > _INLINE_BYTES:
-        return (
-            f"The attached `request.json` ({messages} messages), sent with\n\n"
-            f"```sh\ncurl -sN {url} -H 'Content-Type: application/json' --data-binary @request.json\n```"
-        )
-    fence = "REQUEST"
-    return f"```sh\ncurl -sN {url} -H 'Content-Type: application/json' --data-binary @- <<'{fence}'\n{text}\n{fence}\n```"
+        messages = len(body[LIST_OF[report.wire]])
+        return f"The attached `request.json` ({messages} messages), sent with\n\n```sh\n{curl} @request.json\n```"
+    return f"```sh\n{curl} @- <<'REQUEST'\n{text}\nREQUEST\n```"
 
 
-def _answer(case: Case, clean: Callable[[str], str], raw: bytes | None) -> str:
-    if raw is None:
+def _answer(report: Report, clean: Callable[[str], str]) -> str:
+    if report.raw is None:
         words = "As it was put together from the answer of the run (the server was not asked again):"
-        text = orjson.dumps(_kept(case.said.reply or {}), option=orjson.OPT_INDENT_2).decode()
+        text = orjson.dumps(report.kept, option=orjson.OPT_INDENT_2).decode()
     else:
-        words, text = "The bytes of an answer:", raw.decode("utf-8", "backslashreplace")
+        words, text = "The bytes of an answer:", report.raw.decode("utf-8", "backslashreplace").strip("\n")
     text = clean(text)
     if len(text) > _ANSWER_CHARS:
         half = _ANSWER_CHARS // 2
