@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -145,3 +147,24 @@ def test_what_cannot_be_searched_is_refused(tmp_path: Path, capsys: pytest.Captu
     ):
         assert capacity(tmp_path / "out", *words) == 2
         assert message in capsys.readouterr().err
+
+
+class _InterruptsOnce(io.StringIO):
+    """A terminal whose user presses Ctrl-C as soon as the first level is announced."""
+
+    def write(self, words: str) -> int:
+        if "4 sessions" in words:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().write(words)
+
+
+@pytest.mark.slow
+def test_an_interrupt_between_two_levels_ends_the_search(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", _InterruptsOnce())
+    words = ("--engine", "a=simulated,tok_s=4000,ttft_ms=5", "--slo", "ttft_ms.p95=2000", "--json")
+    assert capacity(tmp_path / "out", *words) == 130
+    [lane] = json.loads(capsys.readouterr().out)["lanes"]
+    assert lane["agents"] is None and "cut short" in lane["words"]
+    assert [found.name for found in (tmp_path / "out" / "levels" / "a").iterdir()] == ["0004"]

@@ -46,7 +46,7 @@ class Search:
     """Of the lane that is searched now."""
 
     def lane(self, lane: LanePlan) -> Found:
-        """Raises Interrupted where it was cut short; what was found until then is in the folder."""
+        """Raises Interrupted where it was cut short, in a level or between two; what was found until then is in the folder."""
         shape, self.levels = self.shape, []
         try:
             tried = self._bisect(lane, {}, shape.limits)
@@ -55,6 +55,8 @@ class Search:
                 self._bisect(lane, known, (*shape.limits, tier), f"-{tier.bound:g}")
         except (_NotValid, EngineUnavailable) as error:
             return Found(lane.name, None, self.levels, [str(error)])
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted between two levels") from None
         return Found(lane.name, agents(tried, cap=shape.cap), self.levels)
 
     def _bisect(
