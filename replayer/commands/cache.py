@@ -21,7 +21,8 @@ _POOLS = "25%,50%,100%,200%,unlimited"
 class Command:
     """Plan a prefix cache from one measured run: expected reuse and evictions for other pools, blocks and replicas.
 
-    A simulation of the run's own requests at their own times; the first line says how far it is from what was measured.
+    A simulation of the run's own sessions, each waiting for its replies. The first line simulates the run's own cache, so that
+    you see how far the simulation is from what was measured; "from-to" is what it gives when times vary as they did.
 
     example:
       replayer cache last --pool 50%,200% --replicas 1,2,4
@@ -75,7 +76,7 @@ def _whole(text: str, name: str) -> list[int]:
 
 
 def _section(plan: CachePlan) -> Section:
-    head = ["pool, tokens each", "block", "replicas", "reused", "evicted first", "evicted tokens"]
+    head = ["pool, tokens each", "block", "replicas", "reused", "from-to", "evicted first", "evicted tokens"]
     rows = [_row(one, "") for one in plan.plans]
     if plan.simulated is not None:
         rows.insert(0, _row(plan.simulated, "as measured: "))
@@ -94,6 +95,7 @@ def _row(one: Planned, name: str) -> list[str]:
         str(variant.block_size),
         replicas,
         percent(one.reuse),
+        f"{one.low * 100:.1f}-{one.high * 100:.1f}",
         percent(one.evicted_share),
         count(one.evicted_tokens),
     ]

@@ -45,7 +45,8 @@ class CachePlan:
     simulated: Planned | None
     plans: list[Planned] = field(default_factory=list)
     note: str = (
-        "a simulation: requests come in the order and at the times of the measured run, whatever the cache"
+        "a simulation of the run's own sessions, each waiting for its replies; from-to: what it gives when the times vary as"
+        " they did in the run. Where that is wide, sessions push each other out, and a real run may lie anywhere in it"
     )
 
 
@@ -69,8 +70,11 @@ def cache_plan(
     scale = _scale(requests)
     block = known.block_size or 1
     pool = known.kv_pool_tokens
-    simulate = Simulation(requests, scale, backs_off(known))
+    ends = lane.load is not None and plan_of(folder).load.duration is not None
+    simulate = Simulation(requests, scale, backs_off(known), ends=ends)
     own = Variant(pool, block, len(lane.plan.get("urls") or ()) or 1)
+    if pool:
+        simulate.calibrate(own)
     chosen = product([_pool(text, pool) for text in pools], blocks or [block], replicas or [1])
     variants = [
         Variant(size, width, number, affinity)
@@ -151,12 +155,12 @@ class _Reading:
             attempt.turns[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
             ended = event.at - event.ago_ns
             self._asked(attempt, -1, [{"body_bytes": 0}], ended - event.total_ns, counted=False)
-            self._ended(self._open.pop((*key, -1), None), ended, event.total_ns, None, event.usage)
+            self._ended(self._open.pop((*key, -1), None), event.total_ns, None, event.usage)
         else:
             one = self._open.pop((*key, event.turn), None)
             calls = event.tool_calls
             reply = self._tokens.reply(orjson.dumps(assistant_message(event.content, event.reasoning, calls)))
-            self._ended(one, event.at, event.total_ns, event.ttft_ns, event.usage)
+            self._ended(one, event.total_ns, event.ttft_ns, event.usage)
             if one is not None:
                 one.reply = reply
 
@@ -175,11 +179,11 @@ class _Reading:
         self._open[attempt.session, attempt.number, turn] = request
 
     def _ended(
-        self, one: Request | None, at: int, total: int, first: int | None, usage: dict[str, Any] | None
+        self, one: Request | None, total: int, first: int | None, usage: dict[str, Any] | None
     ) -> None:
         if one is not None:
-            one.ended = at
-            one.first = at - total + first if first is not None else at
+            one.ended = one.sent + total
+            one.first = one.sent + (total if first is None else first)
             one.prompt_tokens = (usage or {}).get("prompt_tokens")
             one.cached_tokens = (usage or {}).get("cached_tokens")
 

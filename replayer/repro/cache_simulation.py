@@ -3,15 +3,21 @@
 Each request follows the one that it followed in the run, after the same pause. The pool is the simulated engine's: it waits
 while what the running ones need leaves no room, computes what the cache lacks at the run's own pace, and decodes as long as it
 did; blocks that no running request needs are evicted least recently used first, and when none is left the youngest gives way.
+
+Sessions that push each other out make a run that is never twice the same: which session comes a millisecond earlier decides
+what is evicted. So each cache is simulated several times, with times drawn anew around those of the run.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
+from random import Random
+from statistics import fmean, median
 
 from replayer.simulated.kv_pool import Pool, Seat
 from replayer.simulated.spec import SimulatedSpec
@@ -21,6 +27,11 @@ WIDTH = 4
 UNLIMITED = 1 << 40
 _PARTS = 8
 """Pieces in which a reply takes room."""
+_DRAWS = 25
+"""Simulations of each cache; with `_MOST_TOKENS` in all, so that long runs end, and seven at least."""
+_MOST_TOKENS = 400_000_000
+_FITS = 12
+"""Halvings of the pace until the run's own cache answers as quickly as it did."""
 _SOON = 1_000_000_000
 """Nanoseconds within which a session that starts after another has ended took its place."""
 
@@ -64,8 +75,12 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
+    """The middle of the draws. `low` and `high` are the least and the most of them."""
+
     variant: Variant
     reuse: float
+    low: float
+    high: float
     evicted_tokens: int
     """As the engine counts."""
     evicted_share: float
@@ -79,66 +94,99 @@ class _Running:
     number: int
     pool: Pool
     seat: Seat
+    sent: int
     decoded: int = 0
     counted: bool = False
 
 
 class Simulation:
-    """The requests of a run through any cache. `scale`: tokens of ours for one of the engine's."""
+    """The requests of a run through any cache. `scale`: tokens of ours for one of the engine's. `ends`: after the time of the
+    run's last request no further one is sent, as in a load with a duration; else every request is."""
 
-    def __init__(self, requests: Sequence[Request], scale: float, backoff: bool) -> None:
+    def __init__(self, requests: Sequence[Request], scale: float, backoff: bool, *, ends: bool) -> None:
         self.requests, self._scale, self._backoff = requests, scale, backoff
-        self.end = max(one.ended for one in requests)
+        self.end = max(one.sent for one in requests) if ends else None
         self.after, self.begin = _chains(requests)
         self._base, self._token_ns = _pace(requests, scale)
-        self._best: dict[Variant, tuple[int, int, int]] = {}
+        self.pace, self.noise = 1.0, _noise(requests)
+        self._best: dict[Variant, float] = {}
+        tokens = sum(one.tokens for one in requests)
+        self._draws = max(7, min(_DRAWS, _MOST_TOKENS // max(1, tokens)))
+
+    def calibrate(self, own: Variant) -> None:
+        """Scale the time that prompts take to compute so that the run's own cache answers as quickly as it did: a measured time
+        to a first token holds the wait for others, too, which the simulation adds by itself."""
+        wanted = fmean(one.ended - one.sent for one in self.requests)
+        low, high = 1 / 16, 4.0
+        for _ in range(_FITS):
+            self.pace = math.sqrt(low * high)
+            took = fmean(_Loop(self, own, seed).run().seconds for seed in range(3))
+            low, high = (low, self.pace) if took > wanted else (self.pace, high)
 
     def __call__(self, variant: Variant) -> Planned:
-        hits, prompt, evicted = _Loop(self, variant).run()
+        drawn = [_Loop(self, variant, seed).run() for seed in range(self._draws)]
         unlimited = replace(variant, pool_tokens=None)
         if unlimited not in self._best:
-            self._best[unlimited] = _Loop(self, unlimited).run()
-        free, whole, _ = self._best[unlimited]
-        share, best = hits / (prompt or 1), free / (whole or 1)
-        return Planned(variant, share, round(evicted / self._scale), max(0.0, best - share))
+            self._best[unlimited] = _Loop(self, unlimited, 0).run().reuse
+        shares = [one.reuse for one in drawn]
+        evicted = round(median(one.evicted for one in drawn) / self._scale)
+        lost = max(0.0, self._best[unlimited] - median(shares))
+        return Planned(variant, median(shares), min(shares), max(shares), evicted, lost)
 
     def pools(self, variant: Variant) -> list[Pool]:
         size = UNLIMITED if variant.pool_tokens is None else round(variant.pool_tokens * self._scale)
         spec = SimulatedSpec(block_size=variant.block_size, pool_tokens=size, spec_backoff=self._backoff)
         return [Pool(spec) for _ in range(variant.replicas)]
 
-    def computing(self, tokens: int) -> int:
+    def computing(self, tokens: int) -> float:
         """Nanoseconds."""
-        return round(self._base + tokens * self._token_ns)
+        return self.pace * (self._base + tokens * self._token_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """What one simulation gave: shares of the prompts, tokens of ours, and the mean nanoseconds of a request."""
+
+    reuse: float
+    evicted: int
+    seconds: float
 
 
 class _Loop:
     """One simulation: what is due, in order."""
 
-    def __init__(self, of: Simulation, variant: Variant) -> None:
-        self._of, self._variant = of, variant
+    def __init__(self, of: Simulation, variant: Variant, seed: int) -> None:
+        self._of, self._variant, self._random = of, variant, Random(seed)
+        self._speeds = {
+            kind: self._random.lognormvariate(0.0, of.noise) for kind in ("compute", "decode", "pause")
+        }
+        """Another run's machine is not as quick in all as this one's was."""
         self._pools = of.pools(variant)
         self._homes: dict[str, int] = {}
         self._turns, self._order = count(), count()
         self._due: list[tuple[int, int, Callable[[int], None]]] = []
         self._waiting: list[_Running] = []
         self._hits = self._asked = 0
+        self._took: list[int] = []
 
-    def run(self) -> tuple[int, int, int]:
-        """Tokens of ours: found in a cache, asked for, evicted."""
+    def run(self) -> _Draw:
         for number, at in self._of.begin:
             self._at(at, partial(self._send, number))
         while self._due:
             at, _, do = heapq.heappop(self._due)
             do(at)
             self._admitted(at)
-        return self._hits, self._asked, sum(pool.cache.evicted for pool in self._pools)
+        evicted = sum(pool.cache.evicted for pool in self._pools)
+        return _Draw(self._hits / (self._asked or 1), evicted, fmean(self._took or [0]))
+
+    def _varied(self, kind: str, ns: float) -> int:
+        return round(ns * self._speeds[kind] * self._random.lognormvariate(0.0, self._of.noise))
 
     def _at(self, at: int, do: Callable[[int], None]) -> None:
         heapq.heappush(self._due, (at, next(self._order), do))
 
     def _send(self, number: int, at: int) -> None:
-        if at > self._of.end:
+        if self._of.end is not None and at > self._of.end:
             return
         one = self._of.requests[number]
         home = (
@@ -147,7 +195,7 @@ class _Loop:
             else next(self._turns)
         )
         pool = self._pools[home % len(self._pools)]
-        running = _Running(number, pool, Seat(one.text, one.scope, True))
+        running = _Running(number, pool, Seat(one.text, one.scope, True), at)
         pool.offer(running.seat)
         self._waiting.append(running)
 
@@ -159,7 +207,9 @@ class _Loop:
                 running.counted = True
                 self._hits, self._asked = self._hits + seat.cached, self._asked + one.tokens
             lacking = one.tokens - seat.cached + seat.generated
-            self._at(at + self._of.computing(lacking), partial(self._computed, running))
+            self._at(
+                at + self._varied("compute", self._of.computing(lacking)), partial(self._computed, running)
+            )
 
     def _computed(self, running: _Running, at: int) -> None:
         if not running.seat.lost:
@@ -180,12 +230,16 @@ class _Loop:
             self._waiting.append(running)
             return
         running.decoded += size
-        self._at(at + round((one.ended - one.first) * size / whole), partial(self._decode, running))
+        self._at(
+            at + self._varied("decode", (one.ended - one.first) * size / whole),
+            partial(self._decode, running),
+        )
 
     def _done(self, running: _Running, at: int) -> None:
+        self._took.append(at - running.sent)
         running.pool.keep(running.seat, self._of.requests[running.number].reply[:-WIDTH])
         for number, pause in self._of.after.get(running.number, ()):
-            self._at(at + pause, partial(self._send, number))
+            self._at(at + self._varied("pause", pause), partial(self._send, number))
 
 
 Chains = dict[int, list[tuple[int, int]]]
@@ -232,3 +286,15 @@ def _pace(requests: Sequence[Request], scale: float) -> tuple[float, float]:
     slope = max(0.0, sum((a - x) * (b - y) for a, b in known) / spread) if spread else 0.0
     rest = sorted(b - slope * a for a, b in known)
     return max(0.0, rest[len(rest) // 10]), slope
+
+
+def _noise(requests: Sequence[Request]) -> float:
+    """How much times vary that nothing makes wait: the spread of the time of a reply's token, as a logarithm, by the middle half."""
+    logs = sorted(
+        math.log((one.ended - one.first) / (len(one.reply) // WIDTH))
+        for one in requests
+        if len(one.reply) >= 16 * WIDTH and one.ended > one.first
+    )
+    if len(logs) < 8:
+        return 0.2
+    return min(0.5, max(0.02, (logs[len(logs) * 3 // 4] - logs[len(logs) // 4]) / 1.349))

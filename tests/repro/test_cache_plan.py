@@ -60,6 +60,21 @@ def test_the_plan_for_half_and_double_the_pool_comes_true(
     plan = planned(tmp_path / "100000", capsys, "--pool", "50%,200%")
     for one in plan["plans"]:
         assert one["reuse"] == pytest.approx(share[one["variant"]["pool_tokens"]], abs=0.02)
+        assert one["low"] == one["high"] == one["reuse"], (
+            "a pool that holds the sessions leaves nothing to chance"
+        )
+
+
+@pytest.mark.slow
+def test_a_pool_that_sessions_push_each_other_out_of_is_planned_with_its_spread(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = ("--sessions", "8", "--repeat", "2")
+    half = measured(tmp_path / "half", 12_500, capsys, *load)
+    measured(tmp_path / "run", 25_000, capsys, *load)
+    [one] = planned(tmp_path / "run", capsys, "--pool", "50%")["plans"]
+    assert one["low"] < one["reuse"] < one["high"]
+    assert one["low"] - 0.1 <= half <= one["high"] + 0.1
 
 
 def test_what_cannot_be_planned_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,8 +23,8 @@ MOST_ERRORS = 0.05
 """Share of a level's turns that may end in an engine error."""
 MOST_STALLED = 0.10
 """Share of a level's turns during which this machine may be late to read."""
-LEAST_SECONDS, LEAST_TURNS = 2.0, 40
-"""A steady window that is shorter says nothing."""
+LEAST_SECONDS, LEAST_TURNS = 1.0, 40
+"""A steady window that is shorter says nothing; nor does one with fewer turns than sessions."""
 
 
 @dataclass(frozen=True, slots=True)
