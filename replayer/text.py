@@ -42,6 +42,15 @@ def markdown(text: str) -> str:
     return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", line)
 
 
+def shortened(name: str, width: int) -> str:
+    """A name of at most `width` characters: its middle is left out, since names of one run differ at either end."""
+    name = " ".join(safe(name).split())
+    if len(name) <= width:
+        return name
+    after = (max(1, width) - 1) // 2
+    return f"{name[: max(1, width) - 1 - after]}…{name[len(name) - after :]}"
+
+
 class _Screened:
     """A stream that writes safe text only. rich, which writes our own colours, finds the stream behind it."""
 

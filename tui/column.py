@@ -13,6 +13,7 @@ from textual.events import Click, MouseMove
 from textual.message import Message
 
 from replayer.journal.view import LaneView
+from replayer.metrics.documents import LaneFigures
 from replayer.tui.arrange import Arrangement
 from replayer.tui.better import Better
 from replayer.tui.cards import talk_lines
@@ -146,7 +147,7 @@ class LaneColumn(Vertical, can_focus=True):
         session = None if attempt is None else (attempt.trace, attempt.repeat)
         self._head.strip = 2 + arranged.settings, session, strip_start(attempt, width) if attempt else 0
         self._alarm(lane, width)
-        self._title(lane, width)
+        self._title(frame.figures.get(lane.name), width)
         if drawn.cells:
             self._rows.paint(self._figures(drawn.cells, arranged, frame.best, width))
         won = [better for better in frame.best.values() if better.lane == lane.name]
@@ -157,9 +158,9 @@ class LaneColumn(Vertical, can_focus=True):
     def _label_width(width: int) -> int:
         return LABEL_WIDTH if width >= _WIDE else _SHORT_LABEL
 
-    def _title(self, lane: LaneView, width: int) -> None:
-        name = fit(lane.name, min(width - 2, cell_len(safe(lane.name)))).rstrip()
-        phrase = health(lane, width - cell_len(name) - 4, alarm=self.has_class("alarm"))
+    def _title(self, found: LaneFigures | None, width: int) -> None:
+        name = fit(self.lane, min(width - 2, cell_len(safe(self.lane)))).rstrip()
+        phrase = health(found, width - cell_len(name) - 4, alarm=self.has_class("alarm"))
         spans: list[Span | str] = [(name, "bold")]
         if phrase is not None:
             spans += [("  ", ""), phrase]
@@ -217,9 +218,9 @@ class LaneColumn(Vertical, can_focus=True):
 def _lines(cell: Cell, height: int, width: int) -> list[str]:
     """The value in at most `height` lines, none wider than there is room."""
     if cell.values and height > 1:
-        return plot(cell.values, width, height, cell.top)
+        return plot(cell.values, width, height, cell.top, lowest=cell.lowest)
     if cell.values:
-        return [sparkline(cell.values, width, cell.top)]
+        return [sparkline(cell.values, width, cell.top, lowest=cell.lowest)]
     lines = wrapped(cell.text, width).split("\n")
     if len(lines) > height:
         lines = [*lines[: height - 1], " ".join(lines[height - 1 :])]

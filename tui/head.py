@@ -10,6 +10,7 @@ from textual.content import Content
 
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
+from replayer.metrics.documents import LaneFigures
 from replayer.metrics.turn_values import wasted_tokens
 from replayer.tui import glyphs
 from replayer.tui.lane_replies import newest_attempt
@@ -124,23 +125,22 @@ def _legend(attempt: Attempt | None, width: int) -> list[Span]:
     return [span for glyph, words in form for span in ((glyph.sign, glyph.style), (words + gap, _QUIET))]
 
 
-def health(lane: LaneView, room: int, *, alarm: bool) -> Span | None:
-    """The lane in one phrase, for its title: that it collapsed just now, or how many turns were not usable.
+def health(found: LaneFigures | None, room: int, *, alarm: bool) -> Span | None:
+    """The lane in one phrase, for its title, of the same moment as its figures: that it collapsed just now, or how many
+    turns were not usable.
 
     None where there is no room for it, or nothing to say yet.
     """
-    judged = [
-        turn.usable for attempt in lane.attempts for turn in attempt.turns.values() if turn.usable is not None
-    ]
-    bad = len(judged) - sum(judged)
     if alarm:
         return _phrase(room, "$error", "≋ collapsed just now", "≋ collapsed", "≋")
-    if not judged:
+    rate = found.usable_turn_rate if found is not None else None
+    if rate is None or rate.value is None:
         return None
+    bad = rate.n - round(rate.value * rate.n)
     if bad:
-        count = f"✗ {bad} of {len(judged)}"
+        count = f"✗ {bad} of {rate.n}"
         return _phrase(room, "$error", f"{count} turns not usable", f"{count} turns", count, f"✗ {bad}")
-    count = f"● {'all ' if len(judged) > 1 else ''}{len(judged)} usable"
+    count = f"● {'all ' if rate.n > 1 else ''}{rate.n} usable"
     return _phrase(room, "$success", count, "●")
 
 

@@ -11,7 +11,7 @@ from textual.containers import HorizontalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from replayer.journal.view import LaneView, RunView
+from replayer.journal.view import LaneView
 from replayer.tui.arrange import arrange
 from replayer.tui.column import LEAST_CONTENT, Drawn, LaneColumn
 from replayer.tui.dialogs import TextDialog
@@ -75,7 +75,7 @@ class MainScreen(Page):
         lanes = [lane for view in frame.views for lane in view.lanes]
         self._ensure_columns(lanes)
         self._share_width(len(lanes))
-        title = header(frame.view, self.size.width - 2, self._in_view(len(lanes)), behind=frame.behind)
+        title = header(frame, self.size.width - 2, self._in_view(len(lanes)))
         self._run.update(title)
         differing = differing_settings(lanes)
         ready = {
@@ -185,22 +185,32 @@ _STATES = {
 }
 
 
-def header(view: RunView, width: int, lanes: str = "", *, behind: bool = False) -> Content:
-    """The run in one line; a limit that was broken, or how to go on, stands first. `behind`: there is more to read."""
+_LATE_NS = 2_000_000_000
+
+
+def header(frame: Frame, width: int, lanes: str = "") -> Content:
+    """The run in one line, from what is most urgent; figures of an earlier moment than the turns above them say so."""
+    view = frame.view
     state, style = _STATES["broken" if view.state == "finished" and view.exit_code else view.state]
-    seconds = view.last_at // 1_000_000_000
-    clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    rest = f"  {view.run} · {view.mode} history · tools {view.tools} · {clock}"
+    rest = f"  {view.run} · {view.mode} history · tools {view.tools} · {clock(view.last_at)}"
+    if frame.figures and view.last_at - frame.figures_at > _LATE_NS:
+        rest += f", figures of {clock(frame.figures_at)}"
     notes = [f"{len(view.warnings)} warning{'s' * (len(view.warnings) > 1)}"] if view.warnings else []
     notes += [*view.reasons[:1], "4 tells all"] if view.reasons[1:] else view.reasons
-    if behind:
+    if frame.behind:
         notes = ["reading what was journalled", *notes]
     if view.stopped_early:
         notes = [view.stopped_early, *notes]
     if view.state == "interrupted":
         notes = [f"`replayer resume {view.run}` goes on", *notes]
-    suffix = "".join(f" · {note}" for note in notes)
+    more = "".join(f" · {note}" for note in notes)
     room = max(1, width - cell_len(state) - len(lanes) - 1)
     said = fit(rest, min(room, cell_len(safe(rest))))
-    note = fit(suffix, room - cell_len(said))
+    note = fit(more, room - cell_len(said))
     return content((state, f"{style} bold"), said, (note, "$warning"), " ", (lanes, "$accent"))
+
+
+def clock(at: int) -> str:
+    """Nanoseconds of the run as `0:01:07`."""
+    seconds = at // 1_000_000_000
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"

@@ -16,7 +16,8 @@ from replayer.tui.text import DASH
 @dataclass(frozen=True, slots=True)
 class Cell:
     """What one lane shows in one row. `reason` explains a dash, in `brief` where there is no room for all of it;
-    `more` is what else there is to say. A row that is a curve has `values` by turn, on a scale up to `top`."""
+    `more` is what else there is to say. A row that is a curve has `values` by turn, on a scale up to `top`; where several
+    share a cell, it shows their mean, or the `lowest` of them."""
 
     text: str
     style: str = ""
@@ -25,6 +26,7 @@ class Cell:
     more: str = ""
     values: Sequence[float | None] = ()
     top: float | None = None
+    lowest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,8 @@ def _curve(values: Sequence[float | None], width: int) -> Cell:
     """Shares by turn on a scale up to 1, so that two curves can be compared."""
     if not any(value is not None for value in values):
         return unknown("not known of any turn yet", "not known yet")
-    return Cell("", "$primary", more="share of the prompt by turn, full height 100 %", values=values, top=1.0)
+    words = "share of the prompt by turn, full height 100 %; where turns share a cell, the lowest"
+    return Cell("", "$primary", more=words, values=values, top=1.0, lowest=True)
 
 
 def _decode_curve(lane: LaneView, found: LaneFigures, width: int) -> Cell:

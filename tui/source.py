@@ -45,6 +45,8 @@ class Frame:
     """Seconds that making this frame took."""
     behind: bool = False
     """More of the journal has been written than was read yet."""
+    figures_at: int = 0
+    """The moment that the figures are of, in nanoseconds of the run; a large run's are not computed for every frame."""
 
     @property
     def view(self) -> RunView:
@@ -75,6 +77,7 @@ class RunSource:
         self._stale = True
         self._figures_at = 0.0
         self._figures_cost = 0.0
+        self._figures_of = 0
         self._frame: Frame | None = None
         self._pinned: dict[str, str] = {}
 
@@ -112,7 +115,14 @@ class RunSource:
             self._refresh(view, force=not running and not changed)
         talks = self._talks(view)
         self._frame = Frame(
-            (view,), self._figures, self._curves, talks, self._best, time.monotonic() - began, self._behind
+            (view,),
+            self._figures,
+            self._curves,
+            talks,
+            self._best,
+            time.monotonic() - began,
+            self._behind,
+            self._figures_of,
         )
         return self._frame
 
@@ -157,6 +167,7 @@ class RunSource:
         self._figures, self._curves = figures, curves
         self._best = compared(view, figures)
         self._stale = False
+        self._figures_of = view.last_at
         self._figures_at = time.monotonic()
         self._figures_cost = self._figures_at - now
 
@@ -209,6 +220,7 @@ class Sources:
             compared=self._compare(whole, figures, [frame.figures for frame in frames]),
             lag=sum(frame.lag for frame in frames),
             behind=any(frame.behind for frame in frames),
+            figures_at=frames[0].figures_at,
         )
 
     def _compare(

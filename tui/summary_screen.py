@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -13,6 +14,7 @@ from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures, Rate
 from replayer.metrics.run_documents import Standing, Story
 from replayer.metrics.shown import number, percent, rate, signed
+from replayer.text import shortened
 from replayer.tui.keys import Keys
 from replayer.tui.main_screen import header
 from replayer.tui.pages import MANY, Page
@@ -27,6 +29,9 @@ _LEAST_BAR, _MOST_BAR = 8, 40
 """Cells of the drawn interval; where there is less room it is not drawn."""
 
 Spans = list[Span | str]
+Form = Literal["wide", "close", "answers first"]
+FORMS: tuple[Form, ...] = ("wide", "close", "answers first")
+"""From the airiest to the one whose answers are the first to be seen: the first that fits the screen is taken."""
 
 
 class SummaryScreen(Page):
@@ -34,7 +39,7 @@ class SummaryScreen(Page):
 
     DEFAULT_CSS = """
     SummaryScreen > #run { height: 1; background: $panel; color: $text; padding: 0 1; }
-    SummaryScreen > VerticalScroll { padding: 1 2; scrollbar-size-vertical: 1; }
+    SummaryScreen > VerticalScroll { padding: 0 1; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
     SummaryScreen Quiet { height: auto; }
     """
 
@@ -50,28 +55,48 @@ class SummaryScreen(Page):
         yield Keys()
 
     def show(self, frame: Frame) -> bool:
-        self._run.update(header(frame.view, self.size.width - 2, behind=frame.behind))
-        width = self._area.content_size.width
+        self._run.update(header(frame, self.size.width - 2))
+        width, height = self._area.scrollable_content_region.size
         if not width:
             return False
         running = any(view.state == "running" for view in frame.views)
-        lanes = list(frame.figures.values()) if len(frame.figures) > MANY else []
-        self._words.paint(content(*summary(frame.compared.story, width, lanes, running=running)))
+        many = len(frame.figures) > MANY or is_load(frame.compared.story)
+        lanes = list(frame.figures.values()) if many else []
+        for form in FORMS:
+            words = content(*summary(frame.compared.story, width, lanes, running=running, form=form)).rstrip()
+            if words.plain.count("\n") < height:
+                break
+        self._words.paint(words)
         return True
 
 
-def summary(story: Story, width: int, lanes: Sequence[LaneFigures] = (), *, running: bool = False) -> Spans:
+def summary(
+    story: Story, width: int, lanes: Sequence[LaneFigures] = (), *, running: bool = False, form: Form = "wide"
+) -> Spans:
     """`lanes`: those of the overview. `running`: what is said may still change."""
     so_far = "So far: " if running else ""
+    tables = _ranking(story.standings, width) if len(story.standings) > 1 else []
+    tables += overview(lanes, width, load=is_load(story))
+    answers = _answers(story, width, "\n" if form == "wide" else "", running=running)
+    parts = [answers, tables] if form == "answers first" else [tables, answers]
     spans: Spans = [(f"{wrapped(so_far + story.headline, width)}\n", "bold $primary")]
-    spans += _ranking(story.standings, width) if len(story.standings) > 1 else []
-    spans += overview(lanes, width)
-    answers = [
-        one for one in story.below() if not (running and one.key == "next")
-    ]  # it may need nothing but time
+    for part in parts:
+        spans += ["" if part is answers and form == "wide" else "\n", *part] if part else []
+    return spans
+
+
+def is_load(story: Story) -> bool:
+    """Whether lanes differ in load: then they are no ranking but curves."""
+    return any(answer.key == "load" for answer in story.answers)
+
+
+def _answers(story: Story, width: int, gap: str, *, running: bool) -> Spans:
+    """Each question with its answer; what to try next is left out of a run that may need nothing but time."""
+    answers = [one for one in story.below() if not (running and one.key == "next")]
     asked = max((cell_len(one.question) for one in answers), default=0)
+    spans: Spans = []
     for answer in answers:
-        spans.append("\n")
+        spans.append(gap)
         if width > 3 * asked:
             spans += [(f"{answer.question:<{asked}}  ", _QUIET)]
             spans.append(f"{wrapped(answer.words, width, ' ' * (asked + 2))}\n")
@@ -80,22 +105,32 @@ def summary(story: Story, width: int, lanes: Sequence[LaneFigures] = (), *, runn
     return spans
 
 
-def overview(lanes: Sequence[LaneFigures], width: int) -> Spans:
-    """A line for each of many lanes, whose columns do not fit beside each other."""
-    heads = ("sessions", "turns", "usable", "collapsed", "TTFT p50 ms", "decode tok/s", "reused")
-    lines = [_cells(lane) for lane in lanes]
+def overview(lanes: Sequence[LaneFigures], width: int, *, load: bool = False) -> Spans:
+    """A line for each of many lanes, whose columns do not fit beside each other; under `load` with their throughput drawn."""
+    heads = _LOAD if load else _HEADS
+    lines = [_under_load(lane) if load else _cells(lane) for lane in lanes]
     sizes = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
-    name = max((cell_len(safe(lane.lane)) for lane in lanes), default=0)
-    name = max(8, min(name, _MOST_NAME, width - sum(sizes) - 2 * len(sizes)))
-    spans: Spans = ["\n", (_line("", heads, sizes, name, width), _QUIET)] if lanes else []
-    return spans + [
-        _line(lane.lane, cells, sizes, name, width) for lane, cells in zip(lanes, lines, strict=True)
-    ]
+    used = sum(sizes) + 2 * len(sizes)
+    longest = max((cell_len(safe(lane.lane)) for lane in lanes), default=0)
+    name = max(8, min(longest, _MOST_NAME, width - used))
+    room = width - name - used - 2
+    bar = min(room, _MOST_BAR) if load and room >= _LEAST_BAR else 0
+    most = max((lane.load.output_tok_s or 0.0 for lane in lanes), default=0.0)
+    spans: Spans = [(_line("", heads, sizes, name, width), _QUIET), "\n"] if lanes else []
+    for lane, cells in zip(lanes, lines, strict=True):
+        spans.append(_line(lane.lane, cells, sizes, name, width))
+        share = (lane.load.output_tok_s or 0.0) / most if bar and most else 0.0
+        spans += [(f"  {'━' * round(bar * share)}", "$accent"), "\n"]
+    return spans
+
+
+_HEADS = ("sessions", "turns", "usable", "collapsed", "TTFT p50 ms", "decode tok/s", "reused")
+_LOAD = ("at once", "turns", "usable", "TTFT p95 ms", "TPOT p50 ms", "output tok/s")
 
 
 def _line(lane: str, cells: Sequence[str], sizes: Sequence[int], name: int, width: int) -> str:
     parts = [f"{cell:>{size}}" for cell, size in zip(cells, sizes, strict=True)]
-    return fit("  ".join([fit(lane, name), *parts]), width).rstrip() + "\n"
+    return fit("  ".join([fit(shortened(lane, name), name), *parts]), width).rstrip()
 
 
 def _cells(lane: LaneFigures) -> tuple[str, ...]:
@@ -110,6 +145,17 @@ def _cells(lane: LaneFigures) -> tuple[str, ...]:
     )
 
 
+def _under_load(lane: LaneFigures) -> tuple[str, ...]:
+    return (
+        f"{lane.load.concurrency}",
+        f"{lane.turns}",
+        percent(lane.usable_turn_rate.value),
+        number(lane.load.ttft_ms.p95),
+        number(lane.load.tpot_ms.p50),
+        number(lane.load.output_tok_s),
+    )
+
+
 def _ranking(standings: list[Standing], width: int) -> Spans:
     """A line for each lane, best first: usable turns with their interval as a picture, and the effect."""
     name = min(_MOST_NAME, max(cell_len(safe(one.lane)) for one in standings))
@@ -118,13 +164,17 @@ def _ranking(standings: list[Standing], width: int) -> Spans:
     longest = max(map(len, rates))
     room = width - name - 10 - longest - max(len(words) for words, _ in effects)
     bar = min(room, _MOST_BAR) if room >= _LEAST_BAR else 0
-    head = f"{'':{name + 5}}usable turns [95 % interval]"
-    spans: Spans = ["\n", (f"{fit(head, width).rstrip()}\n", _QUIET)]
+    indent = " " * (name + 6)
+    head = f"{indent}usable turns [95 % interval]"
+    spans: Spans = [(f"{fit(head, width).rstrip()}\n", _QUIET)]
     low = min((one.low for one in standings if one.value is not None), default=0.0)
     for one, words, (effect, style) in zip(standings, rates, effects, strict=True):
-        spans += [(f"{one.rank:>2}.  ", "bold" if one.rank == 1 else ""), fit(one.lane, name), " "]
+        spans += [
+            (f"{one.rank:>2}.  ", "bold" if one.rank == 1 else ""),
+            fit(shortened(one.lane, name), name),
+            " ",
+        ]
         spans += [(f"{_drawn(one, bar, low)} ", "$accent")] if bar else []
-        indent = " " * (name + 5)
         if len(indent) + (bar + 1 if bar else 0) + longest + 2 + cell_len(effect) <= width:
             spans += [f"{words:<{longest}}  ", (effect, style)]
         else:

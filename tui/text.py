@@ -57,9 +57,11 @@ def fit(text: str, width: int) -> str:
     return set_cell_size(line, width)
 
 
-def sparkline(values: Sequence[float | None], width: int, top: float | None = None) -> str:
-    """All values in at most `width` cells; a gap where a value is unknown. `top` fixes the scale."""
-    shown = squeezed(values, width)
+def sparkline(
+    values: Sequence[float | None], width: int, top: float | None = None, *, lowest: bool = False
+) -> str:
+    """All values in at most `width` cells; a gap where a value is unknown. `top` fixes the scale; `lowest`: see `squeezed`."""
+    shown = squeezed(values, width, lowest=lowest)
     known = [value for value in shown if value is not None]
     highest = top if top is not None else max(known, default=0.0)
     if highest <= 0:
@@ -67,9 +69,11 @@ def sparkline(values: Sequence[float | None], width: int, top: float | None = No
     return "".join(" " if value is None else _block(value / highest) for value in shown)
 
 
-def plot(values: Sequence[float | None], width: int, height: int, top: float | None = None) -> list[str]:
+def plot(
+    values: Sequence[float | None], width: int, height: int, top: float | None = None, *, lowest: bool = False
+) -> list[str]:
     """Bars over `height` lines in eighths of a cell, the highest value at the top; a gap where one is unknown."""
-    shown = squeezed(values, width)
+    shown = squeezed(values, width, lowest=lowest)
     highest = top if top is not None else max((value for value in shown if value is not None), default=0.0)
     eighths = [_eighths(value, highest, height) for value in shown]
     return [
@@ -84,17 +88,14 @@ def _eighths(value: float | None, highest: float, height: int) -> int:
     return max(1, min(8 * height, round(8 * height * value / highest))) if highest > 0 else 1
 
 
-def squeezed(values: Sequence[float | None], width: int) -> list[float | None]:
-    """The mean of what is known in each of at most `width` slices."""
+def squeezed(values: Sequence[float | None], width: int, *, lowest: bool = False) -> list[float | None]:
+    """The mean of what is known in each of at most `width` slices; or the `lowest`, which a mean would hide."""
     if len(values) <= width:
         return list(values)
     size = len(values) / width
-    return [_mean(values[int(n * size) : int((n + 1) * size)]) for n in range(width)]
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    slices = (values[int(n * size) : int((n + 1) * size)] for n in range(width))
+    known = ([value for value in part if value is not None] for part in slices)
+    return [(min(part) if lowest else sum(part) / len(part)) if part else None for part in known]
 
 
 def _block(share: float) -> str:

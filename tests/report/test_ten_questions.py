@@ -1,4 +1,5 @@
-"""Ten questions on ten finished runs: the answer stands first in plain output and in the page, with the same words."""
+"""Ten questions on ten finished runs: the answer stands in the first screenful of plain output, page and screen, in the
+same words."""
 
 import html
 import io
@@ -14,8 +15,10 @@ from replayer.metrics.figures import run_figures
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
 from replayer.report.table import print_report
+from replayer.tui.summary_screen import SummaryScreen
 from tests.generate import long_session
 from tests.run.test_runs import replayer
+from tests.tui.pictures import app_on, picture, settled
 
 pytestmark = pytest.mark.slow
 
@@ -44,8 +47,19 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return found
 
 
+async def screenful(folder: Path, size: tuple[int, int]) -> str:
+    """What the screen shows first of a finished run, as one line."""
+    app = app_on(folder)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        while not isinstance(app.screen, SummaryScreen):
+            await settled(pilot)
+        await settled(pilot)
+        return " ".join(re.sub("[▁▂▃▄▅▆▇█]", " ", picture(app)).split())
+
+
 @pytest.mark.parametrize("key", CASES)
-def test_the_answer_stands_first(key: str, traces: list[Path], tmp_path: Path) -> None:
+async def test_the_answer_stands_first(key: str, traces: list[Path], tmp_path: Path) -> None:
     what, engines, pattern = CASES[key]
     asked = [word for path in traces[: 2 if what == "first two" else 8] for word in ("--trace", path)]
     if what == "throughput-ramp":
@@ -61,4 +75,6 @@ def test_the_answer_stands_first(key: str, traces: list[Path], tmp_path: Path) -
     page = html_report(gather([tmp_path / "run"])).partition("<nav")[0]
     shown = html.unescape(re.sub(r"<[^>]+>", "", page))
     assert said[key] in plain
+    for size in ((80, 24), (120, 36)):
+        assert said[key] in await screenful(tmp_path / "run", size)
     assert said[key].replace("`", "") in shown
