@@ -80,6 +80,7 @@ KEYS = (
     ("/", "turns: filter (Esc shows all)"),
     ("n  N", "turns: next fault, fault before"),
     ("f", "turns: follow the newest"),
+    ("z", "turns: fold all sessions, or none; Enter on a session: this one"),
     ("Enter", "turns: open the turn; lanes: click on its sign"),
     ("c", "turn: the lane's request as a curl command"),
     ("space", "freeze the picture (the run goes on)"),

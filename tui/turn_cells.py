@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import count
 from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from replayer.journal.turns import TurnFacts
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.metrics.shown import number
 from replayer.metrics.turn_values import wasted_tokens
 from replayer.tui import glyphs
@@ -74,6 +75,21 @@ def cell(turn: TurnFacts | None, lost: str, width: int, styled: Callable[[str], 
         (fit(_shortened(lost, rest), rest), styled("$warning")),
         ("".join(figure.of(turn).rjust(figure.width) for figure in figures), quiet),
     ]
+
+
+def group(attempt: Attempt | None, width: int, styled: Callable[[str], str]) -> list[Span]:
+    """A session in one cell: how often each sign occurs in it."""
+    turns = list(attempt.turns.values()) if attempt is not None else []
+    counts = Counter(glyphs.of(turn) for turn in turns)
+    counts[glyphs.LOST] = sum(map(bool, map(lost_cause, turns)))
+    spans: list[Span] = []
+    room = width
+    for glyph in glyphs.ALL:
+        words = f" {counts[glyph]}  "
+        if counts[glyph] and len(words) < room:
+            spans += [(glyph.sign, styled(glyph.style)), (words, "bold")]
+            room -= 1 + len(words)
+    return [*spans, (" " * room, "")]
 
 
 def is_faulty(turn: TurnFacts | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import ClassVar, overload
@@ -25,13 +25,26 @@ Cells = Sequence[Sequence[Span]]
 """One row: per column the pieces of text, as wide as the column in all."""
 
 
-class Turns(Sequence[Key]):
-    """Every turn of every session in order, by place, without holding any of them."""
+HEAD = -1
+"""Instead of a turn's number: the line that stands for a session."""
 
-    def __init__(self, sessions: dict[tuple[str, int], int]) -> None:
-        """`sessions`: trace and repeat -> number of turns."""
+
+class Turns(Sequence[Key]):
+    """Every turn of every session in order, by place, without holding any of them; with `heads`, sessions are groups."""
+
+    def __init__(
+        self,
+        sessions: dict[tuple[str, int], int],
+        folded: Container[tuple[str, int]] = (),
+        *,
+        heads: bool = False,
+    ) -> None:
+        """`sessions`: trace and repeat -> number of turns. Of a session in `folded` only the head is a row."""
         self._sessions = sorted(sessions)
-        self._starts = [0, *accumulate(sessions[one] for one in self._sessions)]
+        self._counts = [sessions[one] for one in self._sessions]
+        self._heads = int(heads)
+        rows = (0 if one in folded else sessions[one] for one in self._sessions)
+        self._starts = [0, *accumulate(self._heads + count for count in rows)]
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -46,23 +59,19 @@ class Turns(Sequence[Key]):
         if not 0 <= index < len(self):
             raise IndexError(index)
         session = bisect_right(self._starts, index) - 1
-        return *self._sessions[session], index - self._starts[session]
-
-    def __iter__(self) -> Iterator[Key]:
-        return ((*session, turn) for session, count in self.sessions() for turn in range(count))
+        return *self._sessions[session], index - self._starts[session] - self._heads
 
     def sessions(self) -> Iterator[tuple[tuple[str, int], int]]:
         """Trace and repeat, and the number of turns."""
-        for at, session in enumerate(self._sessions):
-            yield session, self._starts[at + 1] - self._starts[at]
+        return zip(self._sessions, self._counts, strict=True)
 
     def place(self, key: Key) -> int | None:
-        """Where a turn stands."""
+        """Where a turn stands, or the head of its session where that is folded."""
         at = bisect_right(self._sessions, key[:2]) - 1
-        if at < 0 or self._sessions[at] != key[:2]:
+        if at < 0 or self._sessions[at] != key[:2] or key[2] >= self._counts[at]:
             return None
-        index = self._starts[at] + key[2]
-        return index if index < self._starts[at + 1] else None
+        index = self._starts[at] + self._heads + key[2]
+        return index if index < self._starts[at + 1] else self._starts[at]
 
 
 def place_of(keys: Sequence[Key], key: Key) -> int | None:

@@ -20,7 +20,7 @@ from replayer.tui.pages import Page
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit
 from replayer.tui.turn_cells import is_faulty, lost_cause, lost_words
-from replayer.tui.turn_table import Cells, Turns, TurnTable, place_of
+from replayer.tui.turn_table import HEAD, Cells, Turns, TurnTable, place_of
 
 Session = tuple[str, int]
 """Trace, repeat."""
@@ -34,13 +34,19 @@ _NAMED = 100
 """Cells from which on the line above the table has room for the session's name."""
 
 
+_FOLDED = 400
+"""Turns of several sessions from which on these are folded when the page is opened: a line each is an overview."""
+
+
 class TurnsScreen(Page):
-    """A table of turns by lanes. `/` filters, `n` goes to the next fault, `f` follows the newest turn."""
+    """A table of turns by lanes, grouped by session. `/` filters, `n` goes to the next fault, `f` follows the newest turn,
+    `z` folds all sessions, Enter one."""
 
     BINDINGS: ClassVar = [
         Binding("slash", "filter", "Filter"),
         Binding("n", "next_fault(1)", "Next fault"),
         Binding("N", "next_fault(-1)", "Fault before", show=False),
+        Binding("z", "fold", "Fold"),
         Binding("f", "follow", "Follow the newest", show=False),
         Binding("escape", "clear", "Clear filter", show=False),
     ]
@@ -58,6 +64,11 @@ class TurnsScreen(Page):
         self._filter = Input(placeholder="session, fault, word of an outcome, prefix …", id="filter")
         self._turn_width, self._lane_width = _TURN_WIDTH[0], _LANE_WIDTH[0]
         self._lanes: list[LaneTurns] = []
+        self._every = Turns({})
+        """Every turn, without heads."""
+        self._all_folded: bool | None = None
+        self._otherwise: set[Session] = set()
+        """Sessions that are not as all are."""
         self._found: dict[Session, tuple[tuple[int | None, ...], list[Key]]] = {}
         """By session the rows that the filter leaves, and of which attempts they are."""
         self._legend = Static(id="legend", markup=False)
@@ -79,12 +90,14 @@ class TurnsScreen(Page):
         lanes = [lane for view in frame.views for lane in view.lanes]
         here = self._here()
         self._lanes = [by_session(lane) for lane in lanes]
-        order = self._order()
+        order = self._every = Turns(self._counted())
         sessions = [session for session, _ in order.sessions()]
         self._lay_out([lane.name for lane in lanes], several=len(sessions) > 1)
-        keys = self._matching(order) if self._filter.value.strip() else order
+        filtered = bool(self._filter.value.strip())
+        keys = self._matching(order) if filtered else self._grouped(order, sessions)
         self._table.fill(keys, self._cursor(keys, here))
-        count = f"{len(order)} turns" if keys is order else f"{len(keys)} of {len(order)} turns"
+        count = f"{len(keys)} of {len(order)} turns" if filtered else f"{len(order)} turns"
+        count += f" in {len(sessions)} sessions" if len(sessions) > 1 else ""
         count += f" of {_session(sessions[0])}" if len(sessions) == 1 and self.size.width >= _NAMED else ""
         count += " · following" if self._following else ""
         self._legend.update(_legend(count, self.size.width - 2))
@@ -100,14 +113,26 @@ class TurnsScreen(Page):
         titles = (turn_cells.title(name, self._lane_width) for name in names)
         self._table.lay_out((fit("turn", self._turn_width), *titles))
 
-    def _order(self) -> Turns:
-        """Every turn that any lane has."""
+    def _grouped(self, order: Turns, sessions: Sequence[Session]) -> Turns:
+        """Several sessions have a head each."""
+        if len(sessions) < 2:
+            return order
+        if self._all_folded is None:
+            self._all_folded = len(order) > _FOLDED
+        folded = {one for one in sessions if self._is_folded(one)}
+        return Turns(dict(order.sessions()), folded, heads=True)
+
+    def _is_folded(self, session: Session) -> bool:
+        return bool(self._all_folded) != (session in self._otherwise)
+
+    def _counted(self) -> dict[Session, int]:
+        """How many turns of each session any lane has."""
         sessions: dict[Session, int] = {}
         for lane in self._lanes:
             for session, attempt in lane.items():
                 last = next(reversed(attempt.turns), -1)
                 sessions[session] = max(last + 1, sessions.get(session, 0))
-        return Turns(sessions)
+        return sessions
 
     def _matching(self, order: Turns) -> list[Key]:
         """Rows with all words of the filter. A session that has ended is looked through once."""
@@ -140,21 +165,31 @@ class TurnsScreen(Page):
         return self._table.keys[self._table.cursor] if self._table.keys else None
 
     def _cursor(self, keys: Sequence[Key], here: Key | None) -> int:
-        """Where the cursor goes: to the end where it follows, else it stays on its turn."""
+        """Where the cursor goes: to the end where it follows, else it stays on its turn; at first on the first one."""
         if self._following:
             return len(keys) - 1
+        if here is None and len(keys) > 1 and keys[0][2] == HEAD and keys[1][2] == 0:
+            return 1
         place = place_of(keys, here) if here is not None else None
         return self._table.cursor if place is None else place
 
     def _row(self, key: Key) -> Cells:
+        if key[2] == HEAD:
+            return self._head(key[:2])
         filtered = not isinstance(self._table.keys, Turns)
-        cells: list[list[Span]] = [[(_label(key, self._turn_width), "")]]
+        cells: list[list[Span]] = [[(_label(key, self._turn_width, named=filtered), "")]]
         for lane in self._lanes:
             attempt = lane.get(key[:2])
             lost = "" if attempt is None else lost_words(attempt.turns, key[2], alone=filtered)
             turn = None if attempt is None else attempt.turns.get(key[2])
             cells.append(turn_cells.cell(turn, lost, self._lane_width, self._rich))
         return cells
+
+    def _head(self, session: Session) -> Cells:
+        """The line of a session: how often each sign occurs in it."""
+        label = f"{'▸' if self._is_folded(session) else '▾'} {_session(session)}"
+        lanes = (turn_cells.group(lane.get(session), self._lane_width, self._rich) for lane in self._lanes)
+        return [[(fit(label, self._turn_width), "bold")], *lanes]
 
     def _rich(self, style: str) -> str:
         """A style of the theme in colours that a table cell understands."""
@@ -163,11 +198,18 @@ class TurnsScreen(Page):
         return " ".join(words)
 
     def on_turn_table_opened(self, event: TurnTable.Opened) -> None:
-        self.post_message(OpenTurn(event.key))
+        if event.key[2] != HEAD:
+            self.post_message(OpenTurn(event.key))
+            return
+        self._otherwise ^= {event.key[:2]}
+        self._again()
 
-    def on_input_changed(self) -> None:
+    def _again(self) -> None:
         if self._frame is not None:
             self.show(self._frame)
+
+    def on_input_changed(self) -> None:
+        self._again()
 
     def on_input_submitted(self) -> None:
         self._table.focus()
@@ -183,12 +225,19 @@ class TurnsScreen(Page):
 
     def action_follow(self) -> None:
         self._following = not self._following
-        if self._frame is not None:
-            self.show(self._frame)
+        self._again()
+
+    def action_fold(self) -> None:
+        """All sessions, or none."""
+        self._all_folded, self._otherwise = not self._all_folded, set()
+        self._again()
 
     def action_next_fault(self, by: int) -> None:
         here, frame = self._here(), self._frame
         found = self.neighbour(here, by, frame, faulty=True) if here is not None and frame else None
+        if found is not None and isinstance(self._table.keys, Turns) and self._is_folded(found[:2]):
+            self._otherwise ^= {found[:2]}
+            self._again()
         place = place_of(self._table.keys, found) if found is not None else None
         if place is None:
             self.notify("no turn has a fault", markup=False)
@@ -200,17 +249,19 @@ class TurnsScreen(Page):
 
         Of the rows that the table shows; of all, where it does not show that turn.
         """
-        keys = self._table.keys
-        here = place_of(keys, key)
+        keys: Sequence[Key] = self._every if isinstance(self._table.keys, Turns) else self._table.keys
+        first = (*key[:2], max(0, key[2]))
+        here = place_of(keys, first)
         if here is None:
             self._lanes = [by_session(lane) for view in frame.views for lane in view.lanes]
-            keys = self._order()
-            here = keys.place(key)
+            keys = self._every = Turns(self._counted())
+            here = keys.place(first)
         if here is None:
             return None
         if not faulty:
             return keys[here + by] if 0 <= here + by < len(keys) else None
-        around = (keys[(here + by * n) % len(keys)] for n in range(1, len(keys) + 1))
+        begin = 0 if key[2] == HEAD and by > 0 else 1
+        around = (keys[(here + by * n) % len(keys)] for n in range(begin, len(keys) + 1))
         return next((one for one in around if any(map(is_faulty, self._turns(one)))), None)
 
 
@@ -218,10 +269,10 @@ def by_session(lane: LaneView) -> LaneTurns:
     return {(attempt.trace, attempt.repeat): attempt for attempt in lane.attempts}
 
 
-def _label(key: Key, width: int) -> str:
-    """The turn's number, and its session where there are several."""
+def _label(key: Key, width: int, *, named: bool) -> str:
+    """The turn's number, and its session where there are several and no head above it names it."""
     number = f"{key[2] + 1:>4}"
-    return number if width <= _NUMBER_WIDTH else fit(f"{number}  {_session(key[:2])}", width)
+    return number if width <= _NUMBER_WIDTH else fit(f"{number}  {_session(key[:2]) if named else ''}", width)
 
 
 def _session(session: Session) -> str:

@@ -46,7 +46,8 @@ class Folder:
         self.path = path
         self.journal = JournalWriter(path)
         self.at = 1_000_000_000
-        self.attempt = 1
+        self.attempt, self.repeat = 1, 0
+        """Of the session that turns are written to."""
         plan = {
             "traces": ["session"],
             "mode": "recorded",
@@ -79,7 +80,7 @@ class Folder:
         self.journal.append(event.model_copy(update={"at": self.at}))
 
     def where(self, lane: str, turn: int) -> dict[str, Any]:
-        return {"session": f"{lane}/session/0", "attempt": self.attempt, "turn": turn}
+        return {"session": f"{lane}/session/{self.repeat}", "attempt": self.attempt, "turn": turn}
 
     def turn(
         self, lane: str, turn: int, *, faults: tuple[str, ...] = (), message: str = "", start: bool = True,

@@ -97,6 +97,7 @@ TESTS = {
     },
     "TurnsScreen": {
         test_keys.test_n_goes_to_the_next_fault_and_slash_filters: ("slash", "n", "N", "escape"),
+        test_keys.test_z_folds_every_session_and_enter_one: ("z",),
         test_keys.test_f_on_the_turns_follows_the_newest_turn: ("f",),
     },
     "TurnTable": {

@@ -68,6 +68,28 @@ async def test_n_goes_to_the_next_fault_and_slash_filters(folder: Folder) -> Non
         assert table.row_count == 4
 
 
+async def test_z_folds_every_session_and_enter_one(tmp_path: Path) -> None:
+    made = Folder(tmp_path / "run", {"a": {}}, turns=2, repeat=3)
+    for repeat in range(3):
+        made.repeat = repeat
+        for turn in range(2):
+            made.turn("a", turn, faults=("unknown_tool",) if (repeat, turn) == (2, 1) else ())
+    app = app_on(made.path)
+    async with app.run_test(size=(110, 36)) as pilot:
+        await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        table = app.screen.query_one(TurnTable)
+        assert (table.row_count, table.cursor) == (9, 1), "three heads, and the cursor on the first turn"
+        await pilot.press("z")
+        assert table.row_count == 3 and "▸ #3 session" in picture(app) and "● 1  ✗ 1" in picture(app)
+        await pilot.press("n")
+        assert table.row_count == 5 and table.keys[table.cursor] == ("session", 2, 1)
+        await pilot.press("home", "enter")
+        await settled(pilot)
+        assert table.row_count == 7 and isinstance(app.screen, TurnsScreen)
+
+
 async def test_space_freezes_the_picture(folder: Folder) -> None:
     app = app_on(folder.path)
     async with app.run_test(size=(110, 36)) as pilot:

@@ -25,6 +25,23 @@ def test_turns_are_every_turn_in_order(sessions: dict[tuple[str, int], int]) -> 
     assert not any(place for key in absent for place in (turns.place(key), place_of(every, key)))
 
 
+@given(SESSIONS, some.sets(some.tuples(some.sampled_from("abc"), some.integers(0, 3))))
+def test_a_folded_session_is_its_head(
+    sessions: dict[tuple[str, int], int], folded: set[tuple[str, int]]
+) -> None:
+    rows = [
+        (*session, turn)
+        for session in sorted(sessions)
+        for turn in range(-1, 0 if session in folded else sessions[session])
+    ]
+    turns = Turns(sessions, folded, heads=True)
+    assert list(turns) == rows
+    for session, count in sessions.items():
+        for turn in range(-1, count):
+            place = turns.place((*session, turn))
+            assert place is not None and turns[place] == (*session, -1 if session in folded else turn)
+
+
 def run_of(path: Path, turns: int) -> Folder:
     made = Folder(path, {"a": {}, "b": {}}, turns=turns)
     made.recorded()
