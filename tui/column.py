@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.events import Click, MouseMove
 from textual.message import Message
 
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import LaneFigures
 from replayer.tui.arrange import Arrangement
@@ -49,7 +50,8 @@ class Drawn:
     cells: dict[Row, Cell]
     wanted: dict[Row, int]
     """Lines that each row would fill."""
-    alarm: bool
+    collapses: list[tuple[Attempt, TurnFacts]]
+    width: int
 
 
 class Head(Quiet):
@@ -115,6 +117,7 @@ class LaneColumn(Vertical, can_focus=True):
         self._rows = Figures()
         self.reasons: list[tuple[str, str]] = []
         self.talk: Talk | None = None
+        self._drawn: Drawn | None = None
 
     def on_resize(self) -> None:
         self.post_message(self.Sized())
@@ -128,12 +131,15 @@ class LaneColumn(Vertical, can_focus=True):
     def draw(self, lane: LaneView, frame: Frame, differing: Settings) -> Drawn:
         """The frame's content for this lane; `differing` are the settings in which the lanes are not all alike."""
         width = self.content_size.width
+        if self._drawn is not None and self._drawn.frame is frame and self._drawn.width == width:
+            return self._drawn
         figures = frame.figures.get(lane.name)
         room = width - self._label_width(width)
         cells = {row: row.cell(lane, figures, room - _MARK) for row in ROWS} if figures is not None else {}
         wanted = {row: wrapped(cell.text, room - _MARK).count("\n") + 1 for row, cell in cells.items()}
         settings = settings_lines(differing, width)
-        return Drawn(lane, frame, settings, cells, wanted, bool(collapses(lane)))
+        self._drawn = Drawn(lane, frame, settings, cells, wanted, collapses(lane), width)
+        return self._drawn
 
     def show(self, drawn: Drawn, arranged: Arrangement, *, running: bool, unfolded: bool) -> None:
         """`running`: whether the run goes on."""
@@ -146,7 +152,7 @@ class LaneColumn(Vertical, can_focus=True):
         self._head.tooltip = Content("\n").join(content(*line) for line in drawn.settings)
         session = None if attempt is None else (attempt.trace, attempt.repeat)
         self._head.strip = 2 + arranged.settings, session, strip_start(attempt, width) if attempt else 0
-        self._alarm(lane, width)
+        self._alarm(drawn)
         self._title(frame.figures.get(lane.name), width)
         if drawn.cells:
             self._rows.paint(self._figures(drawn.cells, arranged, frame.best, width))
@@ -166,13 +172,13 @@ class LaneColumn(Vertical, can_focus=True):
             spans += [("  ", ""), phrase]
         self.border_title = content(*spans)
 
-    def _alarm(self, lane: LaneView, width: int) -> None:
+    def _alarm(self, drawn: Drawn) -> None:
         """The banner, loud while the collapse is the newest thing that happened."""
-        found = collapses(lane)
+        found = drawn.collapses
         self.set_class(bool(found), "collapsed")
-        self.set_class(bool(found) and is_newest(lane, found[-1][1]), "alarm")
+        self.set_class(bool(found) and is_newest(drawn.lane, found[-1][1]), "alarm")
         if found:
-            self._banner.paint(banner(found, width - 3))
+            self._banner.paint(banner(found, drawn.width - 3))
 
     def _said(self, width: int, height: int, *, unfolded: bool) -> Content:
         if self.talk is None:

@@ -152,10 +152,10 @@ def _phrase(room: int, style: str, *forms: str) -> Span | None:
 def collapses(lane: LaneView) -> list[tuple[Attempt, TurnFacts]]:
     """Collapsed turns in the order in which they began."""
     found = [
-        (attempt, turn)
+        (attempt, attempt.turns[turn])
         for attempt in lane.attempts
-        for turn in attempt.turns.values()
-        if turn.collapse is not None
+        if attempt.collapsed
+        for turn in attempt.collapsed
     ]
     return sorted(found, key=lambda pair: pair[1].wall)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from replayer.journal.lane_turn import LaneTurn, take
@@ -99,5 +100,4 @@ class LaneReplies:
 
 def newest_attempt(lane: LaneView) -> Attempt | None:
     """The session that began last."""
-    both = (*lane.attempts, *lane.running)
-    return max(both, key=lambda attempt: attempt.started, default=None)
+    return max((*lane.attempts, *lane.running), key=attrgetter("started"), default=None)

@@ -95,7 +95,7 @@ class MainScreen(Page):
             self._columns[next(iter(drawn))].content_size.height,
             max(len(one.settings) for one in drawn.values()),
             wanted,
-            alarm=any(one.alarm for one in drawn.values()),
+            alarm=any(one.collapses for one in drawn.values()),
         )
         for name, one in drawn.items():
             running = any(view.state == "running" and one.lane in view.lanes for view in one.frame.views)

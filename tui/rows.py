@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
@@ -129,7 +130,7 @@ def newest_turns(lane: LaneView) -> Sequence[TurnFacts]:
     """The finished turns of the lane's newest session, in order."""
     if not lane.attempts:
         return ()
-    newest = max(lane.attempts, key=lambda attempt: attempt.started)
+    newest = max(lane.attempts, key=attrgetter("started"))
     return [turn for _, turn in sorted(newest.turns.items()) if turn.total_ns is not None]
 
 

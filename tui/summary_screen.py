@@ -76,6 +76,7 @@ def summary(
     """`lanes`: those of the overview. `running`: what is said may still change."""
     so_far = "So far: " if running else ""
     tables = _ranking(story.standings, width) if len(story.standings) > 1 else []
+    tables += ["\n"] if tables and lanes else []
     tables += overview(lanes, width, load=is_load(story))
     answers = _answers(story, width, "\n" if form == "wide" else "", running=running)
     parts = [answers, tables] if form == "answers first" else [tables, answers]

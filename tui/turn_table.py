@@ -61,6 +61,11 @@ class Turns(Sequence[Key]):
         session = bisect_right(self._starts, index) - 1
         return *self._sessions[session], index - self._starts[session] - self._heads
 
+    @property
+    def names(self) -> Sequence[tuple[str, int]]:
+        """Trace and repeat of each session."""
+        return self._sessions
+
     def sessions(self) -> Iterator[tuple[tuple[str, int], int]]:
         """Trace and repeat, and the number of turns."""
         return zip(self._sessions, self._counts, strict=True)

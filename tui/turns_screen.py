@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -34,6 +35,8 @@ _NAMED = 100
 """Cells from which on the line above the table has room for the session's name."""
 
 
+_SEARCH_S, _BETWEEN_S = 0.05, 0.01
+"""Seconds of the processor for one piece of a search through a large run, and between two: keys are answered there."""
 _FOLDED = 400
 """Turns of several sessions from which on these are folded when the page is opened: a line each is an overview."""
 
@@ -69,6 +72,9 @@ class TurnsScreen(Page):
         self._all_folded: bool | None = None
         self._otherwise: set[Session] = set()
         """Sessions that are not as all are."""
+        self._grouping: Turns | None = None
+        """The rows, until a frame is new or a session is folded."""
+        self._unsearched = False
         self._found: dict[Session, tuple[tuple[int | None, ...], list[Key]]] = {}
         """By session the rows that the filter leaves, and of which attempts they are."""
         self._legend = Static(id="legend", markup=False)
@@ -86,18 +92,19 @@ class TurnsScreen(Page):
         self._table.focus()
 
     def show(self, frame: Frame) -> bool:
-        self._frame = frame
-        lanes = [lane for view in frame.views for lane in view.lanes]
         here = self._here()
-        self._lanes = [by_session(lane) for lane in lanes]
-        order = self._every = Turns(self._counted())
-        sessions = [session for session, _ in order.sessions()]
-        self._lay_out([lane.name for lane in lanes], several=len(sessions) > 1)
+        if frame is not self._frame:
+            self._frame, self._grouping = frame, None
+            self._index(frame)
+        order = self._every
+        sessions = order.names
+        self._lay_out([lane.name for view in frame.views for lane in view.lanes], several=len(sessions) > 1)
         filtered = bool(self._filter.value.strip())
         keys = self._matching(order) if filtered else self._grouped(order, sessions)
         self._table.fill(keys, self._cursor(keys, here))
         count = f"{len(keys)} of {len(order)} turns" if filtered else f"{len(order)} turns"
-        count += f" in {len(sessions)} sessions" if len(sessions) > 1 else ""
+        count += f" in {len(sessions)} sessions" if len(sessions) > 1 and not filtered else ""
+        count += " · searching …" if filtered and self._unsearched else ""
         count += f" of {_session(sessions[0])}" if len(sessions) == 1 and self.size.width >= _NAMED else ""
         count += " · following" if self._following else ""
         self._legend.update(_legend(count, self.size.width - 2))
@@ -119,20 +126,23 @@ class TurnsScreen(Page):
             return order
         if self._all_folded is None:
             self._all_folded = len(order) > _FOLDED
-        folded = {one for one in sessions if self._is_folded(one)}
-        return Turns(dict(order.sessions()), folded, heads=True)
+        if self._grouping is None:
+            folded = set(sessions) - self._otherwise if self._all_folded else self._otherwise
+            self._grouping = Turns(dict(order.sessions()), folded, heads=True)
+        return self._grouping
 
     def _is_folded(self, session: Session) -> bool:
         return bool(self._all_folded) != (session in self._otherwise)
 
-    def _counted(self) -> dict[Session, int]:
-        """How many turns of each session any lane has."""
+    def _index(self, frame: Frame) -> None:
+        """Of each lane its sessions, and of each session how many turns any lane has."""
+        self._lanes = [by_session(lane) for view in frame.views for lane in view.lanes]
         sessions: dict[Session, int] = {}
         for lane in self._lanes:
             for session, attempt in lane.items():
                 last = next(reversed(attempt.turns), -1)
                 sessions[session] = max(last + 1, sessions.get(session, 0))
-        return sessions
+        self._every = Turns(sessions)
 
     def _matching(self, order: Turns) -> list[Key]:
         """Rows with all words of the filter. A session that has ended is looked through once."""
@@ -140,11 +150,17 @@ class TurnsScreen(Page):
         if words != self._words:
             self._words, self._found = words, {}
         found: list[Key] = []
+        until = time.thread_time() + _SEARCH_S
+        self._unsearched = False
         for session, count in order.sessions():
             attempts = [lane[session] for lane in self._lanes if session in lane]
             state = tuple(attempt.number if attempt.ended else None for attempt in attempts)
             known = self._found.get(session)
             if known is None or None in state or known[0] != state:
+                if time.thread_time() > until:
+                    self._unsearched = True
+                    self.set_timer(_BETWEEN_S, self._again)
+                    break
                 keys = [(*session, turn) for turn in range(count)]
                 known = state, [key for key in keys if self._matches(key, words)]
                 self._found[session] = known
@@ -201,7 +217,11 @@ class TurnsScreen(Page):
         if event.key[2] != HEAD:
             self.post_message(OpenTurn(event.key))
             return
-        self._otherwise ^= {event.key[:2]}
+        self._toggle(event.key[:2])
+
+    def _toggle(self, session: Session) -> None:
+        self._otherwise ^= {session}
+        self._grouping = None
         self._again()
 
     def _again(self) -> None:
@@ -229,15 +249,14 @@ class TurnsScreen(Page):
 
     def action_fold(self) -> None:
         """All sessions, or none."""
-        self._all_folded, self._otherwise = not self._all_folded, set()
+        self._all_folded, self._otherwise, self._grouping = not self._all_folded, set(), None
         self._again()
 
     def action_next_fault(self, by: int) -> None:
         here, frame = self._here(), self._frame
         found = self.neighbour(here, by, frame, faulty=True) if here is not None and frame else None
         if found is not None and isinstance(self._table.keys, Turns) and self._is_folded(found[:2]):
-            self._otherwise ^= {found[:2]}
-            self._again()
+            self._toggle(found[:2])
         place = place_of(self._table.keys, found) if found is not None else None
         if place is None:
             self.notify("no turn has a fault", markup=False)
@@ -253,8 +272,8 @@ class TurnsScreen(Page):
         first = (*key[:2], max(0, key[2]))
         here = place_of(keys, first)
         if here is None:
-            self._lanes = [by_session(lane) for view in frame.views for lane in view.lanes]
-            keys = self._every = Turns(self._counted())
+            self._index(frame)
+            keys = self._every
             here = keys.place(first)
         if here is None:
             return None

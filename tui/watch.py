@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from replayer.tui.app import ReplayerApp
 from replayer.tui.ending import ended_with_terminal
 from replayer.tui.rest import Rest
-from replayer.tui.source import Sources
+from replayer.tui.source import Frame, Sources
 
 _NICENESS = 5
 """The screen gives way to the run that it shows: its runner, its engine, its sandbox."""
@@ -34,9 +34,25 @@ def watch(folders: Sequence[Path]) -> str:
     gc.set_threshold(_COLLECT_AFTER, 20, 100)
     pins: dict[str, str] = {}
     rest = Rest()
-    app = ReplayerApp(Sources(folders, pins, rest).poll, list(folders), pins, rest, share=_SHARE)
+    poll = settled_memory(Sources(folders, pins, rest).poll)
+    app = ReplayerApp(poll, list(folders), pins, rest, share=_SHARE)
     with ended_with_terminal(lambda: app.exit("leave")):
         choice = app.run()
     if app.failed is not None:
         raise app.failed
     return choice or "leave"
+
+
+def settled_memory(poll: Callable[[], Frame]) -> Callable[[], Frame]:
+    """What a run held when it was opened is never collected: going over a large one costs half a second, and a key waits."""
+    settled = False
+
+    def polled() -> Frame:
+        nonlocal settled
+        frame = poll()
+        if not settled and not frame.behind:
+            gc.freeze()
+            settled = True
+        return frame
+
+    return polled

@@ -219,6 +219,8 @@ class Attempt:
     """Times between arrivals, by bin; those of turns that were stalled are left out."""
     together: int = 0
     """Deltas that came in one chunk with the one before: no time passed between them."""
+    collapsed: set[int] = field(default_factory=set)
+    """Turns with an alarm of repetition."""
 
     @property
     def complete(self) -> bool:
@@ -310,6 +312,7 @@ def judge(attempt: Attempt, event: VerdictGiven) -> None:
 def alarm(attempt: Attempt, event: Alarm) -> None:
     if event.finding.get("level") == "collapsed" and event.turn in attempt.turns:
         attempt.turns[event.turn].collapse = event.finding
+        attempt.collapsed.add(event.turn)
 
 
 def substituted(attempt: Attempt, event: Substituted) -> None:
