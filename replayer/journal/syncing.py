@@ -31,7 +31,8 @@ class Syncing:
 
     def request(self) -> None:
         """Write soon; does not wait for it."""
-        self._due.set()
+        if not self._due.is_set():
+            self._due.set()
         if self._thread is None:
             self._start()
 

@@ -214,7 +214,9 @@ class Fold:
 
     def _count(self, event: TurnStarted | TurnFinished | Primed | SignalFinding, **counts: int) -> None:
         lane = self._attempt(event.session, event.attempt).lane
-        self.asked.setdefault(lane, Counter()).update(counts)
+        total = self.asked.setdefault(lane, Counter())
+        for name, count in counts.items():  # `Counter.update` takes five times as long
+            total[name] += count
 
     def _count_usage(self, event: TurnFinished | Primed) -> None:
         usage = event.usage or {}

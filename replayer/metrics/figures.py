@@ -284,7 +284,8 @@ def tokens(turns: Sequence[TurnFacts]) -> Tokens:
 def _by_tier(turns: Sequence[TurnFacts]) -> dict[str, int] | None:
     sums: Counter[str] = Counter()
     for turn in turns:
-        sums.update(turn.cached_by_tier or {})
+        if turn.cached_by_tier:
+            sums.update(turn.cached_by_tier)
     return dict(sums) or None
 
 

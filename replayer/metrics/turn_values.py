@@ -27,12 +27,14 @@ def invalid_calls(turn: TurnFacts) -> Count | None:
 
 
 def failed_calls(turn: TurnFacts) -> Count | None:
+    if not turn.tool_outcomes:
+        return None
     ran = [outcome for outcome in turn.tool_outcomes if outcome not in NOT_RUN]
     return (sum(outcome != "ok" for outcome in ran), len(ran)) if ran else None
 
 
 def has_collapsed(turn: TurnFacts) -> bool:
-    return turn.collapse is not None or "collapsed" in turn.faults
+    return turn.collapse is not None or any(mark.klass == "collapsed" for mark in turn.marks)
 
 
 def collapsed(turn: TurnFacts) -> Count | None:
@@ -59,9 +61,9 @@ def cached(turn: TurnFacts) -> Count | None:
 
 def decoded(turn: TurnFacts) -> Count | None:
     """Tokens after the first delta, and the seconds that they took."""
-    if not turn.decoded_tokens or not turn.decode_ns or turn.stalled:
+    if not turn.decode_ns or turn.stalled or not (tokens := turn.decoded_tokens):
         return None
-    return turn.decoded_tokens, turn.decode_ns / 1e9
+    return tokens, turn.decode_ns / 1e9
 
 
 def prefilled(turn: TurnFacts) -> Count | None:
@@ -82,9 +84,9 @@ def ttft_ms(turn: TurnFacts) -> float | None:
 
 
 def tpot_ms(turn: TurnFacts) -> float | None:
-    if turn.tpot_ns is None or turn.error is not None or turn.stalled:
+    if turn.error is not None or turn.stalled or (time := turn.tpot_ns) is None:
         return None
-    return turn.tpot_ns / 1e6
+    return time / 1e6
 
 
 def e2e_ms(turn: TurnFacts) -> float | None:

@@ -12,7 +12,7 @@ from replayer.plan.model import Plan
 from replayer.requests.fields import asked_lengths, token_limit
 from replayer.run.lag import LagMeter
 from replayer.run.live_feed import LiveFeed
-from replayer.run.turn import FinishedTurn, TurnKey, Watch, finished, observes, recorded_text, searcher
+from replayer.run.turn import FinishedTurn, TurnKey, Watch, finished, flat, observes, recorded_text, searcher
 from replayer.signals.base import Expected
 from replayer.tools.verdicts.engine_fault import is_away
 from replayer.traces.reader import Trace
@@ -83,14 +83,17 @@ class Exchange:
             session=key.session,
             attempt=key.attempt,
             recorded_turn=turn.recorded_turn,
-            usage=dataclasses.asdict(usage) if usage else None,
+            usage=flat(usage) if usage else None,
             total_ns=reply.timing.ended - reply.timing.sent,
             ago_ns=time.monotonic_ns() - reply.timing.ended,
-            fault=dataclasses.asdict(reply.fault) if reply.fault else None,
+            fault=flat(reply.fault) if reply.fault else None,
         )
 
     async def _watched(self, key: TurnKey, turn: PreparedTurn) -> tuple[Reply, Watch]:
-        observe = self.on_collapse == "observe" or observes(self.plan.seed, key, self.plan.observe_share)
+
+        def observe() -> bool:
+            return self.on_collapse == "observe" or observes(self.plan.seed, key, self.plan.observe_share)
+
         expected = Expected(searcher(turn.request), recorded_text(turn.recorded) if turn.recorded else None)
         signals = [] if turn.filler else self.signals.begin(expected)
         watch = Watch(key, signals, self.feed, self.emit, observe=observe)
@@ -111,10 +114,10 @@ class Exchange:
             "streamed": reply.streamed,
             "content": reply.content,
             "reasoning": reply.reasoning,
-            "tool_calls": [dataclasses.asdict(call) for call in reply.tool_calls],
+            "tool_calls": [flat(call) for call in reply.tool_calls],
             "finish_reason": reply.finish_reason,
             "usage": reply.usage,
-            "fault": dataclasses.asdict(reply.fault) if reply.fault else None,
+            "fault": flat(reply.fault) if reply.fault else None,
         }
         self.emit(SignalFinding(**key.where(), signal="other_mode", version=1, finding=finding))
         return reply

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from replayer.journal.events import AnyEvent, VerdictGiven
 from replayer.requests.fields import only_lengths
 from replayer.run.tool_runs import ToolRun, tool_events
-from replayer.run.turn import FinishedTurn, recorded_text, searcher
+from replayer.run.turn import FinishedTurn, flat, recorded_text, searcher
 from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import scan_reply
 from replayer.tools.verdicts.case import Case
@@ -66,8 +66,8 @@ class TurnJudge:
             VerdictGiven(
                 **turn.key.where(),
                 usable=verdict.usable,
-                faults=[dataclasses.asdict(fault) for fault in verdict.faults],
-                against_recording=[dataclasses.asdict(finding) for finding in verdict.against_recording],
+                faults=[flat(fault) for fault in verdict.faults],
+                against_recording=[flat(finding) for finding in verdict.against_recording],
                 schema_valid=verdict.schema_valid,
                 modes=None if prepared.filler else modes_as_dict(modes),
             )

@@ -21,6 +21,8 @@ from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCa
 from replayer.wire.types import Delta, JsonObject, Reply, Request
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from replayer.run.prompts import PreparedTurn
     from replayer.signals.prefix_reuse.finding import PrefixFinding
 
@@ -83,8 +85,9 @@ class Watch:
         feed: LiveFeed,
         emit: Callable[[Alarm], None],
         *,
-        observe: bool,
+        observe: Callable[[], bool],
     ) -> None:
+        """`observe`: whether an alarm leaves the stream running."""
         self.key = key
         self.signals = signals
         self.stopped_by: str | None = None
@@ -114,7 +117,7 @@ class Watch:
 
     def _alarm(self, signal: Signal, found: StreamFinding, *, ended: bool = False) -> bool:
         collapsed, finding = found.level == "collapsed", found.as_dict()
-        stop = collapsed and not self._observe and not ended
+        stop = collapsed and not ended and not self._observe()
         if collapsed and self.collapse is None:
             self.collapse = finding
         self._emit(
@@ -157,14 +160,14 @@ def finished(
         **key.where(),
         content=reply.content,
         reasoning=reply.reasoning,
-        tool_calls=[dataclasses.asdict(call) for call in reply.tool_calls],
+        tool_calls=[flat(call) for call in reply.tool_calls],
         finish_reason=reply.finish_reason,
-        usage=dataclasses.asdict(usage) if usage else None,
+        usage=flat(usage) if usage else None,
         usage_source=source,
         extra={name: value for name, value in reply.extra.items() if name not in BULKY},
         done=reply.done,
         wire=reply.wire,
-        fault=dataclasses.asdict(reply.fault) if reply.fault else None,
+        fault=flat(reply.fault) if reply.fault else None,
         stopped_by_us=watch.stopped_by,
         retries=timing.retries,
         headers_ns=_since(timing.sent, timing.headers),
@@ -173,7 +176,7 @@ def finished(
         stamped_by=timing.stamped_by,
         arrivals=pack(timing.arrivals),
         deltas=len(timing.arrivals),
-        notes=[dataclasses.asdict(note) for note in reply.notes],
+        notes=[flat(note) for note in reply.notes],
         lag_ns=lag_ns,
     )
 
@@ -188,6 +191,11 @@ def _usage(usage: Usage | None, watch: Watch) -> tuple[Usage | None, UsageSource
     if watch.stopped_by is not None:
         return dataclasses.replace(usage or Usage(), completion_tokens=watch.fed), "computed"
     return usage, "usage" if usage else "none"
+
+
+def flat(value: DataclassInstance) -> JsonObject:
+    """The fields of what holds no other dataclass: `asdict` takes ten times as long."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def _since(start: int, end: int | None) -> int | None:

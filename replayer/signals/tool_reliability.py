@@ -7,7 +7,7 @@ A turn counts once for each class and blame among its faults: twenty missing par
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -37,11 +37,10 @@ class Reliability:
     blames: Counter[str] = field(default_factory=Counter)
     by_class_and_blame: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, turn: Iterable[FaultMark]) -> None:
+    def add(self, turn: Sequence[FaultMark]) -> None:
         """Count one judged turn."""
-        found = list(turn)
-        fatal = [mark for mark in found if mark.fatal]
-        self.faults.update({mark.klass for mark in found})
+        fatal = [mark for mark in turn if mark.fatal]
+        self.faults.update({mark.klass for mark in turn})
         self.fatal.update({mark.klass for mark in fatal})
         self.blames.update({mark.blame for mark in fatal})
         self.by_class_and_blame.update({(mark.klass, mark.blame) for mark in fatal})
@@ -59,9 +58,10 @@ class Reliability:
         }
 
 
-def fold(turns: Iterable[Iterable[FaultMark]]) -> Reliability:
+def fold(turns: Iterable[Sequence[FaultMark]]) -> Reliability:
     """The counts over the marks of judged turns."""
     result = Reliability()
     for turn in turns:
-        result.add(turn)
+        if turn:
+            result.add(turn)
     return result

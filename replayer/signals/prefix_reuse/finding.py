@@ -81,9 +81,10 @@ _ABSENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PrefixFinding:
-    """The serialisable finding of one turn. None is unknown, never 0."""
+    """The serialisable finding of one turn. None is unknown, never 0. Not frozen: a report makes one for each turn, and
+    setting 24 frozen fields takes three times as long."""
 
     key: str
     prompt_tokens: int
@@ -126,8 +127,9 @@ class PrefixFinding:
         """The inverse of `as_dict`, for findings read from a journal. Of another version's, keys that are not known
         here are left out, missing ones are unknown, and a cause stays as it is written."""
         sizes = {int(size): n for size, n in data.get("ideal_by_block_size", {}).items()}
-        kept = data if data.keys() <= _KNOWN else {key: data[key] for key in data if key in _KNOWN}
-        return cls(**{**_ABSENT, **kept, "ideal_by_block_size": sizes})
+        if data.keys() != _KNOWN:
+            data = _ABSENT | {key: data[key] for key in data if key in _KNOWN}
+        return cls(**data | {"ideal_by_block_size": sizes})
 
     def as_dict(self) -> dict[str, Any]:
         data = {name: getattr(self, name) for name in self.__slots__}  # `asdict` takes five times as long
