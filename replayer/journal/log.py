@@ -132,7 +132,9 @@ class JournalWriter:
 
     def append(self, event: AnyEvent) -> None:
         if not event.at:
-            event.__dict__["at"] = self.now()  # what `model_copy` does, without the copy: it is nobody else's yet
+            event.__dict__["at"] = (
+                self.now()
+            )  # what `model_copy` does, without the copy: it is nobody else's yet
         self._write(seal(self._lines + 1, encoded(event)))
         if isinstance(event, (SessionFinished, RunFinished)):
             self._syncing.request()
