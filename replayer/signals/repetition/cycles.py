@@ -40,50 +40,35 @@ class CycleTracker:
     def __init__(self, window: int, probe: int) -> None:
         self._window = window
         self._probe = probe
-        self._text = self._held = ""
+        self._text = ""
         self._end = 0
-        self._lag = 0
+        self.lag = 0
+        """Distance to the text that the newest characters repeat; 0 while they repeat nothing."""
         self._start = 0
 
     def push(self, piece: str) -> Run | None:
-        """Append `piece` and return the run that ends with it, if it is long enough to matter.
-
-        While there is no run it is looked for at every other piece only: a run must outlast several to count.
-        """
-        lag = self._lag
-        if not lag:
-            if not self._held:
-                self._held = piece
-                return None
-            piece = self._held + piece
-            self._held = ""
-        size = len(piece)
+        """Append `piece` and return the run that ends with it, if it is long enough to matter."""
+        lag, size = self.lag, len(piece)
         self._end += size
         self._text = text = self._text[-self._window :] + piece
         if not lag or (size and text[-size:] != text[-size - lag : -lag]):
-            lag = self._lag = self._find()
+            at = text.rfind(text[-self._probe :], 0, len(text) - 1)
+            lag = self.lag = 0 if at < 0 else len(text) - self._probe - at
+            if lag:
+                self._start = self._end - lag - _common_suffix(text, lag)
         if not lag or self._end - self._start < LEAST:
             return None
         return Run(self._start, self._end, lag)
 
     def skip(self, size: int) -> None:
         """Pass over `size` characters: no run reaches across them."""
-        self._text = self._held = ""
+        self._text = ""
         self._end += size
-        self._lag = 0
+        self.lag = 0
 
     def tail(self, size: int) -> str:
         """The newest characters, at most the window."""
-        return (self._text + self._held)[-size:]
-
-    def _find(self) -> int:
-        text = self._text
-        at = text.rfind(text[-self._probe :], 0, len(text) - 1)
-        if at < 0:
-            return 0
-        lag = len(text) - self._probe - at
-        self._start = self._end - lag - _common_suffix(text, lag)
-        return lag
+        return self._text[-size:]
 
 
 def _common_suffix(text: str, lag: int) -> int:

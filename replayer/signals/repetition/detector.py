@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from replayer.signals.base import Expected, Signal
 from replayer.signals.repetition.evidence import Evidence
 from replayer.signals.repetition.finding import UNIT_CHARS, Finding
-from replayer.signals.repetition.stream import STRIDE, TextDetector
+from replayer.signals.repetition.stream import TextDetector
 from replayer.wire.types import Channel, Delta, Reply
 
 MAX_STREAMS = 64
@@ -79,12 +79,11 @@ class RepetitionDetector(Signal):
         self._stream = self._streams["content", -1] = TextDetector("content", -1, self._evidence)
 
     def observe(self, delta: Delta) -> Sequence[Finding]:
-        channel, text, call_index = delta[1:4]
-        if channel != self._channel or call_index != self._call_index:
+        if delta.channel != self._channel or delta.call_index != self._call_index:
             return self._switch(delta)
         stream = self._stream
-        stream.pending = pending = stream.pending + text
-        return () if len(pending) < STRIDE else stream.advance()
+        stream.pending = pending = stream.pending + delta.text
+        return () if len(pending) < stream.stride else stream.advance()
 
     def end(self, reply: Reply) -> Sequence[Finding]:
         """Look at what is left of every stream."""

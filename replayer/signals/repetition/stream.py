@@ -15,11 +15,11 @@ from replayer.signals.repetition.scripts import sentences_of
 from replayer.signals.repetition.templates import Template, TemplateSignal
 from replayer.signals.repetition.vocabulary import END, Vocabulary
 
-STRIDE = 32
-"""Verdicts fall at multiples of this many characters only, however the text was cut into deltas."""
-WORDS_EVERY = 8
-FAR_EVERY, FAR_OFTEN = 16, 4
-"""Strides after which words, and long cycles and templates, are looked at; the second where the text is familiar."""
+STRIDE, CALM_STRIDE = 32, 64
+"""Verdicts fall on a grid of this many characters only, however the text was cut into deltas; the second where the
+newest characters repeat nothing."""
+WORDS_EVERY, FAR_EVERY, FAR_OFTEN = 256, 512, 128
+"""Characters after which words, and long cycles and templates, are looked at; the last where the text is familiar."""
 LONGEST_WORD = 48
 CALM = 0.42
 """Share of known word pairs (smoothed) from which on words are looked at twice as often; four times as often where
@@ -45,6 +45,7 @@ class TextDetector:
         self.channel = channel
         self.call_index = call_index
         self.pending = ""
+        self.stride = CALM_STRIDE
         self._evidence = evidence or Evidence()
         self._near = CycleSignal(window=1300, probe=24)
         self._far = CycleSignal(window=16_384, probe=64)
@@ -55,7 +56,7 @@ class TextDetector:
         self._rest = ""
         self._code = False
         self._words_every = WORDS_EVERY
-        self._words_at = 0
+        self._waiting = self._unread = 0
         self._near_due = NEAR_EVERY
         self._near_looks = 0
         self._block: list[str] = []
@@ -68,7 +69,7 @@ class TextDetector:
     def feed(self, text: str) -> list[Finding]:
         """Append a delta; return findings that fell with it."""
         self.pending += text
-        return self.advance() if len(self.pending) >= STRIDE else []
+        return self.advance() if len(self.pending) >= self.stride else []
 
     def close(self, cut: bool = False) -> list[Finding]:
         """The stream has ended: look once at what is left. `cut`: by the token limit, so a cycle that was still
@@ -82,38 +83,35 @@ class TextDetector:
         text = self.pending
         found: list[Finding] = []
         start, size = 0, len(text)
-        while size - start >= STRIDE:
+        while size - start >= (stride := self.stride):
             if self._level == "collapsed":
                 self.pending = ""
                 return found
-            if new := self._look(text[start : start + STRIDE]):
+            if new := self._look(text[start : start + stride]):
                 found += new
-            start += STRIDE
+            start += stride
         self.pending = text[start:]
         return found
 
     def _look(self, piece: str, last: bool = False) -> Sequence[Finding]:
-        self._offset += len(piece)
-        block = self._block
-        block.append(piece)
+        size = len(piece)
+        self._offset += size
+        self._block.append(piece)
+        self._waiting += size
+        self._unread += size
         hit = self._near.push(piece)
-        count = len(block)
-        far_due = (
-            count == FAR_EVERY
-            or (count % FAR_OFTEN == 0 and not self._code and self._copied.familiar >= OFTEN)
-            or last
-        )
-        words_due = far_due or count % self._words_every == 0
+        self.stride = STRIDE if self._near.tracker.lag else CALM_STRIDE
+        words_due = last or self._unread >= self._words_every or self._waiting >= FAR_EVERY
         if not (hit or words_due):
             return ()
         found: Sequence[Finding] = self._cycle(*hit) if hit else ()
         if words_due:
-            new = block[self._words_at :]
-            self._words_at = count
-            found = [*found, *self._look_at_words("".join(new), last)]
-            if far_due or count % WORDS_EVERY == 0:
-                self._words_every = self._next_look()
-        if far_due:
+            new = "".join(self._block)[-self._unread :] if self._unread else ""
+            self._unread = 0
+            found = [*found, *self._look_at_words(new, last)]
+            self._words_every = self._next_look()
+        often = self._waiting >= FAR_OFTEN and not self._code and self._copied.familiar >= OFTEN
+        if last or often or self._waiting >= FAR_EVERY:
             found = [*found, *self._look_far(last)]
         return found
 
@@ -170,8 +168,7 @@ class TextDetector:
 
     def _look_far(self, last: bool) -> list[Finding]:
         block = "".join(self._block)
-        self._block = []
-        self._words_at = 0
+        self._block, self._waiting = [], 0
         found: list[Finding] = []
         if hit := self._far.push(block):
             found += self._cycle(*hit)

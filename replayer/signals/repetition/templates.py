@@ -102,7 +102,7 @@ class TemplateSignal:
         self._marks.append((self._bare_end, self._end))
         if len(self._marks) > 96:
             del self._marks[:32]
-        run = self._tracker.push(bare) or self._tracker.push("")
+        run = self._tracker.push(bare)
         share = CUT if by_limit else 1.0
         if (
             run is None
