@@ -49,6 +49,7 @@ ALIKE = 0.55
 """Share of its words that a copy has in the same place as the copy before it."""
 DISPERSION = 1.5
 """Most variance to mean of the changes by column; chance gives about 1, one slot in sixty words 6 and more."""
+Gram = tuple[str, ...]
 WORDED = re.compile(r"[^\W\d_]{3}")
 
 
@@ -56,8 +57,8 @@ class CopiedText:
     """The test, fed with the sentences of each next piece of text."""
 
     def __init__(self) -> None:
-        self._seen, self._twice = set[int](), set[int]()
-        self._older_seen, self._older_twice = set[int](), set[int]()
+        self._seen, self._twice = set[Gram](), set[Gram]()
+        self._older_seen, self._older_twice = set[Gram](), set[Gram]()
         self._rest: list[str] = []
         self._score = 0.0
         self._words = self._new = 0
@@ -65,7 +66,7 @@ class CopiedText:
         self._since_news = 0
         self.size = 0
         self.familiar = 0.0
-        self._fresh = 1.0
+        self.fresh = 1.0
         self._ask_from: float = PROSE
 
     def push(self, words: list[str], size: int, unspaced: bool) -> bool:
@@ -76,35 +77,38 @@ class CopiedText:
         if unspaced:
             order = SIGNS if words[-1] >= WIDE else GRAPHEMES
             self._rest, news = words[1 - order :], order + 1
-            grams = set(map(hash, _grams(words, order)))
+            grams = set[Gram](_grams(words, order))
         else:
             self._rest, news, order = words[-1:], NEWS, 2
-            grams = set(map(hash, pairwise(words)))
+            grams = set[Gram](pairwise(words))
         count, new = len(words) + 1 - order, len(grams.difference(self._seen, self._older_seen))
         if count > 0:
-            self._fresh = new / count
-            self.familiar += 0.25 * (1 - self._fresh - self.familiar)
-        if not self._score and count <= (NEW_COSTS + 1) * new:
+            self.fresh = new / count
+            self.familiar += 0.25 * (1 - self.fresh - self.familiar)
+        if self._score + count <= ((JOINT_COSTS if self._score else NEW_COSTS) + 1) * new:
             self._remember(grams)
-            return False
-        gain = self._weigh(map(hash, _grams(words, order)), news)
+            return self._begin()
+        gain = self._weigh(_grams(words, order), news)
         self._remember(grams)
         self._score += gain * (0.5 if unspaced else 1.0)
         if self._score <= 0:
-            self._score = 0.0
-            self._words = self._new = self.size = self._since_news = 0
-            self._ask_from = PROSE
-            return False
+            return self._begin()
         self._words += count
         self._new += new
         self.size += size
         return self._score >= self._ask_from
 
-    def _weigh(self, ordered: Iterable[int], news: int) -> float:
+    def _begin(self) -> bool:
+        self._score = 0.0
+        self._words = self._new = self.size = self._since_news = 0
+        self._ask_from = PROSE
+        return False
+
+    def _weigh(self, ordered: Iterable[Gram], news: int) -> float:
         """What the pairs of a piece speak for a loop. New ones in a row are news; one or two are a joint."""
         gain, burst, since = 0.0, self._burst, self._since_news
         seen, older, twice, older_twice = self._seen, self._older_seen, self._twice, self._older_twice
-        fresh = set[int]()
+        fresh = set[Gram]()
         for gram in ordered:
             if gram not in seen and gram not in older and gram not in fresh:
                 fresh.add(gram)
@@ -123,7 +127,7 @@ class CopiedText:
         self._burst, self._since_news = burst, since
         return gain
 
-    def _remember(self, grams: set[int]) -> None:
+    def _remember(self, grams: set[Gram]) -> None:
         self._seen |= grams
         if len(self._seen) > GENERATION:
             self._older_seen, self._older_twice = self._seen, self._twice
@@ -144,11 +148,11 @@ class CopiedText:
         if self.share < (KNOWN_LEGAL if legal else KNOWN_CUT if cut else KNOWN):
             return False
         if cut:
-            needed *= CUT_KNOWN if self._fresh <= STALE else CUT
+            needed *= CUT_KNOWN if self.fresh <= STALE else CUT
         return self._score >= needed and is_prose(text)
 
 
-def _grams(words: list[str], order: int) -> Iterator[tuple[str, ...]]:
+def _grams(words: list[str], order: int) -> Iterator[Gram]:
     return zip(*(words[at:] for at in range(order)), strict=False)
 
 

@@ -34,17 +34,20 @@ class CycleTracker:
     """Follows the longest periodic run that ends at the newest character.
 
     `window` bounds memory and the period (characters); `probe` is how many of the newest characters must recur for
-    a lag to be believed.
+    a lag to be believed; `glance` of them are looked up first: in text that says something new they are found nowhere.
     """
 
-    def __init__(self, window: int, probe: int) -> None:
+    def __init__(self, window: int, probe: int, glance: int | None = None) -> None:
         self._window = window
         self._probe = probe
+        self._glance = glance or probe
         self._text = ""
         self._end = 0
         self.lag = 0
         """Distance to the text that the newest characters repeat; 0 while they repeat nothing."""
         self._start = 0
+        self.recurs = 0
+        """How many looks in a row found the newest few characters in the window: perhaps nothing new is being said."""
 
     def push(self, piece: str) -> Run | None:
         """Append `piece` and return the run that ends with it, if it is long enough to matter."""
@@ -52,8 +55,7 @@ class CycleTracker:
         self._end += size
         self._text = text = self._text[-self._window :] + piece
         if not lag or (size and text[-size:] != text[-size - lag : -lag]):
-            at = text.rfind(text[-self._probe :], 0, len(text) - 1)
-            lag = self.lag = 0 if at < 0 else len(text) - self._probe - at
+            lag = self.lag = self._find(text)
             if lag:
                 self._start = self._end - lag - _common_suffix(text, lag)
         if not lag or self._end - self._start < LEAST:
@@ -69,6 +71,15 @@ class CycleTracker:
     def tail(self, size: int) -> str:
         """The newest characters, at most the window."""
         return self._text[-size:]
+
+    def _find(self, text: str) -> int:
+        glance = text.rfind(text[-self._glance :], 0, len(text) - 1)
+        if glance < 0:
+            self.recurs = 0
+            return 0
+        self.recurs += 1
+        at = text.rfind(text[-self._probe :], 0, glance + self._glance)
+        return 0 if at < 0 else len(text) - self._probe - at
 
 
 def _common_suffix(text: str, lag: int) -> int:
@@ -90,26 +101,25 @@ def _common_suffix(text: str, lag: int) -> int:
 class CycleSignal:
     """A tracker of cycles and what its present run still needs."""
 
-    def __init__(self, window: int, probe: int) -> None:
-        self.tracker = CycleTracker(window, probe)
+    def __init__(self, window: int, probe: int, glance: int | None = None) -> None:
+        self.tracker = CycleTracker(window, probe, glance)
         self._run = (-1, 0)
         self._unit = ""
         self._needed = Needed(NEVER, NEVER)
 
-    def push(self, piece: str) -> tuple[Level, Run, str] | None:
-        """Append text; return level, run (with its primitive period) and unit once a run is long enough."""
-        run = self.tracker.push(piece)
-        if run is None or run.end - run.start < LEAST_COPIES * run.period:
+    def judge(self, run: Run) -> tuple[Level, Run, str] | None:
+        """Return level, run (with its primitive period) and unit once the newest run is long enough."""
+        if run.end - run.start < LEAST_COPIES * run.period:
             return None
         if (run.start, run.period) != self._run:
-            self._judge(run)
+            self._begin(run)
         length = run.end - run.start
         if length < self._needed.suspect:
             return None
         level: Level = "collapsed" if length >= self._needed.collapse else "suspect"
         return level, run._replace(period=len(self._unit)), self._unit
 
-    def _judge(self, run: Run) -> None:
+    def _begin(self, run: Run) -> None:
         self._run = (run.start, run.period)
         length = run.end - run.start
         covered = self.tracker.tail(length + BEFORE)

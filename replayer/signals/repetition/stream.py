@@ -18,12 +18,19 @@ from replayer.signals.repetition.vocabulary import END, Vocabulary
 STRIDE, CALM_STRIDE = 32, 64
 """Verdicts fall on a grid of this many characters only, however the text was cut into deltas; the second where the
 newest characters repeat nothing."""
-WORDS_EVERY, FAR_EVERY, FAR_OFTEN = 256, 512, 128
-"""Characters after which words, and long cycles and templates, are looked at; the last where the text is familiar."""
-LONGEST_WORD = 48
-CALM = 0.42
-"""Share of known word pairs (smoothed) from which on words are looked at twice as often; four times as often where
-the newest words are few different ones."""
+WORDS_OFTEN, WORDS_THIN, CODE_OFTEN = 128, 64, 256
+"""Characters after which words are looked at where the newest of them were said before; the second where they are few
+different ones."""
+GLANCE = 6
+"""Newest characters that are looked up at each stride: where they recur, perhaps nothing new is being said."""
+CALM = 0.4
+"""Share of known word pairs (smoothed) from which on words are looked at often, too."""
+RECURS = 2
+"""Looks in a row that must find the newest characters before."""
+FAR_EVERY, FAR_OFTEN = 512, 128
+"""Characters after which everything is looked at, and long cycles and templates where the text is familiar."""
+LONGEST_WORD, JOINTS = 48, "_-,./;:) \n"
+"""Characters without a blank that are no longer waited for, and what words may end with besides."""
 OFTEN = 0.7
 NEWS = 0.4
 LITTLE = 0.55
@@ -47,7 +54,7 @@ class TextDetector:
         self.pending = ""
         self.stride = CALM_STRIDE
         self._evidence = evidence or Evidence()
-        self._near = CycleSignal(window=1300, probe=24)
+        self._near = CycleSignal(window=1300, probe=24, glance=GLANCE)
         self._far = CycleSignal(window=16_384, probe=64)
         self._templates = TemplateSignal()
         self._vocabulary = Vocabulary()
@@ -55,8 +62,9 @@ class TextDetector:
         self._sayings = Sayings()
         self._rest = ""
         self._code = False
-        self._words_every = WORDS_EVERY
+        self._words_every = WORDS_OFTEN
         self._waiting = self._unread = 0
+        self._thin = False
         self._near_due = NEAR_EVERY
         self._near_looks = 0
         self._block: list[str] = []
@@ -99,12 +107,15 @@ class TextDetector:
         self._block.append(piece)
         self._waiting += size
         self._unread += size
-        hit = self._near.push(piece)
-        self.stride = STRIDE if self._near.tracker.lag else CALM_STRIDE
-        words_due = last or self._unread >= self._words_every or self._waiting >= FAR_EVERY
-        if not (hit or words_due):
+        tracker = self._near.tracker
+        run = tracker.push(piece)
+        self.stride = STRIDE if tracker.lag else CALM_STRIDE
+        words_due = last or self._waiting >= FAR_EVERY
+        if self._unread >= self._words_every:
+            words_due = words_due or self._is_suspicious()
+        if not (run or words_due):
             return ()
-        found: Sequence[Finding] = self._cycle(*hit) if hit else ()
+        found: Sequence[Finding] = self._cycle(*hit) if run and (hit := self._near.judge(run)) else ()
         if words_due:
             new = "".join(self._block)[-self._unread :] if self._unread else ""
             self._unread = 0
@@ -118,10 +129,15 @@ class TextDetector:
     def _is_familiar(self) -> bool:
         return self._copied.familiar - CODE_IS * self._code >= LITTLE
 
+    def _is_suspicious(self) -> bool:
+        """A glance, which is cheap: is perhaps nothing new being said?"""
+        near, copied = self._near.tracker, self._copied
+        said_again = near.lag > 0 or near.recurs >= RECURS
+        return self._thin or said_again or (copied.size > 0 and copied.familiar >= CALM)
+
     def _next_look(self) -> int:
-        if not self._code and self._vocabulary.is_thin:
-            return WORDS_EVERY // 4
-        return WORDS_EVERY if self._copied.familiar < CALM else WORDS_EVERY // 2
+        self._thin = not self._code and self._vocabulary.is_thin
+        return CODE_OFTEN if self._code else WORDS_THIN if self._thin else WORDS_OFTEN
 
     def _look_at_words(self, block: str, last: bool) -> list[Finding]:
         """Whole words only; the rest waits for the next look."""
@@ -129,7 +145,9 @@ class TextDetector:
             block = block.replace("\\n", " \n")
         text = self._rest + block
         cut = max(text.rfind(" "), text.rfind("\n")) + 1
-        if last or len(text) - cut > LONGEST_WORD:
+        if len(text) - cut > LONGEST_WORD:
+            cut = max(map(text.rfind, JOINTS)) + 1 or len(text)
+        if last:
             cut = len(text)
         self._rest = text[cut:]
         return self._judge_words(text[:cut])
@@ -154,13 +172,13 @@ class TextDetector:
         if DIGIT.search(joined):
             joined = joined.translate(DROP_DIGITS)
         words = joined.split()
-        if babble := self._vocabulary.push(text, words):
+        unspaced = not text.isascii() and len(words) > 0.5 * len(text)
+        due = copied.push(words, len(text), unspaced) or (self._cut and copied.size > 0)
+        if babble := self._vocabulary.push(text, words, copied.fresh):
             onset = max(0, end - babble.size)
             found += self._state(
                 "vocabulary", "collapsed", onset, None, self._recent(200), babble.share, babble.size
             )
-        unspaced = not text.isascii() and len(words) > 0.5 * len(text)
-        due = copied.push(words, len(text), unspaced) or (self._cut and copied.size > 0)
         if due and copied.is_loop(self._recent(min(copied.size, NEAR_TEXT)), self._cut):
             onset = max(0, end - copied.size)
             found += self._state("recycled", "collapsed", onset, None, self._recent(200), copied.share, 400)
@@ -170,7 +188,8 @@ class TextDetector:
         block = "".join(self._block)
         self._block, self._waiting = [], 0
         found: list[Finding] = []
-        if hit := self._far.push(block):
+        run = self._far.tracker.push(block)
+        if run and (hit := self._far.judge(run)):
             found += self._cycle(*hit)
         if self.channel == "tool_arguments":
             self._checksum = crc32(block.encode("utf-8", "replace"), self._checksum)

@@ -24,8 +24,10 @@ DISORDER = 1.6
 MANY = 14
 """Different words in one piece of text, from which on there is no loop to look for."""
 MANY_STAGED = 19
-THIN = (14, 9)
-"""(words, different ones among them at most) that call for a closer look."""
+FRESH = 0.5
+"""Share of new pairs of words from which on only a thin vocabulary is looked at."""
+THIN, THIN_STAGED = (14, 9), (24, 15)
+"""(words, different ones among them at most) that call for a closer look; the second among what may be noises."""
 MOST_LISTS = 5
 """Windows that are found to be a list, after which the larger ones are not looked at."""
 MOST_LOOKS = 3
@@ -55,42 +57,43 @@ class Vocabulary:
         self._texts: list[str] = []
         self._words: list[str] = []
         self._looks = 0
+        self._stages = False
 
-    def push(self, text: str, words: list[str]) -> Babble | None:
+    def push(self, text: str, words: list[str], fresh: float) -> Babble | None:
+        """`fresh`: share of the pairs of these words that are new."""
         self._texts.append(text)
-        self._words += words
+        self._words += [word for word in words if word != END]
+        self._stages = 4 * sum(map(text.count, "([<*:…（")) + text.count("..") >= text.count(" ")
         if len(self._texts) > 2 * TEXTS:
             del self._texts[:-TEXTS]
             del self._words[: -2 * KEPT]
-        different = len(set(words))
-        if different > MANY and different > 0.7 * len(words):
+        if fresh > FRESH and not self.is_thin:
             return None
         return self._words_loop() or self._letters()
 
     @property
     def is_thin(self) -> bool:
         """Whether a loop may have begun."""
-        return len(set(self._words[-THIN[0] :])) <= THIN[1] or (bool(self._texts) and self._has_stages())
+        size, most = THIN_STAGED if self._stages else THIN
+        return len(set(self._words[-size:])) <= most
 
     def _words_loop(self) -> Babble | None:
         different = len(set(self._words[-24:]))
-        if different > MANY_STAGED:
+        if different > (MANY_STAGED if self._stages else MANY):
             return None
-        stages = self._has_stages()
-        if different > MANY + 1 and not stages:
-            return None
-        staged = stages and self._is_staged()
+        staged = self._stages and self._is_staged()
         if staged and (found := self._noises()):
             return found
-        words = [word for word in self._words[-KEPT - 32 :] if word != END]
-        if not staged and len(set(words[-24:])) > MANY:
-            return None
+        words = self._words[-KEPT:]
         table, disorder = (STAGED, 1.3) if staged else (DISORDERED, DISORDER)
         self._looks = lists = 0
+        least = len(set(words[-table[0][0] :]))
         for size, most in (*ORDERED, *table):
+            if most < least or len(words) < size:
+                continue  # a smaller window has more different words already
             newest = words[-size:]
-            different = len(set(newest))
-            if len(newest) < size or different > most:
+            least = different = len(set(newest))
+            if different > most:
                 continue
             ordered = (size, most) in ORDERED
             if not ordered and len(set(pairwise(newest))) < disorder * different:
@@ -130,11 +133,6 @@ class Vocabulary:
         bare = STAGE.sub("", text)
         return lines_differ(bare if len(bare) > 0.5 * len(text) else text)
 
-    def _has_stages(self) -> bool:
-        """A glance."""
-        text = self._texts[-1]
-        return 4 * sum(map(text.count, "([<*:…（")) + text.count("..") >= text.count(" ")
-
     def _is_staged(self) -> bool:
         """Whether many of the newest words stand in brackets or stars, or trail off, as noises do."""
         text = "".join(self._texts[-3:])
@@ -154,7 +152,7 @@ class Vocabulary:
 
     def _letters(self) -> Babble | None:
         """Two or three letters glued in any order."""
-        if len(set(self._texts[-1])) > 12:
+        if len(set(self._texts[-1][-64:])) > 12:
             return None
         text = "".join(self._texts)[-LETTERS:].lower()
         letters = [c for c in text if c.isalpha()]
