@@ -23,10 +23,10 @@ from replayer.signals.repetition.scripts import WIDE, plain
 
 NEW_COSTS, JOINT_COSTS = 2.5, 1.5
 NEWS = 2
-SINCE, SINCE_LISTED = 120, 170
+SINCE, SINCE_LISTED = 120, 200
 ONCE_COSTS = 0.6
 GENERATION = 600
-PROSE, LISTED, LEGAL = 90, 180, 280
+PROSE, LISTED, LEGAL = 90, 210, 280
 KNOWN, KNOWN_CUT, KNOWN_LEGAL = 0.88, 0.84, 0.99
 """Share of the pairs that must be known since the score was zero."""
 CUT, CUT_KNOWN = 0.68, 0.5
@@ -49,7 +49,6 @@ ALIKE = 0.55
 """Share of its words that a copy has in the same place as the copy before it."""
 DISPERSION = 1.5
 """Most variance to mean of the changes by column; chance gives about 1, one slot in sixty words 6 and more."""
-Gram = tuple[str, ...]
 WORDED = re.compile(r"[^\W\d_]{3}")
 
 
@@ -57,8 +56,8 @@ class CopiedText:
     """The test, fed with the sentences of each next piece of text."""
 
     def __init__(self) -> None:
-        self._seen, self._twice = set[Gram](), set[Gram]()
-        self._older_seen, self._older_twice = set[Gram](), set[Gram]()
+        self._seen, self._twice = set[int](), set[int]()
+        self._older_seen, self._older_twice = set[int](), set[int]()
         self._rest: list[str] = []
         self._score = 0.0
         self._words = self._new = 0
@@ -77,10 +76,10 @@ class CopiedText:
         if unspaced:
             order = SIGNS if words[-1] >= WIDE else GRAPHEMES
             self._rest, news = words[1 - order :], order + 1
-            grams = set[Gram](_grams(words, order))
+            grams = set(map(hash, _grams(words, order)))
         else:
             self._rest, news, order = words[-1:], NEWS, 2
-            grams = set[Gram](pairwise(words))
+            grams = set(map(hash, pairwise(words)))
         count, new = len(words) + 1 - order, len(grams.difference(self._seen, self._older_seen))
         if count > 0:
             self.fresh = new / count
@@ -88,7 +87,7 @@ class CopiedText:
         if self._score + count <= ((JOINT_COSTS if self._score else NEW_COSTS) + 1) * new:
             self._remember(grams)
             return self._begin()
-        gain = self._weigh(_grams(words, order), news)
+        gain = self._weigh(map(hash, _grams(words, order)), news)
         self._remember(grams)
         self._score += gain * (0.5 if unspaced else 1.0)
         if self._score <= 0:
@@ -104,11 +103,11 @@ class CopiedText:
         self._ask_from = PROSE
         return False
 
-    def _weigh(self, ordered: Iterable[Gram], news: int) -> float:
+    def _weigh(self, ordered: Iterable[int], news: int) -> float:
         """What the pairs of a piece speak for a loop. New ones in a row are news; one or two are a joint."""
         gain, burst, since = 0.0, self._burst, self._since_news
         seen, older, twice, older_twice = self._seen, self._older_seen, self._twice, self._older_twice
-        fresh = set[Gram]()
+        fresh = set[int]()
         for gram in ordered:
             if gram not in seen and gram not in older and gram not in fresh:
                 fresh.add(gram)
@@ -127,7 +126,7 @@ class CopiedText:
         self._burst, self._since_news = burst, since
         return gain
 
-    def _remember(self, grams: set[Gram]) -> None:
+    def _remember(self, grams: set[int]) -> None:
         self._seen |= grams
         if len(self._seen) > GENERATION:
             self._older_seen, self._older_twice = self._seen, self._twice
@@ -152,7 +151,7 @@ class CopiedText:
         return self._score >= needed and is_prose(text)
 
 
-def _grams(words: list[str], order: int) -> Iterator[Gram]:
+def _grams(words: list[str], order: int) -> Iterator[tuple[str, ...]]:
     return zip(*(words[at:] for at in range(order)), strict=False)
 
 

@@ -18,15 +18,19 @@ LEGAL = re.compile(
 CODE = re.compile(
     r"""\w[.(]\w|\w\[|\s@\w|>\.|\?\.|\)[);]|\w_\w|[a-z][A-Z]|[=;{}]|\n\t|\n    |\n\s*\* ?@|\w\(|\( | \)|\)[;:{]+\n|::|->|</\w+>|\\|","|\][(\[]|[\s,][.#][\w-]{3}|%[sd]"""
 )
-_INNER = r"([^\W\d_](?:[^\x00-\x7f]|[A-Za-z_ ]){0,40}?\.?)"
+_INNER = r"([^\W\d_](?:[^\x00-\x7f]|[A-Za-z0-9_ ]){0,40}?\.?)"
 STAGE = re.compile(
     r"(?<!\w)(?:\(%s\)|\[%s\]|<%s>|\*\*%s\*\*|\*%s\*|:%s:|（%s）|【%s】|~%s~)(?!\w)".replace(
         "%s", _INNER.replace("(", "(?:", 1)
     )
 )
-"""A stage direction: what one does, in brackets, between stars or colons."""
+"""A stage direction: what one does, and how often, in brackets, between stars or colons."""
+DROP_BETWEEN = str.maketrans(dict.fromkeys(" \n.…-/♪,;–|"))
+"""What stands between noises."""
+JOINED_SENTENCES = re.compile(r"(?<=[a-z][.!?])(?=[A-Z])")
 RULER = re.compile(r"([*=#_~-])\1{4}")
-LISTED = re.compile(r"^[ \t]*(?:[-*+•|>#]|\d+[.)]|\[[ x]\]|[✅✓✔❌])", re.MULTILINE)
+QUOTE = re.compile(r"^(?:> ?)+", re.MULTILINE)
+LISTED = re.compile(r"^[ \t]*(?:[-*+•|#▪◦·–—⬜☐☑🔲✅✓✔❌]|\d+[.)]|\[[ x]\])", re.MULTILINE)
 FILL = frozenset({"none", "null", "true", "false", "nan", "nil", "yes", "no", "na"})
 """Values that fill tables."""
 
@@ -44,6 +48,8 @@ def is_code(text: str) -> bool:
 
 def is_prose(text: str) -> bool:
     """Words and light punctuation: few symbols and digits, blanks between words, not mostly capitals, no deep indent."""
+    if ">" in text:
+        text = QUOTE.sub("", text)
     spaced = not is_without_blanks(text)
     symbols, digits = _symbols(plain(text))
     bare = len(text) - text.count("  ") * 2
@@ -64,9 +70,8 @@ def is_babble(text: str, words: list[str], joined: bool = False, staged: bool = 
     `staged`: noises may last "for 3 seconds".
     """
     if staged:
-        text = STAGE.sub(
-            lambda found: f"{found[0].strip('()[]<>*:（）【】~')} ".replace("_", " "), text
-        ).replace("  ", " ")
+        text = STAGE.sub(_said_of, text).replace("  ", " ")
+    text = JOINED_SENTENCES.sub(" ", text)
     symbols, digits = _symbols(plain(text))
     size = len(text)
     return (
@@ -77,8 +82,13 @@ def is_babble(text: str, words: list[str], joined: bool = False, staged: bool = 
         and text.count("  ") + text.count("\t") <= 0.02 * size + 1
         and len(CODE.findall(text.replace("_", " ") if joined else text)) <= 0.008 * size + joined
         and text.count("\n ") <= 1
+        and text.count("/") - text.count(" / ") <= 0.03 * size
         and sum(map(FILL.__contains__, words)) <= 0.2 * len(words)
     )
+
+
+def _said_of(stage: re.Match[str]) -> str:
+    return stage[0].strip("()[]<>*:（）【】~").replace("_", " ").translate(DROP_DIGITS) + " "
 
 
 def is_legal(text: str) -> bool:
@@ -95,8 +105,14 @@ def is_staged(unit: str) -> bool:
     """Whether a cycle is made of stage directions."""
     if len(unit) > 250 or unit.isalnum():
         return False
-    text = (unit * 3)[: 3 * len(unit)]
-    return sum(map(len, STAGE.findall(text))) >= 0.55 * len(text) and is_babble(text, [], staged=True)
+    text = unit * 3
+    return noise_share(text) >= 0.55 and is_babble(text, [], staged=True)
+
+
+def noise_share(text: str) -> float:
+    """Share of stage directions in a text, what stands between them not counted."""
+    noises = sum(len(found[0].translate(DROP_BETWEEN)) for found in STAGE.finditer(text))
+    return noises / max(1, len(text.translate(DROP_BETWEEN)))
 
 
 def lines_differ(text: str) -> bool:

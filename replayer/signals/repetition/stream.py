@@ -21,10 +21,12 @@ newest characters repeat nothing."""
 WORDS_OFTEN, WORDS_THIN, CODE_OFTEN = 128, 64, 256
 """Characters after which words are looked at where the newest of them were said before; the second where they are few
 different ones."""
-GLANCE = 6
+GLANCE = 7
 """Newest characters that are looked up at each stride: where they recur, perhaps nothing new is being said."""
 CALM = 0.4
 """Share of known word pairs (smoothed) from which on words are looked at often, too."""
+FEW_DIGITS = 0.2
+"""Share of digits from which on a text is a table of numbers."""
 RECURS = 2
 """Looks in a row that must find the newest characters before."""
 FAR_EVERY, FAR_OFTEN = 512, 128
@@ -32,6 +34,8 @@ FAR_EVERY, FAR_OFTEN = 512, 128
 LONGEST_WORD, JOINTS = 48, "_-,./;:) \n"
 """Characters without a blank that are no longer waited for, and what words may end with besides."""
 OFTEN = 0.7
+NOVEL = 0.85
+"""Share of new word pairs from which on a thin vocabulary is not looked at more often."""
 NEWS = 0.4
 LITTLE = 0.55
 """Share of known word pairs (smoothed) below which no template is looked for."""
@@ -109,7 +113,7 @@ class TextDetector:
         self._unread += size
         tracker = self._near.tracker
         run = tracker.push(piece)
-        self.stride = STRIDE if tracker.lag else CALM_STRIDE
+        self.stride = STRIDE if tracker.lag or self._words_every == STRIDE else CALM_STRIDE
         words_due = last or self._waiting >= FAR_EVERY
         if self._unread >= self._words_every:
             words_due = words_due or self._is_suspicious()
@@ -136,8 +140,10 @@ class TextDetector:
         return self._thin or said_again or (copied.size > 0 and copied.familiar >= CALM)
 
     def _next_look(self) -> int:
-        self._thin = not self._code and self._vocabulary.is_thin
-        return CODE_OFTEN if self._code else WORDS_THIN if self._thin else WORDS_OFTEN
+        self._thin = not self._code and self._copied.fresh <= NOVEL and self._vocabulary.is_thin
+        if not self._thin:
+            return CODE_OFTEN if self._code else WORDS_OFTEN
+        return STRIDE if self._vocabulary.is_staged else WORDS_THIN
 
     def _look_at_words(self, block: str, last: bool) -> list[Finding]:
         """Whole words only; the rest waits for the next look."""
@@ -157,24 +163,27 @@ class TextDetector:
         self._code = looks_like_code(text)
         if self._code:
             copied.push(text.translate(DROP_DIGITS).split(), len(text), False)
-            self._sayings.wait([text, ""])
+            self._sayings.wait(f"{text}\n")
             return []
         sentences = sentences_of(text)
-        end, found = self._offset - len(self._rest), list[Finding]()
-        if copied.familiar < NEWS:
-            self._sayings.wait(sentences)
-        elif (said := self._sayings.push(sentences)) and is_prose(self._recent(said.size)):
-            onset = max(0, end - said.size)
-            found = self._state(
-                "recycled", "collapsed", onset, None, self._recent(200), said.share, said.size
-            )
         joined = f" {END} ".join(filter(None, sentences))
+        size = len(joined)
         if DIGIT.search(joined):
             joined = joined.translate(DROP_DIGITS)
         words = joined.split()
         unspaced = not text.isascii() and len(words) > 0.5 * len(text)
         due = copied.push(words, len(text), unspaced) or (self._cut and copied.size > 0)
-        if babble := self._vocabulary.push(text, words, copied.fresh):
+        end, found = self._offset - len(self._rest), list[Finding]()
+        if copied.familiar < NEWS or copied.fresh > NEWS:
+            self._sayings.wait(text)
+        elif (said := self._sayings.push(text)) and is_prose(self._recent(said.size)):
+            onset = max(0, end - said.size)
+            found = self._state(
+                "recycled", "collapsed", onset, None, self._recent(200), said.share, said.size
+            )
+        if size - len(joined) > FEW_DIGITS * size:
+            self._vocabulary.skip()
+        elif babble := self._vocabulary.push(text, words, copied.fresh):
             onset = max(0, end - babble.size)
             found += self._state(
                 "vocabulary", "collapsed", onset, None, self._recent(200), babble.share, babble.size

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-from replayer.signals.repetition.prose import STAGE, is_babble, lines_differ
+from replayer.signals.repetition.prose import DROP_DIGITS, STAGE, is_babble, lines_differ, noise_share
 
 ORDERED = ((48, 3), (64, 4), (96, 6))
 """(words, different ones among them at most), whatever their order."""
@@ -17,7 +17,7 @@ DISORDERED = ((16, 3), (20, 4), (24, 6), (28, 7), (34, 8), (44, 9), (56, 10), (7
 STAGED = ((12, 5), (16, 7), (20, 9), (24, 10), (28, 11), (34, 12), (44, 14), (56, 16), (72, 18), (96, 21))
 """The same where at least `DISORDER` times as many different pairs as words follow one another; the second for
 what looks like stage directions."""
-NOISES = ((7, 2), (8, 3), (9, 4), (10, 5), (12, 6), (14, 7), (16, 8), (18, 9), (21, 10), (26, 12))
+NOISES = ((6, 2), (7, 4), (8, 5), (10, 6), (12, 7), (14, 8), (16, 9), (20, 10), (26, 12))
 """(stage directions, different ones among them at most), where `NOISE_SHARE` of the text is such."""
 NOISE_SHARE, NOISE_CHARS = 0.55, 1200
 DISORDER = 1.6
@@ -58,11 +58,19 @@ class Vocabulary:
         self._words: list[str] = []
         self._looks = 0
         self._stages = False
+        self._marks = 1.0
+        """Characters of the newest text to those of its words, a blank behind each."""
+
+    def skip(self) -> None:
+        """Text of numbers and code is no babble."""
+        self._texts, self._words = [], []
 
     def push(self, text: str, words: list[str], fresh: float) -> Babble | None:
         """`fresh`: share of the pairs of these words that are new."""
         self._texts.append(text)
-        self._words += [word for word in words if word != END]
+        words = [word for word in words if word != END]
+        self._words += words
+        self._marks = min(2.0, max(1.0, len(text) / (sum(map(len, words)) + len(words) + 1)))
         self._stages = 4 * sum(map(text.count, "([<*:…（")) + text.count("..") >= text.count(" ")
         if len(self._texts) > 2 * TEXTS:
             del self._texts[:-TEXTS]
@@ -72,10 +80,16 @@ class Vocabulary:
         return self._words_loop() or self._letters()
 
     @property
+    def is_staged(self) -> bool:
+        """Whether the newest text looks like noises, at a glance."""
+        return self._stages
+
+    @property
     def is_thin(self) -> bool:
         """Whether a loop may have begun."""
         size, most = THIN_STAGED if self._stages else THIN
-        return len(set(self._words[-size:])) <= most
+        newest = self._words[-size:]
+        return len(newest) == size and len(set(newest)) <= most
 
     def _words_loop(self) -> Babble | None:
         different = len(set(self._words[-24:]))
@@ -116,12 +130,12 @@ class Vocabulary:
         text = "".join(self._texts)[-NOISE_CHARS:]
         found = list(STAGE.finditer(text))
         for size, most in NOISES:
-            newest = [one.group() for one in found[-size:]]
+            newest = [one.group().translate(DROP_DIGITS) for one in found[-size:]]
             if len(newest) < size or len(set(newest)) > most:
                 continue
             characters = len(text) - found[-size].start()
             new = not set(newest[-size // 4 :]) <= set(newest[: -size // 4])
-            if new or characters < LEAST or sum(map(len, newest)) < NOISE_SHARE * characters:
+            if new or characters < LEAST or noise_share(text[-characters:]) < NOISE_SHARE:
                 continue
             if is_babble(text[-characters:], [], staged=True):
                 return Babble(characters, 1 - most / size)
@@ -137,10 +151,10 @@ class Vocabulary:
         """Whether many of the newest words stand in brackets or stars, or trail off, as noises do."""
         text = "".join(self._texts[-3:])
         stages = len(STAGE.findall(text)) + text.count("…") + text.count("...")
-        return 4 * stages >= len(text.split())
+        return 4 * stages >= len(text.split()) or noise_share(text) >= NOISE_SHARE
 
     def _babble(self, newest: list[str], different: int, joined: bool, staged: bool) -> Babble | None:
-        size = sum(map(len, newest)) + len(newest)
+        size = int((sum(map(len, newest)) + len(newest)) * self._marks)
         text = "".join(self._texts)[-size:]
         wide = size <= 2.2 * len(newest) and not text.isascii()
         if size < (LEAST_WIDE if wide else LEAST):
