@@ -21,7 +21,8 @@ from typing import Any
 
 from benchmarks.pty_screen import PtyScreen
 from replayer.journal.events import AnyEvent, RunFinished, RunStarted, SessionStarted
-from replayer.journal.log import JOURNAL, encoded, read
+from replayer.journal.lines import encoded
+from replayer.journal.log import JOURNAL, read
 from replayer.journal.seal import seal
 
 TRACE = "fix-failing-test"

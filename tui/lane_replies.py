@@ -9,11 +9,11 @@ from operator import attrgetter
 from pathlib import Path
 
 from replayer.journal.lane_turn import LaneTurn, take
-from replayer.journal.log import JOURNAL
 from replayer.journal.older import loads
+from replayer.journal.parts import Line, journal_of
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
-from replayer.tui.live_text import LiveText
+from replayer.tui.live_text import LiveTexts
 from replayer.tui.replies import Shown, of_journal, of_stream
 
 BEFORE = 12
@@ -37,8 +37,8 @@ class LaneReplies:
     """Reads one lane's replies: the streaming one from the live feed, finished ones from the journal, each once."""
 
     def __init__(self, folder: Path, lane: str) -> None:
-        self._journal = folder / JOURNAL
-        self._live = LiveText(folder / "live" / f"{lane}.jsonl")
+        self._folder = folder
+        self._live = LiveTexts(folder, lane)
         self._known: OrderedDict[tuple[object, ...], Shown] = OrderedDict()
 
     def poll(self, lane: LaneView, pins: Mapping[str, str]) -> Talk | None:
@@ -66,7 +66,7 @@ class LaneReplies:
         return tuple(shown)
 
     def _reply(self, attempt: Attempt, turn: TurnFacts) -> Shown:
-        if turn.total_ns is None or turn.offset is None:
+        if turn.total_ns is None or turn.line is None:
             stream = self._live.stream(attempt.session)
             here = stream is not None and stream.turn == turn.turn
             return (
@@ -76,15 +76,16 @@ class LaneReplies:
             )
         key = (attempt.session, attempt.number, turn.turn, turn.usable, len(turn.tool_outcomes))
         if key not in self._known:
-            self._known[key] = self._read(attempt, turn, turn.offset)
+            self._known[key] = self._read(attempt, turn, turn.line)
             if len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         return self._known[key]
 
-    def _read(self, attempt: Attempt, turn: TurnFacts, offset: int) -> Shown:
+    def _read(self, attempt: Attempt, turn: TurnFacts, at_line: Line) -> Shown:
         read = LaneTurn(attempt.lane, attempt.number)
         place = (attempt.session, attempt.number, turn.turn)
-        with self._journal.open("rb") as stream:
+        part, offset = at_line
+        with journal_of(self._folder, part).open("rb") as stream:
             stream.seek(offset)
             for _ in range(_LINES):
                 line = stream.readline()

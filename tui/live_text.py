@@ -9,6 +9,8 @@ from pathlib import Path
 
 import orjson
 
+from replayer.journal.parts import part_folder, parts
+
 STREAM_KEPT = 8_000
 """Characters of a streaming reply that a column can show."""
 _PIECES_KEPT = 200
@@ -80,3 +82,26 @@ class LiveText:
         return (
             Stream(session, found[0], tuple(found[1])) if session is not None and found is not None else None
         )
+
+
+class LiveTexts:
+    """The feeds of a lane, where several processes drive its sessions; one otherwise."""
+
+    def __init__(self, folder: Path, lane: str) -> None:
+        self._folder, self._lane = folder, lane
+        self._feeds: dict[int, LiveText] = {}
+        self.newest: str | None = None
+        """The session that spoke last."""
+
+    def poll(self) -> None:
+        for part in parts(self._folder):
+            path = part_folder(self._folder, part) / "live" / f"{self._lane}.jsonl"
+            feed = self._feeds.setdefault(part, LiveText(path))
+            before = feed.offset
+            feed.poll()
+            if feed.offset != before:
+                self.newest = feed.newest
+
+    def stream(self, session: str | None) -> Stream | None:
+        found = (feed.stream(session) for feed in self._feeds.values())
+        return next((one for one in found if one is not None), None)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from replayer.errors import RunFolderError
-from replayer.journal.log import JOURNAL, writer_pid
+from replayer.journal.log import Reading, writer_pid
+from replayer.journal.parts import JOURNAL
 from replayer.journal.several_runs import named_apart, side_by_side
 from replayer.journal.view import MISFITS, Fold, RunView, fold_from, misfit
 from replayer.metrics.conclusions import lane_conclusion
@@ -83,7 +84,7 @@ class RunSource:
 
     def _begin(self) -> None:
         self._fold = Fold()
-        self._offset = 0
+        self._reading = Reading(self.folder)
         self._inode = 0
         self._behind = False
         self._opening = _OPENING_S
@@ -130,10 +131,9 @@ class RunSource:
         """In pieces: what was there at first by time, then at most so much a frame that a flood of events leaves the
         keys answered."""
         self._begin_again_where_replaced()
-        before, until = self._offset, time.monotonic() + self._opening
+        before, until = dict(self._reading.offsets), time.monotonic() + self._opening
         self._behind = False
-        for count, after in enumerate(fold_from(self.folder, self._fold, before), 1):
-            self._offset = after
+        for count, _ in enumerate(fold_from(self._reading, self._fold), 1):
             if before and count % (_PIECE if not self._opening else 8 * _PIECE) == 0:
                 self._rest.take()
             if self._opening:
@@ -143,15 +143,15 @@ class RunSource:
             if self._behind:
                 break
         self._opening = 2 * self._opening if self._behind else 0.0
-        return self._offset != before
+        return self._reading.offsets != before
 
     def _begin_again_where_replaced(self) -> None:
         """Another file, or one that lost what was read of it, is read from its start."""
-        status = (self.folder / JOURNAL).stat()
-        if self._offset and (status.st_ino != self._inode or status.st_size < self._offset):
+        inode = (self.folder / JOURNAL).stat().st_ino
+        if self._reading.offsets and (inode != self._inode or self._reading.replaced()):
             self._begin()
             self._stale = True
-        self._inode = status.st_ino
+        self._inode = inode
 
     def _refresh(self, view: RunView, *, force: bool) -> None:
         """Figures cost some microseconds per turn: on long runs they are refreshed less often."""

@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from replayer.journal.log import JOURNAL, writer_pid
+from replayer.journal.log import writer_pid
+from replayer.journal.parts import JOURNAL
 from replayer.launch.job import Perform, follow
 from replayer.run.job import Job
 

@@ -17,7 +17,8 @@ from replayer.gate.decision import TARGET, Decision, baseline_of, decided, size
 from replayer.gate.margins import DEFAULT_MARGINS, margins, parse
 from replayer.gate.summary import document, junit, lines, markdown, workflow_commands
 from replayer.gate.times import LEAST_RUNS
-from replayer.journal.log import JOURNAL, find_run, new_run_folder
+from replayer.journal.log import find_run, new_run_folder
+from replayer.journal.parts import JOURNAL
 from replayer.journal.view import RunView, load
 from replayer.launch.job import follow
 from replayer.metrics.compare import AGAIN

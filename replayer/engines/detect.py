@@ -49,11 +49,7 @@ async def connect(
     named = kind_named(kind) if kind is not None else None
     dialled = base_url_of(base_url)
     url = without_login(dialled)
-    client = http or http_client(url)
-    origin, _ = read_url(dialled)
-    client.headers.update(headers or {})
-    if api_key is not None or origin.credentials:
-        client.headers["Authorization"] = f"Bearer {api_key}" if api_key else str(origin.credentials)
+    client = _client(dialled, http or http_client(url), api_key, headers)
     try:
         found = await _first_answer(client, url, has_key=api_key is not None)
         chosen = named or await _detect(client, url, found)
@@ -63,6 +59,25 @@ async def connect(
     except BaseException:
         await client.aclose()
         raise
+
+
+def unasked(base_url: str, kind: str, *, api_key: str | None, headers: Mapping[str, str]) -> Engine:
+    """The adapter of a server of which another process found out all there is to know."""
+    dialled = base_url_of(base_url)
+    url = without_login(dialled)
+    engine = kind_named(kind).open(url, _client(dialled, http_client(url), api_key, headers))
+    engine.dial_url = dialled
+    return engine
+
+
+def _client(
+    dialled: str, client: httpx.AsyncClient, api_key: str | None, headers: Mapping[str, str] | None
+) -> httpx.AsyncClient:
+    origin, _ = read_url(dialled)
+    client.headers.update(headers or {})
+    if api_key is not None or origin.credentials:
+        client.headers["Authorization"] = f"Bearer {api_key}" if api_key else str(origin.credentials)
+    return client
 
 
 async def _first_answer(client: httpx.AsyncClient, url: str, *, has_key: bool) -> httpx.Response:

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from replayer.wire.types import JsonObject, Wire
 
-JOURNAL_SCHEMA = 3
-"""3: every line is sealed (`replayer.journal.seal`)."""
+JOURNAL_SCHEMA = 4
+"""3: every line is sealed (`replayer.journal.seal`). 4: a run may have parts (`replayer.journal.parts`)."""
 
 CHANNELS = ("content", "reasoning", "tool_arguments")
 """As the repetition signal names them."""
@@ -179,11 +179,8 @@ class TurnFinished(TurnEvent):
     notes: list[JsonObject] = []
     lag_ns: int = 0
     """How late the receiver was at worst during this turn: by its own bytes where the kernel stamps them, else by samples."""
-
-    @property
-    def stalled(self) -> bool:
-        """The receiver was so late that the turn's times are left out of latency quantiles, and counted."""
-        return self.lag_ns > STALL_NS
+    busy: bool = False
+    """What receives was over its limit of CPU at the time: the turn counts as stalled."""
 
 
 class VerdictGiven(TurnEvent):
@@ -229,6 +226,36 @@ class TelemetryRead(Event):
     lane: str
     instance: str
     sample: JsonObject
+
+
+class ShardClock(Event):
+    """The clocks of a shard's process against the run's, as found by the quickest of many round trips; holds for the lines
+    that follow. All within `bound_ns`."""
+
+    type: Literal["shard_clock"] = "shard_clock"
+    shard: int
+    pid: int
+    host: str
+    ahead_ns: int
+    """By how much its wall clock is ahead."""
+    shift_ns: int
+    """What is added to its `at` to give the run's."""
+    bound_ns: int
+
+
+class ShardHealth(Event):
+    """What a shard's processes needed since the line before: of one core the shares of what judges and of what receives,
+    how late it received, and its sockets. `over`: limits that were passed, in words; the turns under way are marked."""
+
+    type: Literal["shard_health"] = "shard_health"
+    shard: int
+    judge_cpu: float
+    receiver_cpu: float
+    lag_p99_ns: int
+    sockets: int
+    retransmits: int | None = None
+    """Of TCP segments on its machine; None where it does not say."""
+    over: list[str] = []
 
 
 class SessionFinished(Event):
@@ -281,6 +308,8 @@ AnyEvent = Annotated[
     | Substituted
     | ToolRunFinished
     | TelemetryRead
+    | ShardClock
+    | ShardHealth
     | SessionFinished
     | Warned
     | StoppedEarly

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
 from replayer.errors import RunFolderError
 from replayer.journal.older import loads
-from replayer.journal.view import RunView
+from replayer.journal.parts import lines
 from replayer.wire.types import JsonObject
+
+if TYPE_CHECKING:
+    from replayer.journal.view import RunView
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +82,17 @@ def _asked(started: JsonObject, before: int) -> Asked | None:
 def _events(folder: Path, session: str, attempt: int, turns: tuple[int, ...]) -> Iterator[JsonObject]:
     """The lines of some turns, found by their bytes: most of a journal is other turns."""
     name = orjson.dumps(session)
-    with (folder / "journal.jsonl").open("rb") as stream:
-        for line in stream:
-            if name not in line or not line.endswith(b"\n"):
-                continue
-            try:
-                values = loads(line)
-            except orjson.JSONDecodeError as error:
-                raise RunFolderError(
-                    f"{folder / 'journal.jsonl'}: a damaged line of {session} ({error})"
-                ) from None
-            if (values.get("session"), values.get("attempt")) == (session, attempt) and values.get(
-                "turn"
-            ) in turns:
-                yield values
+    for line in lines(folder):
+        if name not in line or not line.endswith(b"\n"):
+            continue
+        try:
+            values = loads(line)
+        except orjson.JSONDecodeError as error:
+            raise RunFolderError(f"{folder}: a damaged line of {session} ({error})") from None
+        if (values.get("session"), values.get("attempt")) == (session, attempt) and values.get(
+            "turn"
+        ) in turns:
+            yield values
 
 
 def take(found: LaneTurn, event: JsonObject) -> None:

@@ -6,6 +6,7 @@ RUN/traces/         a copy of each trace
 RUN/engines/        logs of the engines that the run started
 RUN/live/           text now streaming, for screens only
 RUN/lock            held by the one writer; its pid
+RUN/shards/K/       the same of a process that drove a share of the sessions: journal, live text, lock
 
 Every line of the journal is sealed (see `seal`), and forced to disk at the end of each session and every few seconds.
 All of it is for its owner alone (0700, files 0600): prompts and replies are nobody else's business.
@@ -14,34 +15,24 @@ All of it is for its owner alone (0700, files 0600): prompts and replies are nob
 from __future__ import annotations
 
 import fcntl
+import heapq
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
-
-import orjson
-from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
 
 from replayer.errors import RunFolderError
 from replayer.journal.elsewhere import remember, remembered
-from replayer.journal.events import (
-    EVENT,
-    JOURNAL_SCHEMA,
-    AnyEvent,
-    Event,
-    RunFinished,
-    RunResumed,
-    RunStarted,
-    SessionFinished,
-)
+from replayer.journal.events import AnyEvent, RunFinished, SessionFinished, ShardClock, TurnStarted
+from replayer.journal.lines import damaged, encoded, parsed
 from replayer.journal.older import loads
+from replayer.journal.parts import JOURNAL, Line, journal_of, parts
 from replayer.journal.seal import Damage, Order, seal
 from replayer.journal.syncing import SOONEST, Syncing
-
-JOURNAL = "journal.jsonl"
 
 
 def runs_root() -> Path:
@@ -162,24 +153,6 @@ class JournalWriter:
         os.close(self._lock)
 
 
-def encoded(event: AnyEvent) -> bytes:
-    """An event as JSON. A lone surrogate in a reply becomes U+FFFD, the only form UTF-8 allows."""
-    try:
-        return event.model_dump_json().encode()
-    except PydanticSerializationError:
-        return orjson.dumps(_without_surrogates(event.model_dump()))
-
-
-def _without_surrogates(value: object) -> object:
-    if isinstance(value, str):
-        return value.encode(errors="surrogatepass").decode(errors="replace")
-    if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_surrogates(item) for item in value]
-    return value
-
-
 def create_folder(folder: Path) -> None:
     """Make a new run folder. Raises RunFolderError if it holds a run already or cannot be made."""
     if (folder / JOURNAL).exists():
@@ -237,91 +210,68 @@ def _drop_torn_tail(path: Path, fd: int) -> tuple[int, int]:
     return whole, data.count(b"\n")
 
 
-def read(folder: Path, offset: int = 0) -> Iterator[AnyEvent]:
-    """The events of a run from byte `offset` on. A torn last line is left out. Raises RunFolderError."""
-    for event, _ in read_from(folder, offset):
+def read(folder: Path) -> Iterator[AnyEvent]:
+    """The events of a run, those of its shards included. A torn last line is left out. Raises RunFolderError."""
+    for event, _ in Reading(folder).events():
         yield event
 
 
-def read_from(folder: Path, offset: int = 0) -> Iterator[tuple[AnyEvent, int]]:
-    """As `read`, each event with the byte offset that follows it: what a screen needs to tail a run."""
-    path = folder / JOURNAL
-    try:
-        stream = path.open("rb")
-    except OSError as error:
-        raise RunFolderError(f"{path} cannot be read: {error.strerror}") from None
-    order = Order(whole=not offset)
-    with stream:
-        stream.seek(offset)
-        for line in stream:
-            if not line.endswith(b"\n"):
-                return
-            try:
-                order.check(line)
-                event = parsed(line, path)
-            except Damage as damage:
-                raise damaged(path, offset, f"is damaged: {damage}") from None
-            offset += len(line)
-            if event is not None:
-                yield event, offset
+@dataclass(slots=True)
+class Reading:
+    """Reads the journals of a run as one, and goes on later where it stopped: what a screen needs to tail a run.
 
-
-def damaged(path: Path, offset: int, how: str) -> RunFolderError:
-    """For the line that starts at byte `offset`."""
-    with path.open("rb") as stream:
-        number = 1 + stream.read(offset).count(b"\n")
-        kind = kind_of(stream.readline())
-    return RunFolderError(
-        f"{path}, line {number}: a {kind} {how}; `replayer report --salvage` reads what is sound"
-    )
-
-
-def kind_of(line: bytes) -> str:
-    """What a damaged line seems to have been."""
-    found = next((kind for kind in sorted(KNOWN_TYPES) if f'"{kind}"'.encode() in line), None)
-    return f"{found!r} event" if found else "line"
-
-
-def parsed(line: bytes, path: Path) -> AnyEvent | None:
-    """The event of a whole line, None for a type of a later version.
-
-    Raises Damage for what is not an event, RunFolderError for a journal of a later schema.
+    Events come by time, then shard, then place in their journal. The times of a shard are set right by what its clock was
+    ahead (`ShardClock`): those of its journal's clock, and the wall time of each request. Durations stay as they were taken.
     """
-    try:
-        event = EVENT.validate_json(line)
-    except ValidationError:
-        return _older_or_unknown(line, path)
-    if isinstance(event, RunStarted):
-        _check_schema(event.schema_number, path)
-    if isinstance(event, RunStarted | RunResumed) and not event.turns:
-        return EVENT.validate_python(loads(line))  # its turns have another name in schema 1
-    return event
 
+    folder: Path
+    offsets: dict[int, int] = field(default_factory=dict)
+    """By part the byte after what was read."""
+    clocks: dict[int, ShardClock] = field(default_factory=dict)
 
-def _check_schema(number: object, path: Path) -> None:
-    if isinstance(number, int) and number > JOURNAL_SCHEMA:
-        raise RunFolderError(f"{path} has journal schema {number}, this is {JOURNAL_SCHEMA}: update replayer")
+    def events(self) -> Iterator[tuple[AnyEvent, Line]]:
+        """What is new, with the place where each event's line starts. Raises RunFolderError."""
+        streams = [self._part(part) for part in parts(self.folder)]
+        merged = streams[0] if len(streams) == 1 else heapq.merge(*streams, key=itemgetter(0))
+        for _, event, line, after in merged:
+            self.offsets[line.part] = after
+            yield event, line
 
+    def replaced(self) -> bool:
+        """A journal is shorter than what was read of it."""
+        return any(journal_of(self.folder, part).stat().st_size < at for part, at in self.offsets.items())
 
-def _older_or_unknown(line: bytes, path: Path) -> AnyEvent | None:
-    """Migrate a line of an older journal; skip event types that this version does not know."""
-    try:
-        values = loads(line)
-        kind = values["type"]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise Damage("not a journal line") from None
-    if kind == "run_started":
-        _check_schema(values.get("schema_number"), path)
-    if str(kind) in KNOWN_TYPES:
-        with suppress(ValidationError):
-            return EVENT.validate_python(values)
-        raise Damage("its values are not those of such an event")
-    return None
+    def _part(self, part: int) -> Iterator[tuple[int, AnyEvent, Line, int]]:
+        """With the time to order by, which never goes back, and the byte after the line."""
+        path, offset, at = journal_of(self.folder, part), self.offsets.get(part, 0), 0
+        try:
+            stream = path.open("rb")
+        except OSError as error:
+            raise RunFolderError(f"{path} cannot be read: {error.strerror}") from None
+        order = Order(whole=not offset)
+        with stream:
+            stream.seek(offset)
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    return
+                try:
+                    order.check(line)
+                    event = parsed(line, path)
+                except Damage as damage:
+                    raise damaged(path, offset, f"is damaged: {damage}") from None
+                begins, offset = offset, offset + len(line)
+                if event is not None:
+                    event = self._in_run_time(event, part) if part else event
+                    at = max(at, event.at)
+                    yield at, event, Line(part, begins), offset
 
-
-KNOWN_TYPES = frozenset(
-    model.model_fields["type"].default
-    for model in Event.__subclasses__()
-    + [sub for cls in Event.__subclasses__() for sub in cls.__subclasses__()]
-    if "type" in model.model_fields
-)
+    def _in_run_time(self, event: AnyEvent, part: int) -> AnyEvent:
+        if isinstance(event, ShardClock):
+            self.clocks[part] = event
+        clock = self.clocks.get(part)
+        if clock is None:
+            return event
+        changed: dict[str, float] = {"at": event.at + clock.shift_ns}
+        if isinstance(event, TurnStarted):
+            changed["wall"] = event.wall - clock.ahead_ns / 1e9
+        return event.model_copy(update=changed)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from replayer.errors import RunFolderError
 from replayer.journal.events import AnyEvent, Warned
-from replayer.journal.log import JOURNAL, encoded, kind_of, parsed
+from replayer.journal.lines import encoded, kind_of, parsed
+from replayer.journal.parts import journal_of, parts
 from replayer.journal.seal import SEALED_FROM, Damage, number_of, schema_of, seal
 from replayer.journal.view import MISFITS, Fold
 
@@ -49,20 +50,33 @@ def salvaged(folder: Path) -> Iterator[Salvaged]:
         result = Salvaged(Path(scratch) / folder.resolve().name)
         result.folder.mkdir()
         (result.folder / "traces").symlink_to((folder / "traces").resolve())
-        with (folder / JOURNAL).open("rb") as stream, (result.folder / JOURNAL).open("wb") as journal:
-            for event in _fitting(_sound(stream.name, result), Path(stream.name), result):
-                result.kept += 1
-                journal.write(seal(result.kept, encoded(event)))
-            if not result.kept:
-                raise RunFolderError(f"{folder / JOURNAL} holds no sound line")
-            for number, words in enumerate(result.words, result.kept + 1):
+        fold, own = Fold(), 0
+        for part in parts(folder):
+            found = _salvaged_part(journal_of(folder, part), journal_of(result.folder, part), fold)
+            own = found.kept if not part else own
+            if not own:
+                raise RunFolderError(f"{journal_of(folder, 0)} holds no sound line")
+            result.kept += found.kept
+            result.losses += [f"shards/{part}, {loss}" if part else loss for loss in found.losses]
+        with journal_of(result.folder, 0).open("ab") as journal:
+            for number, words in enumerate(result.words, own + 1):
                 journal.write(seal(number, encoded(Warned(message=words, code=CODE))))
         yield result
 
 
-def _sound(name: str, result: Salvaged) -> Iterator[tuple[int, bytes]]:
+def _salvaged_part(path: Path, target: Path, fold: Fold) -> Salvaged:
+    """`fold` is of the parts before: what stands in one fits what stands in them."""
+    found = Salvaged(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as journal:
+        for event in _fitting(_sound(path, found), path, fold, found):
+            found.kept += 1
+            journal.write(seal(found.kept, encoded(event)))
+    return found
+
+
+def _sound(path: Path, result: Salvaged) -> Iterator[tuple[int, bytes]]:
     """Every line that is as it was written, once and in its order, with its number."""
-    path = Path(name)
     places = _places(path, result)
     with path.open("rb") as stream:
         for (_, number), offset in sorted(places.items()):
@@ -113,9 +127,10 @@ def _loss(number: int, line: bytes, how: str) -> str:
     return f"line {number}: a damaged {kind_of(line)}{of}: {how}"
 
 
-def _fitting(lines: Iterator[tuple[int, bytes]], path: Path, result: Salvaged) -> Iterator[AnyEvent]:
+def _fitting(
+    lines: Iterator[tuple[int, bytes]], path: Path, fold: Fold, result: Salvaged
+) -> Iterator[AnyEvent]:
     """The events that make sense after those before them."""
-    fold = Fold()
     for number, line in lines:
         try:
             event = parsed(line, path)

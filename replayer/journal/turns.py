@@ -22,6 +22,7 @@ from replayer.journal.events import (
     VerdictGiven,
 )
 from replayer.journal.packing import gaps_us
+from replayer.journal.parts import Line
 from replayer.signals.server_reported import draft_tokens, server_decode_speed
 from replayer.signals.tool_reliability import FaultMark, marks
 from replayer.text import kept_json
@@ -67,14 +68,14 @@ _NAMES: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
 
 @dataclass(slots=True)
 class TurnFacts:
-    """One turn. Unknown is None. `offset` is where its `turn_finished` line starts in the journal."""
+    """One turn. Unknown is None. `line` is where its `turn_finished` line starts in the journal."""
 
     turn: int
     recorded_turn: int
     wall: float
     at: int = 0
     """When it was sent, on the clock of the journal."""
-    offset: int | None = None
+    line: Line | None = None
     body_bytes: int = 0
     substituted: str | None = None
     ttft_ns: int | None = None
@@ -91,6 +92,7 @@ class TurnFacts:
     error: str | None = None
     retries: int = 0
     lag_ns: int = 0
+    busy: bool = False
     stamped_by: str = "client"
     """Whose clock the times of arrival are: the kernel's, the client's, or some of both (mixed)."""
     stopped: bool = False
@@ -147,8 +149,9 @@ class TurnFacts:
 
     @property
     def stalled(self) -> bool:
-        """This machine read so late that the turn's times are not the engine's: they are in no quantile and no speed."""
-        return self.lag_ns > STALL_NS
+        """This machine read so late, or was so busy, that the turn's times may not be the engine's: they are in no quantile
+        and no speed."""
+        return self.lag_ns > STALL_NS or self.busy
 
     @property
     def answered(self) -> bool:
@@ -260,11 +263,11 @@ def start(attempt: Attempt, event: TurnStarted) -> None:
     )
 
 
-def finish(attempt: Attempt, event: TurnFinished, offset: int | None) -> None:
+def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
     turn = attempt.turns[event.turn]
     usage = event.usage or {}
     attempt.finished += turn.total_ns is None
-    turn.offset = offset
+    turn.line = line
     turn.ttft_ns, turn.total_ns = event.ttft_ns, event.total_ns
     turn.prompt_tokens = usage.get("prompt_tokens")
     turn.cached_tokens = usage.get("cached_tokens")
@@ -275,7 +278,7 @@ def finish(attempt: Attempt, event: TurnFinished, offset: int | None) -> None:
     turn.done = event.done
     turn.error = event.fault["kind"] if event.fault else None
     turn.retries = event.retries
-    turn.lag_ns = event.lag_ns
+    turn.lag_ns, turn.busy = event.lag_ns, event.busy
     turn.stamped_by = event.stamped_by
     turn.stopped = event.stopped_by_us is not None
     turn.calls = len(event.tool_calls)

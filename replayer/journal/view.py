@@ -26,6 +26,8 @@ from replayer.journal.events import (
     RunStarted,
     SessionFinished,
     SessionStarted,
+    ShardClock,
+    ShardHealth,
     SignalFinding,
     StoppedEarly,
     Substituted,
@@ -36,39 +38,16 @@ from replayer.journal.events import (
     VerdictGiven,
     Warned,
 )
-from replayer.journal.log import JOURNAL, damaged, read_from
+from replayer.journal.lines import damaged
+from replayer.journal.log import Reading
+from replayer.journal.parts import Line, journal_of
 from replayer.journal.turns import Attempt
+from replayer.journal.view_parts import Asked, LoadPeriod, ShardView
 
 MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """What a journal brings about whose lines are sound one by one and do not fit together: a damaged one, or a forged one."""
 _MAX_SAMPLES = 4096
 """Telemetry readings kept per lane; older ones are thinned out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a run asked of a lane's server: all lanes on it, all attempts, interrupted ones included.
-
-    Tokens are None where some request's are not known: its stream broke or was stopped, or is still on its way.
-    """
-
-    lanes: tuple[str, ...] = ()
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    in_flight: int = 1
-    """Sessions at a time, by the plan."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPeriod:
-    """The time in which sessions were kept alive on a lane, in nanoseconds of the journal's clock. `ended` is None while it
-    goes on; `sessions` where as many were alive as arrived."""
-
-    sessions: int | None
-    started: int
-    cache_reset: str = "unknown"
-    ended: int | None = None
-    outcome: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +101,8 @@ class RunView:
     """Sessions without a complete attempt."""
     stopped_early: str | None = None
     """Why the plan's `stop_when_decided` ended the run before all sessions were done."""
+    shards: tuple[ShardView, ...] = ()
+    """The processes that drove the sessions, where there were several."""
 
 
 def _thinned(samples: list[TelemetryRead]) -> list[TelemetryRead]:
@@ -146,19 +127,20 @@ class Fold:
     loads: dict[str, LoadPeriod] = field(default_factory=dict)
     telemetry: dict[str, list[TelemetryRead]] = field(default_factory=dict)
     warnings: list[Warned] = field(default_factory=list)
+    shards: dict[int, ShardView] = field(default_factory=dict)
     asked: dict[str, Counter[str]] = field(default_factory=dict)
     """Tokens asked for by lane, and requests of which they are not known."""
     last_at: int = 0
 
-    def apply(self, event: AnyEvent, offset: int | None = None) -> None:
-        """`offset` is where the event's line starts, so that a screen can load its text again."""
+    def apply(self, event: AnyEvent, line: Line | None = None) -> None:
+        """`line` is where the event stands, so that a screen can load its text again."""
         self.last_at = max(self.last_at, event.at)
         match event:
             case TurnStarted():
                 facts.start(self._attempt(event.session, event.attempt), event)
                 self._count(event, unknown=1)
             case TurnFinished():
-                facts.finish(self._attempt(event.session, event.attempt), event, offset)
+                facts.finish(self._attempt(event.session, event.attempt), event, line)
                 self._count_usage(event)
             case VerdictGiven():
                 facts.judge(self._attempt(event.session, event.attempt), event)
@@ -204,6 +186,9 @@ class Fold:
                 attempt.ended, attempt.outcome, attempt.check = event.at, event.outcome, event.check
             case Warned():
                 self.warnings.append(event)
+            case ShardClock() | ShardHealth():
+                known = self.shards.get(event.shard, ShardView(event.shard))
+                self.shards[event.shard] = known.after(event)
             case RunFinished():
                 self.finished = event
             case _:
@@ -271,6 +256,7 @@ class Fold:
             last_at=self.last_at,
             lanes=lanes,
             warnings=tuple(self.warnings),
+            shards=tuple(self.shards[number] for number in sorted(self.shards)),
             exit_code=self.finished.exit_code if self.finished else None,
             reasons=tuple(self.finished.reasons) if self.finished else (),
             incomplete=sum(lane.sessions_planned - lane.sessions_done for lane in lanes),
@@ -334,17 +320,20 @@ def _newest(tries: dict[int, Attempt]) -> Attempt:
     return tries[max(tries)]
 
 
-_last: tuple[int, Fold, int] | None = None
-"""The checksum of what was folded last, what became of it, and its bytes."""
+_last: tuple[int, Fold, Reading] | None = None
+"""The checksum of what was folded last, what became of it, and how far it was read."""
 
 
-def _checksum(folder: Path, size: int) -> int:
-    """Of the first bytes of a journal; 0 where it cannot be read."""
+def _checksum(folder: Path, offsets: dict[int, int]) -> int:
+    """Of the first bytes of the journals; 0 where they cannot be read."""
     checksum = 0
-    with suppress(OSError), (folder / JOURNAL).open("rb") as stream:
-        while size > 0 and (data := stream.read(min(size, 1 << 20))):
-            checksum, size = crc32(data, checksum), size - len(data)
-    return checksum if not size else 0
+    for part, size in sorted(offsets.items()):
+        with suppress(OSError), journal_of(folder, part).open("rb") as stream:
+            while size > 0 and (data := stream.read(min(size, 1 << 20))):
+                checksum, size = crc32(data, checksum), size - len(data)
+        if size:
+            return 0
+    return checksum
 
 
 def _counted(tries: dict[int, Attempt]) -> Attempt:
@@ -372,30 +361,32 @@ def load(folder: Path, *, running: bool = False) -> RunView:
     """
     global _last
     before, _last = _last, None
-    if before is None or before[0] != _checksum(folder, before[2]):
-        before = 0, Fold(), 0
-    _, fold, offset = before
-    for after in fold_from(folder, fold, offset):
-        offset = after
-    _last = _checksum(folder, offset), fold, offset
+    if before is None or before[0] != _checksum(folder, before[2].offsets):
+        before = 0, Fold(), Reading(folder)
+    _, fold, known = before
+    reading = replace(known, folder=folder)
+    for _ in fold_from(reading, fold):
+        pass
+    _last = _checksum(folder, reading.offsets), fold, reading
     try:
         return fold.view(run=folder.name, running=running)
     except MISFITS as error:
         raise misfit(folder, error) from error
 
 
-def fold_from(folder: Path, fold: Fold, offset: int = 0) -> Iterator[int]:
-    """Apply the events from byte `offset` on; the offset after each. Raises RunFolderError, also for an event that
-    fits nothing before it."""
-    for event, after in read_from(folder, offset):
+def fold_from(reading: Reading, fold: Fold) -> Iterator[None]:
+    """Apply the events that are new, one at a time. Raises RunFolderError, also for an event that fits nothing before it."""
+    for event, line in reading.events():
         try:
-            fold.apply(event, offset)
+            fold.apply(event, line)
         except MISFITS as error:
-            raise damaged(folder / JOURNAL, offset, "that fits nothing before it") from error
-        offset = after
-        yield offset
+            path = journal_of(reading.folder, line.part)
+            raise damaged(path, line.offset, "that fits nothing before it") from error
+        yield
 
 
 def misfit(folder: Path, error: Exception) -> RunFolderError:
     """For a journal that can be read and makes no sense."""
-    return RunFolderError(f"{folder / JOURNAL} holds values that no run has ({error}); the file is damaged")
+    return RunFolderError(
+        f"{journal_of(folder, 0)} holds values that no run has ({error}); the file is damaged"
+    )

@@ -14,7 +14,8 @@ from typing import IO
 
 from replayer.errors import Interrupted, ReplayerError
 from replayer.journal.events import AnyEvent
-from replayer.journal.log import JOURNAL, writer_pid
+from replayer.journal.log import Reading, writer_pid
+from replayer.journal.parts import JOURNAL
 from replayer.journal.view import Fold, fold_from
 from replayer.launch.progress_bars import Bars, LineProgress
 from replayer.run.job import Job
@@ -82,13 +83,13 @@ def _wait_for_journal(folder: Path, runner: subprocess.Popen[str]) -> bool:
 
 
 def _watch_bars(job: Job, runner: subprocess.Popen[str], errors: IO[str]) -> int:
-    fold, offset = Fold(), 0
+    fold, reading = Fold(), Reading(job.folder)
     with Bars(job.plan) as bars:
         try:
             while True:
                 ended = runner.poll() is not None
-                for after in fold_from(job.folder, fold, offset):
-                    offset = after
+                for _ in fold_from(reading, fold):
+                    pass
                 bars.show(fold.view(run=job.folder.name, running=not ended))
                 if ended:
                     break

@@ -30,7 +30,7 @@ from replayer.metrics.load_figures import load, quantiles, rate
 from replayer.metrics.model_grid import model_grid
 from replayer.metrics.prefix_figures import prefix_cache, worked_out
 from replayer.metrics.ranking import ranking
-from replayer.metrics.run_documents import Note, RunFigures
+from replayer.metrics.run_documents import Note, RunFigures, ShardFigures
 from replayer.metrics.samples import Sample, by_session, sample
 from replayer.metrics.saturation import ramps
 from replayer.metrics.slices import by_prompt, by_turn
@@ -80,6 +80,7 @@ def run_figures(view: RunView) -> RunFigures:
         differential=differential(view),
         models=model_grid(view.lanes, lanes, comparisons),
         conclusions=conclude(lanes, comparisons, saturated, crossing, ranked),
+        shards=[ShardFigures.of(shard) for shard in view.shards],
     )
 
 

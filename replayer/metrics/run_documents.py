@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from replayer.metrics.documents import Better, LaneFigures, Rate
 from replayer.wire.types import JsonObject
+
+if TYPE_CHECKING:
+    from replayer.journal.view_parts import ShardView
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +276,36 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardFigures:
+    """One of several processes that drove the run: its clock against the run's, and the most that it needed of anything.
+    Shares are of one core; `over` counts the looks that found a limit passed."""
+
+    shard: int
+    host: str
+    clock_ahead_ms: float
+    clock_bound_ms: float
+    judge_cpu: float
+    receiver_cpu: float
+    lag_p99_ms: float
+    sockets: int
+    over: int
+
+    @classmethod
+    def of(cls, view: ShardView) -> ShardFigures:
+        return cls(
+            view.shard,
+            view.host,
+            view.clock_ahead_ns / 1e6,
+            view.clock_bound_ns / 1e6,
+            view.judge_cpu,
+            view.receiver_cpu,
+            view.lag_p99_ns / 1e6,
+            view.sockets,
+            view.over,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class RunFigures:
     """The document of `report --json`."""
 
@@ -294,3 +327,4 @@ class RunFigures:
     models: ModelGrid | None
     differential: Differential | None
     conclusions: Conclusions
+    shards: list[ShardFigures]

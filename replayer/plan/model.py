@@ -181,6 +181,15 @@ class Limits(Strict):
 
     errors: float = Field(default=0.5, ge=0, le=1)
     """Largest share of a lane's turns that may end in an engine error."""
+    clock_ms: Annotated[
+        float,
+        Field(gt=0),
+        Flag(
+            "largest uncertainty of another process's clock before the run is refused (default: 50)",
+            "MS",
+            "--max-clock",
+        ),
+    ] = 50.0
     lag_ms: Annotated[
         float,
         Field(gt=0),
@@ -275,6 +284,11 @@ class Schedule(Strict):
     """When requests are sent, and how many at a time."""
 
     concurrency: Annotated[int, Field(ge=1), Flag("sessions in flight per lane", "N")] = 1
+    processes: Annotated[
+        str | None,
+        Flag("processes that drive the sessions: N, or auto (by cores and sessions in flight)", "N"),
+    ] = None
+    """None: the one that also asks the engines what they are. Sessions in flight are those of all together."""
     order: Annotated[Order, Flag("how lanes take turns")] = "parallel"
     timing: Annotated[str, Flag("asap (default), recorded or scaled:X", "T")] = "asap"
     warm_up: bool = True
@@ -292,6 +306,13 @@ class Schedule(Strict):
         Flag("seconds at least between two syncs at session ends (default 0.5; 0: one at each end)", "S"),
     ] = 0.5
     load: LoadShape = LoadShape()
+
+    @field_validator("processes", mode="before")
+    @classmethod
+    def _processes_are_counted(cls, asked: object) -> object:
+        if asked is not None and not re.fullmatch(r"auto|[1-9][0-9]{0,3}", str(asked)):
+            raise ValueError(f"processes {asked!r} is not auto or a number from 1 on")
+        return None if asked is None else str(asked)
 
     @field_validator("timing")
     @classmethod

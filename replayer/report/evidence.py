@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import orjson
-
 from replayer.errors import ReplayerError
 from replayer.journal.lane_turn import LaneTurn, take
-from replayer.journal.log import JOURNAL
-from replayer.journal.older import loads
+from replayer.journal.parts import facts
 from replayer.journal.run_traces import history_of
 from replayer.journal.several_runs import check_same_traces, side_by_side
 from replayer.journal.turns import TurnFacts
@@ -21,7 +18,6 @@ from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.schedule import trace_name
 from replayer.requests.history import RecordedHistory
 from replayer.traces.schema import AnyItem
-from replayer.wire.types import JsonObject
 
 MOST_SOUND, MOST_BESIDE = 200, 300
 """Positions quoted of every lane: some that no lane failed, and some that one did."""
@@ -102,28 +98,17 @@ def _read(folder: Path, lanes: list[tuple[LaneView, str]], chosen: set[Key], evi
         for lane, name in lanes
         for attempt in lane.attempts
     }
-    with (folder / JOURNAL).open("rb") as stream:
-        for line in stream:
-            event = _event(line)
-            if event.get("type") == "run_started":
-                evidence.versions[folder.name] = event["version"]
-            session = sessions.get((event.get("session", ""), event.get("attempt", 0)))
-            if session is None or "turn" not in event:
-                continue
-            name, trace, repeat = session
-            key = name, Position(trace, repeat, event["turn"])
-            if key in chosen:
-                event.pop("arrivals", None)  # the longest part of a reply, and never quoted
-                take(evidence.answers.setdefault(key, LaneTurn(name, event["attempt"])), event)
-
-
-def _event(line: bytes) -> JsonObject:
-    """A torn last line says nothing."""
-    try:
-        found = loads(line)
-    except orjson.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    for event in facts(folder):
+        if event.get("type") == "run_started":
+            evidence.versions[folder.name] = event["version"]
+        session = sessions.get((event.get("session", ""), event.get("attempt", 0)))
+        if session is None or "turn" not in event:
+            continue
+        name, trace, repeat = session
+        key = name, Position(trace, repeat, event["turn"])
+        if key in chosen:
+            event.pop("arrivals", None)  # the longest part of a reply, and never quoted
+            take(evidence.answers.setdefault(key, LaneTurn(name, event["attempt"])), event)
 
 
 def _recordings(folder: Path, view: RunView, evidence: Evidence) -> None:

@@ -147,6 +147,14 @@ def notes(document: RunFigures, folder: str | None = None) -> list[str]:
         for lane in document.lanes
         if lane.stalled_turns
     ]
+    if document.shards:
+        bound = max(shard.clock_bound_ms for shard in document.shards)
+        found.append(f"driven by {len(document.shards)} processes, whose clocks agree within {bound:.2f} ms")
+    found += [
+        f"process {shard.shard} was over its limits {shard.over} times: turns at that time are marked"
+        for shard in document.shards
+        if shard.over
+    ]
     if any(lane.substituted_turns for lane in document.lanes):
         found.append("some turns were replaced by the recorded ones: see substituted_turns in --json")
     found += server_notes(document.lanes)

@@ -14,8 +14,8 @@ import orjson
 from replayer.engines.base import Engine
 from replayer.engines.registry import KINDS
 from replayer.errors import RunFolderError
-from replayer.journal.log import JOURNAL
 from replayer.journal.older import loads
+from replayer.journal.parts import lines
 from replayer.journal.run_traces import histories_of
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
@@ -64,7 +64,7 @@ class Rebuilder:
 
     def request(self, attempt: Attempt, turn: int) -> Rebuilt:
         """The turn's request as the journal has it."""
-        return self.built(attempt, turn, list(_started(self._folder / JOURNAL, attempt, turn)))
+        return self.built(attempt, turn, list(_started(self._folder, attempt, turn)))
 
     def built(self, attempt: Attempt, turn: int, started: list[JsonObject]) -> Rebuilt:
         """`started`: the `turn_started` lines of the attempt up to this turn."""
@@ -112,23 +112,17 @@ _TURN_STARTED = (b'"turn_started"', b'"step_started"')
 """The second is what schema 1 says."""
 
 
-def _started(path: Path, attempt: Attempt, turn: int) -> Iterator[JsonObject]:
+def _started(folder: Path, attempt: Attempt, turn: int) -> Iterator[JsonObject]:
     """The `turn_started` lines of an attempt, up to a turn, which is the last: threads of a session overtake each other."""
     mark = orjson.dumps(attempt.session)
-    with path.open("rb") as stream:
-        for line in stream:
-            if (
-                not any(kind in line for kind in _TURN_STARTED)
-                or mark not in line
-                or not line.endswith(b"\n")
-            ):
-                continue
-            event = loads(line)
-            mine = (event["session"], event["attempt"]) == (attempt.session, attempt.number)
-            if mine:
-                yield event
-                if event["turn"] == turn:
-                    return
+    for line in lines(folder):
+        if not any(kind in line for kind in _TURN_STARTED) or mark not in line or not line.endswith(b"\n"):
+            continue
+        event = loads(line)
+        if (event["session"], event["attempt"]) == (attempt.session, attempt.number):
+            yield event
+            if event["turn"] == turn:
+                return
 
 
 def _live_messages(started: list[JsonObject]) -> Messages:

@@ -16,7 +16,9 @@ from pathlib import Path
 import orjson
 
 from replayer.journal.events import Alarm, AnyEvent, SignalFinding, TurnFinished, TurnStarted, VerdictGiven
-from replayer.journal.log import JOURNAL, encoded, read
+from replayer.journal.lines import encoded
+from replayer.journal.log import read
+from replayer.journal.parts import JOURNAL
 from replayer.journal.progress import plan_of
 from replayer.journal.seal import seal
 from replayer.journal.turns import Attempt

@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
-import orjson
-
 from replayer import __version__
 from replayer.journal.events import (
     Alarm,
@@ -32,6 +30,7 @@ from replayer.journal.events import (
     Warned,
 )
 from replayer.journal.log import JournalWriter
+from replayer.journal.parts import facts as journalled
 from replayer.plan.model import LanePlan, Plan
 from replayer.prefix.prefix_report import Settings, analyse
 from replayer.prefix.tokenizers import Estimate
@@ -305,9 +304,8 @@ def _any_tools(recorded: RecordedTrace) -> list[ToolSchema]:
 def per_session(folder: Path) -> Iterator[JsonObject]:
     """Counts of each session from the journal's own lines, for the table of `audit`."""
     rows: dict[str, JsonObject] = {}
-    for line in (folder / "journal.jsonl").read_bytes().splitlines():
-        event = orjson.loads(line)
-        kind, key = event.get("type"), event.get("session")
+    for event in journalled(folder):
+        kind, key = event.get("type"), event.get("session", "")
         if kind == "session_started":
             facts = {"trace": event["trace"], "lane": event["lane"]}
             rows[key] = {**facts, **dict.fromkeys(COUNTS, 0), "turns": event["turns"]}

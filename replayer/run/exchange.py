@@ -66,7 +66,8 @@ class Exchange:
             retries = reply.timing.retries + sent - 1
             reply = dataclasses.replace(reply, timing=dataclasses.replace(reply.timing, retries=retries))
         usage = engine.usage(reply.usage, reply.extra)
-        self.emit(finished(key, reply, usage, watch, lag_ns=self._lateness(reply)))
+        busy = self.lag.busy_at > reply.timing.sent
+        self.emit(finished(key, reply, usage, watch, lag_ns=self._lateness(reply), busy=busy))
         reuse = self.signals.answered(key, reply, usage)
         pair = None
         if turn.other and not reply.stopped_by_us and not is_away(reply):

@@ -21,6 +21,8 @@ class LagMeter:
         self._samples: Counter[int] = Counter()
         """How often each lag was seen, in microseconds."""
         self._recent: deque[tuple[int, int]] = deque(maxlen=_KEPT)
+        self.busy_at = 0
+        """When the receiver was last found over its limit of CPU; nanoseconds of the monotonic clock."""
 
     def add(self, at: int, late: int) -> None:
         """`late` nanoseconds at worst in the time before `at`."""

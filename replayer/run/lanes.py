@@ -187,12 +187,12 @@ async def _open_instance(
 ) -> Instance:
     engine = None
     try:
-        api_key, headers = _api_key(plan), lane_headers(plan)
+        key, headers = api_key(plan), lane_headers(plan)
         async with asyncio.timeout(_FACTS_SECONDS) as limit:
-            engine = await connect(url, kind=plan.kind, api_key=api_key, headers=fixed(headers))
+            engine = await connect(url, kind=plan.kind, api_key=key, headers=fixed(headers))
             facts = await engine.facts()
         client = WireClient(
-            engine.dial_url, api_key=api_key, classify=engine.fault, receiver=receiver, timeouts=timeouts
+            engine.dial_url, api_key=key, classify=engine.fault, receiver=receiver, timeouts=timeouts
         )
     except TimeoutError:
         if not limit.expired():
@@ -207,7 +207,8 @@ async def _open_instance(
     return Instance(engine=engine, client=client, facts=facts, launched=launched, headers=headers)
 
 
-def _api_key(plan: LanePlan) -> str | None:
+def api_key(plan: LanePlan) -> str | None:
+    """The key in the variable that the lane names. Raises PlanError where it is not set."""
     if plan.api_key_env is None:
         return None
     key = os.environ.get(plan.api_key_env)

@@ -13,6 +13,7 @@ from replayer.journal.events import LoadEnded, LoadStarted
 from replayer.journal.turns import UNREACHABLE
 from replayer.plan.load_shape import Next, coming, first_turn
 from replayer.plan.schedule import Session
+from replayer.plan.shards import Share
 from replayer.run.coverage import recorded_starts
 from replayer.run.session import Bounds, wait_for
 from replayer.run.state import Run
@@ -26,8 +27,8 @@ _LOOK = 0.1
 """Seconds between two looks at whether enough is known."""
 
 
-Replay = Callable[[Run, Session, Bounds], Awaitable[str]]
-"""Replays one session within its bounds; returns its outcome (`run_session.replay_session`)."""
+Replay = Callable[[Run, Session, Bounds | None], Awaitable[str]]
+"""Replays one session, within the bounds of a load; returns its outcome (`run_session.replay_session`)."""
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class Load:
     def begin(self) -> None:
         self.begun = time.monotonic()
         started = LoadStarted(lane=self.lane, sessions=self.alive, cache_reset=self.cache_reset)
-        self.run.journal.append(started)
+        self.run.load(started)
         self.has_begun.set()
 
     def primed(self) -> None:
@@ -96,7 +97,7 @@ class Load:
         """No further turn is sent from here on."""
         if not self.over.is_set():
             self.over.set()
-            self.run.journal.append(LoadEnded(lane=self.lane, outcome=outcome))
+            self.run.load(LoadEnded(lane=self.lane, outcome=outcome))
 
     async def _keep_one(self, place: int) -> None:
         """One of those that are alive: when its session ends, the next one starts."""
@@ -166,17 +167,24 @@ async def run_load(run: Run, replay: Replay, lane: str) -> None:
     labels, plan = list(run.traces.histories), run.plan
     await run.lanes[lane].warm()
     alive = plan.alive(run.lanes[lane].plan)
-    resets = {await _reset(run, instance) for instance in run.lanes[lane].instances}
-    was_reset = resets.pop() if len(resets) == 1 else "unknown"
-    order = coming(
-        plan.load,
-        labels,
-        seed=plan.seed,
-        repeat=plan.repeat,
-        recorded=recorded_starts(plan, run.traces.histories),
+    was_reset = await empty_cache(run, lane)
+    order = run.shares.get(lane, Share()).deal(
+        coming(
+            plan.load,
+            labels,
+            seed=plan.seed,
+            repeat=plan.repeat,
+            recorded=recorded_starts(plan, run.traces.histories),
+        )
     )
     priming = (alive or 1) if plan.load.closed and plan.load.start != "beginning" else 0
     await Load(run, replay, lane, labels, alive, order, priming, was_reset).drive()
+
+
+async def empty_cache(run: Run, lane: str) -> Tristate:
+    """Of all servers of a lane that are idle."""
+    resets = {await _reset(run, instance) for instance in run.lanes[lane].instances}
+    return resets.pop() if len(resets) == 1 else "unknown"
 
 
 async def _reset(run: Run, instance: Instance) -> Tristate:

@@ -44,6 +44,8 @@ class Server:
     book: PromptBook
     pool: ThreadPoolExecutor
     live: bool
+    shared: bool = False
+    """Other processes of the run use it too: its cache is theirs as well."""
     lanes: list[str] = field(default_factory=list)
     sessions_in_flight: int = 0
     used: bool = False
@@ -62,7 +64,7 @@ class Server:
     async def reset(self, engine: Engine) -> Tristate:
         """Empty the prefix cache if no other session of any lane is using the server; others wait meanwhile."""
         async with self._gate:
-            if self.sessions_in_flight > 1:
+            if self.shared or self.sessions_in_flight > 1:
                 return "no"
             try:
                 done = await engine.reset_cache()
@@ -113,8 +115,8 @@ def _in_turn(todo: Sequence[Callable[[ServerWatch], object]], watch: ServerWatch
 class Servers:
     """The servers of a run by origin."""
 
-    def __init__(self, *, live: bool) -> None:
-        self._live = live
+    def __init__(self, *, live: bool, shared: bool = False) -> None:
+        self._live, self._shared = live, shared
         self.book = PromptBook()
         self.starts = Starts()
         self._pool = ThreadPoolExecutor(1, "prefix-reuse")
@@ -123,7 +125,7 @@ class Servers:
     def of(self, engine: Engine) -> Server:
         name = origin(engine.base_url)
         if name not in self._servers:
-            self._servers[name] = Server(name, self.book, self._pool, self._live)
+            self._servers[name] = Server(name, self.book, self._pool, self._live, self._shared)
         return self._servers[name]
 
     def join(self, lane: Lane) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from replayer.engines.base import Tristate
 from replayer.engines.starting import ended_by_itself
 from replayer.journal.events import (
@@ -16,7 +18,6 @@ from replayer.run.fit_prompts import lengths_of
 from replayer.run.headers import for_session
 from replayer.run.isolation import Isolation, isolate
 from replayer.run.judging import TurnJudge
-from replayer.run.lanes import Instance
 from replayer.run.live_session import replay_live
 from replayer.run.prefix_watch import Server
 from replayer.run.prompts import Prompts
@@ -25,6 +26,9 @@ from replayer.run.session_signals import SessionSignals
 from replayer.run.state import Run
 from replayer.run.threads import replay_recorded
 from replayer.wire.types import JsonObject
+
+if TYPE_CHECKING:
+    from replayer.run.lanes import Instance
 
 
 async def replay_session(run: Run, session: Session, bounds: Bounds | None = None) -> str:

@@ -7,23 +7,23 @@ import contextlib
 import importlib
 import os
 import platform
-import resource
 import shutil
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replayer import __version__
-from replayer.errors import Interrupted, PlanError, ReplayerError
+from replayer.errors import Interrupted, ReplayerError
 from replayer.journal.events import (
     AnyEvent,
     RunFinished,
     RunResumed,
     RunStarted,
 )
-from replayer.journal.log import JOURNAL, JournalWriter, create_folder, read
+from replayer.journal.log import JournalWriter, create_folder, read
+from replayer.journal.parts import JOURNAL
 from replayer.journal.progress import Attempts, attempts_so_far
 from replayer.journal.run_traces import copies as run_copies
 from replayer.plan.model import Plan
@@ -32,6 +32,7 @@ from replayer.requests.generated import generated
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import load_transform
 from replayer.run.coverage import coverage, recorded_starts
+from replayer.run.driving import CREWS, background, raise_file_limit, run_queues
 from replayer.run.fit_prompts import prepare
 from replayer.run.job import Job
 from replayer.run.lag import LagMeter
@@ -42,12 +43,13 @@ from replayer.run.run_lanes import close_lanes, lanes_of, lanes_ready, open_lane
 from replayer.run.state import Run, Schedule, Traces
 from replayer.traces.public.workloads import credits_of
 from replayer.traces.reader import Trace
-from replayer.wire.loop import run_receiving, steady_memory
+from replayer.wire.loop import run_receiving
 from replayer.wire.remote import Receiver
 
 if TYPE_CHECKING:
     from replayer.run.early_stop import EarlyStop, Stopper
     from replayer.run.session_tools import Tools
+    from replayer.run.shards.crew import Crew
 
 OnEvent = Callable[[AnyEvent], None]
 """Receives every event that was journalled, in order."""
@@ -72,7 +74,7 @@ def _start(job: Job, on_event: OnEvent | None, stopper: Stopper | None) -> int:
     plan, folder = job.plan, job.folder
     with generated(plan.workload, plan.seed) as made:
         traces = job.traces | made
-        histories = _histories(plan, traces)
+        histories = histories_of(plan, traces)
         fresh = not folder.exists()
         create_folder(folder)
         try:
@@ -94,7 +96,7 @@ def _go_on(job: Job, on_event: OnEvent | None) -> int:
     return run_receiving(
         _run(
             plan,
-            _histories(plan, copies),
+            histories_of(plan, copies),
             copies,
             folder,
             attempts_so_far(folder),
@@ -131,7 +133,7 @@ def _copy(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
 
 
-def _histories(plan: Plan, traces: dict[str, Path]) -> dict[str, RecordedHistory]:
+def histories_of(plan: Plan, traces: dict[str, Path]) -> dict[str, RecordedHistory]:
     """By label: a trace whose threads are independent is a session for each of them."""
     found: dict[str, RecordedHistory] = {}
     for name in plan.traces:
@@ -166,12 +168,17 @@ async def _run(
     recorded_starts(plan, histories)
     transform = load_transform(plan.transform) if plan.transform else None
     early: list[str] = []
-    tools = await asyncio.to_thread(_tools, plan, histories, early.append)
-    _raise_file_limit(sum(plan.alive(lane) or _MANY for lane in plan.lane))
+    tools = await asyncio.to_thread(tools_of, plan, histories, early.append)
+    raise_file_limit(sum(plan.alive(lane) or _MANY for lane in plan.lane))
     phases = batches(plan, todo)
     lag = LagMeter()
     servers = Servers(live=plan.mode == "live")
-    with contextlib.closing(servers), contextlib.closing(Receiver(lag.add)) as receiver:
+    async with contextlib.AsyncExitStack() as open_now:
+        open_now.enter_context(contextlib.closing(servers))
+        receiver = open_now.enter_context(contextlib.closing(Receiver(lag.add)))
+        crew = None
+        if plan.processes is not None:
+            crew = await open_now.enter_async_context(CREWS["processes"](plan, todo, folder))
         lanes, failed = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver, servers.starts)
         if failed and lanes_of(phases) <= failed.keys():
             raise next(iter(failed.values()))
@@ -181,9 +188,8 @@ async def _run(
                 asyncio.to_thread(importlib.import_module, "replayer.run.run_session")
             )
             early_stop = stopper or _early_stop(plan, folder)
-            with contextlib.closing(
-                JournalWriter(folder, _observer(early_stop, on_event), plan.sync_every, plan.sync_apart)
-            ) as journal:
+            tell = _observer(early_stop, on_event)
+            with contextlib.closing(JournalWriter(folder, tell, plan.sync_every, plan.sync_apart)) as journal:
                 run = Run(
                     plan,
                     folder,
@@ -204,12 +210,14 @@ async def _run(
                 for credit in () if resumed else credits_of(h.trace.header for h in histories.values()):
                     run.warn(credit, code="workload")
                 _leave_out(run, failed)
-                return await _drive(run, phases, traces, ahead)
+                if crew is not None:
+                    await crew.join(run, traces, tell)
+                return await _drive(run, phases, traces, ahead, crew)
         finally:
             await close_lanes(lanes)
 
 
-def _tools(plan: Plan, histories: dict[str, RecordedHistory], warn: Callable[[str], None]) -> Tools | None:
+def tools_of(plan: Plan, histories: dict[str, RecordedHistory], warn: Callable[[str], None]) -> Tools | None:
     """What executes calls, tested; None where the plan wants none executed."""
     if plan.tools == "recorded":
         return None
@@ -221,20 +229,22 @@ def _tools(plan: Plan, histories: dict[str, RecordedHistory], warn: Callable[[st
 
 
 async def _drive(
-    run: Run, phases: list[list[list[Session]]], traces: dict[str, Path], ahead: asyncio.Task[Any]
+    run: Run,
+    phases: list[list[list[Session]]],
+    traces: dict[str, Path],
+    ahead: asyncio.Task[Any],
+    crew: Crew | None,
 ) -> int:
-    try:
-        async with _background(run):
-            await asyncio.gather(lanes_ready(run, list(run.lanes.values())), ahead)
-            await _run_phases(run, phases, traces)
-        from replayer.metrics.limits import broken_limits
+    async with background(run):
+        await asyncio.gather(lanes_ready(run, list(run.lanes.values())), ahead)
+        await _run_phases(run, phases, traces, crew)
+    from replayer.metrics.limits import broken_limits
 
-        reasons = _lost(run) + broken_limits(run.folder, run.plan, run.lag.p99())
-        code = 1 if reasons else 0
-        run.journal.append(RunFinished(exit_code=code, reasons=reasons))
-        return code
-    finally:
-        run.feed.flush()
+    reasons = _lost(run, crew)
+    reasons += broken_limits(run.folder, run.plan, crew.lag_p99_ns if crew else run.lag.p99())
+    code = 1 if reasons else 0
+    run.journal.append(RunFinished(exit_code=code, reasons=reasons))
+    return code
 
 
 def _leave_out(run: Run, failed: dict[str, ReplayerError]) -> None:
@@ -243,12 +253,12 @@ def _leave_out(run: Run, failed: dict[str, ReplayerError]) -> None:
         run.warn(run.schedule.lost[name], lane=name, code="left_out")
 
 
-def _lost(run: Run) -> list[str]:
-    """Why sessions are left, for each lane that was lost."""
+def _lost(run: Run, crew: Crew | None) -> list[str]:
+    """Why sessions are left, for each lane and each shard that was lost."""
     lost = run.schedule.lost
-    done = attempts_so_far(run.folder).done if lost else ()
+    done = attempts_so_far(run.folder).done if lost or crew else set()
     left = [s for s in _todo(run.plan, list(run.traces.histories), run.schedule.attempts) if s.id not in done]
-    return [
+    return (crew.lost(run, done) if crew else []) + [
         f"{why} ({count} of its sessions are unfinished: `replayer resume {run.folder}` goes on with them)"
         for lane, why in lost.items()
         if (count := sum(session.lane == lane for session in left))
@@ -300,20 +310,9 @@ def _opening(run: Run, *, resumed: bool) -> RunStarted | RunResumed:
     )
 
 
-@contextlib.asynccontextmanager
-async def _background(run: Run) -> AsyncIterator[None]:
-    """Keep the live feed going, and the collector's pauses short."""
-    tasks = [asyncio.ensure_future(run.feed.run())]
-    try:
-        with steady_memory():
-            yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[str, Path]) -> None:
+async def _run_phases(
+    run: Run, phases: list[list[list[Session]]], traces: dict[str, Path], crew: Crew | None
+) -> None:
     run.stop_if_decided()
     for number, phase in enumerate(phases):
         if run.schedule.stopped is not None:
@@ -328,55 +327,13 @@ async def _run_phases(run: Run, phases: list[list[list[Session]]], traces: dict[
         _leave_out(run, failed)
         await lanes_ready(run, list(opened.values()))
         phase = [kept for queue in phase if (kept := [s for s in queue if s.lane in run.lanes])]
-        await prepare(run, phase)
-        await learn_prompts(run, phase)
-        async with telemetry(run, lanes_of([phase])):
-            await _run_queues(run, phase)
+        if crew is not None:
+            await crew.run_phase(run, [queue for queue in phase if queue])
+        else:
+            await prepare(run, phase)
+            await learn_prompts(run, phase)
+            async with telemetry(run, lanes_of([phase])):
+                from replayer.run.run_session import replay_session
+
+                await run_queues(run, phase, replay_session)
         await release(run, lanes_of(phases[number + 1 :]))
-
-
-async def _run_queues(run: Run, queues: list[list[Session]]) -> None:
-    """Work on all queues at the same time; the first error ends them all."""
-    from replayer.run.load import run_load
-    from replayer.run.run_session import replay_session
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            for queue in queues:
-                if run.plan.load.asked:
-                    group.create_task(run_load(run, replay_session, queue[0].lane))
-                    continue
-                todo = list(reversed(queue))
-                for _ in range(min(run.lanes[queue[0].lane].concurrency(run.plan), len(queue))):
-                    group.create_task(_work(run, todo))
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-
-
-async def _work(run: Run, todo: list[Session]) -> None:
-    from replayer.run.run_session import replay_session
-
-    while todo and run.schedule.stopped is None:
-        session = todo.pop()
-        lane = run.lanes[session.lane]
-        await lane.warm()
-        if lane.out is None:
-            await replay_session(run, session)
-        if lane.out is not None:
-            run.schedule.lost[lane.name] = f"{lane.name} was given up: {lane.out}"
-        run.schedule.left -= 1
-        run.stop_if_decided()
-
-
-def _raise_file_limit(streams: int) -> None:
-    """One socket per stream. Raises PlanError where the system does not allow so many."""
-    needed = streams * 2 + 256
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft >= needed:
-        return
-    if hard != resource.RLIM_INFINITY and hard < needed:
-        raise PlanError(
-            f"{streams} streams need {needed} open files, the system allows {hard}: "
-            "lower --concurrency or raise the limit (ulimit -Hn)"
-        )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from replayer.journal.events import StoppedEarly, Warned
+from replayer.journal.events import LoadEnded, LoadStarted, StoppedEarly, Warned
 from replayer.journal.log import JournalWriter
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session, trace_name
+from replayer.plan.shards import Share
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Transform
 from replayer.run.lag import LagMeter
@@ -92,6 +94,10 @@ class Run:
     lag: LagMeter
     servers: Servers
     lanes: dict[str, Lane]
+    shares: dict[str, Share] = field(default_factory=dict)
+    """By lane which share of a load is this process's, where several keep it up."""
+    on_load: Callable[[LoadStarted | LoadEnded], None] | None = None
+    """Takes the begin and the end of this process's share; the journal does where there is but one."""
 
     def tag(self, session: Session, attempt: int) -> str:
         """What tells an attempt's prompts apart from all others. Lanes see the same prompts, save those of one server,
@@ -105,6 +111,10 @@ class Run:
 
     def warn(self, message: str, *, lane: str | None = None, code: str | None = None) -> None:
         self.journal.append(Warned(message=message, lane=lane, code=code))
+
+    def load(self, event: LoadStarted | LoadEnded) -> None:
+        """A load begins, or ends, on a lane."""
+        (self.on_load or self.journal.append)(event)
 
     def stop_if_decided(self) -> None:
         schedule = self.schedule

@@ -151,7 +151,7 @@ def observes(seed: int, key: TurnKey, share: float) -> bool:
 
 
 def finished(
-    key: TurnKey, reply: Reply, reported: Usage | None, watch: Watch, *, lag_ns: int
+    key: TurnKey, reply: Reply, reported: Usage | None, watch: Watch, *, lag_ns: int, busy: bool
 ) -> TurnFinished:
     """The raw facts of an exchange, as the journal keeps them."""
     timing = reply.timing
@@ -178,6 +178,7 @@ def finished(
         deltas=len(timing.arrivals),
         notes=[flat(note) for note in reply.notes],
         lag_ns=lag_ns,
+        busy=busy,
     )
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from replayer.errors import RunFolderError
 from replayer.journal.events import JOURNAL_SCHEMA, RunStarted, SessionFinished, TurnFinished, Warned
-from replayer.journal.log import JOURNAL, JournalWriter, create_folder, encoded, find_run, read, writer_pid
+from replayer.journal.lines import encoded
+from replayer.journal.log import JOURNAL, JournalWriter, Reading, create_folder, find_run, read, writer_pid
 from replayer.journal.packing import gaps_us, pack
 from replayer.journal.progress import plan_of
 from replayer.journal.seal import seal
@@ -65,7 +66,7 @@ def test_a_damaged_line_is_named_by_its_place_in_the_file_by_whoever_reads_on(fo
     size = path.stat().st_size
     path.write_bytes(path.read_bytes() + b"{}\n")
     with pytest.raises(RunFolderError, match=r"line 3: a line is damaged: not a journal line"):
-        list(read(folder, size))
+        list(Reading(folder, {0: size}).events())
 
 
 def test_a_journal_of_a_later_schema_is_refused_even_where_it_could_be_read(folder: Path) -> None:

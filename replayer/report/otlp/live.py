@@ -19,7 +19,8 @@ from pathlib import Path
 
 from replayer.errors import ReplayerError
 from replayer.journal.events import RunStarted, SessionStarted
-from replayer.journal.log import JOURNAL, read_from, writer_pid
+from replayer.journal.log import Reading, writer_pid
+from replayer.journal.parts import JOURNAL, journal_of, parts
 from replayer.journal.view import Fold
 from replayer.report.otlp.content import Content
 from replayer.report.otlp.form import lines
@@ -95,8 +96,9 @@ class _Tail:
         self.folder, self._content = folder, content
         self.fold, self.page = Fold(), MetricsPage()
         self._spans: RunSpans | None = None
-        self._offset = 0
-        self._old = (folder / JOURNAL).stat().st_size if (folder / JOURNAL).exists() else 0
+        self._reading = Reading(folder)
+        journals = {part: journal_of(folder, part) for part in parts(folder)}
+        self._old = {part: path.stat().st_size for part, path in journals.items() if path.exists()}
 
     @property
     def started(self) -> bool:
@@ -108,13 +110,12 @@ class _Tail:
     def new(self) -> Iterator[JsonObject]:
         if not (self.folder / JOURNAL).exists():
             return
-        for event, after in read_from(self.folder, self._offset):
-            self.fold.apply(event, self._offset)
-            self._offset = after
+        for event, line in self._reading.events():
+            self.fold.apply(event, line)
             if isinstance(event, RunStarted):
                 content = Content(self.folder, event.plan) if self._content else None
                 self._spans = RunSpans(self.folder.name, event.wall, content)
-            if after <= self._old or self._spans is None:
+            if line.offset < self._old.get(line.part, 0) or self._spans is None:
                 continue
             if isinstance(event, SessionStarted):
                 attempt = self.fold.attempts[event.session][event.attempt]

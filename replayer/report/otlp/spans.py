@@ -12,12 +12,10 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import orjson
-
 from replayer.journal.events import LaneReady, SessionStarted
 from replayer.journal.lane_turn import LaneTurn, take
-from replayer.journal.log import JOURNAL, read
-from replayer.journal.older import loads
+from replayer.journal.log import read
+from replayer.journal.parts import facts
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView, load
 from replayer.report.otlp.content import Content
@@ -83,9 +81,8 @@ def _spans(folder: Path, view: RunView, content: bool) -> Iterator[JsonObject]:
     for lane in view.lanes:
         for attempt in lane.attempts:
             spans.open(lane.name, lane, attempt)
-    with (folder / JOURNAL).open("rb") as stream:
-        for line in stream:
-            yield from spans.take(_event(line))
+    for found in facts(folder):
+        yield from spans.take(found)
     yield from spans.rest(view.state, view.exit_code)
 
 
@@ -213,14 +210,6 @@ class RunSpans:
         failed = run["outcome"] if run["outcome"] != "ok" else None
         own = span_id(parent, "tool", run["call_index"])
         return span(self._trace, own, parent, f"execute_tool {name}", INTERNAL, when, values, error=failed)
-
-
-def _event(line: bytes) -> JsonObject:
-    """A torn last line says nothing."""
-    try:
-        return loads(line)
-    except orjson.JSONDecodeError:
-        return {}
 
 
 def _around(known: Times | None, more: Times) -> Times:

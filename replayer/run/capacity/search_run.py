@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from replayer.errors import EngineUnavailable, Interrupted
-from replayer.journal.log import JOURNAL
+from replayer.journal.parts import JOURNAL
 from replayer.journal.view import LaneView, RunView, load
 from replayer.metrics.capacity.levels import Level, level, side
 from replayer.metrics.capacity.limits import Limit

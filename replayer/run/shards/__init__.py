@@ -1,0 +1,1 @@
+"""Several processes, on this machine or on others, that drive the sessions of one run."""

@@ -1,0 +1,295 @@
+"""The coordinator of a run's shards: starts them, hands the sessions out, begins and ends together.
+
+The run opens lanes, empties caches, warms up and samples telemetry as any run does, once; the shards send the requests.
+What they journal is read while they write it: for the progress, for an early stop, for whoever listens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from replayer.errors import PlanError, ReplayerError
+from replayer.journal.events import AnyEvent, SessionFinished, TelemetryRead
+from replayer.journal.log import Reading
+from replayer.journal.parts import part_folder, parts
+from replayer.plan.model import Plan
+from replayer.plan.schedule import Session
+from replayer.run.fit_prompts import prepare
+from replayer.run.load import empty_cache
+from replayer.run.run_lanes import lanes_of, telemetry
+from replayer.run.shards.dealing import dealt, places_of, processes_of
+from replayer.run.shards.launching import Launcher, Local
+from replayer.run.shards.loads import SharedLoad
+from replayer.run.shards.member import Member
+from replayer.run.shards.messages import (
+    Done,
+    End,
+    Failed,
+    Hello,
+    Link,
+    LoadMilestone,
+    Message,
+    Order,
+    Phase,
+    Ready,
+    Sampled,
+    Start,
+    Stop,
+)
+from replayer.run.state import Run
+
+_JOIN_SECONDS = 300.0
+"""For a process to start, load its modules and open the traces, on a machine that does much else."""
+_LOOK = 0.2
+_WARN_MS = 5.0
+"""Uncertainty of a clock from which on the user is warned."""
+
+
+class Crew:
+    """`on_event` is told of what the shards journal."""
+
+    def __init__(self, folder: Path, launcher: Launcher) -> None:
+        self._folder, self._launcher = folder, launcher
+        self._token = secrets.token_hex(16)
+        self.members: list[Member] = []
+        self._by_number: dict[int, Member] = {}
+        self._joined = asyncio.Event()
+        self._watching: list[asyncio.Task[None]] = []
+        self._loads: dict[str, SharedLoad] = {}
+        self._reading = Reading(folder)
+        self._run: Run | None = None
+        self._on_event: Callable[[AnyEvent], None] | None = None
+        self._stopped = False
+        self.lag_p99_ns = 0
+
+    # Start and end
+
+    async def launch(self, n: int) -> None:
+        """Start the processes; they load what they need while the lanes are opened."""
+        self._server = await Link.listen(self._launcher.host, self._greet)
+        address = self._server.sockets[0].getsockname()[:2]
+        first = max(parts(self._folder)) + 1
+        for number in range(first, first + n):
+            own = part_folder(self._folder, number)
+            own.mkdir(0o700, parents=True)
+            shard = await self._launcher.start(number, own, address, self._token)
+            member = self._by_number[number] = Member(number, shard, self._milestone)
+            self.members.append(member)
+            self._watching.append(asyncio.create_task(self._watch(member)))
+
+    async def _greet(self, link: Link) -> None:
+        hello = await link.receive()
+        if not isinstance(hello, Hello) or not secrets.compare_digest(hello.token, self._token):
+            link.close()
+            return
+        member = self._by_number[hello.number]
+        member.pid, member.host = hello.pid, hello.host
+        member.listen(link)
+        self._joined.set()
+
+    async def _watch(self, member: Member) -> None:
+        member.gone = await member.shard.ended()
+        member.lost()
+        self._joined.set()
+        if self._run is not None:
+            self._run.warn(f"{member.name} {member.gone}", code="shard_lost")
+        for load in self._loads.values():
+            load.lost(member.number)
+        self._settle()
+
+    async def join(
+        self, run: Run, traces: dict[str, Path], on_event: Callable[[AnyEvent], None] | None
+    ) -> None:
+        """Give every shard the run; they open its traces. `on_event` hears of what they journal from now on."""
+        self._run, self._on_event = run, on_event
+        for _ in self._reading.events():
+            pass  # of earlier processes
+        async with asyncio.timeout(_JOIN_SECONDS):
+            while any(member.link is None and member.gone is None for member in self.members):
+                self._joined.clear()
+                await self._joined.wait()
+        reveal = {"reveal": True} if self._launcher.keeps_secrets else None
+        order = Order(
+            plan=run.plan.model_dump(mode="json", context=reveal),
+            run=str(run.folder),
+            folder="",
+            traces={name: self._launcher.trace(path) for name, path in traces.items()},
+            tried=dict(run.schedule.attempts.tried),
+        )
+        for member in self._there():
+            own = self._launcher.journal_folder(part_folder(self._folder, member.number))
+            member.send(order.model_copy(update={"folder": own}))
+        await self._each(Ready)
+        for member in self._there():
+            await member.compare_clocks(run.journal.now)
+        self._watching.append(asyncio.create_task(self._follow()))
+
+    async def close(self) -> None:
+        for task in self._watching:
+            task.cancel()
+        for member in self.members:
+            member.send(End())
+        await asyncio.gather(*(member.close() for member in self.members))
+        self._server.close()
+
+    # A phase
+
+    async def run_phase(self, run: Run, phase: list[list[Session]]) -> None:
+        """Drive sessions that may run at the same time; all shards begin at one moment."""
+        await asyncio.gather(*(run.lanes[queue[0].lane].warm() for queue in phase))
+        await prepare(run, phase)
+        there = self._there()
+        if not there:
+            raise ReplayerError(f"no shard is left; `replayer resume {run.folder}` goes on with the run")
+        given = list(zip(there, dealt(run, phase, len(there)), strict=True))
+        resets = {queue[0].lane: await empty_cache(run, queue[0].lane) for queue in phase}
+        self._loads = {
+            lane: SharedLoad(lane, places_of(run.plan, lane), was_reset, _holders(given, lane))
+            for lane, was_reset in resets.items()
+            if run.plan.load.asked
+        }
+        for member, order in given:
+            member.sessions += [Session(*one) for one in order.sessions]
+            member.send(order)
+        await self._each(Ready)
+        await self._start(run)
+        async with telemetry(run, lanes_of([phase])):
+            await self._each(Done)
+        self.read()
+
+    async def _start(self, run: Run) -> None:
+        for member in self._there():
+            if await member.compare_clocks(run.journal.now):
+                self._check(member)
+        at = time.time_ns() + round(self._launcher.lead_s * 1e9)
+        for member in self._there():
+            if member.clock is not None:
+                member.send(Start(wall_ns=at + member.clock.ahead_ns))
+
+    def _check(self, member: Member) -> None:
+        assert self._run is not None and member.clock is not None
+        bound, most = member.clock.bound_ns / 1e6, self._run.plan.limits.clock_ms
+        if bound > most:
+            raise PlanError(
+                f"the clock of {member.name} is known within {bound:.1f} ms only (limit {most:g} ms): its sessions "
+                "cannot be set beside the others' in time; raise --max-clock, or give a nearer machine"
+            )
+        if bound > _WARN_MS:
+            words = f"the clock of {member.name} is known within {bound:.1f} ms: busy time and concurrency are no better"
+            self._run.warn(words, code="clock")
+
+    async def _each(self, kind: type[Ready | Done]) -> None:
+        """Until every shard has said so, or is gone. Raises what one of them failed with."""
+        said = [asyncio.ensure_future(member.next()) for member in self._there()]
+        try:
+            for message in asyncio.as_completed(said):
+                self._heard(await message)
+        finally:
+            for waiting in said:
+                waiting.cancel()
+
+    def _heard(self, message: Message | None) -> None:
+        assert self._run is not None
+        match message:
+            case Done():
+                self.lag_p99_ns = max(self.lag_p99_ns, message.lag_p99_ns)
+                self._run.schedule.lost |= message.lost
+            case Failed():
+                error = ReplayerError(message.message)
+                error.exit_code = message.exit_code
+                raise error
+            case _:
+                pass
+
+    def _there(self) -> list[Member]:
+        return [member for member in self.members if member.gone is None and member.link is not None]
+
+    # What they write
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK)
+            self.read()
+
+    def read(self) -> None:
+        """Take what the shards have journalled since."""
+        run = self._run
+        assert run is not None
+        for event, line in self._reading.events():
+            if not line.part:
+                if isinstance(event, TelemetryRead):
+                    self._tell(Sampled(lane=event.lane, sample=event.sample))
+                continue
+            if self._on_event is not None:
+                self._on_event(event)
+            if isinstance(event, SessionFinished):
+                run.schedule.left -= 1
+                run.stop_if_decided()
+        if run.schedule.stopped is not None and not self._stopped:
+            self._stopped = True
+            self._tell(Stop(reason=run.schedule.stopped))
+
+    def _tell(self, message: Message) -> None:
+        for member in self._there():
+            member.send(message)
+
+    def _milestone(self, number: int, message: LoadMilestone) -> None:
+        load, clock = self._loads.get(message.lane), self._by_number[number].clock
+        if load is None or clock is None:
+            return
+        at = message.at_ns + clock.shift_ns
+        if message.outcome is None:
+            load.begun[number] = at
+        else:
+            load.ended[number] = at, message.outcome
+        self._settle()
+
+    def _settle(self) -> None:
+        for load in self._loads.values():
+            while self._run is not None and (event := load.due()) is not None:
+                self._run.journal.append(event)
+
+    def lost(self, run: Run, done: set[str]) -> list[str]:
+        """Why sessions are left, for each shard that was lost."""
+        found = []
+        for member in self.members:
+            left = [session for session in member.sessions if session.id not in done]
+            if member.gone is not None and (left or run.plan.load.asked):
+                what = f"{len(left)} of its sessions are" if not run.plan.load.asked else "its load is"
+                found.append(
+                    f"{member.name} {member.gone} ({what} unfinished: `replayer resume {run.folder}` goes on)"
+                )
+        return found
+
+
+def _holders(given: list[tuple[Member, Phase]], lane: str) -> set[int]:
+    return {
+        member.number
+        for member, order in given
+        if any(one.name == lane and one.share is not None for one in order.lanes)
+    }
+
+
+@asynccontextmanager
+async def processes(plan: Plan, todo: Sequence[Session], folder: Path) -> AsyncIterator[Crew | None]:
+    """Processes of this machine; None where one is enough. Raises PlanError."""
+    n = processes_of(plan, todo)
+    if n is None:
+        yield None
+        return
+    async with launched(Crew(folder, Local()), n) as crew:
+        yield crew
+
+
+@asynccontextmanager
+async def launched(crew: Crew, n: int) -> AsyncIterator[Crew]:
+    try:
+        await crew.launch(n)
+        yield crew
+    finally:
+        await crew.close()

@@ -1,0 +1,89 @@
+"""Which shard drives which sessions of a phase, and how many of them at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from replayer.engines.openai.adapter import OpenAIEngine
+from replayer.errors import PlanError
+from replayer.plan.model import Plan
+from replayer.plan.schedule import Session
+from replayer.plan.shards import Share, shards
+from replayer.run.shards.messages import FittedPrompt, OpenInstance, OpenLane, Phase
+from replayer.run.state import Run
+
+if TYPE_CHECKING:
+    from replayer.engines.base import Engine, EngineFacts
+    from replayer.run.lanes import Lane
+
+_ALIVE_EACH = 32
+"""Sessions in flight from which on `auto` takes another process."""
+_CORES_EACH = 2
+"""One judges, one receives."""
+
+
+def processes_of(plan: Plan, todo: Sequence[Session]) -> int | None:
+    """How many shards; None where one process is enough. Raises PlanError."""
+    if plan.order == "interleaved":
+        raise PlanError(
+            'order = "interleaved" runs one session at a time: omit --processes, or give another order'
+        )
+    alive = [places_of(plan, lane) for lane in {session.lane for session in todo}]
+    most = max((one for one in alive if one is not None), default=None if alive else 1)
+    if plan.processes == "auto":
+        wanted = min((os.cpu_count() or 1) // _CORES_EACH, -(-sum(one or 0 for one in alive) // _ALIVE_EACH))
+        return None if wanted <= 1 else wanted
+    asked = int(plan.processes or 1)
+    return min(asked, most or asked)
+
+
+def places_of(plan: Plan, name: str) -> int | None:
+    """Sessions in flight on a lane; None where as many are as arrive."""
+    lane = next(lane for lane in plan.lane if lane.name == name)
+    return plan.alive(lane) if plan.load.asked else lane.concurrency or plan.concurrency
+
+
+def dealt(run: Run, phase: list[list[Session]], n: int) -> list[Phase]:
+    """The phase for each of `n` shards. A load is kept up by all that have a place in it, each with every session to choose
+    from; a list of sessions is dealt out."""
+    lanes: list[dict[str, OpenLane]] = [{} for _ in range(n)]
+    given: list[list[Session]] = [[] for _ in range(n)]
+    names = [queue[0].lane for queue in phase]
+    for queue in phase:
+        places = places_of(run.plan, queue[0].lane)
+        of = min(n, places or n)
+        parts = [queue] * of if run.plan.load.asked else shards(queue, of)
+        for number in range(n):
+            share = Share(number, of) if number < of else None
+            mine = places and (share.part(places) if share else None)
+            lane = run.lanes[queue[0].lane]
+            lanes[number][lane.name] = _described(lane, mine, (number, of) if share else None)
+            given[number] += parts[number] if share else []
+    order = [lane.name for lane in run.plan.lane if lane.name in names]
+    fitted = [FittedPrompt(prompt=(*key,), length=asdict(value)) for key, value in run.traces.lengths.items()]
+    return [
+        Phase(
+            lanes=[lanes[number][name] for name in order],
+            sessions=[(one.lane, one.trace, one.repeat) for one in given[number]],
+            lengths=fitted,
+        )
+        for number in range(n)
+    ]
+
+
+def _described(lane: Lane, places: int | None, share: tuple[int, int] | None) -> OpenLane:
+    instances = [_instance(instance.engine, instance.facts) for instance in lane.instances]
+    return OpenLane(name=lane.name, model=lane.model, instances=instances, places=places, share=share)
+
+
+def _instance(engine: Engine, facts: EngineFacts) -> OpenInstance:
+    fields = engine.sampling_fields
+    return OpenInstance(
+        url=engine.dial_url,
+        facts=asdict(facts),
+        sampling_fields=None if fields is None else dict(fields),
+        reports_cached=engine.reports_cached if isinstance(engine, OpenAIEngine) else None,
+    )

@@ -1,0 +1,104 @@
+"""Starts the processes of shards. A launcher places, starts, watches and ends; whatever else passes over the link."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+WORKER = ("-m", "replayer.run.shards.shard")
+_LAST_WORDS = 300
+
+
+class Shard(Protocol):
+    """A process that was started."""
+
+    async def ended(self) -> str:
+        """Waits until it is over; how it ended, as the rest of a sentence."""
+
+    async def stop(self) -> None:
+        """End it, at once if need be, and take what it wrote."""
+
+
+class Launcher(Protocol):
+    host: str
+    """Where shards reach the coordinator."""
+    keeps_secrets: bool
+    """Nobody else reads what is sent to its shards."""
+    lead_s: float
+    """Seconds between the last word and the common start."""
+
+    async def start(self, number: int, folder: Path, address: tuple[str, int], token: str) -> Shard:
+        """`folder` is the shard's own, in the run folder of this machine."""
+
+    def journal_folder(self, folder: Path) -> str:
+        """Where the shard itself writes what is to come to `folder`."""
+
+    def trace(self, path: Path) -> str:
+        """Where shards find a copy of a trace."""
+
+
+class Local:
+    """Processes of this machine; Ctrl-C reaches the coordinator alone."""
+
+    host = "127.0.0.1"
+    keeps_secrets = True
+    lead_s = 0.2
+
+    def __init__(self, command: Sequence[str] = (sys.executable, *WORKER)) -> None:
+        self._command = command
+
+    async def start(self, number: int, folder: Path, address: tuple[str, int], token: str) -> Shard:
+        with (folder / "stderr.log").open("wb") as errors:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+            )
+        assert process.stdin is not None
+        process.stdin.write(greeting(number, address, token))
+        process.stdin.close()
+        return LocalShard(process, folder / "stderr.log")
+
+    def journal_folder(self, folder: Path) -> str:
+        return str(folder.absolute())
+
+    def trace(self, path: Path) -> str:
+        return str(path.absolute())
+
+
+def greeting(number: int, address: tuple[str, int], token: str) -> bytes:
+    """What a shard reads from its standard input."""
+    return json.dumps({"number": number, "address": address, "token": token}).encode() + b"\n"
+
+
+class LocalShard:
+    def __init__(self, process: asyncio.subprocess.Process, errors: Path) -> None:
+        self._process, self._errors = process, errors
+
+    async def ended(self) -> str:
+        code = await self._process.wait()
+        return how_it_ended(code, self._errors.read_text(errors="replace"))
+
+    async def stop(self) -> None:
+        """It has been asked to end."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), 10.0)
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            await self._process.wait()
+
+
+def how_it_ended(code: int, errors: str) -> str:
+    words = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+    last = errors.strip().splitlines()[-1:]
+    return f"{words}: {last[0][:_LAST_WORDS]}" if last else words
