@@ -13,7 +13,7 @@ from replayer.commands.plan_arguments import complete, merged, resolve
 from replayer.commands.plan_flags import add_plan_flags
 from replayer.errors import PlanError
 from replayer.gate.baseline import NAME, Baseline, read, trace_digests, write
-from replayer.gate.decision import TARGET, Decision, baseline_of, decided, size
+from replayer.gate.decision import Decision, baseline_of, decided, lost, size
 from replayer.gate.margins import DEFAULT_MARGINS, margins, parse
 from replayer.gate.summary import document, junit, lines, markdown, workflow_commands
 from replayer.gate.times import LEAST_RUNS
@@ -128,7 +128,8 @@ def _init(args: argparse.Namespace, words: list[str], given: dict[str, str]) -> 
     folders = _run(args, words, None, 1 if args.no_times else args.runs)
     views = [load(folder) for folder in folders]
     view = views[0]
-    _check(view)
+    for one in views:
+        _check(one)
     times = [one.metric for one in margins(given).values() if one.metric.drifts]
     written = write(args.against, baseline_of(views, trace_digests(folders[0]), given, times))
     sizes = {lane.name: size(view, lane) for lane in view.lanes if not lane.name.endswith(AGAIN)}
@@ -138,14 +139,13 @@ def _init(args: argparse.Namespace, words: list[str], given: dict[str, str]) -> 
         return 0
     print(f"baseline: {args.against}, {written / 1000:.0f} kB, to commit")
     for name, found in sizes.items():
-        have = f"{found.turns:,} turns of {found.sessions} sessions"
-        need = f"{TARGET * 100:g} points worse are found 9 times of 10 with {found.needed_turns:,} turns"
-        more = "enough" if found.enough else f"about {found.needed_sessions:,} such sessions"
-        print(f"{name}: {have}; {need}: {more}")
+        print(f"{name}: {found.words()}")
     return 0
 
 
 def _check(view: RunView) -> None:
+    if reasons := lost(view):
+        raise PlanError(f"a baseline needs a whole run: {reasons[0]}")
     sessions = min((len({a.trace for a in lane.attempts if a.complete}) for lane in view.lanes), default=0)
     if sessions < MIN_SESSIONS:
         raise PlanError(
@@ -162,12 +162,12 @@ def _judge(args: argparse.Namespace, folder: Path, base: Baseline, given: dict[s
     found = decided(view, trace_digests(folder), base, limits)
     lanes = [lane.name for lane in view.lanes if not lane.name.endswith(AGAIN)]
     _write(args, found, lanes, str(folder))
-    return 1 if found.red else 0 if found.checks else PlanError.exit_code
+    return 1 if found.red else 0 if found.checks and not found.lost else PlanError.exit_code
 
 
 def _write(args: argparse.Namespace, found: Decision, lanes: list[str], run: str) -> None:
     if args.junit:
-        args.junit.write_text(junit(found, lanes))
+        args.junit.write_text(junit(found, lanes, run))
     summary = args.summary or os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         with Path(summary).open("a") as stream:

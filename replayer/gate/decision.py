@@ -13,7 +13,7 @@ from replayer.gate.margins import Margin
 from replayer.gate.times import compared, value
 from replayer.journal.several_runs import against, prompt_differences
 from replayer.journal.view import LaneView, RunView
-from replayer.metrics.catalogue import PRIMARY, Metric
+from replayer.metrics.catalogue import COMPARED, PRIMARY, Metric
 from replayer.metrics.compare import AGAIN, compare, is_aa
 from replayer.metrics.decide import ALPHA, PRIMARY_SHARE
 from replayer.metrics.run_documents import Pair
@@ -58,7 +58,11 @@ class Decision:
     untested: list[str]
     failures: list[Failure]
     changed: list[str]
-    """What is different about the lanes' servers: version, model, flags."""
+    """What is different about the lanes' servers: version, model, flags, sampling."""
+    small: list[str]
+    """Lanes whose baseline is too small to find TARGET: green says less of them."""
+    lost: list[str]
+    """Why sessions did not come to their end: without them nothing is green."""
 
     @property
     def red(self) -> list[Check]:
@@ -72,13 +76,29 @@ def decided(view: RunView, traces: dict[str, str], base: Baseline, margins: dict
     whole = _with_repeats(lanes)
     rates = [key for key, margin in margins.items() if not margin.metric.drifts]
     pairs = compare(joined, pairs=whole, metrics=rates) + _times(lanes, base, margins)
-    checks = [_check(pair, margins[pair.metric]) for pair in pairs if pair.p_value is not None]
+    stuck = [pair for pair in pairs if not margins[pair.metric].has_room(pair)]
+    checks = [_check(p, margins[p.metric]) for p in pairs if p.p_value is not None and p not in stuck]
     untested = [pair.conclusion for pair in pairs if pair.p_value is None]
+    untested += [
+        f"{pair.b}, {COMPARED[pair.metric].words}: the baseline has {pair.value_a:.1%}, which cannot get worse by more than is allowed"
+        for pair in stuck
+    ]
     failures = [one for first, lane in whole for one in _failures(first, lane)]
     changed = [
         words for first, lane in lanes if not lane.name.endswith(AGAIN) for words in _changes(first, lane)
     ]
-    return Decision(checks, list(dict.fromkeys(untested)), failures, changed)
+    return Decision(checks, list(dict.fromkeys(untested)), failures, changed, _small(base.view), lost(view))
+
+
+def lost(view: RunView) -> list[str]:
+    if not view.incomplete:
+        return []
+    return list(view.reasons) or [f"sessions of {view.run} that did not come to their end: {view.incomplete}"]
+
+
+def _small(view: RunView) -> list[str]:
+    sizes = {lane.name: size(view, lane) for lane in view.lanes if not lane.name.endswith(AGAIN)}
+    return [f"{name}: {found.words()}" for name, found in sizes.items() if not found.enough]
 
 
 def _check(pair: Pair, margin: Margin) -> Check:
@@ -155,9 +175,10 @@ def _times(
 
 def _same_work(view: RunView, traces: dict[str, str], base: Baseline) -> None:
     differing = prompt_differences([view, base.view])
+    differing += [key for key in ("mode", "max_turns") if view.plan.get(key) != base.view.plan.get(key)]
     if differing:
         raise PlanError(
-            f"this plan and the baseline's differ in {', '.join(differing)}: their prompts are not the same"
+            f"this plan and the baseline's differ in {', '.join(differing)}: they do not replay the same turns"
         )
     other = [name for name, digest in traces.items() if base.traces.get(name, digest) != digest]
     if other:
@@ -189,6 +210,12 @@ def _changes(first: LaneView, lane: LaneView) -> list[str]:
         for key, old in first.facts.items()
         if key in effective and effective[key] != old
     ]
+    asked = [(one.settings.get("sampling") or {}) for one in (first, lane)]
+    words += [
+        f"{lane.name}: {key} {asked[0].get(key, 'not set')} → {asked[1].get(key, 'not set')}"
+        for key in sorted(asked[0].keys() | asked[1].keys())
+        if asked[0].get(key) != asked[1].get(key)
+    ]
     return words + ([f"{lane.name}: {first.kind} → {lane.kind}"] if first.kind != lane.kind else [])
 
 
@@ -207,6 +234,13 @@ class Size:
     @property
     def enough(self) -> bool:
         return self.turns >= self.needed_turns and self.sessions >= MIN_SESSIONS
+
+    def words(self) -> str:
+        have = f"{self.turns:,} turns of {self.sessions} sessions"
+        need = f"{TARGET * 100:g} points worse are found 9 times of 10 with {self.needed_turns:,} turns"
+        return (
+            f"{have}; {need}: {'enough' if self.enough else f'about {self.needed_sessions:,} such sessions'}"
+        )
 
     def document(self) -> dict[str, int]:
         return {
@@ -249,7 +283,15 @@ def headline(found: Decision, lanes: Sequence[str]) -> str:
     if found.red:
         first = found.red[0].pair.conclusion
         return f"red: {first}"
+    if found.lost:
+        return f"not decided: {found.lost[0]}"
     tested = len(found.checks)
     if not tested:
         return f"nothing could be tested: {found.untested[0] if found.untested else 'no figure has values in both runs'}"
-    return f"green: no figure of {', '.join(lanes)} is worse beyond noise and its margin ({tested} tested)"
+    words = f"green: no figure of {', '.join(lanes)} is worse beyond noise and its margin ({tested} tested"
+    open_ = [COMPARED[one.pair.metric].words for one in found.checks if one.state == "not proven"]
+    return (
+        f"{words}; beyond its margin and maybe noise: {', '.join(dict.fromkeys(open_))})"
+        if open_
+        else f"{words})"
+    )

@@ -28,6 +28,11 @@ class Margin:
         """In the unit of the figure."""
         return self.amount * abs(pair.value_a) if self.relative else self.amount
 
+    def has_room(self, pair: Pair) -> bool:
+        """Whether the figure can get worse by more than is allowed at all: no share falls below 0."""
+        room = pair.value_a if pair.better == "higher" else 1 - pair.value_a
+        return self.relative or room > self.amount
+
     def is_beyond(self, pair: Pair) -> bool:
         """Worse by more than is allowed, be it noise or not."""
         worse = pair.difference if pair.better == "lower" else -pair.difference
@@ -43,7 +48,8 @@ class Margin:
         return ALPHA * (1 - PRIMARY_SHARE if self.metric.drifts else PRIMARY_SHARE)
 
     def words(self) -> str:
-        return f"{self.amount * 100:g}" + (" %" if self.relative else " points")
+        unit = "%" if self.relative else "point" if self.amount == 0.01 else "points"
+        return f"{self.amount * 100:g} {unit}"
 
 
 def margins(given: dict[str, str]) -> dict[str, Margin]:

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from replayer.gate.decision import Check, Decision, Failure, headline
 from replayer.metrics.catalogue import COMPARED
-from replayer.metrics.shown import and_list, figure, interval
+from replayer.metrics.shown import and_list, interval, with_unit
 from replayer.text import safe
 from replayer.wire.types import JsonObject
 
@@ -20,11 +20,16 @@ def lines(found: Decision, lanes: Sequence[str], run: str) -> list[str]:
     """For the terminal: the answer first, then what is worse, what changed at the server, and where to look."""
     said = [headline(found, lanes)]
     said += [f"  worse: {check.pair.conclusion}; allowed: {check.margin}" for check in found.red]
-    said += [f"  not tested: {words}" for words in found.untested]
-    said += [f"  changed: {words}" for words in found.changed]
+    said += [f"  {words}" for words in _remarks(found)]
     if found.red:
         said += [f"  {_failure(one)}: {_repro(one, run)}" for one in found.failures[:_SHOWN]]
     return [safe(line) for line in said]
+
+
+def _remarks(found: Decision) -> list[str]:
+    """What limits the answer, and what else is different."""
+    said = [f"not tested: {words}" for words in found.untested] + [f"size: {words}" for words in found.small]
+    return said + [f"changed: {words}" for words in found.changed]
 
 
 def document(found: Decision, lanes: Sequence[str]) -> JsonObject:
@@ -36,18 +41,19 @@ def document(found: Decision, lanes: Sequence[str]) -> JsonObject:
         "broken": [check.pair.conclusion for check in found.red],
         "untested": found.untested,
         "changed": found.changed,
+        "small": found.small,
+        "lost": found.lost,
         "failures": found.failures[:_SHOWN],
     }
 
 
 def markdown(found: Decision, lanes: Sequence[str], run: str) -> str:
     """What CI systems show beside a job."""
-    mark = "❌" if found.red else "✅" if found.checks else "⚠️"
+    mark = "❌" if found.red else "✅" if found.checks and not found.lost else "⚠️"
     rows = [_row(check) for check in sorted(found.checks, key=lambda check: not check.red)]
     text = [f"## {mark} {_cell(headline(found, lanes))}", ""]
     text += ["| figure | baseline | now | difference | allowed | |", "|---|---:|---:|---|---|---|", *rows, ""]
-    text += [f"- not tested: {_cell(words)}" for words in found.untested]
-    text += [f"- changed: {_cell(words)}" for words in found.changed]
+    text += [f"- {_cell(words)}" for words in _remarks(found)]
     if found.red and found.failures:
         text += ["", "Turns to look at:", ""]
         text += [f"- {_cell(_failure(one))}: `{_cell(_repro(one, run))}`" for one in found.failures[:_SHOWN]]
@@ -56,7 +62,7 @@ def markdown(found: Decision, lanes: Sequence[str], run: str) -> str:
 
 def _row(check: Check) -> str:
     pair, metric = check.pair, COMPARED[check.pair.metric]
-    values = (figure(metric, pair.value_a), figure(metric, pair.value_b))
+    values = (with_unit(metric, pair.value_a), with_unit(metric, pair.value_b))
     state = "**worse**" if check.red else check.state
     words = f"{pair.b}: {metric.label}"
     return f"| {_cell(words)} | {values[0]} | {values[1]} | {interval(metric, pair)} | {check.margin} | {state} |"
@@ -85,22 +91,28 @@ def _escaped(text: str) -> str:
     return safe(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def junit(found: Decision, lanes: Sequence[str]) -> str:
+def junit(found: Decision, lanes: Sequence[str], run: str) -> str:
     """A case per figure and lane: failed where it is worse, skipped where it could not be tested."""
+    first = found.failures[:_SHOWN]
     root = Element("testsuites", name="replayer gate")
     suite = SubElement(root, "testsuite", name=safe(headline(found, lanes)))
+    for words in found.lost:
+        case = SubElement(suite, "testcase", classname="run", name="whole")
+        SubElement(case, "error", message=safe(words))
     for check in found.checks:
         case = SubElement(suite, "testcase", classname=safe(check.pair.b), name=check.pair.metric)
         if check.red:
-            SubElement(case, "failure", message=safe(check.pair.conclusion)).text = f"allowed: {check.margin}"
+            text = [f"allowed: {check.margin}", *(f"{_failure(one)}: {_repro(one, run)}" for one in first)]
+            SubElement(case, "failure", message=safe(check.pair.conclusion)).text = safe("\n".join(text))
     for words in found.untested:
         case = SubElement(
             suite, "testcase", classname=and_list(list(lanes)), name=safe(words.partition(":")[0])
         )
         SubElement(case, "skipped", message=safe(words))
     counts = {
-        "tests": len(found.checks) + len(found.untested),
+        "tests": len(found.checks) + len(found.untested) + len(found.lost),
         "failures": len(found.red),
+        "errors": len(found.lost),
         "skipped": len(found.untested),
     }
     for element in (root, suite):

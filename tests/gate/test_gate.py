@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,6 +11,7 @@ import pytest
 
 from replayer.cli import main
 from tests.generate import long_session
+from tests.journals import lines_of, write_lines
 
 SOUND, BROKEN = "a=simulated,seed=1", "a=simulated,seed=2,fault=unknown_tool@0.9"
 
@@ -68,6 +70,44 @@ def test_the_same_engine_is_green_and_a_broken_one_is_red(
 
 def test_what_a_margin_allows_is_green(baseline: Path, traces: list[str], tmp_path: Path) -> None:
     assert gate(baseline, traces, tmp_path, "--engine", BROKEN, "--margin", "usable_turn_rate=99") == 0
+
+
+def test_a_run_that_did_not_end_is_not_green(
+    baseline: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its server died in the last session: the sessions before are as good as ever."""
+    run = shutil.copytree(baseline.parent / "run", tmp_path / "run")
+    lines = lines_of(run / "journal.jsonl")
+    last = max(n for n, line in enumerate(lines) if line["type"] == "session_finished")
+    write_lines(run / "journal.jsonl", lines[:last])
+    words = ["gate", "--from", str(run), "--no-times", "--against", str(baseline)]
+    assert main([*words, "--junit", str(tmp_path / "gate.xml")]) == 2
+    assert "not decided: sessions of run that did not come to their end: 1" in capsys.readouterr().out
+    assert ElementTree.parse(tmp_path / "gate.xml").getroot().get("errors") == "1"
+    assert main([*words[:1], "init", *words[1:]]) == 2
+    assert "a baseline needs a whole run" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_what_is_broken_already_cannot_be_green(
+    traces: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--against", str(tmp_path / "g.json"), "--no-times"]
+    engine = "a=simulated,fault=unknown_tool@1,fault=empty_turn@1"
+    assert main(["gate", "init", *words, *traces, "--engine", engine, "--out", str(tmp_path / "run")]) == 0
+    assert main(["gate", *words, "--from", str(tmp_path / "run")]) == 2
+    assert "cannot get worse by more than is allowed" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_part_of_the_turns_and_other_sampling_are_not_passed_over(
+    baseline: Path, traces: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gate(baseline, traces, tmp_path / "one", "--engine", SOUND, "--max-turns", "1") == 2
+    assert "differ in max_turns" in capsys.readouterr().err
+    assert gate(baseline, traces, tmp_path / "two", "--engine", f"{SOUND},temperature=0.3") == 0
+    said = capsys.readouterr().out
+    assert "changed: a: temperature not set → 0.3" in said and "size: a: 24 turns of 8 sessions" in said
 
 
 def test_a_baseline_holds_counts_and_no_conversation(baseline: Path) -> None:
