@@ -86,7 +86,7 @@ class WireReader(Protocol):
 class Block:
     """One content block or output item: what was stated when it began, and its text as it came."""
 
-    __slots__ = ("at_start", "index", "kind", "open", "pieces", "position", "signature", "touched")
+    __slots__ = ("at_start", "index", "kind", "open", "parts", "pieces", "position", "signature", "touched")
 
     def __init__(self, kind: str, at_start: dict[str, Any], index: int) -> None:
         check_parts(index)
@@ -94,6 +94,8 @@ class Block:
         self.at_start = at_start
         self.index = index
         self.open = True
+        self.parts = 0
+        """Content parts that were announced."""
         self.pieces: list[str] = []
         self.position = -1
         """Of the call in `Reply.tool_calls`."""

@@ -90,6 +90,8 @@ class ResponsesReader(BlockReader):
             self._item_done(chunk, at)
         elif kind in _ENDS or kind in _SILENT:
             self._take_response(chunk, kind, at)
+        elif kind == "response.content_part.added":
+            self._item_of(chunk, ("message", "reasoning")).parts += 1
         elif kind.startswith("response.refusal."):
             self._take_refusal(chunk.get("delta"))
         elif not kind.startswith(_BOUNDS) and kind != "error":
@@ -253,6 +255,8 @@ class ResponsesReader(BlockReader):
             call_id = stated.get("call_id")
             item.position = self._parts.calls.open(call_id, name, item.pieces, freeform)
             self._parts.put(at, "tool_name", name if isinstance(name, str) else None, item.position)
+            if isinstance(stated.get("arguments"), dict):
+                self._notes.add("arguments_object", "`arguments` is not a string", item.position)
             self._arrived(at)
         return item
 
@@ -271,6 +275,9 @@ class ResponsesReader(BlockReader):
         elif not item.open:
             self._notes.add("delta_after_stop", f"{chunk['type']} came for an item that was done")
         self._take_logprobs(chunk.get("logprobs"))
+        place = chunk.get("content_index")
+        if channel == "content" and type(place) is int and place > max(item.parts - 1, 0):
+            self._notes.add("block_index_gap", f"text came for part {place}, of {item.parts} announced")
         if text := chunk.get("delta"):
             self._fill(item, channel, text, at)
 

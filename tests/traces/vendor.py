@@ -25,13 +25,15 @@ def cut(text: str, size: int = 7) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-def chat(turn: int, request: Event) -> list[Event]:
-    said = TURNS[turn]
+def chat(turn: int, request: Event, reply: Event | None = None) -> list[Event]:
+    said = TURNS[turn] if reply is None else reply
     head = {"id": f"chatcmpl-B{turn}", "object": "chat.completion.chunk", "created": 1795000000, "model": "m",
             "service_tier": "default", "system_fingerprint": "fp_44"}  # fmt: skip
     deltas: list[Event] = [
         {"role": "assistant", "content": None if said.get("calls") else "", "refusal": None}
     ]
+    if reply is not None:  # OpenAI's own API shows no reasoning
+        deltas += [{"reasoning_content": piece} for piece in cut(said.get("thinks", ""))]
     deltas += [{"content": piece} for piece in cut(said.get("text", ""))]
     for index, (name, arguments) in enumerate(said.get("calls", ())):
         function = {"name": name, "arguments": ""}
@@ -55,8 +57,8 @@ def chat(turn: int, request: Event) -> list[Event]:
     return [*found, {**head, "choices": [], "usage": usage}]
 
 
-def messages(turn: int, request: Event) -> list[Event]:
-    said = TURNS[turn]
+def messages(turn: int, request: Event, reply: Event | None = None) -> list[Event]:
+    said = TURNS[turn] if reply is None else reply
     blocks: list[tuple[Event, list[Event]]] = []
     if said.get("thinks"):
         thought = [{"type": "thinking_delta", "thinking": piece} for piece in cut(said["thinks"])]
@@ -89,9 +91,11 @@ def messages(turn: int, request: Event) -> list[Event]:
     return [*found, end, {"type": "message_stop"}]
 
 
-def responses(turn: int, request: Event) -> list[Event]:
+def responses(turn: int, request: Event, reply: Event | None = None) -> list[Event]:
     items = output_items(
-        turn, {tool["name"] for tool in request.get("tools", ()) if tool["type"] == "custom"}
+        turn,
+        {tool["name"] for tool in request.get("tools", ()) if tool["type"] == "custom"},
+        TURNS[turn] if reply is None else reply,
     )
     usage = {"input_tokens": 900 + turn, "input_tokens_details": {"cached_tokens": 512 if turn else 0},
              "output_tokens": 40, "output_tokens_details": {"reasoning_tokens": 9}, "total_tokens": 940 + turn}  # fmt: skip
@@ -116,8 +120,7 @@ def responses(turn: int, request: Event) -> list[Event]:
     return [{**event, "sequence_number": number} for number, event in enumerate(found)]
 
 
-def output_items(turn: int, custom: set[str]) -> list[Event]:
-    said = TURNS[turn]
+def output_items(turn: int, custom: set[str], said: Event) -> list[Event]:
     items: list[Event] = []
     if said.get("thinks"):
         summary = [{"type": "summary_text", "text": said["thinks"]}]
