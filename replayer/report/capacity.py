@@ -8,6 +8,7 @@ from rich.console import Console
 
 from replayer.metrics.capacity.document import Capacity, LaneCapacity
 from replayer.metrics.capacity.levels import Level, Part
+from replayer.metrics.capacity.limits import shown
 from replayer.metrics.capacity.search import Agents
 from replayer.metrics.documents import Rate
 from replayer.metrics.shown import DASH, count, number, percent
@@ -20,6 +21,13 @@ from replayer.report.table import print_section
 from replayer.report.templates import render_markdown, render_page
 from replayer.text import safe
 
+_VERDICTS = {
+    "holds": "holds",
+    "fails": "fails",
+    "leans_holds": "not decided, more likely holds",
+    "leans_fails": "not decided, more likely fails",
+}
+
 
 def capacity_sections(document: Capacity) -> list[Section]:
     return list(_sections(document))
@@ -31,19 +39,24 @@ def _sections(document: Capacity) -> Iterator[Section]:
         if lane.levels:
             yield _levels(lane, document.limits)
     for title, parts in (
-        ("By turn: good turns (within the limits)", "by_turn"),
-        ("By prompt length: good turns (within the limits)", "by_prompt"),
+        ("Good turns by their place in the session", "by_turn"),
+        ("Good turns by prompt tokens", "by_prompt"),
     ):
         rows = [row for lane in document.lanes for row in _parts(lane, parts)]
         names = list(dict.fromkeys(name for _, cells in rows for name in cells))
         if rows:
             lines = [[label, *(cells.get(name, DASH) for name in names)] for label, cells in rows]
-            yield Section(title, ["lane, sessions", *names], lines)
+            notes = (
+                ("in brackets, where it differs: within the limits, usable or not",)
+                if "(" in str(lines)
+                else ()
+            )
+            yield Section(title, ["lane, live sessions", *names], lines, notes)
 
 
 def _answers(document: Capacity) -> Section:
     head = [
-        "lane", "usable agents", "by the limits alone", "eviction from", "agents per GPU", "per kW", "J per usable turn", "cost per usable session", "stamp",
+        "lane", "usable agents", "by the limits alone", "cache evicts from", "agents per GPU", "agents per kW of GPU", "J per usable turn", "cost per usable session", "stamp",
     ]  # fmt: skip
     tiers = list(dict.fromkeys(tier for lane in document.lanes for tier in lane.tiers))
     rows = [
@@ -63,7 +76,9 @@ def _answers(document: Capacity) -> Section:
     ]
     keep = [n for n, _ in enumerate(head + tiers) if n < 3 or n == 8 or any(row[n] != DASH for row in rows)]
     notes = (*document.sentences(), *(f"note: {note}" for note in document.notes))
-    titles = [*head, *tiers]
+    if any(row[7] != DASH for row in rows):
+        notes += ("cost: a usable session is as many usable turns as the sessions given have in the mean",)
+    titles = [*head, *(f"agents at {shown(tier)}" for tier in tiers)]
     return Section("Capacity", [titles[n] for n in keep], [[row[n] for n in keep] for row in rows], notes)
 
 
@@ -77,23 +92,25 @@ def _cost(lane: LaneCapacity) -> str:
 
 
 def span(found: Agents | None) -> str:
-    """`38 (35-41)`; what is not known is a question mark."""
-    if found is None or found.value is None:
-        return DASH
-    if found.capped:
-        return f"≥ {found.value}"
-    return f"{found.value} ({found.low}-{'?' if found.high is None else found.high})"
+    return DASH if found is None else found.words
 
 
 def _levels(lane: LaneCapacity, limits: Sequence[str]) -> Section:
     head = [
-        "sessions", "level", "good turns", "within limits", "usable", "turns", "TTFT ms p50 / p95", "decode tok/s p5 / p50",
-        "output tok/s", "reused of possible", "evicted", "preempted", "KV peak", "acceptance", "W", "goodput/s · usable",
+        "live sessions", "verdict", "good turns", "of how many", "within the limits", "usable", "alive in the mean", "steady window s", "TTFT ms p50 / p95",
+        "decode tok/s p5 / p50", "output tok/s", "prefix reuse (best possible)", "evicted before reuse", "preemptions", "KV pool used at most",
+        "draft acceptance", "GPU power W", "turns/s within the limits", "of these usable",
     ]  # fmt: skip
     rows = [_level_row(level) for level in lane.levels]
     keep = [n for n in range(len(head)) if any(row[n] != DASH for row in rows)]
-    notes = tuple(
-        f"{level.sessions} sessions, NOT VALID: {reason}" for level in lane.levels for reason in level.reasons
+    notes = (
+        "good turn: usable and within every limit. In square brackets: where the true share lies, 9 times in 10, however often it was "
+        "looked at; a level surely holds, or fails, when its threshold lies outside",
+        *(
+            f"{level.sessions} sessions, NOT VALID: {reason}"
+            for level in lane.levels
+            for reason in level.reasons
+        ),
     )
     return Section(
         f"Levels of {lane.lane}", [head[n] for n in keep], [[row[n] for n in keep] for row in rows], notes
@@ -104,21 +121,24 @@ def _level_row(level: Level) -> list[str]:
     shares = level.shares
     return [
         str(level.sessions),
-        level.outcome.replace("leans_", "leans: ") if level.valid else "not valid",
+        _VERDICTS[level.outcome] if level.valid else "not valid",
         _share(shares.good),
+        str(shares.good.n),
         _share(shares.within),
         percent(shares.usable.value),
-        str(level.turns),
+        number(level.alive),
+        number(level.window_s),
         f"{number(level.ttft_ms['p50'])} / {number(level.ttft_ms['p95'])}",
         f"{number(level.decode_tok_s['p5'])} / {number(level.decode_tok_s['p50'])}",
         number(level.output_tok_s),
-        DASH if level.reuse is None else f"{percent(level.reuse)} of {percent(level.expected)}",
+        DASH if level.reuse is None else f"{percent(level.reuse)} ({percent(level.expected)})",
         percent(level.evicted),
         count(level.preempted),
         percent(level.kv_peak),
         percent(level.acceptance),
         number(level.power_w),
-        f"{number(level.goodput_per_s)} · {number(level.usable_goodput_per_s)}",
+        number(level.goodput_per_s),
+        number(level.usable_goodput_per_s),
     ]
 
 
@@ -133,8 +153,13 @@ def _parts(lane: LaneCapacity, name: str) -> Iterator[tuple[str, dict[str, str]]
         parts: list[Part] = getattr(level, name)
         yield (
             f"{lane.lane}, {level.sessions}",
-            {part.of: f"{percent(part.good)} ({percent(part.within)})" for part in parts},
+            {part.of: _good(part) for part in parts},
         )
+
+
+def _good(part: Part) -> str:
+    good = percent(part.good)
+    return good if part.good == part.within else f"{good} ({percent(part.within)})"
 
 
 def print_capacity(document: Capacity, console: Console) -> None:

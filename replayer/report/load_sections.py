@@ -28,38 +28,42 @@ def load_sections(lanes: Sequence[LaneFigures]) -> Iterator[Section]:
 
 def _steady(loaded: Sequence[tuple[str, Steady]]) -> Section:
     head = [
-        "lane", "sessions asked · alive", "steady window s", "started · ended", "arrivals: late ms p50 / p99 · distance",
-        "output tok/s", "requests/s", "TTFT ms p50 / p95", "goodput/s: all · usable",
+        "lane", "sessions wanted", "alive in the mean", "steady window s", "of the load's s", "sessions started · ended",
+        "starts late ms p50 / p99", "output tok/s", "requests/s", "TTFT ms p50 / p95", "turns/s within the limits", "of these usable",
     ]  # fmt: skip
-    return Section("Load, steady window", head, [_row(*one) for one in loaded], tuple(_notes(loaded)))
+    rows = [_row(*one) for one in loaded]
+    keep = [n for n in range(len(head)) if any(row[n] != DASH for row in rows)]
+    lines = [[row[n] for n in keep] for row in rows]
+    return Section("Load, steady window", [head[n] for n in keep], lines, tuple(_notes(loaded)))
 
 
 def _row(name: str, found: Steady) -> list[str]:
     load, late, good = found.load, found.arrivals.late_ms, found.load.goodput
     return [
         name,
-        f"{found.sessions or 'as they arrive'} · {number(found.alive_mean)}",
-        f"{number(found.window_s)} of {number(found.load_s)}",
+        str(found.sessions or "as they arrive"),
+        number(found.alive_mean),
+        number(found.window_s),
+        number(found.load_s),
         f"{found.started} · {found.ended}",
-        f"{number(late.p50)} / {number(late.p99)} · {DASH if found.arrivals.distance is None else f'{found.arrivals.distance:.3f}'}",
+        _both(late.p50, late.p99),
         number(load.output_tok_s),
         number(load.requests_per_s),
         f"{number(load.ttft_ms.p50)} / {number(load.ttft_ms.p95)}",
-        DASH if good is None else f"{number(good.requests_per_s)} · {number(good.usable_per_s)}",
+        number(good.requests_per_s if good else None),
+        number(good.usable_per_s if good else None),
     ]
 
 
 def _notes(loaded: Sequence[tuple[str, Steady]]) -> Iterator[str]:
-    yield (
-        "steady window: at least 90 % of the sessions asked for were alive; distance: Kolmogorov's, of the sessions' starts "
-        "to when they were asked to"
-    )
+    yield "steady window: the time in which at least 90 % of the wanted sessions were alive; only what came in it counts"
     for name, found in loaded:
         critical, distance = found.arrivals.critical, found.arrivals.distance
-        if critical is not None and distance is not None and distance > critical:
-            yield f"{name}: the sessions did not arrive as asked (distance {distance:.3f}, by chance at most {critical:.3f})"
+        if critical is not None and distance is not None:
+            came = "not as asked" if distance > critical else "as asked"
+            yield f"{name}: the sessions arrived {came} (Kolmogorov distance {distance:.3f}, by chance up to {critical:.3f})"
         if not found.window_s:
-            yield f"{name}: there was no steady window: its load figures are of no time at all"
+            yield f"{name}: there was no steady window, so nothing is known of this load"
 
 
 def _slices(title: str, what: str, rows: Sequence[tuple[str, Slice]]) -> Section:

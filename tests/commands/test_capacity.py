@@ -131,7 +131,7 @@ def test_a_client_that_is_too_slow_is_said(tmp_path: Path, capsys: pytest.Captur
         lines.append(json.dumps(event))
     journal.write_text("\n".join(lines) + "\n")
     view, limits = load(tmp_path / "run"), parse_limits("ttft_ms.p95=2000")
-    found = level(view.lanes[0], 4, limits, 0.95, None, "run", view.state, emptied=True)
+    found = level(view, 4, limits, 0.95, None, "run", emptied=True)
     assert not found.valid and "this machine was too slow" in found.reasons[0]
 
 
@@ -168,3 +168,29 @@ def test_an_interrupt_between_two_levels_ends_the_search(
     [lane] = json.loads(capsys.readouterr().out)["lanes"]
     assert lane["agents"] is None and "cut short" in lane["words"]
     assert [found.name for found in (tmp_path / "out" / "levels" / "a").iterdir()] == ["0004"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("engine", "slo", "more", "reason"),
+    [
+        ("fault=500@0.5", "ttft_ms=2000", (), "ended in an engine error"),
+        ("fault=no_usage@1", "decode_tok_s=10", (), "its limit cannot be checked"),
+        ("tok_s=400", "ttft_ms=2000", ("--duration", "1.2", "--load-warm-up", "1"), "steady window is too short"),
+        ("reset_endpoint=false", "ttft_ms=2000", (), "may be warm"),
+        ("tok_s=400", "ttft_ms=2000", ("--transform", "slow_client:wait"), "before it sent the next request"),
+    ],
+)  # fmt: skip
+def test_a_level_that_says_nothing_claims_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: str, slo: str,
+    more: tuple[str, ...], reason: str,
+) -> None:  # fmt: skip
+    (tmp_path / "slow_client.py").write_text(
+        "import time\n\ndef wait(messages):\n    time.sleep(0.3)\n    return messages\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    words = ("--engine", f"a=simulated,ttft_ms=20,{engine}", "--slo", slo, "--duration", "4", *more, "--json")
+    assert capacity(tmp_path / "out", *words) == 1
+    [lane] = json.loads(capsys.readouterr().out)["lanes"]
+    assert lane["agents"] is None and not lane["valid"] and len(lane["levels"]) == 1
+    assert reason in " ".join(lane["reasons"]) and "no number is claimed" in lane["words"]

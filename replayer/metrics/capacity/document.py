@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
 from replayer.metrics.capacity.levels import Level, side
+from replayer.metrics.capacity.limits import shown
 from replayer.metrics.capacity.search import Agents, agents
 from replayer.metrics.documents import Rate
 
@@ -99,33 +100,36 @@ def eviction_from(levels: Sequence[Level]) -> int | None:
 
 
 def answer_words(lane: LaneCapacity, limits: Sequence[str], usable: float) -> str:
-    asked = f"{usable:.0%} of the turns usable and within {' and '.join(limits) or 'no limit'}"
-    if lane.agents is None:
+    found, kept = lane.agents, "; ".join(map(shown, limits))
+    asked = f"at least {usable:.0%} of the turns are usable" + (
+        f" and within the limits ({kept})" if kept else ""
+    )
+    if found is None:
         return f"{lane.lane}: no number is claimed: {'; '.join(lane.reasons) or 'no level was run'}."
-    found = lane.agents
     if found.capped:
-        words = f"{lane.lane}: not found below the cap: {found.value} live sessions still keep it ({asked})."
+        words = f"{lane.lane}: {found.value} or more usable agents: at {found.value} live sessions, the most that were tried (--cap), {asked}."
     elif not found.value:
-        words = f"{lane.lane}: not one live session keeps it ({asked})."
+        words = f"{lane.lane}: no usable agent: with one live session it does not hold that {asked}."
     else:
-        words = f"{lane.lane}: {_span(found)} usable agents, with {asked}."
+        words = f"{lane.lane}: {found.words} usable agents: with {found.value} live sessions {asked}."
+    words += _how_sure(found)
     alone = lane.within_limits
     if alone is not None and alone.value and found.value is not None and alone.value > found.value:
-        words += f" The limits alone hold up to {_span(alone)}: beyond {found.value}, turns stop being usable first."
+        words += f" By the limits alone it would be {alone.words}: beyond {found.value}, turns stop being usable first."
     if lane.eviction_from is not None:
         words += f" From {lane.eviction_from} sessions on, the cache evicts what is still needed."
     return words
 
 
-def _span(found: Agents) -> str:
+def _how_sure(found: Agents) -> str:
+    """What lies behind the brackets; nothing where every level was decided."""
+    if found.low == found.value and (found.capped or found.high == found.value):
+        return ""
+    holds = f"{found.low} sessions surely hold" if found.low else "no level surely holds"
     if found.capped:
-        return f"{found.value} or more"
-    high = "?" if found.high is None else str(found.high)
-    return (
-        f"{found.value}"
-        if found.low == found.high == found.value
-        else f"{found.value} ({found.low} to {high})"
-    )
+        return f" {holds[0].upper()}{holds[1:]}."
+    fails = "no level surely fails" if found.high is None else f"{found.high + 1} surely fail"
+    return f" {holds[0].upper()}{holds[1:]}, {fails}; levels between were not decided in their time (longer: --duration)."
 
 
 def _crossing_words(one: LevelCrossing) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from replayer.journal.turns import TurnFacts
-from replayer.journal.view import LaneView
+from replayer.journal.view import LaneView, RunView
 from replayer.metrics.capacity.limits import Limit, is_good, within
 from replayer.metrics.capacity.search import Outcome
 from replayer.metrics.capacity.sequential import interval
-from replayer.metrics.documents import LaneFigures, Rate
+from replayer.metrics.capacity.stamp import why_not
+from replayer.metrics.documents import Rate
 from replayer.metrics.figures import lane_figures
 from replayer.metrics.load_figures import rate
 from replayer.metrics.slices import PROMPTS, TURNS, sliced
@@ -18,13 +19,6 @@ from replayer.metrics.stats import quantile
 from replayer.metrics.steady import window_turns
 from replayer.metrics.telemetry_figures import gpu_figures
 from replayer.wire.types import JsonObject
-
-MOST_ERRORS = 0.05
-"""Share of a level's turns that may end in an engine error."""
-MOST_STALLED = 0.10
-"""Share of a level's turns during which this machine may be late to read."""
-LEAST_SECONDS, LEAST_TURNS = 1.0, 40
-"""A steady window that is shorter says nothing; nor does one with fewer turns than sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +51,8 @@ class Level:
     shares: Shares
     window_s: float
     alive: float | None
+    """In the mean of the steady window; `alive_over_time`: (second, sessions alive from then on)."""
+    alive_over_time: list[tuple[float, int]]
     ttft_ms: dict[str, float | None]
     decode_tok_s: dict[str, float | None]
     output_tok_s: float | None
@@ -122,16 +118,16 @@ def leaning(shares: Shares, limits: tuple[Limit, ...], threshold: float) -> Outc
 
 
 def level(
-    lane: LaneView, sessions: int, limits: tuple[Limit, ...], threshold: float, outcome: Outcome | None, folder: str,
-    state: str, *, emptied: bool, away: bool = False, tiers: tuple[Limit, ...] = (),
+    view: RunView, sessions: int, limits: tuple[Limit, ...], threshold: float, outcome: Outcome | None, folder: str,
+    *, emptied: bool, tiers: tuple[Limit, ...] = (),
 ) -> Level:  # fmt: skip
-    """`outcome` is what the run itself decided while it went on; None: it came to its end first. `emptied`: caches were to
-    be empty at its begin."""
+    """Of the run of one lane. `outcome` is what the run itself decided while it went on; None: it came to its end first.
+    `emptied`: caches were to be empty at its begin."""
+    [lane] = view.lanes
     figures, turns = lane_figures(lane), window_turns(lane)
     shares = shares_of(turns, limits, threshold)
     steady = figures.steady
-    reasons = ["the server went away while the level ran"] if away else []
-    reasons += _reasons(lane, figures, turns, state, emptied=emptied)
+    reasons = why_not(view, figures, turns, (*limits, *tiers), emptied=emptied)
     good = shares.good.value
     gpu = gpu_figures([reading.sample for reading in lane.telemetry], None)
     seconds = steady.window_s if steady else 0.0
@@ -144,6 +140,7 @@ def level(
         shares=shares,
         window_s=seconds,
         alive=steady.alive_mean if steady else None,
+        alive_over_time=list(steady.alive) if steady else [],
         ttft_ms=_places(
             [turn.ttft_ns / 1e6 for turn in turns if turn.ttft_ns and not turn.stalled], (0.5, 0.95)
         ),
@@ -215,31 +212,3 @@ def _parts(
         )
         for name, some in found.items()
     ]
-
-
-def _reasons(
-    lane: LaneView, figures: LaneFigures, turns: Sequence[TurnFacts], state: str, *, emptied: bool
-) -> Iterator[str]:
-    """Why nothing may be concluded from this level."""
-    steady, every = figures.steady, [turn for a in lane.attempts for turn in a.turns.values()]
-    if state != "finished" or steady is None:
-        yield "the run was cut short"
-    if figures.unreached_turns:
-        yield f"the server was gone: {figures.unreached_turns} requests reached no engine"
-    if (figures.server or {}).get("resets"):
-        yield "the server's counters fell: it was started again while the level ran"
-    failed = sum(turn.error is not None for turn in every)
-    if every and failed > MOST_ERRORS * len(every):
-        yield f"{failed} of {len(every)} turns ended in an engine error (at most {MOST_ERRORS:.0%} may)"
-    stalled = sum(turn.stalled for turn in every)
-    if every and stalled > MOST_STALLED * len(every):
-        yield (
-            f"this machine was too slow: it was late to read in {stalled} of {len(every)} turns (at most {MOST_STALLED:.0%} may)"
-        )
-    if emptied and lane.load is not None and lane.load.cache_reset != "yes":
-        yield "its cache could not be emptied at the begin, as was stated"
-    if steady is not None and (steady.window_s < LEAST_SECONDS or len(turns) < LEAST_TURNS):
-        yield (
-            f"its steady window is too short: {steady.window_s:.1f} s with {len(turns)} turns "
-            f"(at least {LEAST_SECONDS:g} s and {LEAST_TURNS})"
-        )

@@ -25,6 +25,12 @@ FIGURES: dict[str, tuple[Callable[[TurnFacts], float | None], bool]] = {
     "decode_tok_s": (_decode_tok_s, False),
 }
 """How a turn's value is read, and whether it has to stay under its bound."""
+_SHOWN = {
+    "ttft_ms": "TTFT {} ms",
+    "tpot_ms": "TPOT {} ms",
+    "e2e_ms": "whole reply {} ms",
+    "decode_tok_s": "decode {} tok/s",
+}
 PLACES = {True: 95.0, False: 5.0}
 """Quantiles that are meant where none is named."""
 
@@ -43,6 +49,9 @@ class Limit:
         sign = "≤" if self.under else "≥"
         return f"{self.figure} {sign} {self.bound:g} in {self.share:.0%} of the turns"
 
+    def value(self, turn: TurnFacts) -> float | None:
+        return FIGURES[self.figure][0](turn)
+
     def keeps(self, turn: TurnFacts) -> bool | None:
         """None where the turn does not say: its times are not the engine's. A reply of one token has no speed, and keeps it;
         one that broke off keeps nothing."""
@@ -50,8 +59,14 @@ class Limit:
             return False
         if turn.stalled:
             return None
-        value = FIGURES[self.figure][0](turn)
+        value = self.value(turn)
         return value is None or (value <= self.bound if self.under else value >= self.bound)
+
+
+def shown(words: str) -> str:
+    """A limit's words for people: `TTFT ≤ 2000 ms in 95% of the turns`."""
+    figure, sign, bound, rest = words.split(" ", 3)
+    return f"{_SHOWN[figure].format(f'{sign} {bound}')} {rest}"
 
 
 def parse_limits(text: str) -> tuple[Limit, ...]:

@@ -20,6 +20,19 @@ class Agents:
     capped: bool = False
     """The largest level that may be tried still holds."""
 
+    @property
+    def words(self) -> str:
+        """`13`, or `13 (12 to 15)`: with the most that surely hold, and the most that do not surely fail."""
+        if self.capped:
+            return f"{self.value} or more"
+        if self.low == self.high == self.value:
+            return str(self.value)
+        if self.high is None:
+            return f"{self.value} ({self.low} or more)" if self.low else f"{self.value} (not sure)"
+        return (
+            f"{self.value} ({self.low} to {self.high})" if self.low else f"{self.value} (up to {self.high})"
+        )
+
 
 def next_level(tried: Mapping[int, Outcome], *, start: int, cap: int, resolution: float = 0.0) -> int | None:
     """None once the answer is known to one session, or to `resolution` as a share of it."""

@@ -7,9 +7,10 @@ from collections import deque
 from replayer.journal.events import AnyEvent, SessionFinished, SessionStarted, TurnStarted
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import Fold
-from replayer.metrics.capacity.levels import LEAST_SECONDS, LEAST_TURNS, decided, shares_of
+from replayer.metrics.capacity.levels import decided, shares_of
 from replayer.metrics.capacity.limits import Limit
 from replayer.metrics.capacity.search import Outcome
+from replayer.metrics.capacity.stamp import LEAST_SECONDS, LEAST_TURNS
 from replayer.plan.load_shape import STEADY, LoadShape
 
 _EVERY = 5
@@ -24,6 +25,7 @@ class LevelStop:
 
     def __init__(self, sessions: int, load: LoadShape, limits: tuple[Limit, ...], threshold: float) -> None:
         self._needed, self._warm_up = STEADY * sessions, load.warm_up * 1e9
+        self._least = max(LEAST_TURNS, sessions)
         self._limits, self._threshold = limits, threshold
         self._fold = Fold()
         self._alive = 0
@@ -60,7 +62,7 @@ class LevelStop:
     def reason(self) -> str | None:
         """Why the level need not go on."""
         n = len(self._counted)
-        if self.outcome is None and n >= max(LEAST_TURNS, self._looked + _EVERY) and self._long_enough():
+        if self.outcome is None and n >= max(self._least, self._looked + _EVERY) and self._long_enough():
             self._looked = n
             shares = shares_of(self._counted, self._limits, self._threshold)
             self.outcome = decided(shares, self._limits, self._threshold)

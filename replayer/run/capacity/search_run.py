@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from replayer.errors import EngineUnavailable, Interrupted
 from replayer.journal.parts import JOURNAL
-from replayer.journal.view import LaneView, RunView, load
+from replayer.journal.view import load
 from replayer.metrics.capacity.levels import Level, level, side
 from replayer.metrics.capacity.limits import Limit
 from replayer.metrics.capacity.search import Agents, Outcome, agents, next_level
@@ -17,9 +17,12 @@ from replayer.plan.model import LanePlan, Plan
 from replayer.run.capacity.level_stop import LevelStop
 from replayer.run.capacity.shape import CapacityShape, level_load
 from replayer.run.job import Job
+from replayer.wire.types import JsonObject
 
 _AWAY_SECONDS = 5.0
 """A level whose server went away says nothing: nobody waits for it to come back."""
+_SAME = ("version", "model", "context_length", "kv_pool_tokens", "block_size")
+"""Facts of a server that stay the same from level to level."""
 Say = Callable[[str], None]
 
 
@@ -44,6 +47,8 @@ class Search:
     """Runs one level (`replayer.run.runner.perform`)."""
     levels: list[Level] = field(default_factory=list)
     """Of the lane that is searched now."""
+    _server: JsonObject = field(default_factory=dict)
+    """What it said of itself at the first of them."""
 
     def lane(self, lane: LanePlan) -> Found:
         """Raises Interrupted where it was cut short, in a level or between two; what was found until then is in the folder."""
@@ -98,17 +103,19 @@ class Search:
         )
 
     def _read(self, folder: Path, sessions: int, outcome: Outcome | None) -> Level:
-        view = load(folder)
-        return level(
-            one_lane(view), sessions, self.shape.limits, self.shape.usable, outcome,
-            str(folder.relative_to(self.folder)), view.state, away=any(warning.code == "server_away" for warning in view.warnings), emptied=not self.shape.keep_cache,
-            tiers=self.shape.tier_limits,
+        shape, view = self.shape, load(folder)
+        found = level(
+            view, sessions, shape.limits, shape.usable, outcome, str(folder.relative_to(self.folder)),
+            emptied=not shape.keep_cache, tiers=shape.tier_limits,
         )  # fmt: skip
-
-
-def one_lane(view: RunView) -> LaneView:
-    [lane] = view.lanes
-    return lane
+        facts = {key: view.lanes[0].facts.get(key) for key in _SAME}
+        if not self.levels:
+            self._server = facts
+        changed = [f"{key} {was} → {facts[key]}" for key, was in self._server.items() if was != facts[key]]
+        if not changed:
+            return found
+        reason = f"it is not the server of the first level: {', '.join(changed)}"
+        return replace(found, valid=False, reasons=[*found.reasons, reason])
 
 
 def _level_plan(plan: Plan, lane: LanePlan, sessions: int, asked: LoadShape) -> Plan:
@@ -128,11 +135,15 @@ class _NotValid(Exception):
 
 def _words(lane: str, found: Level, outcome: Outcome) -> str:
     good = found.shares.good
-    share = "no turn" if good.value is None else f"{good.value:.1%} [{good.low:.1%}, {good.high:.1%}] good"
-    sign = {"holds": "holds", "fails": "fails"}.get(
-        found.outcome, f"undecided, {found.outcome.replace('_', ' ')}"
+    share = (
+        "no turn"
+        if good.value is None
+        else f"{good.value:.1%} of {good.n} turns good [{good.low:.1%} to {good.high:.1%}]"
+    )
+    verdict = (
+        outcome
+        if outcome in ("holds", "fails")
+        else f"not decided, more likely {outcome.removeprefix('leans_')}"
     )
     stamp = "" if found.valid else f"; NOT VALID: {'; '.join(found.reasons)}"
-    return (
-        f"{lane}: {found.sessions} sessions {sign}: {share} of {good.n} turns, {found.window_s:.0f} s{stamp}"
-    )
+    return f"{lane}: {found.sessions} live sessions: {verdict}: {share}, {found.window_s:.0f} s{stamp}"

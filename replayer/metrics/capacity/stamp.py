@@ -1,0 +1,116 @@
+"""The stamp of a level: every reason why nothing may be concluded from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.view import LaneView, RunView
+from replayer.metrics.capacity.limits import Limit
+from replayer.metrics.documents import LaneFigures
+
+MOST_ERRORS = 0.05
+"""Share of a level's turns that may end in an engine error."""
+MOST_STALLED = 0.10
+"""Share of a level's turns during which this machine may be late to read."""
+MOST_IDLE = 0.20
+"""Share of the sessions' time that may pass between a reply and the next request, where no pause was asked for."""
+MOST_UNMEASURED = 0.10
+"""Share of the replies whose figure a limit is set on may be unknown."""
+LEAST_SECONDS, LEAST_TURNS = 1.0, 40
+"""A steady window that is shorter says nothing."""
+
+
+def why_not(
+    view: RunView, figures: LaneFigures, turns: Sequence[TurnFacts], limits: Sequence[Limit], *, emptied: bool
+) -> list[str]:
+    """`turns` are those of the steady window; `emptied`: the cache was to be empty at the begin."""
+    [lane] = view.lanes
+    return [
+        *_of_server(view, lane, figures, emptied=emptied),
+        *_of_client(view, lane),
+        *_of_window(figures, turns),
+        *_of_limits(turns, limits),
+    ]
+
+
+def _of_server(view: RunView, lane: LaneView, figures: LaneFigures, *, emptied: bool) -> Iterator[str]:
+    if any(warning.code == "server_away" for warning in view.warnings):
+        yield "the server went away while the level ran"
+    if view.state != "finished" or figures.steady is None:
+        yield "the run was cut short"
+    if figures.unreached_turns:
+        yield f"the server was gone: {figures.unreached_turns} requests reached no engine"
+    if (figures.server or {}).get("resets"):
+        yield "the server's counters fell: it was started again while the level ran"
+    if emptied and lane.load is not None and lane.load.cache_reset != "yes":
+        yield "the cache could not be emptied before the level, so it may be warm (--keep-cache states that it may)"
+    every = _turns(lane.attempts)
+    failed = sum(turn.error is not None for turn in every)
+    if every and failed > MOST_ERRORS * len(every):
+        yield f"{failed} of {len(every)} turns ended in an engine error (at most {MOST_ERRORS:.0%} may)"
+
+
+def _of_client(view: RunView, lane: LaneView) -> Iterator[str]:
+    every = _turns(lane.attempts)
+    stalled = sum(turn.stalled for turn in every)
+    if every and stalled > MOST_STALLED * len(every):
+        yield (
+            f"this machine was too slow: it was late to read in {stalled} of {len(every)} turns (at most {MOST_STALLED:.0%} may)"
+        )
+    idle = _idle(lane.attempts) if view.plan.get("timing") == "asap" and view.tools == "recorded" else 0.0
+    if idle > MOST_IDLE:
+        yield (
+            f"this machine was too slow: {idle:.0%} of the sessions' time passed before it sent the next request "
+            f"(at most {MOST_IDLE:.0%} may), so that fewer sessions loaded the server"
+        )
+    yield from (reason for reason in view.reasons if "receiving loop" in reason)
+
+
+def _of_window(figures: LaneFigures, turns: Sequence[TurnFacts]) -> Iterator[str]:
+    steady = figures.steady
+    if steady is None:
+        return
+    least = max(LEAST_TURNS, steady.sessions or 0)
+    if steady.window_s < LEAST_SECONDS or len(turns) < least:
+        yield (
+            f"its steady window is too short: {steady.window_s:.1f} s with {len(turns)} turns "
+            f"(at least {LEAST_SECONDS:g} s and {least} turns, one for each session)"
+        )
+
+
+def _of_limits(turns: Sequence[TurnFacts], limits: Sequence[Limit]) -> Iterator[str]:
+    """A figure that is not known breaks no limit: a limit on it would hold whatever the server does."""
+    replied = [
+        turn for turn in turns if turn.error is None and not turn.stalled and turn.completion_tokens != 1
+    ]
+    for figure in dict.fromkeys(limit.figure for limit in limits):
+        one = next(limit for limit in limits if limit.figure == figure)
+        unknown = sum(one.value(turn) is None for turn in replied)
+        if unknown > MOST_UNMEASURED * len(replied):
+            yield (
+                f"{figure} is not known for {unknown} of {len(replied)} replies (no token counts, or whole replies at once), "
+                "so that its limit cannot be checked"
+            )
+
+
+def _turns(attempts: Sequence[Attempt]) -> list[TurnFacts]:
+    return [turn for attempt in attempts for turn in attempt.turns.values()]
+
+
+def _idle(attempts: Sequence[Attempt]) -> float:
+    """Of the time from each session's first request to its last reply, the share without a request. What follows a request that
+    was sent again says nothing: the server asked to wait."""
+    idle = whole = 0
+    for attempt in attempts:
+        turns = sorted(
+            (t for t in attempt.turns.values() if t.total_ns is not None), key=lambda turn: turn.at
+        )
+        reached = turns[0].at if turns else 0
+        for before, turn in zip([None, *turns], turns, strict=False):
+            if before is not None and before.retries:
+                reached = turn.at
+            end = turn.at + (turn.total_ns or 0)
+            idle, whole = idle + max(0, turn.at - reached), whole + max(0, end - reached)
+            reached = max(reached, end)
+    return idle / whole if whole else 0.0
