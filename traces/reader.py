@@ -28,6 +28,8 @@ from replayer.traces.schema import (
 from replayer.traces.storage import Source, open_source
 
 _CONTEXTS_KEPT = 8
+_RECENT_ITEMS = 16
+"""Items kept parsed: a turn's new ones are asked for three times while it is prepared."""
 
 
 class Located(NamedTuple):
@@ -88,6 +90,7 @@ class Trace:
         self.torn = False
         """The last line was cut and is left out."""
         self._contexts: OrderedDict[int, tuple[int, ...]] = OrderedDict()
+        self._recent: OrderedDict[int, AnyItem] = OrderedDict()
         self.header = self._scan()
 
     @classmethod
@@ -120,9 +123,15 @@ class Trace:
         """Raises TraceError when the trace has no such item or its line is damaged."""
         if not 0 <= number < len(self._items):
             raise TraceError(f"{self.path}: there is no item {number} (items 0 to {len(self._items) - 1})")
+        known = self._recent.get(number)
+        if known is not None:
+            return known
         record = self._record(self._items, number)
         if not isinstance(record, Item) or record.id != number:
             raise self._damage(self._items.offset(number), f"item {number} expected")
+        self._recent[number] = record
+        if len(self._recent) > _RECENT_ITEMS:
+            self._recent.popitem(last=False)
         return record
 
     def items(self) -> Iterator[AnyItem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -63,7 +63,16 @@ def is_complete(outcome: str | None) -> bool:
     return outcome is not None and outcome not in (UNREACHABLE, CUT)
 
 
-_NAMES: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
+class _Form(NamedTuple):
+    """The names of a prefix finding's values, and those of them that are empty or 0: one for many turns."""
+
+    names: tuple[str, ...]
+    """Of the values that are neither."""
+    empty: JsonObject
+    """All names in their order."""
+
+
+_FORMS: dict[tuple[tuple[str, str], ...], _Form] = {}
 
 
 @dataclass(slots=True)
@@ -112,12 +121,11 @@ class TurnFacts:
     """Tool runs whose result differs from the recorded one."""
     loops: int = 0
     """Loops of tool calls that this turn's calls completed."""
-    finding: tuple[tuple[str, str], ...] = ()
-    """The names of the prefix finding's values, with those that are empty or 0 as JSON: one tuple for many turns. The other
-    values are in `values`: as a dictionary all would take 2 KB a turn."""
+    finding: _Form | None = None
     values: bytes = b""
-    judged: bool = False
-    """Whether the prefix signal has worked out what the turn could have reused."""
+    """What the prefix signal found, but for what `finding` has: as a dictionary all would take 2 KB a turn."""
+    ideal: tuple[int, int] | None = None
+    """Tokens that the turn could have reused, and of how many, once the prefix signal has worked them out."""
     server_tok_s: float | None = None
     """Decode speed that the engine itself states for this reply."""
     drafted: int | None = None
@@ -132,10 +140,12 @@ class TurnFacts:
     @property
     def prefix(self) -> JsonObject | None:
         """What the prefix signal found."""
-        if not self.values:
-            return None
-        full = iter(orjson.loads(self.values))
-        return {name: orjson.loads(empty) if empty else next(full) for name, empty in self.finding}
+        form = self.finding
+        return form and form.empty | dict(zip(form.names, orjson.loads(self.values), strict=True))
+
+    @property
+    def judged(self) -> bool:
+        return self.ideal is not None
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -331,9 +341,13 @@ def ran(attempt: Attempt, event: ToolRunFinished) -> None:
 def signal(attempt: Attempt, event: SignalFinding) -> None:
     if event.signal == "prefix_reuse":
         turn, found = attempt.turns[event.turn], event.finding
-        names = tuple((name, "" if value else orjson.dumps(value).decode()) for name, value in found.items())
-        turn.finding = _NAMES.setdefault(names, names)
-        turn.values = kept_json([value for value in found.values() if value])
-        turn.judged = found.get("ideal_tokens") is not None and found.get("prompt_tokens") is not None
+        key = tuple([(name, "" if value else repr(value)) for name, value in found.items()])
+        if (form := _FORMS.get(key)) is None:
+            names = tuple(name for name, value in found.items() if value)
+            empty = {name: None if value else value for name, value in found.items()}
+            form = _FORMS[key] = _Form(names, empty)
+        turn.finding, turn.values = form, kept_json([value for value in found.values() if value])
+        ideal, of = found.get("ideal_tokens"), found.get("prompt_tokens")
+        turn.ideal = (ideal, of) if ideal is not None and of is not None else None
     elif event.signal == "call_loops" and event.finding.get("level") == "loop":
         attempt.turns[event.turn].loops += 1

@@ -118,7 +118,7 @@ def _curve(turns: Sequence[TurnFacts], findings: dict[int, PrefixFinding]) -> li
 
 
 def _finding(turn: TurnFacts) -> PrefixFinding | None:
-    return PrefixFinding.from_dict(turn.prefix) if turn.prefix and turn.judged else None
+    return PrefixFinding.from_dict(found) if turn.judged and (found := turn.prefix) else None
 
 
 def _comparable(findings: Sequence[PrefixFinding]) -> Sequence[PrefixFinding]:

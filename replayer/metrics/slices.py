@@ -61,9 +61,7 @@ def figures(name: str, turns: Sequence[TurnFacts], limits: Limits) -> Slice:
         tpot_ms=times(finished, of.tpot_ms),
         decode_tok_s=_ratio(map(of.decoded, finished)),
         prefix_reuse=_ratio(map(of.cached, judged or finished)),
-        prefix_ideal=_ratio(
-            (turn.prefix["ideal_tokens"], turn.prefix["prompt_tokens"]) for turn in judged if turn.prefix
-        ),
+        prefix_ideal=_ratio(turn.ideal for turn in judged),
     )
 
 

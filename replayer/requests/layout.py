@@ -140,8 +140,9 @@ class Layouts:
 
     def _before(self, fits: Callable[[_Settled], bool], style: str) -> _Settled:
         """The longest known beginning of this turn."""
-        found = [one for one in self._known.values() if one.style == style and fits(one)]
-        return max(found, key=lambda one: len(one.sent or one.items), default=None) or self._first(style)
+        longest_first = sorted(self._known.values(), key=lambda one: -len(one.sent or one.items))
+        found = (one for one in longest_first if one.style == style and fits(one))
+        return next(found, None) or self._first(style)
 
     def _first(self, style: str) -> _Settled:
         spans: Spans = {}

@@ -116,12 +116,12 @@ def results(history: RecordedHistory) -> dict[str, ToolResultItem]:
     found: dict[str, ToolResultItem] = {}
     seen: set[int] = set()
     for recorded_turn in history.turns:
-        for number in history.trace.context(recorded_turn):
-            if number not in seen:
-                seen.add(number)
-                item = history.trace.item(number)
-                if isinstance(item, ToolResultItem):
-                    found[item.call_id] = item
+        new = [number for number in history.trace.context(recorded_turn) if number not in seen]
+        seen.update(new)
+        for number in new:
+            item = history.trace.item(number)
+            if isinstance(item, ToolResultItem):
+                found[item.call_id] = item
     return found
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 from replayer.signals.prefix_reuse.continuation import Past, later_divergence, template_tail
 from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report, TtftWitness
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
 from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse
-from replayer.signals.prefix_reuse.index import Node, Pool, Position, RadixIndex, path
+from replayer.signals.prefix_reuse.index import Node, Pool, Position, RadixIndex
 from replayer.signals.prefix_reuse.lineage import Lineage
 from replayer.signals.prefix_reuse.messages import Message, as_bytes, role_of
 from replayer.signals.prefix_reuse.tokens import Prompt, count, ideal_reuse, segments_of
@@ -193,9 +191,12 @@ class PrefixReuse:
 
     def _enter(self, turn: _Turn) -> None:
         """The stream is now held, and its turn kept."""
-        node = self._index.split(turn.end)
-        for edge in path(node):
-            edge.passes += 1
+        node: Node | None = self._index.split(turn.end)
+        while (
+            node is not None and node.parent is not None and node.passes < 2
+        ):  # those above have two as well
+            node.passes += 1
+            node = node.parent
         if self._pool:
             self._pool.use(turn.end)
         self._turns[turn.reuse.key] = turn
@@ -354,7 +355,7 @@ class PrefixReuse:
             self._lineages.popitem(last=False)
         offered = tools if isinstance(tools, bytes) else kept_json(list(tools or ()))
         conversation = Conversation(
-            lineage.intern([m if m.__class__ is bytes else as_bytes(m) for m in messages]),
+            lineage.intern(messages),
             *lineage.intern([offered]),
         )
         found = lineage.predecessor(conversation)
@@ -371,23 +372,34 @@ def _has_head(messages: Sequence[Message] | None, tools: Sequence[object] | byte
     return bool(tools and tools != b"[]") or role_of(messages[0]) in ("system", "developer")
 
 
-_DEPTH = itemgetter(0)
-
-
 class _Scale:
     """Depths of a prompt in the engine's tokens: between prompts that the engine has counted itself, in proportion."""
 
     def __init__(self, end: Position, length: int, tokens: int, owner: tuple[int, int] | None) -> None:
-        edges: list[Node] = path(end.resolve().node)
-        self._known = [(0, 0), *((n.depth, n.anchor) for n in edges if n.anchor is not None)]
-        """In the order of their depths."""
+        self._known: list[tuple[int, int]] = []
+        """Deepest first, as far as they were asked for: a long thread has one for each of its turns."""
+        self._next: Node | None = end.resolve().node
         self._ends = [(length, tokens)] + ([owner] if owner else [])
+
+    def _deepest_first(self) -> Iterator[tuple[int, int]]:
+        yield from self._known
+        while (node := self._next) is not None and node.parent is not None:
+            self._next = node.parent
+            if node.anchor is not None:
+                self._known.append((node.depth, node.anchor))
+                yield self._known[-1]
 
     def tokens(self, depth: int) -> tuple[int, int]:
         """Tokens up to a depth, and by how much that may be off."""
-        low, few = self._known[bisect_right(self._known, depth, key=_DEPTH) - 1]
-        next_one = bisect_left(self._known, depth, 1, key=_DEPTH)
-        above = [*self._known[next_one : next_one + 1], *(end for end in self._ends if end[0] >= depth)]
+        if depth <= 0:
+            return 0, template_tail("engine")
+        (low, few), above = (0, 0), [end for end in self._ends if end[0] >= depth]
+        for known in self._deepest_first():
+            if known[0] >= depth:
+                above.append(known)
+            if known[0] <= depth:
+                low, few = known
+                break
         high, many = min(above) if above else self._ends[-1]
         if high <= low:
             return few, template_tail("engine")

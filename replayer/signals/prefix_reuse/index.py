@@ -40,7 +40,7 @@ class Node:
     pins: int = 0
     """Children in which or below which the pool holds tokens."""
     passes: int = 0
-    """Prompts that went through it."""
+    """Prompts that went through it; beyond two they are not counted."""
     settled: int | None = None
     """When a reply first proved that the server had computed it, since the last doubt."""
     anchor: int | None = None

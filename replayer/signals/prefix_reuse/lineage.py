@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from replayer.signals.prefix_reuse.divergence import Conversation
-from replayer.signals.prefix_reuse.messages import as_bytes, first_difference, parsed, role_of
+from replayer.signals.prefix_reuse.messages import Message, as_bytes, first_difference, parsed, role_of
 from replayer.signals.prefix_reuse.tokens import shared_start
 
 _KEPT = 32
@@ -22,9 +22,13 @@ class Lineage:
         self._messages: dict[bytes, bytes] = {}
         self._bares: dict[bytes, bytes] = {}
 
-    def intern(self, messages: Sequence[bytes]) -> tuple[bytes, ...]:
-        """The one kept copy of equal bytes, so that later comparisons are by identity."""
-        return tuple(map(self._messages.setdefault, messages, messages))
+    def intern(self, messages: Sequence[Message]) -> tuple[bytes, ...]:
+        """The one kept copy of equal bytes, so that later comparisons are by identity. What the last request began with
+        is known."""
+        last, messages = self._recent[-1][1].messages if self._recent else (), tuple(messages)
+        known = shared_start(last, messages)
+        new = [as_bytes(message) for message in messages[known:]]
+        return last[:known] + tuple(map(self._messages.setdefault, new, new))
 
     def add(self, key: str, conversation: Conversation) -> None:
         if len(self._recent) == _KEPT and len(self._messages) > 4 * len(conversation.messages) + 1000:

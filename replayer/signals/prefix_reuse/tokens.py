@@ -58,7 +58,7 @@ def common(a: bytes, b: bytes) -> int:
     return low
 
 
-def shared_start(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+def shared_start(one: Sequence[object], other: Sequence[object]) -> int:
     """Pieces that both begin with. Comparing slices costs little where the pieces are the same objects."""
     low, high = 0, min(len(one), len(other))
     if one[:high] == other[:high]:
