@@ -79,3 +79,13 @@ def test_bash_completes_commands_and_their_flags(
 def test_completion_for_zsh_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     script = _said(capsys, "--print-completion", "zsh")
     assert script.startswith("#compdef replayer") and all(f"{name}:" in script for name in COMMANDS)
+
+
+def test_traces_are_taken_as_a_shell_expands_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--trace", "first-look", "gone", "--engine", "a=simulated"]) == 2
+    assert "gone" in capsys.readouterr().err
+    assert (
+        main(["run", "--engine", "a=simulated", "--trace", "first-look", "fix-failing-test", "gone.toml"])
+        == 2
+    )
+    assert "plan file gone.toml does not exist" in capsys.readouterr().err

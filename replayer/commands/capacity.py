@@ -10,7 +10,7 @@ import orjson
 from pydantic import ValidationError
 from rich.console import Console
 
-from replayer.commands.plan_arguments import merged, resolve
+from replayer.commands.plan_arguments import merged, resolve, take_plan
 from replayer.commands.plan_flags import add_flags, add_plan_flags, flag_values
 from replayer.errors import Interrupted, PlanError
 from replayer.journal.log import new_run_folder
@@ -51,7 +51,12 @@ class Command:
             "plan", nargs="?", type=Path, metavar="PLAN.toml", help="plan file with a [capacity] table"
         )
         parser.add_argument(
-            "--trace", action="append", default=[], metavar="FILE", help="native trace, or a shipped one"
+            "--trace",
+            action="extend",
+            nargs="+",
+            default=[],
+            metavar="FILE",
+            help="native traces, or shipped ones",
         )
         parser.add_argument(
             "--engine", action="append", default=[], metavar="SPEC", help="a lane (repeatable)"
@@ -69,6 +74,7 @@ class Command:
         parser.add_argument("--html", type=Path, metavar="FILE", help="one HTML page with the curves")
 
     def run(self, args: argparse.Namespace) -> int:
+        take_plan(args)
         values = load_plan(find_plan(args.plan)) if args.plan else {}
         origin = str(args.plan) if args.plan else "the command line"
         shape, notes, values = _shape(values, args, origin)

@@ -15,6 +15,13 @@ from replayer.traces.library import find
 from replayer.wire.types import JsonObject
 
 
+def take_plan(args: argparse.Namespace) -> None:
+    """`--trace F F …` takes every word up to the next flag, so that patterns work as a shell expands them: a plan file that
+    stands last among them is the plan."""
+    if args.plan is None and args.trace and args.trace[-1].endswith(".toml"):
+        args.plan = Path(args.trace.pop())
+
+
 def merged(values: JsonObject, args: argparse.Namespace) -> JsonObject:
     from replayer.engines.engine_spec import parse
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from replayer.commands.finishing import add_view_flags, finish
-from replayer.commands.plan_arguments import complete, merged, resolve
+from replayer.commands.plan_arguments import complete, merged, resolve, take_plan
 from replayer.commands.plan_flags import add_plan_flags
 from replayer.errors import PlanError
 from replayer.journal.log import find_run, new_run_folder
@@ -46,10 +46,11 @@ class Command:
         )
         parser.add_argument(
             "--trace",
-            action="append",
+            action="extend",
+            nargs="+",
             default=[],
             metavar="FILE",
-            help="native trace, or the name of a shipped one",
+            help="native traces, or names of shipped ones (repeatable)",
         )
         parser.add_argument(
             "--engine", action="append", default=[], metavar="SPEC", help="a lane (repeatable)"
@@ -90,6 +91,7 @@ class Command:
             print(f"replayer: {ON_MACOS}", file=sys.stderr)
         if args.content and not args.otel:
             raise PlanError("--content says what --otel sends: give both")
+        take_plan(args)
         if args.plan:
             args.plan = find_plan(args.plan)
         values = load_plan(args.plan) if args.plan else {}
