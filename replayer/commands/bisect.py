@@ -65,6 +65,9 @@ class Command:
         return 0
 
 
+_ANSWERS: dict[int, tuple[Answer, str]] = {0: ("good", ""), 1: ("bad", "")}
+
+
 @dataclass(frozen=True, slots=True)
 class _Search:
     values: list[str]
@@ -85,12 +88,9 @@ class _Search:
                     "VIRTUAL_ENV": str(home.parent),
                 }
             code = _run([word.replace(f"{{{self.key}}}", value) for word in self.command], variables)
+            answer = _ANSWERS.get(code, ("skipped", f"exit code {code}"))
         except (MissingPartError, OSError) as error:
-            answer: tuple[Answer, str] = ("skipped", str(error))
-        else:
-            answer = (
-                ("good", "") if code == 0 else ("bad", "") if code == 1 else ("skipped", f"exit code {code}")
-            )
+            answer = "skipped", str(error)
         print(f"{safe(value)}: {answer[0]}{f' ({safe(answer[1])})' if answer[1] else ''}", file=sys.stderr)
         return answer
 

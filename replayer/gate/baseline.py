@@ -156,11 +156,16 @@ def _lane_out(lane: LaneView) -> JsonObject:
         "kind": lane.kind,
         "model": lane.model,
         "facts": {key: value for key, value in facts.items() if value is not None},
-        "settings": {
-            key: lane.settings.get(key) for key in ("sampling", "extra", "stream") if key in lane.settings
-        },
+        "settings": asked(lane),
         "attempts": [_attempt_out(attempt) for attempt in lane.attempts],
     }
+
+
+def asked(lane: LaneView) -> JsonObject:
+    """What requests to the lane ask for, beside the prompt."""
+    kept = ("sampling", "extra", "stream", "max_tokens")
+    wire = {"wire": lane.plan["wire"]} if lane.plan.get("wire") else {}
+    return {key: lane.settings[key] for key in kept if key in lane.settings} | wire
 
 
 def _attempt_out(attempt: Attempt) -> list[Any]:

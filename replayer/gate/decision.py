@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist, fmean
 
 from replayer.errors import PlanError
-from replayer.gate.baseline import Baseline
+from replayer.gate.baseline import Baseline, asked
 from replayer.gate.margins import Margin
 from replayer.gate.times import compared, value
 from replayer.journal.several_runs import against, prompt_differences
@@ -18,6 +18,7 @@ from replayer.metrics.compare import AGAIN, compare, is_aa
 from replayer.metrics.decide import ALPHA, PRIMARY_SHARE
 from replayer.metrics.run_documents import Pair
 from replayer.metrics.stats import MIN_SESSIONS, sample_size
+from replayer.wire.types import JsonObject
 
 TARGET = 0.02
 """The regression that the recommended size finds: 2 points of usable turns."""
@@ -217,13 +218,19 @@ def _changes(first: LaneView, lane: LaneView) -> list[str]:
         for key, old in first.facts.items()
         if key in effective and effective[key] != old
     ]
-    asked = [(one.settings.get("sampling") or {}) for one in (first, lane)]
+    before, now = _flat(first.settings), _flat(asked(lane))
     words += [
-        f"{lane.name}: {key} {asked[0].get(key, 'not set')} → {asked[1].get(key, 'not set')}"
-        for key in sorted(asked[0].keys() | asked[1].keys())
-        if asked[0].get(key) != asked[1].get(key)
+        f"{lane.name}: {key} {before.get(key, 'not set')} → {now.get(key, 'not set')}"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key)
     ]
     return words + ([f"{lane.name}: {first.kind} → {lane.kind}"] if first.kind != lane.kind else [])
+
+
+def _flat(settings: JsonObject) -> JsonObject:
+    own = {key: value for key, value in settings.items() if key not in ("sampling", "extra")}
+    parts = own, settings.get("sampling") or {}, settings.get("extra") or {}
+    return {key: value for part in parts for key, value in part.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

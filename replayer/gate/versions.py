@@ -22,15 +22,8 @@ def parse(text: str, flag: str) -> tuple[str, str]:
 
 def between(package: str, good: str, bad: str) -> list[str]:
     """All released versions from one to the other, in that order. Raises MissingPartError where the registry cannot say."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "index",
-        "versions",
-        package.partition("[")[0],
-        "--disable-pip-version-check",
-    ]
+    name = package.partition("[")[0]
+    command = [sys.executable, "-m", "pip", "index", "versions", name, "--disable-pip-version-check"]
     asked = subprocess.run(command, capture_output=True, text=True)
     line = next((line for line in asked.stdout.splitlines() if line.startswith("Available versions:")), None)
     if line is None:
