@@ -178,7 +178,7 @@ def test_an_interrupt_between_two_levels_ends_the_search(
         ("fault=no_usage@1", "decode_tok_s=10", (), "its limit cannot be checked"),
         ("tok_s=400", "ttft_ms=2000", ("--duration", "1.2", "--load-warm-up", "1"), "steady window is too short"),
         ("reset_endpoint=false", "ttft_ms=2000", (), "may be warm"),
-        ("tok_s=400", "ttft_ms=2000", ("--transform", "slow_client:wait"), "before it sent the next request"),
+        ("tok_s=400", "ttft_ms=2000", ("--duration", "9", "--cap", "4", "--transform", "slow_client:wait"), "before it sent the next request"),
     ],
 )  # fmt: skip
 def test_a_level_that_says_nothing_claims_nothing(
@@ -186,7 +186,7 @@ def test_a_level_that_says_nothing_claims_nothing(
     more: tuple[str, ...], reason: str,
 ) -> None:  # fmt: skip
     (tmp_path / "slow_client.py").write_text(
-        "import time\n\ndef wait(messages):\n    time.sleep(0.3)\n    return messages\n"
+        "import time\n\ndef wait(messages):\n    time.sleep(0.08)\n    return messages\n"
     )
     monkeypatch.chdir(tmp_path)
     words = ("--engine", f"a=simulated,ttft_ms=20,{engine}", "--slo", slo, "--duration", "4", *more, "--json")

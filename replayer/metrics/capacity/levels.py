@@ -10,7 +10,7 @@ from replayer.journal.view import LaneView, RunView
 from replayer.metrics.capacity.limits import Limit, is_good, within
 from replayer.metrics.capacity.search import Outcome
 from replayer.metrics.capacity.sequential import interval
-from replayer.metrics.capacity.stamp import why_not
+from replayer.metrics.capacity.stamp import idle, why_not
 from replayer.metrics.documents import Rate
 from replayer.metrics.figures import lane_figures
 from replayer.metrics.load_figures import rate
@@ -53,6 +53,8 @@ class Level:
     alive: float | None
     """In the mean of the steady window; `alive_over_time`: (second, sessions alive from then on)."""
     alive_over_time: list[tuple[float, int]]
+    idle: float
+    """Share of the sessions' time that this machine took between a reply and the next request."""
     ttft_ms: dict[str, float | None]
     decode_tok_s: dict[str, float | None]
     output_tok_s: float | None
@@ -141,6 +143,7 @@ def level(
         window_s=seconds,
         alive=steady.alive_mean if steady else None,
         alive_over_time=list(steady.alive) if steady else [],
+        idle=idle(view),
         ttft_ms=_places(
             [turn.ttft_ns / 1e6 for turn in turns if turn.ttft_ns and not turn.stalled], (0.5, 0.95)
         ),
@@ -160,9 +163,9 @@ def level(
         goodput_per_s=_per_s(shares.within, turns, seconds),
         usable_goodput_per_s=None if good is None or not seconds else good * len(turns) / seconds,
         tokens={
-            "prompt": _sum(turn.prompt_tokens for turn in turns),
-            "cached": _sum(turn.cached_tokens for turn in turns),
-            "completion": _sum(turn.completion_tokens for turn in turns),
+            "prompt": _sum(turn.prompt_tokens for turn in turns if turn.error is None),
+            "cached": _sum(turn.cached_tokens for turn in turns if turn.error is None),
+            "completion": _sum(turn.completion_tokens for turn in turns if turn.error is None),
         },
         tiers={
             tier.words: interval(_known(is_good(turn, (*limits, tier)) for turn in turns), threshold)

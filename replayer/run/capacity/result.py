@@ -63,8 +63,8 @@ def _lane(shape: CapacityShape, found: Found, turns_per_session: float) -> LaneC
 
 def _costs(shape: CapacityShape, level: Level, turns_per_session: float) -> Costs:
     gpus, power = shape.gpus or level.gpus, level.power_w
-    usable = level.shares.good.value
-    sessions = (usable or 0.0) * level.turns / turns_per_session
+    usable = level.shares.usable
+    sessions = (usable.value or 0.0) * usable.n / turns_per_session
     return Costs(
         agents_per_gpu=level.sessions / gpus if gpus else None,
         agents_per_kw=level.sessions / (power / 1000) if power else None,
@@ -81,10 +81,12 @@ def _by_time(shape: CapacityShape, gpus: int | None, level: Level, sessions: flo
 
 
 def _by_tokens(shape: CapacityShape, level: Level, sessions: float) -> float | None:
-    prices, prompt, completion = shape.token_prices, level.tokens["prompt"], level.tokens["completion"]
-    if prices is None or prompt is None or completion is None or not sessions:
+    prices, prompt, cached, completion = (
+        shape.token_prices,
+        *(level.tokens[k] for k in ("prompt", "cached", "completion")),
+    )
+    if prices is None or prompt is None or cached is None or completion is None or not sessions:
         return None
-    cached = level.tokens["cached"] or 0.0
     return ((prompt - cached) * prices[0] + cached * prices[1] + completion * prices[2]) / sessions
 
 

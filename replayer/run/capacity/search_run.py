@@ -12,6 +12,7 @@ from replayer.journal.view import load
 from replayer.metrics.capacity.levels import Level, level, side
 from replayer.metrics.capacity.limits import Limit
 from replayer.metrics.capacity.search import Agents, Outcome, agents, next_level
+from replayer.metrics.capacity.stamp import too_idle
 from replayer.plan.load_shape import LoadShape
 from replayer.plan.model import LanePlan, Plan
 from replayer.run.capacity.level_stop import LevelStop
@@ -62,7 +63,11 @@ class Search:
             return Found(lane.name, None, self.levels, [str(error)])
         except KeyboardInterrupt:
             raise Interrupted("interrupted between two levels") from None
-        return Found(lane.name, agents(tried, cap=shape.cap), self.levels)
+        found = agents(tried, cap=shape.cap)
+        slow = [too_idle(one.sessions, one.idle) for one in self.levels if one.sessions == found.value]
+        if reasons := [reason for reason in slow if reason is not None]:
+            return Found(lane.name, None, self.levels, reasons[:1])
+        return Found(lane.name, found, self.levels)
 
     def _bisect(
         self, lane: LanePlan, tried: dict[int, Outcome], limits: tuple[Limit, ...], name: str = ""
