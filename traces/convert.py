@@ -61,6 +61,14 @@ def convert(
         probe.close()
 
 
+def settled(summary: Summary, out: Path) -> Summary:
+    """A trace that was written elsewhere takes its place in `out`, as if it had been written there."""
+    source = Path(summary.trace)
+    target = _target(out, source.name.removesuffix(".trace.jsonl"), _source_of(source))
+    source.replace(target)
+    return replace(summary, trace=str(target))
+
+
 def list_sessions(path: Path, format_name: str | None = None) -> list[Session]:
     """The sessions of an input without importing them."""
     probe = Probe(path)

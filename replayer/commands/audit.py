@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import orjson
 from rich.table import Table
 
-from replayer.commands.import_ import inputs
+from replayer.commands.import_ import converted, inputs, staged
+from replayer.commands.many import add_processes_flag, mapped
 from replayer.errors import TraceError
 from replayer.journal.log import create_folder, new_run_folder
 from replayer.journal.view import load
@@ -18,7 +20,6 @@ from replayer.metrics.figures import run_figures
 from replayer.report.table import print_report
 from replayer.run.audit import COUNTS, Audited, audit, per_session
 from replayer.text import console, print_json, safe
-from replayer.traces.convert import convert
 from replayer.traces.library import shipped
 from replayer.traces.reader import Trace
 from replayer.traces.summary import Summary
@@ -44,18 +45,19 @@ class Command:
             "files", nargs="+", metavar="FILE", help="recordings, folders of them, or shipped sessions"
         )
         parser.add_argument("--out", metavar="DIR", help="the run folder (default: a new one under runs/)")
+        add_processes_flag(parser)
         parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
 
     def run(self, args: argparse.Namespace) -> int:
         folder = new_run_folder("audit", args.out)
         create_folder(folder)
         errors: list[TraceError] = []
-        recordings = list(_recordings(args.files, folder / "traces", errors))
+        recordings = list(_recordings(args.files, folder / "traces", errors, args.processes))
         for error in errors:
             print(f"replayer: {error}", file=sys.stderr)
         if not recordings:
             raise TraceError("nothing to audit: no file holds a recorded turn")
-        audit(recordings, folder)
+        audit(recordings, folder, partial(mapped, processes=args.processes))
         rows = list(per_session(folder))
         if args.json:
             document: JsonObject = orjson.loads(orjson.dumps(run_figures(load(folder))))
@@ -68,19 +70,27 @@ class Command:
         return TraceError.exit_code if errors else 0
 
 
-def _recordings(names: list[str], traces: Path, errors: list[TraceError]) -> Iterator[Audited]:
+def _recordings(
+    names: list[str], traces: Path, errors: list[TraceError], processes: int
+) -> Iterator[Audited]:
     """Imports every file into a folder of its own below `traces`; what cannot be read goes to `errors`."""
-    known = shipped()
+    known, found = shipped(), list[tuple[Path, str | None]]()
     for name in names:
-        for path in [known[name]] if name in known and not Path(name).exists() else inputs(name):
-            try:
-                for outcome in convert(path, traces):
-                    if isinstance(outcome, TraceError):
-                        errors.append(outcome)
-                    elif found := _placed(outcome, name if name in known else None, traces):
-                        yield found
-            except TraceError as error:
-                errors.append(error)
+        if name in known and not Path(name).exists():
+            found.append((known[name], name))
+            continue
+        try:
+            found += [(path, None) for path in inputs(name)]
+        except TraceError as error:
+            errors.append(error)
+    with staged(traces) as stage:
+        jobs = [(path, stage / str(number)) for number, (path, _) in enumerate(found)]
+        for (_, shipped_name), outcomes in zip(found, mapped(converted, jobs, processes), strict=True):
+            for outcome in outcomes:
+                if isinstance(outcome, TraceError):
+                    errors.append(outcome)
+                elif placed := _placed(outcome, shipped_name, traces):
+                    yield placed
 
 
 def _placed(summary: Summary, name: str | None, traces: Path) -> Audited | None:

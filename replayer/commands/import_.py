@@ -5,14 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from replayer.commands.many import add_processes_flag, mapped
 from replayer.errors import TraceError
 from replayer.text import print_json
-from replayer.traces.convert import convert, is_known, list_sessions, recordings_in
+from replayer.traces.convert import convert, is_known, list_sessions, recordings_in, settled
 from replayer.traces.importers import importers
 from replayer.traces.importers.zed_store import default_store
 from replayer.traces.summary import Summary, as_json
+
+Outcome = Summary | TraceError
 
 
 class Command:
@@ -41,6 +48,7 @@ class Command:
         parser.add_argument(
             "--list", action="store_true", help="list the sessions of each file, import nothing"
         )
+        add_processes_flag(parser)
         parser.add_argument("--json", action="store_true", help="one JSON line per trace")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -50,7 +58,11 @@ class Command:
             return 0
         if not args.files:
             raise TraceError("name at least one FILE to import, or `zed` for the editor's own store")
-        errors = [error for name in args.files for path in inputs(name) for error in _one(path, args)]
+        paths = [path for name in args.files for path in inputs(name)]
+        if args.processes > 1 and not args.list:
+            errors = _by_processes(paths, args)
+        else:
+            errors = [error for path in paths for error in _one(path, args)]
         for error in errors:
             print(f"replayer: {error}", file=sys.stderr)
         return TraceError.exit_code if errors else 0
@@ -75,14 +87,20 @@ def inputs(name: str) -> list[Path]:
 
 def _one(path: Path, args: argparse.Namespace) -> list[TraceError]:
     """Handles one input; its errors do not keep the other inputs from being imported."""
-    errors = []
     try:
         if args.list:
             for session in list_sessions(path, args.format):
                 print(f"{session.key or session.name or '-'}  {session.title or ''}".rstrip())
             return []
-        read = []
-        for outcome in convert(path, Path(args.out), args.format, args.pick):
+        return _reported(path, convert(path, Path(args.out), args.format, args.pick), args)
+    except TraceError as error:
+        return [error]
+
+
+def _reported(path: Path, outcomes: Iterable[Outcome], args: argparse.Namespace) -> list[TraceError]:
+    errors, read = [], []
+    try:
+        for outcome in outcomes:
             if isinstance(outcome, TraceError):
                 errors.append(outcome)
             else:
@@ -95,6 +113,40 @@ def _one(path: Path, args: argparse.Namespace) -> list[TraceError]:
     except TraceError as error:
         errors.append(error)
     return errors
+
+
+def _by_processes(paths: list[Path], args: argparse.Namespace) -> list[TraceError]:
+    """Each file into a folder of its own, then all into theirs one after another: names come out as they do in one
+    process."""
+    out, errors = Path(args.out), []
+    with staged(out) as stage:
+        work = partial(converted, format_name=args.format, pick=tuple(args.pick))
+        found = mapped(work, [(path, stage / str(n)) for n, path in enumerate(paths)], args.processes)
+        for path, outcomes in zip(paths, found, strict=True):
+            placed = (one if isinstance(one, TraceError) else settled(one, out) for one in outcomes)
+            errors += _reported(path, placed, args)
+    return errors
+
+
+@contextmanager
+def staged(out: Path) -> Iterator[Path]:
+    """A folder beside what is going to be written there."""
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".import-", dir=out) as stage:
+        yield Path(stage)
+
+
+def converted(
+    job: tuple[Path, Path], *, format_name: str | None = None, pick: tuple[str, ...] = ()
+) -> list[Outcome]:
+    """What became of one input, in a folder of its own."""
+    path, out = job
+    found: list[Outcome] = []
+    try:
+        found.extend(convert(path, out, format_name, pick))
+    except TraceError as error:
+        found.append(error)
+    return found
 
 
 def _report(summary: Summary, as_line: bool) -> None:

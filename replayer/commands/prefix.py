@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from functools import cache, partial
+from pathlib import Path
 
+from replayer.commands.many import add_processes_flag, mapped
 from replayer.prefix.prefix_report import PrefixReport, Settings, analyse, parts
-from replayer.prefix.tokenizers import load_tokenizer
+from replayer.prefix.tokenizers import Tokenizer, load_tokenizer
 from replayer.requests.chat_requests import read_requests, transformed
 from replayer.requests.transform import load_transform
 from replayer.signals.prefix_reuse.causes import PHRASES
@@ -35,7 +38,10 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "file", metavar="FILE", help="trace, JSON-lines file of requests, or a shipped session"
+            "files",
+            nargs="+",
+            metavar="FILE",
+            help="trace, JSON-lines file of requests, or a shipped session; each stands for itself",
         )
         parser.add_argument(
             "--block-size", type=_positive, metavar="N", help="tokens per block of the engine's cache"
@@ -57,21 +63,43 @@ class Command:
             metavar="M:F",
             help="a context manager that rewrites the messages of each request first",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+        add_processes_flag(parser)
+        parser.add_argument(
+            "--json", action="store_true", help="one JSON document on stdout; one a line of several files"
+        )
 
     def run(self, args: argparse.Namespace) -> int:
-        tokenizer = load_tokenizer(args.tokenizer, _warn)
-        path = library.find(args.file)
         settings = Settings(block_size=args.block_size, capacity=args.capacity, speculative=args.speculative)
-        requests = read_requests(path, args.dialect)
-        if args.transform:
-            requests = transformed(requests, load_transform(args.transform))
-        report = analyse(requests, tokenizer, settings)
-        if args.json:
-            print_json(report.as_dict())
-        else:
-            print("\n".join(_picture(args.file, report, sys.stdout.isatty())), file=unscreened(sys.stdout))
+        work = partial(
+            _analysed,
+            settings=settings,
+            tokenizer=args.tokenizer,
+            dialect=args.dialect,
+            transform=args.transform,
+        )
+        paths = [library.find(name) for name in args.files]
+        several = len(paths) > 1
+        for name, report in zip(args.files, mapped(work, paths, args.processes), strict=True):
+            if args.json:
+                print_json(({"file": name} if several else {}) | report.as_dict())
+            else:
+                picture = "\n".join(_picture(name, report, sys.stdout.isatty()))
+                print(picture, file=unscreened(sys.stdout))
         return 0
+
+
+def _analysed(
+    path: Path, *, settings: Settings, tokenizer: str | None, dialect: str, transform: str | None
+) -> PrefixReport:
+    requests = read_requests(path, dialect)
+    if transform:
+        requests = transformed(requests, load_transform(transform))
+    return analyse(requests, _tokenizer(tokenizer), settings)
+
+
+@cache
+def _tokenizer(name: str | None) -> Tokenizer:
+    return load_tokenizer(name, _warn)
 
 
 def _picture(name: str, report: PrefixReport, colour: bool) -> Iterator[str]:

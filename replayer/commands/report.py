@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from replayer.commands.many import add_processes_flag, mapped
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.journal.salvage import Salvaged, salvaged
@@ -44,6 +46,7 @@ class Command:
             action="store_true",
             help="read what is sound of a damaged journal, and say what is missing; the run stays as it is",
         )
+        add_processes_flag(parser)
         for name, words in FORMATS.items():
             parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=words)
         parser.add_argument(
@@ -69,7 +72,9 @@ class Command:
             if args.salvage:
                 folders = [_salvaged(stack.enter_context(salvaged(folder))) for folder in folders]
             if args.rejudge:
-                folders = [_rejudged(stack.enter_context(rejudged(folder))) for folder in folders]
+                scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replayer-rejudge-")))
+                jobs = [(folder, scratch / str(number)) for number, folder in enumerate(folders)]
+                folders = [_said(again) for again in mapped(_again, jobs, args.processes)]
             return _report(folders, args)
 
 
@@ -79,7 +84,11 @@ def _salvaged(found: Salvaged) -> Path:
     return found.folder
 
 
-def _rejudged(again: Rejudged) -> Path:
+def _again(job: tuple[Path, Path]) -> Rejudged:
+    return rejudged(*job)
+
+
+def _said(again: Rejudged) -> Path:
     print(
         f"{again.folder.name}: {again.judged:,} replies judged again, {again.changed:,} verdicts changed",
         file=sys.stderr,

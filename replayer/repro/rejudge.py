@@ -8,9 +8,7 @@ stays collapsed. Call loops are kept as they were found.
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import orjson
@@ -46,26 +44,24 @@ Key = tuple[str, int, int]
 
 @dataclasses.dataclass(slots=True)
 class Rejudged:
-    """`folder` is a run folder that holds the new verdicts, under the old name."""
+    """`folder` is a run folder in the scratch folder that holds the new verdicts, under the old name."""
 
     folder: Path
     judged: int = 0
     changed: int = 0
 
 
-@contextmanager
-def rejudged(folder: Path) -> Iterator[Rejudged]:
-    """The folder lasts as long as the context. Raises RunFolderError."""
-    with tempfile.TemporaryDirectory(prefix="replayer-rejudge-") as scratch:
-        result = Rejudged(Path(scratch) / folder.resolve().name)
-        result.folder.mkdir()
-        (result.folder / "traces").symlink_to((folder / "traces").resolve())
-        judging = _Judging(folder, load(folder), plan_of(folder), result)
-        with (result.folder / JOURNAL).open("wb") as journal:
-            lines = (line for event in read(folder) for line in judging.take(event))
-            for number, line in enumerate(lines, 1):
-                journal.write(seal(number, encoded(line)))
-        yield result
+def rejudged(folder: Path, scratch: Path) -> Rejudged:
+    """Raises RunFolderError."""
+    result = Rejudged(scratch / folder.resolve().name)
+    result.folder.mkdir(parents=True)
+    (result.folder / "traces").symlink_to((folder / "traces").resolve())
+    judging = _Judging(folder, load(folder), plan_of(folder), result)
+    with (result.folder / JOURNAL).open("wb") as journal:
+        lines = (line for event in read(folder) for line in judging.take(event))
+        for number, line in enumerate(lines, 1):
+            journal.write(seal(number, encoded(line)))
+    return result
 
 
 class _Judging:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from replayer import __version__
 from replayer.journal.events import (
@@ -86,7 +87,15 @@ class _Session:
         return f"{self.lane}/{self.recording.name}/0"
 
 
-def audit(recordings: Sequence[Audited], folder: Path) -> None:
+class Mapped(Protocol):
+    """A `map` that may use other processes; results in order."""
+
+    def __call__(
+        self, work: Callable[[Audited], list[AnyEvent]], items: Sequence[Audited], /
+    ) -> Iterable[list[AnyEvent]]: ...
+
+
+def audit(recordings: Sequence[Audited], folder: Path, mapped: Mapped = map) -> None:
     """Journal every recorded turn of the traces in a new run folder, judged."""
     traces = [Trace.open(recording.path) for recording in recordings]
     try:
@@ -96,7 +105,7 @@ def audit(recordings: Sequence[Audited], folder: Path) -> None:
         (folder / "plan.json").write_text(plan.model_dump_json(indent=2), "utf-8")
         journal = JournalWriter(folder)
         try:
-            _write(journal.append, folder, plan, recordings, traces, lanes)
+            _write(journal.append, folder, plan, recordings, traces, lanes, mapped)
         finally:
             journal.close()
     finally:
@@ -111,6 +120,7 @@ def _write(
     recordings: Sequence[Audited],
     traces: Sequence[Trace],
     lanes: dict[str, str],
+    mapped: Mapped,
 ) -> None:
     turns = {recording.name: len(trace.turns) for recording, trace in zip(recordings, traces, strict=True)}
     dumped = plan.model_dump(mode="json")
@@ -120,11 +130,19 @@ def _write(
         emit(LaneReady(lane=lane, kind="recorded", model=model, base_url="", facts=facts, settings={}))
     for warning in (*_unchecked(recordings, traces), *credits_of(trace.header for trace in traces)):
         emit(Warned(message=warning, code="audit"))
-    for recording, trace in zip(recordings, traces, strict=True):
-        findings = _prefix_findings(recording.path)
-        for session in _sessions(recording, trace, lanes, findings):
-            _session(emit, session)
+    for events in mapped(partial(_judged, lanes=lanes), recordings):
+        for event in events:
+            emit(event)
     emit(RunFinished(exit_code=0))
+
+
+def _judged(recording: Audited, lanes: dict[str, str]) -> list[AnyEvent]:
+    """The sessions of one recording."""
+    events: list[AnyEvent] = []
+    with Trace.open(recording.path) as trace:
+        for session in _sessions(recording, trace, lanes, _prefix_findings(recording.path)):
+            _session(events.append, session)
+    return events
 
 
 def _lanes(traces: Sequence[Trace]) -> dict[str, str]:

@@ -21,8 +21,8 @@ def judged(name: str, scratch: Path, archive_name: str = "") -> dict[str, Prefix
     scratch.mkdir(exist_ok=True)
     with tarfile.open(RUNS / f"{archive_name or name}.tar.xz") as archive:
         archive.extractall(scratch, filter="data")
-    with rejudged(scratch / "runs" / name) as again:
-        return {lane.name: lane_figures(lane).prefix_cache for lane in load(again.folder).lanes}
+    again = rejudged(scratch / "runs" / name, scratch / "again" / name)
+    return {lane.name: lane_figures(lane).prefix_cache for lane in load(again.folder).lanes}
 
 
 def test_a_long_healthy_session_is_healthy_on_both_engines(tmp_path: Path) -> None:

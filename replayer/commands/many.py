@@ -1,0 +1,42 @@
+"""The same work on many files, by as many processes as the user asks for: results come in order, whoever made them."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def add_processes_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--processes",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="work on so many files at a time; auto: one for each core (default: 1)",
+    )
+
+
+def mapped(work: Callable[[T], R], items: Sequence[T], processes: int) -> Iterator[R]:
+    """`work` on each item. Beside several processes it must be a function of a module, or a `partial` of one."""
+    n = min(processes, len(items))
+    if n <= 1:
+        yield from map(work, items)
+        return
+    how = "fork" if sys.platform == "linux" else "spawn"  # no thread runs yet, and nothing is loaded twice
+    with multiprocessing.get_context(how).Pool(n) as pool:
+        yield from pool.imap(work, items)
+
+
+def _count(text: str) -> int:
+    if text == "auto":
+        return os.cpu_count() or 1
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError("it must be auto, or a number from 1 on")
+    return int(text)
