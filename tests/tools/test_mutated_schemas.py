@@ -103,6 +103,74 @@ def doubling(rng: random.Random) -> Schema:
     }
 
 
+def check(schema: object, arguments: str) -> tuple[str, ...]:
+    tool = {"type": "function", "function": {"name": "t", "parameters": schema}}
+    validator = Validator(read_request({"model": "m", "messages": [], "tools": [tool]}).tools)
+    found = validator.check_call(ToolCall(index=0, id="c", name="t", arguments=arguments))
+    return tuple(fault.klass for fault in found.faults)
+
+
+def property_a(**schema: object) -> Schema:
+    return {"type": "object", "properties": {"a": schema}}
+
+
+def listed(*values: object) -> str:
+    return orjson.dumps({"a": values}).decode()
+
+
+NUMBERS = listed(*range(300_000))
+HOSTILE: dict[str, tuple[Schema, str, tuple[str, ...]]] = {
+    "a look ahead": (
+        property_a(pattern="(?=(a+)+$)b"),
+        '{"a": "' + "a" * 30_000 + '!"}',
+        ("unusable_schema",),
+    ),
+    "a look back": (property_a(pattern="(?<=a+)b"), '{"a": "' + "a" * 30_000 + '!"}', ("unusable_schema",)),
+    "an error for each item": (property_a(items={"type": "string"}), NUMBERS, ("wrong_type",)),
+    "errors of errors": (
+        property_a(items={"oneOf": [{"type": "integer"}, {"type": "number"}, {"required": ["x"]}] * 10}),
+        NUMBERS,
+        ("bad_value",),
+    ),
+    "an error for each key": (
+        {"propertyNames": {"pattern": "^(a+)+$"}},
+        orjson.dumps({"a" * 40 + f"{n}!": 1 for n in range(5_000)}).decode(),
+        ("unexpected_parameter",),
+    ),
+    "alternatives for each item": (
+        property_a(items={"enum": [{"k": n} for n in range(3_000)]}),
+        listed(*[{"k": -1}] * 20_000),
+        ("unusable_schema",),
+    ),
+    "many names": (
+        {"properties": {f"p{n}": {"type": "string"} for n in range(100_000)}},
+        "{}",
+        ("unusable_schema",),
+    ),
+    "many required": ({"required": [f"k{n}" for n in range(200_000)]}, "{}", ("unusable_schema",)),
+    "different items": (property_a(uniqueItems=True), NUMBERS, ()),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_no_count_foresees_is_checked_by_a_process_that_can_be_ended(name: str) -> None:
+    schema, arguments, wanted = HOSTILE[name]
+    before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    assert check(schema, arguments) == wanted
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10
+    assert time.process_time() - began < 2  # of this process: what the other one takes, it is ended for
+
+
+def test_the_worker_finds_what_this_process_does() -> None:
+    keys = {"b": 1, "c": "x" * 20_000}
+    schema = {**property_a(type="string"), "required": ["a"], "additionalProperties": False}
+    found = check(schema, orjson.dumps(keys).decode())
+    assert sorted(found) == ["missing_parameter", "unexpected_parameter", "unexpected_parameter"]
+    assert check(property_a(pattern="^(?!x)"), '{"a": "x' + "y" * 2_000 + '"}') == ("bad_value",)
+    assert check(property_a(pattern="^(?!x)"), '{"a": "' + "y" * 2_000 + '"}') == ()
+
+
 VALUES = ["{}", '{"a": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}', '{"a": {"a": {"a": [1, 2, {"b": null}]}}}', "[" * 60 + "]" * 60,
           '{"a": "' + "x" * 5000 + '"}', '{"a": [' + ",".join("1" * 300) + "]}"]  # fmt: skip
 

@@ -13,13 +13,16 @@ from replayer.text import similar
 from replayer.tools.verdicts.arguments_markup import holds_next_call
 from replayer.tools.verdicts.schema_cost import SchemaCost, TooCostly
 from replayer.tools.verdicts.schema_forms import closed_form, plain_form
+from replayer.tools.verdicts.schema_worker import WORKER, Effort, written
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Blame, Fault, FaultClass
 from replayer.traces.schema import ToolSchema
-from replayer.wire.types import JsonObject, ToolCall
+from replayer.wire.types import Json, JsonObject, ToolCall
 
 MAX_FAULTS_PER_CALL = 20
 """A call with more than that is wrong in one way, many times over."""
+_LONG_VALUE = 16 << 10
+"""Characters of arguments whose errors may take much memory: the library lists them all, each with what it is about."""
 
 
 class CallCheck(NamedTuple):
@@ -36,9 +39,21 @@ class CallCheck(NamedTuple):
 
 
 class _Tool:
-    __slots__ = ("broken", "closed", "cost", "parameters", "schema", "strict", "too_costly")
+    __slots__ = (
+        "broken",
+        "closed",
+        "cost",
+        "effort",
+        "offered",
+        "parameters",
+        "schema",
+        "strict",
+        "too_costly",
+    )
 
-    def __init__(self, tool: ToolSchema) -> None:
+    def __init__(self, tool: ToolSchema, here: bool) -> None:
+        self.offered = tool.parameters
+        self.effort = Effort()
         parameters = tool.parameters if isinstance(tool.parameters, dict) else {}
         properties = parameters.get("properties")
         self.parameters = tuple(properties) if isinstance(properties, dict) else ()
@@ -49,6 +64,10 @@ class _Tool:
         self.too_costly: str | None = None
         self.broken: str | None = None
         try:
+            if not here:
+                self.effort = Effort.of(parameters)
+                if self.effort.large:
+                    return
             plain = plain_form(parameters)
             self.cost = SchemaCost(plain)
             self.schema = compile_schema(plain)
@@ -63,6 +82,11 @@ class _Tool:
         """Whether nothing is wrong with the value, unexpected keys included."""
         strictest = self.closed or self.schema
         return strictest is None or strictest.is_valid(value)
+
+    def asked(self, arguments: str, call_index: int | None) -> list[Fault] | None:
+        """The faults of arguments as the worker finds them; None where it was ended before it could."""
+        rows = WORKER.ask("call", written(self.offered), arguments, self.strict, call_index)
+        return None if rows is None else [Fault(*row) for row in rows]
 
 
 TOO_LARGE = "it takes too many checks for a value of this size and depth"
@@ -95,8 +119,10 @@ class Validator:
     to being JSON objects.
     """
 
-    def __init__(self, tools: Sequence[ToolSchema]) -> None:
-        self._tools = {tool.name: _Tool(tool) for tool in tools}
+    def __init__(self, tools: Sequence[ToolSchema], *, here: bool = False) -> None:
+        """`here`: all is checked in this process, however long it takes."""
+        self._here = here
+        self._tools = {tool.name: _Tool(tool, here) for tool in tools}
         self.names: frozenset[str] = frozenset(self._tools)
         self.unusable: dict[str, str] = {n: t.broken for n, t in self._tools.items() if t.broken}
 
@@ -128,12 +154,20 @@ class Validator:
             return CallCheck((*named, _not_object(value, call_index)), value)
         if tool is None:
             return CallCheck(named, value)
+        if tool.effort.is_long(len(arguments)):
+            found = tool.asked(arguments, call_index)
+            return CallCheck(
+                (unusable_schema(TOO_LARGE, call_index),) if found is None else tuple(found), value
+            )
         if tool.cost is None or not tool.cost.allows(value, len(arguments)):
             costly = tool.too_costly if tool.cost is None else TOO_LARGE
             return CallCheck((unusable_schema(costly, call_index),) if costly else (), value)
         if tool.accepts(value):
             return CallCheck((), value)
-        return CallCheck(tuple(_schema_faults(tool, value, call_index)), value)
+        if self._here or len(arguments) <= _LONG_VALUE:
+            return CallCheck(tuple(_schema_faults(tool, value, call_index)), value)
+        found = tool.asked(arguments, call_index)
+        return CallCheck(tuple(_first_faults(tool, value, call_index) if found is None else found), value)
 
     def _name_faults(self, name: str | None, call_index: int | None) -> Iterator[Fault]:
         if not name:
@@ -192,6 +226,24 @@ def kind_of(value: object) -> str:
         return "a boolean"
     names = {str: "a string", list: "an array", dict: "an object", int: "an integer", float: "a number"}
     return names.get(type(value), "a number")
+
+
+def _first_faults(tool: _Tool, value: JsonObject, call_index: int | None) -> Iterator[Fault]:
+    """Of a value whose errors are too many to be listed: the first one's."""
+    for schema in filter(None, (tool.schema, tool.closed)):
+        try:
+            schema.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            if schema is tool.schema:
+                yield from _faults_of(error, value, tool, call_index)
+            elif type(error.kind).__name__ == "AdditionalProperties":
+                yield from _unexpected(error, tool, call_index, fatal=tool.strict)
+            return
+
+
+def as_row(fault: Fault) -> Json:
+    """A fault as the worker sends it."""
+    return [fault.klass, fault.blame, fault.message, fault.fatal, fault.call_index, fault.path]
 
 
 def _schema_faults(tool: _Tool, value: JsonObject, call_index: int | None) -> list[Fault]:

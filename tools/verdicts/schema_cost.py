@@ -34,6 +34,8 @@ _INNER_VALUE = (
     "properties", "patternProperties", "additionalProperties", "items", "prefixItems", "additionalItems", "contains",
     "propertyNames", "unevaluatedProperties", "unevaluatedItems", "contentSchema",
 )  # fmt: skip
+_FEW = 16
+"""Values of an `enum` that cost as much as a check; a list or object among them costs as much as so many checks."""
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _STANDARD = ("http://json-schema.org/", "https://json-schema.org/")
 
@@ -124,7 +126,7 @@ class _Counter:
             counts = [self.count(one, depth - 1, most) for one in _under(schema, (key,))]
             # a value has one name and one place, but may match every pattern
             inner += sum(counts) if key == "patternProperties" else max(counts, default=0)
-        return 1 + twice * sum(same) + inner
+        return 1 + twice * sum(same) + inner + _alternatives(schema.get("enum"))
 
     def _targets(self, schema: JsonObject) -> Iterator[Any]:
         for key in ("$ref", "$dynamicRef", "$recursiveRef"):
@@ -159,6 +161,13 @@ def _under(schema: JsonObject, keywords: tuple[str, ...]) -> Iterator[Any]:
         elif isinstance(value, dict):
             named = key in ("properties", "patternProperties", "dependentSchemas", "dependencies")
             yield from value.values() if named else (value,)
+
+
+def _alternatives(values: object) -> int:
+    """What looking for a value among many is worth: words are found quickly, lists and objects are compared."""
+    if not isinstance(values, list) or len(values) < _FEW:
+        return 0
+    return len(values) // _FEW + sum(isinstance(value, (dict, list)) for value in values) * _FEW
 
 
 def _all_in(schema: object) -> Iterator[JsonObject]:

@@ -9,6 +9,7 @@ import orjson
 
 from replayer.tools.verdicts.schema_check import TOO_LARGE, compile_schema, pointer, unusable_schema
 from replayer.tools.verdicts.schema_cost import SchemaCost, TooCostly
+from replayer.tools.verdicts.schema_worker import WORKER, Effort, written
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tools.verdicts.verdict import Fault
 
@@ -36,8 +37,14 @@ def schema_of(response_format: object) -> object:
     return named.get("schema") if isinstance(named, dict) else None
 
 
-def problem(answer: str, schema: object) -> str | None:
-    """Why the answer breaks the schema, in words; None where it holds. Raises TooCostly."""
+def problem(answer: str, schema: object, *, here: bool = False) -> str | None:
+    """Why the answer breaks the schema, in words; None where it holds. `here`: in this process, however long it takes.
+    Raises TooCostly."""
+    if not here and Effort.of(schema).is_long(len(answer)):
+        found = WORKER.ask("answer", written(schema), answer, False, None)
+        if not isinstance(found, list):
+            raise TooCostly(TOO_LARGE)
+        return None if found[0] is None else str(found[0])
     compiled = _compiled(orjson.dumps(schema))
     if compiled is None:
         return None
@@ -48,8 +55,11 @@ def problem(answer: str, schema: object) -> str | None:
     validator, cost = compiled
     if not cost.allows(value, len(answer)):
         raise TooCostly(TOO_LARGE)
-    first = next(iter(validator.iter_errors(value)), None)
-    return None if first is None else f"at {pointer(first.instance_path) or 'the top'}: {first.message}"
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as first:
+        return f"at {pointer(first.instance_path) or 'the top'}: {first.message}"
+    return None
 
 
 @lru_cache(maxsize=64)
