@@ -137,7 +137,10 @@ class WireClient:
                 return reply
             else:
                 failures += 1
-                await asyncio.sleep(_pause(failures, exchange.reader.retry_after))
+                pause = _pause(failures, exchange.reader.retry_after)
+                if self._timeouts.total and _seconds_since(exchange.asked) + pause > self._timeouts.total:
+                    return reply
+                await asyncio.sleep(pause)
             exchange.retries += 1
             exchange.reader = reader()
 
@@ -221,6 +224,10 @@ def _lines(headers: dict[str, str]) -> bytes:
         if _BREAKS.search(name) or _BREAKS.search(value):
             raise PlanError(f"the header {name!r} holds a line break: remove it from the key or the plan")
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("utf-8")
+
+
+def _seconds_since(then: int) -> float:
+    return (time.monotonic_ns() - then) / 1e9
 
 
 def _pause(failures: int, retry_after: float | None) -> float:

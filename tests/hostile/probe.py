@@ -32,13 +32,15 @@ async def ask(url: str, receiver: Receiver, **options: Any) -> dict[str, Any]:
         reply = await client.chat(BODY)
     finally:
         await client.aclose()
-    fault = reply.fault
+    fault, first = reply.fault, reply.timing.first_token
+    stamp = reply.extra.get("system_fingerprint")
     return {
         "kind": fault.kind if fault else None,
         "message": fault.message[:300] if fault else "",
         "seconds": time.monotonic() - begun,
         "text": len(reply.content),
-        "ttft_ms": reply.timing.first_token and (reply.timing.first_token - reply.timing.sent) / 1e6,
+        "ttft_ms": first and (first - reply.timing.sent) / 1e6,
+        "late_ms": (first - int(stamp)) / 1e6 if first and stamp else None,
     }
 
 

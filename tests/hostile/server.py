@@ -16,11 +16,14 @@ import socket
 import ssl
 import struct
 import sys
+import time
 import zlib
 from collections.abc import Awaitable, Callable
 
 import brotli
 import zstandard
+
+from tests.hostile.odd import ODD
 
 Writer = asyncio.StreamWriter
 Mode = Callable[[Writer], Awaitable[None]]
@@ -99,7 +102,10 @@ async def healthy(w: Writer) -> None:
     await send(w, CHUNKED + b"\r\n", chunk(ROLE))
     for piece in REPLY[1:]:
         await asyncio.sleep(PAUSE)
-        await send(w, chunk(piece))
+        stamped = piece.replace(
+            b'{"choices"', b'{"system_fingerprint": "%d", "choices"' % time.monotonic_ns()
+        )
+        await send(w, chunk(stamped if piece is TOKEN else piece))
     await send(w, b"0\r\n\r\n")
 
 
@@ -192,6 +198,16 @@ def _endless(name: str, first: bytes, then: bytes) -> None:
     register(f"flood_{name}", flood)
 
 
+async def _odd(w: Writer, first: bytes, then: bytes | None) -> None:
+    await send(w, first)
+    if then is None:
+        await asyncio.sleep(3600)
+    elif then:
+        await forever(w, then, PAUSE)
+
+
+for _name, (_first, _rest) in ODD.items():
+    register(_name, lambda w, first=_first, rest=_rest: _odd(w, first, rest))
 for _name, _pieces in STALLS.items():
     register(_name, lambda w, pieces=_pieces: stall(w, *pieces))
 for _name, (_first, _then) in ENDLESS.items():
@@ -229,21 +245,6 @@ _bomb(
 )
 _bomb("brotli", "br", lambda data: brotli.compress(data, quality=1))
 
-EVENTS = {
-    "bomb_lists": b'data: {"x":[' + b"[]," * 2_500_000 + b"0]}\n\n",
-    "bomb_objects": b'data: {"x":[' + b'{"a":1},' * 900_000 + b"0]}\n\n",
-    "bomb_depth": b"data: " + b"[" * 4_000_000 + b"\n\n",
-    "bomb_deep_objects": b"data: " + b'{"a":' * 500_000 + b"\n\n",
-    "bomb_number": b'data: {"choices":[],"x":1' + b"0" * 4_000_000 + b"}\n\n",
-    "bomb_string": b'data: {"choices":[{"index":0,"delta":{"content":"' + b"x" * 6_000_000 + b'"}}]}\n\n',
-    "bomb_many_calls": event(
-        choices=[{"index": 0, "delta": {"tool_calls": [{"index": n} for n in range(100_000)]}}]
-    ),
-}
-for _name, _event in EVENTS.items():
-    register(_name, lambda w, one=_event: stream(w, ROLE, one, *REPLY[1:]))
-
-
 # lies
 
 
@@ -263,9 +264,6 @@ _lie("length_huge", OPEN + b"Content-Length: 99999999999999999999999\r\n\r\n" + 
 _lie("length_and_chunks", CHUNKED + b"Content-Length: 7\r\n\r\n" + chunk(_body) + b"0\r\n\r\n")
 _lie("chunk_size_no_number", CHUNKED + b"\r\nxyz\r\n" + _body)
 _lie("chunk_size_huge", CHUNKED + b"\r\n" + b"f" * 30 + b"\r\n" + _body)
-_lie("no_http", b"220 mail.example ESMTP\r\n" * 10)
-_lie("http2", b"\0\0\x12\x04\0\0\0\0\0" * 9)
-_lie("http_0_9", _body)
 _lie("gzip_cut", whole(gzip.compress(_body)[:40], OPEN + b"Content-Encoding: gzip\r\n"))
 _lie("gzip_is_none", whole(_body, OPEN + b"Content-Encoding: gzip\r\n"))
 _lie("encoding_unknown", whole(_body, OPEN + b"Content-Encoding: lzma\r\n"))
@@ -274,8 +272,6 @@ _lie(
     "redirect_to_itself",
     whole(b"", b"HTTP/1.1 302 Go\r\nLocation: /redirect_to_itself/v1/chat/completions\r\n"),
 )
-_lie("page", whole(b"<html>" + b"<p>" * 99))
-_lie("empty", whole(b""))
 _lie("no_content", b"HTTP/1.1 204 No\r\n\r\n")
 _lie("upgrade", b"HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nxxxx")
 _lie("error_as_success", whole(b'{"error":{"message":"no","code":500}}'))
