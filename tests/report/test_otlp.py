@@ -67,6 +67,9 @@ def test_a_run_holds_sessions_that_hold_turns(run: Path, tmp_path: Path) -> None
             assert values(above)["gen_ai.operation.name"] == parent
             assert int(above["startTimeUnixNano"]) <= int(span["startTimeUnixNano"])
             assert int(span["endTimeUnixNano"]) <= int(above["endTimeUnixNano"])
+    chats = [values(span) for span in spans if span["name"].startswith("chat")]
+    assert {chat["gen_ai.response.model"] for chat in chats} == {"simulated"}
+    assert len({chat["gen_ai.response.id"] for chat in chats}) == len(chats)
     assert exported(run, tmp_path / "again.jsonl") == spans
 
 

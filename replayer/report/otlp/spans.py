@@ -228,7 +228,7 @@ def _lane(name: str, lane: LaneView | LaneReady) -> dict[str, object]:
 
 
 def _chat(session: _Session, facts: TurnFacts, reply: JsonObject) -> dict[str, object]:
-    settings, usage = session.settings, reply["usage"] or {}
+    settings, usage, extra = session.settings, reply["usage"] or {}, reply.get("extra") or {}
     sampling = settings.get("sampling") or {}
     return {
         "gen_ai.operation.name": "chat",
@@ -237,11 +237,14 @@ def _chat(session: _Session, facts: TurnFacts, reply: JsonObject) -> dict[str, o
         "gen_ai.request.max_tokens": facts.max_tokens,
         "gen_ai.request.stream": settings.get("stream"),
         "gen_ai.conversation.id": session.attempt.session,
+        "gen_ai.response.id": extra.get("id"),
+        "gen_ai.response.model": extra.get("model"),
         "gen_ai.response.finish_reasons": [reply["finish_reason"]] if reply["finish_reason"] else None,
         "gen_ai.response.time_to_first_chunk": None if facts.ttft_ns is None else facts.ttft_ns / 1e9,
         "gen_ai.usage.input_tokens": usage.get("prompt_tokens"),
         "gen_ai.usage.output_tokens": usage.get("completion_tokens"),
         "gen_ai.usage.cache_read.input_tokens": usage.get("cached_tokens"),
+        "gen_ai.usage.cache_write.input_tokens": usage.get("cache_write_tokens"),
         "gen_ai.usage.reasoning.output_tokens": usage.get("reasoning_tokens"),
         "replayer.turn": facts.turn + 1,
         "replayer.wire": facts.wire,
