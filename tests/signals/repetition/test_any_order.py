@@ -1,0 +1,147 @@
+"""Loops in any order and script, with slots, and the drawn sets."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from benchmarks.repetition_loops import Part, loops
+from benchmarks.repetition_sound import drawn
+from benchmarks.repetition_unseen import NOISES as KINDS_OF_NOISE
+from benchmarks.repetition_unseen import unseen
+from benchmarks.repetition_work import works
+from replayer.signals.repetition.detector import RepetitionDetector, scan
+from tests.signals.repetition.texts import (
+    OPENING,
+    collapsed,
+    feed,
+    rows,
+)
+
+STAGED = (
+    "(Sigh)",
+    "(Laughter)",
+    "(Pause)",
+    "(Cough)",
+    "(Groan)",
+    "(Chuckle)",
+    "(Gasp)",
+    "(Whisper)",
+    "(Yawn)",
+)
+VARIANTS = {
+    "two noises": (STAGED[:2], (" ",)),
+    "two, ellipses": (STAGED[:2], (" … ",)),
+    "eight": (STAGED[:8], (" ",)),
+    "eight, ellipses": (STAGED[:8], (" … ",)),
+    "eight, three dots": (STAGED[1:], ("... ",)),
+    "lines": (STAGED[:6], ("\n",)),
+    "commas": (STAGED[:7], (", ",)),
+    "words between": (STAGED[:5], (" and then ", " again ", " so ")),
+    "mixed": (STAGED[:6], (" ", " … ", "\n", " - ")),
+    "stars": (("*sighs*", "*laughs*", "*coughs*", "*yawns*"), (" ", "... ")),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_noises_in_any_order_are_found_within_300_characters(name: str) -> None:
+    noises, between = VARIANTS[name]
+    rng = random.Random(name)
+    loop = "".join(rng.choice(noises) + rng.choice(between) for _ in range(200))
+    found = feed(RepetitionDetector(), OPENING + loop)
+    assert found[-1]["level"] == "collapsed"
+    assert found[-1]["detected_at"] - len(OPENING) <= 300
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_NOISE)
+@pytest.mark.parametrize("order", ["in turn", "any"])
+def test_ten_kinds_of_noises_between_five_separators(kind: str, order: str) -> None:
+    """Of the five loops of a kind, four or more are found within 300 characters, all within 500."""
+    pool, late = KINDS_OF_NOISE[kind], 0
+    for between in (" ", "\n", " … ", ", ", "... "):
+        rng = random.Random(f"{kind}{between}")
+        drawn_in_turn = (pool[:3] * 100) if order == "in turn" else rng.choices(pool, k=300)
+        finding = scan(OPENING + "".join(noise + between for noise in drawn_in_turn))
+        assert collapsed(finding) and finding is not None
+        onset = len("".join(noise + between for noise in pool[:3])) if order == "in turn" else 0
+        delay = finding.detected_at - len(OPENING) - onset
+        assert delay <= 500, (kind, between, delay)
+        late += delay > 300
+    assert late <= 1
+
+
+SCRIPTS = {row["script"]: row["tuning"] for row in rows("corpus/scripts.jsonl")}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_sentence_in_any_script_again_and_again_is_a_collapse(script: str) -> None:
+    sentence = SCRIPTS[script][0] + " "
+    finding = scan(OPENING + sentence * 12)
+    assert collapsed(finding) and finding is not None
+    assert finding.detected_at - len(OPENING) <= 5 * len(sentence) + 160
+
+
+@pytest.mark.parametrize(
+    "script", ["Chinese", "Japanese", "Korean", "Devanagari", "Arabic", "Thai", "Cyrillic"]
+)
+def test_sentences_of_a_pool_in_any_order_are_a_collapse(script: str) -> None:
+    rng = random.Random(script)
+    pool = SCRIPTS[script][:6]
+    between = "" if script in ("Chinese", "Japanese", "Thai") else " "
+    assert collapsed(scan(OPENING + between.join(rng.choice(pool) for _ in range(90))))
+
+
+def test_a_slot_that_says_nothing_new_is_a_loop_and_line_numbers_are_not() -> None:
+    counted = "".join(f"{n}. Let me check the function again to see what it returns.\n" for n in range(1, 40))
+    assert collapsed(scan(counted))
+    clocked = "".join(
+        f"[12:{n // 60:02d}:{n % 60:02d}] Let me check the log once more.\n" for n in range(400, 460)
+    )
+    assert collapsed(scan(clocked))
+    rng = random.Random(3)
+    random_id = "".join(
+        f"Let me look at `task_{rng.getrandbits(32):08x}` again, it may be the cause.\n" for _ in range(60)
+    )
+    assert collapsed(scan(random_id))
+    line, fixed = 0, ""
+    for n in range(1, 31):
+        line += rng.randint(1, 60)
+        fixed += f"{n}. ✅ Fixed the type error in line {line}\n"
+    assert not collapsed(scan(fixed))
+
+
+def test_waiting_up_to_a_bound_is_sound_and_beyond_it_is_not() -> None:
+    waiting = "".join(f"Waiting for the server to come up ({n}/15)...\n" for n in range(1, 16))
+    assert not collapsed(scan(waiting + "It is up.\n"))
+    beyond = "".join(f"Waiting for the server to come up ({n}/15)...\n" for n in range(1, 90))
+    assert collapsed(scan(beyond))
+
+
+@pytest.mark.parametrize("unit", [" 2>&1", " -f -b 1000", " --retry 3", " | head -20"])
+def test_flags_of_a_shell_are_words_though_they_hold_digits(unit: str) -> None:
+    arguments = '{"command": "make test' + unit * 120
+    found = feed(RepetitionDetector(), arguments, 4, "tool_arguments", 0)
+    assert found[-1]["level"] == "collapsed" and found[-1]["detected_at"] <= 22 + 450
+
+
+@pytest.mark.parametrize("part", ["tuning", pytest.param("validation", marks=pytest.mark.slow)])
+def test_drawn_collapses_are_found_and_drawn_work_is_sound(part: Part) -> None:
+    """The sets of `benchmarks/repetition_table.py`; docs/repetition.md names what is missed."""
+    samples = list(loops(part))
+    missed = [
+        loop.name for loop in samples if not collapsed(scan(loop.text, loop.channel, loop.finish_reason))
+    ]
+    assert len(missed) <= 0.03 * len(samples), missed
+    assert [work.name for work in works(part) if collapsed(scan(work.text))] == []
+
+
+@pytest.mark.slow
+def test_the_third_set_of_collapses_is_found_and_its_work_is_sound() -> None:
+    """Scored in docs/repetition.md before and after the rules were changed."""
+    samples = list(unseen())
+    missed = [
+        loop.name for loop in samples if not collapsed(scan(loop.text, loop.channel, loop.finish_reason))
+    ]
+    assert len(missed) <= 0.03 * len(samples), missed
+    assert len([text.name for text in drawn() if collapsed(scan(text.text))]) <= 1
