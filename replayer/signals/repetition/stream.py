@@ -114,19 +114,18 @@ class TextDetector:
         tracker = self._near.tracker
         run = tracker.push(piece)
         self.stride = STRIDE if tracker.lag or self._words_every == STRIDE else CALM_STRIDE
-        words_due = last or self._waiting >= FAR_EVERY
-        if self._unread >= self._words_every:
-            words_due = words_due or self._is_suspicious()
+        often = not self._code and self._copied.familiar >= OFTEN
+        far_due = last or self._waiting >= (FAR_OFTEN if often else FAR_EVERY)
+        words_due = far_due or (self._unread >= self._words_every and self._is_suspicious())
         if not (run or words_due):
             return ()
         found: Sequence[Finding] = self._cycle(*hit) if run and (hit := self._near.judge(run)) else ()
         if words_due:
-            new = "".join(self._block)[-self._unread :] if self._unread else ""
+            block = "".join(self._block)
+            found = [*found, *self._look_at_words(block[len(block) - self._unread :], last)]
             self._unread = 0
-            found = [*found, *self._look_at_words(new, last)]
             self._words_every = self._next_look()
-        often = self._waiting >= FAR_OFTEN and not self._code and self._copied.familiar >= OFTEN
-        if last or often or self._waiting >= FAR_EVERY:
+        if far_due:
             found = [*found, *self._look_far(last)]
         return found
 

@@ -9,10 +9,7 @@ import pytest
 
 from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import RepetitionDetector, scan
-from tests.signals.repetition.texts import (
-    collapsed,
-    feed,
-)
+from tests.signals.repetition.texts import TESTS, collapsed, feed
 
 SOUND = {
     "nothing": "",
