@@ -23,10 +23,10 @@ from replayer.signals.repetition.scripts import WIDE, plain
 
 NEW_COSTS, JOINT_COSTS = 2.5, 1.5
 NEWS = 2
-SINCE, SINCE_LISTED = 120, 200
+SINCE, SINCE_LISTED = 80, 200
 ONCE_COSTS = 0.6
 GENERATION = 600
-PROSE, LISTED, LEGAL = 90, 210, 280
+PROSE, LISTED, LEGAL = 70, 210, 280
 KNOWN, KNOWN_CUT, KNOWN_LEGAL = 0.88, 0.84, 0.99
 """Share of the pairs that must be known since the score was zero."""
 CUT, CUT_KNOWN = 0.68, 0.5
