@@ -29,7 +29,7 @@ FEW_DIGITS = 0.2
 """Share of digits from which on a text is a table of numbers."""
 RECURS = 2
 """Looks in a row that must find the newest characters before."""
-FAR_EVERY, FAR_OFTEN = 512, 128
+FAR_EVERY, FAR_OFTEN = 512, 256
 """Characters after which everything is looked at, and long cycles and templates where the text is familiar."""
 LONGEST_WORD, JOINTS = 48, "_-,./;:) \n"
 """Characters without a blank that are no longer waited for, and what words may end with besides."""
