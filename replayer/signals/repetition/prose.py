@@ -106,7 +106,7 @@ def is_staged(unit: str) -> bool:
     if len(unit) > 250 or unit.isalnum():
         return False
     text = unit * 3
-    return noise_share(text) >= 0.55 and is_babble(text, [], staged=True)
+    return noise_share(text) >= 0.6 and is_babble(text, [], staged=True)
 
 
 def noise_share(text: str) -> float:

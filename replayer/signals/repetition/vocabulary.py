@@ -19,7 +19,7 @@ STAGED = ((12, 5), (16, 7), (20, 9), (24, 10), (28, 11), (34, 12), (44, 14), (56
 what looks like stage directions."""
 NOISES = ((6, 2), (7, 4), (8, 5), (10, 6), (12, 7), (14, 8), (16, 9), (20, 10), (26, 12))
 """(stage directions, different ones among them at most), where `NOISE_SHARE` of the text is such."""
-NOISE_SHARE, NOISE_CHARS = 0.55, 1200
+NOISE_SHARE, NOISE_CHARS = 0.66, 1200
 DISORDER = 1.6
 MANY = 14
 """Different words in one piece of text, from which on there is no loop to look for."""
@@ -75,9 +75,8 @@ class Vocabulary:
         if len(self._texts) > 2 * TEXTS:
             del self._texts[:-TEXTS]
             del self._words[: -2 * KEPT]
-        if fresh > FRESH and not self.is_thin:
-            return None
-        return self._words_loop() or self._letters()
+        calm = fresh > FRESH and not self.is_thin
+        return self._letters() if calm else self._words_loop() or self._letters()
 
     @property
     def is_staged(self) -> bool:
