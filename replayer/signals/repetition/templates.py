@@ -20,6 +20,8 @@ from replayer.signals.repetition.masks import SLOT, masked
 from replayer.signals.repetition.prose import is_list
 from replayer.signals.repetition.scripts import is_without_blanks, plain
 
+FIELDS = re.compile(r"\w,\w")
+"""Rows of a table, its fields parted by commas."""
 CLOCK = re.compile(r"\d{1,4}[-:/.]\d\d?[-:/.]\d\d?|\d\d?:\d\d")
 EPOCH = 10
 """Digits of a number of seconds since 1970, at least."""
@@ -194,6 +196,7 @@ def _is_prose(unit: str) -> bool:
     return (
         size >= 12
         and not quoted
+        and not FIELDS.search(unit)
         and (wide or blanks >= 0.1 * size)
         and letters >= 0.5 * size
         and symbols <= 0.12 * size
