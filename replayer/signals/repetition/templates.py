@@ -20,7 +20,7 @@ from replayer.signals.repetition.masks import SLOT, masked
 from replayer.signals.repetition.prose import is_list
 from replayer.signals.repetition.scripts import is_without_blanks, plain
 
-FIELDS = re.compile(r"\w,\w")
+FIELDS = re.compile(r"[A-Za-z],[A-Za-z]")
 """Rows of a table, its fields parted by commas."""
 CLOCK = re.compile(r"\d{1,4}[-:/.]\d\d?[-:/.]\d\d?|\d\d?:\d\d")
 EPOCH = 10
