@@ -93,3 +93,25 @@ def test_every_compose_service_runs_a_layout_that_exists():
     used = re.findall(r"entrypoint: \[/examples/start/(\w+\.sh), (\w+)\]", text)
     assert len(used) == 12
     assert set(used) <= {(script, layout) for script, layout, _ in LAYOUTS}
+
+
+def test_the_image_copies_what_is_there_and_starts_the_command() -> None:
+    """Without a container engine: each line is a known instruction, extras exist, and the start is the console script."""
+    root = EXAMPLES.parent
+    text = re.sub(r"\\\n", " ", (root / "Containerfile").read_text())
+    lines = [line.split(None, 1) for line in text.splitlines() if line and not line.startswith("#")]
+    known = {"FROM", "COPY", "RUN", "USER", "WORKDIR", "ENTRYPOINT", "CMD"}
+    assert {line[0] for line in lines} <= known and lines[0][0] == "FROM"
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    extras = re.findall(r"(?:/source|agent-replayer)\[(\w+)\]", text)
+    assert len(extras) == 2 and set(extras) <= set(project["optional-dependencies"])
+    assert dict(lines)["ENTRYPOINT"] == '["replayer"]' and "replayer" in project["scripts"]
+
+
+def test_compose_is_sound_yaml_with_one_profile_a_service() -> None:
+    yaml = pytest.importorskip("yaml")
+    document = yaml.safe_load((EXAMPLES.parent / "compose.yaml").read_text())
+    for name, service in document["services"].items():
+        assert service["profiles"] == [name] and service["image"] and service["entrypoint"]
+        assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+        assert "./examples:/examples:ro" in service["volumes"]

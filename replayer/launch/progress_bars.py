@@ -18,6 +18,7 @@ from replayer.journal.events import (
 from replayer.journal.view import LaneView, RunView
 from replayer.plan.model import Plan
 from replayer.text import console, safe
+from replayer.tui.pace import duration_words, seconds_left
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -62,10 +63,12 @@ class Bars:
 
 
 def _note(lane: LaneView) -> str:
+    left = seconds_left(lane)
     turns = [turn for attempt in lane.attempts for turn in attempt.turns.values()]
     collapsed = sum(turn.collapse is not None for turn in turns)
     errors = sum(turn.error is not None for turn in turns)
-    notes = [f"{collapsed} collapsed" if collapsed else "", f"{errors} errors" if errors else ""]
+    notes = [f"{duration_words(left)} left"] if left else []
+    notes += [f"{collapsed} collapsed" if collapsed else "", f"{errors} errors" if errors else ""]
     return "  ".join(note for note in notes if note)
 
 
@@ -80,6 +83,8 @@ class LineProgress:
         self._planned = 0
         self._done: dict[str, int] = {}
         self._shown: dict[str, float] = {}
+        self._began: dict[str, float] = {}
+        """When the first turn of each lane had finished: later ones tell its pace."""
 
     def event(self, event: AnyEvent) -> None:
         match event:
@@ -92,6 +97,7 @@ class LineProgress:
             case TurnFinished():
                 lane = self._lane_of[event.session]
                 self._done[lane] = self._done.get(lane, 0) + 1
+                self._began.setdefault(lane, time.monotonic())
                 self._line(lane, _LINE_EVERY)
             case SessionFinished():
                 self._line(self._lane_of[event.session], _SESSION_EVERY)
@@ -115,7 +121,15 @@ class LineProgress:
             self._say(lane, f"{done} turns")
             return
         filled = round(20 * min(1.0, done / planned)) if planned else 0
-        self._say(lane, f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{planned or '?'} turns")
+        left = self._left(lane, now, done)
+        self._say(lane, f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{planned or '?'} turns{left}")
+
+    def _left(self, lane: str, now: float, done: int) -> str:
+        """By the mean pace since the lane's first turn had finished; empty before the second."""
+        if not 1 < done < self._planned:
+            return ""
+        seconds = (now - self._began[lane]) / (done - 1) * (self._planned - done)
+        return f", {duration_words(seconds)} left"
 
     def _say(self, lane: str, text: str) -> None:
         print(f"{lane:<{self._width}}  {text}", file=self._stream, flush=True)

@@ -13,7 +13,7 @@ from replayer.metrics.shown import DASH
 from replayer.report.section import Section
 from replayer.report.sections import sections
 from replayer.report.server import server_notes, server_rows
-from replayer.text import safe
+from replayer.text import safe, shortened
 
 _LANE_WIDTH = 20
 """Columns that a lane needs to be read."""
@@ -23,7 +23,7 @@ def print_report(document: RunFigures, console: Console, folder: str | None = No
     """Print the document of `run_figures`: the story first, then every figure, then the sentences behind the story."""
     console.print(_story(document.conclusions.story))
     for lanes in _shares(document.lanes, console.width):
-        console.print(_side_by_side(document, lanes))
+        console.print(_side_by_side(document, lanes, console.width))
     for section in sections(document):
         print_section(section, console)
     for sentence in document.conclusions.sentences():
@@ -49,13 +49,15 @@ def _shares(lanes: list[LaneFigures], width: int) -> list[list[LaneFigures]]:
     return [lanes[start : start + beside] for start in range(0, len(lanes), beside)] or [[]]
 
 
-def _side_by_side(document: RunFigures, lanes: list[LaneFigures]) -> Table:
+def _side_by_side(document: RunFigures, lanes: list[LaneFigures], width: int) -> Table:
     table = Table(title=title(document), title_justify="left", title_style="bold", pad_edge=False)
     table.add_column("", style="dim", no_wrap=True)
     for lane in lanes:
         table.add_column(Text(safe(lane.lane)), justify="right", overflow="fold")
+    room = max(_LANE_WIDTH, (width - 28) // max(1, len(lanes)) - 3)
     for label, cells in table_rows(lanes):
-        table.add_row(label, *map(Text, cells))
+        shown = [shortened(cell, room) for cell in cells] if label == "engine" else cells
+        table.add_row(label, *map(Text, shown))
     return table
 
 
