@@ -27,6 +27,7 @@ from typing import Any
 import httpx
 import orjson
 
+from benchmarks.run_peers import tokenizer
 from replayer.metrics.stats import quantile
 from replayer.plan.load_shape import LoadShape, coming
 from replayer.requests.history import RecordedHistory
@@ -51,24 +52,6 @@ def write_payloads(folder: Path, repeat: int) -> None:
         (folder / f"{number:04d}.jsonl").write_bytes(
             b"\n".join(orjson.dumps(orjson.loads(line)) for line in lines)
         )
-
-
-def write_tokenizer(folder: Path) -> None:
-    """AIPerf wants one although the server counts; its own built-in one is fetched from the network."""
-    words = {"[UNK]": 0, "[EOS]": 1}
-    model = {"type": "WordLevel", "vocab": words, "unk_token": "[UNK]"}
-    rest = dict.fromkeys(("truncation", "padding", "normalizer", "post_processor", "decoder"))
-    parts = {
-        "version": "1.0",
-        "added_tokens": [],
-        "pre_tokenizer": {"type": "Whitespace"},
-        "model": model,
-        **rest,
-    }
-    folder.mkdir()
-    (folder / "tokenizer.json").write_text(json.dumps(parts))
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]", "eos_token": "[EOS]"}
-    (folder / "tokenizer_config.json").write_text(json.dumps(config))
 
 
 def by_replayer(url: str, folder: Path, sessions: int, repeat: int) -> dict[str, float]:
@@ -169,7 +152,7 @@ async def main() -> None:
         with tempfile.TemporaryDirectory() as place:
             top = Path(place)
             write_payloads(top / "payloads", args.repeat)
-            write_tokenizer(top / "tokenizer")
+            tokenizer(top)
             for number in range(args.rounds):
                 for name in ("replayer", "AIPerf"):
                     httpx.post(f"{server.base_url.removesuffix('/v1')}/reset_prefix_cache")

@@ -8,7 +8,7 @@ sends it. The server has core 0 (with real-time priority where allowed); the cli
 one load are run in turns, so that a busy machine is equally unfair to all; median and worst are printed, and the load.
 
 `--with` adds another command line of replayer (an older version, say: `before="python -m replayer"`), `--peer` another
-tool's: vllm (`… bench serve`), guidellm or aiperf, where they are installed. Errors are of the time to the first token
+tool's: vllm (`… bench serve`) or aiperf, where they are installed. Errors are of the time to the first token
 and of the time between tokens, each against the server's own, over the turns not marked; `marked` is the share of turns
 that a stall of the receiver over 5 ms touched. `us/delta` is CPU of the whole command, start included; `more` is the
 CPU of each further delta, from a load of half the turns.

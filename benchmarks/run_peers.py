@@ -29,7 +29,7 @@ def tokenizer(folder: Path) -> Path:
     """A tokenizer that needs no download: words. The peers want one to count with."""
     path = folder / "tokenizer"
     path.mkdir()
-    vocabulary = {"[UNK]": 0, **{f"w{number}": number + 1 for number in range(1000)}}
+    vocabulary = {"[UNK]": 0, "[EOS]": 1, **{f"w{number}": number + 2 for number in range(1000)}}
     model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}
     whole = {
         "version": "1.0",
@@ -45,7 +45,12 @@ def tokenizer(folder: Path) -> Path:
     (path / "tokenizer.json").write_text(json.dumps(whole))
     (path / "tokenizer_config.json").write_text(
         json.dumps(
-            {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]", "model_max_length": 100000}
+            {
+                "tokenizer_class": "PreTrainedTokenizerFast",
+                "unk_token": "[UNK]",
+                "eos_token": "[EOS]",
+                "model_max_length": 100000,
+            }
         )
     )
     (path / "config.json").write_text(
@@ -65,7 +70,6 @@ def run(
     """Raises KeyError for a kind that is not known."""
     build, read = {
         "vllm": (_vllm, _of_vllm),
-        "guidellm": (_guidellm, _of_guidellm),
         "aiperf": (_aiperf, _of_aiperf),
     }[kind]
     offline = {
@@ -100,28 +104,12 @@ def _of_vllm(folder: Path) -> Iterator[Observed]:
             yield Observed(text, ttft * 1e3, [gap * 1e3 for gap in itls])
 
 
-def _guidellm(load: Any, url: str, folder: Path) -> list[str]:
-    return (
-        f"benchmark run --target {url.removesuffix('/v1')} --model m --processor {tokenizer(folder)} "
-        f"--profile concurrent --rate {load.streams} --max-requests {load.turns} "
-        f"--data prompt_tokens={WORDS},output_tokens={load.deltas} "
-        f"--output-path {folder / 'guidellm.json'}"
-    ).split()
-
-
-def _of_guidellm(folder: Path) -> Iterator[Observed]:
-    path = folder / "guidellm.json"
-    if path.exists():
-        for benchmark in json.loads(path.read_text())["benchmarks"]:
-            for one in benchmark["requests"]["successful"]:
-                yield Observed(one.get("output") or "", one.get("time_to_first_token_ms"), [])
-
-
 def _aiperf(load: Any, url: str, folder: Path) -> list[str]:
     return (
         f"profile --model m --url {url.removesuffix('/v1')} --endpoint-type chat --streaming --concurrency {load.streams} "
         f"--request-count {load.turns} --tokenizer {tokenizer(folder)} --synthetic-input-tokens-mean {WORDS} "
-        f"--output-tokens-mean {load.deltas} --ui none --export-level raw --artifact-dir {folder / 'aiperf'}"
+        f"--output-tokens-mean {load.deltas} --use-server-token-count --no-gpu-telemetry --no-server-metrics "
+        f"--workers-max 2 --ui none --export-level raw --artifact-dir {folder / 'aiperf'}"
     ).split()
 
 

@@ -23,7 +23,7 @@ from replayer.tui.rest import Rest
 
 _MOST_EVENTS = 20_000
 """Read for one frame: about a quarter of a second."""
-_OPENING_S = 0.7
+_OPENING_S = 0.3
 """Of reading what was there when the screen opened, until its first picture; each further piece takes twice as long."""
 _PIECE = 500
 """Events after which the thread that reads rests, so that the one that answers keys gets on."""
