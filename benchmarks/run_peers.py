@@ -53,9 +53,6 @@ def tokenizer(folder: Path) -> Path:
             }
         )
     )
-    (path / "config.json").write_text(
-        json.dumps({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]})
-    )
     return path
 
 
@@ -83,12 +80,15 @@ def run(
 
 
 def _vllm(load: Any, url: str, folder: Path) -> list[str]:
+    words = tokenizer(folder)
+    model = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}
+    (words / "config.json").write_text(json.dumps(model))
     prompts = folder / "prompts.jsonl"
     line = {"prompt": " ".join(f"w{n}" for n in range(WORDS)), "output_tokens": load.deltas}
     prompts.write_text("".join(json.dumps(line) + "\n" for _ in range(load.turns)))
     return (
         f"bench serve --backend openai-chat --base-url {url.removesuffix('/v1')} --endpoint /v1/chat/completions "
-        f"--model m --tokenizer {tokenizer(folder)} --dataset-name custom --dataset-path {prompts} "
+        f"--model m --tokenizer {words} --dataset-name custom --dataset-path {prompts} "
         f"--custom-output-len {load.deltas} --skip-chat-template --num-prompts {load.turns} "
         f"--max-concurrency {load.streams} --disable-tqdm --ready-check-timeout-sec 0 "
         f"--save-result --save-detailed --result-dir {folder} --result-filename vllm.json"
