@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,17 +64,15 @@ def run(
     whole: Callable[..., Any],
 ) -> tuple[Any, list[Observed]]:
     """Raises KeyError for a kind that is not known."""
-    build, read = {
-        "vllm": (_vllm, _of_vllm),
-        "aiperf": (_aiperf, _of_aiperf),
+    build, read, offline = {
+        "vllm": (
+            _vllm,
+            _of_vllm,
+            {"HF_HUB_OFFLINE": "1", "VLLM_TARGET_DEVICE": "empty", "HOME": str(folder)},
+        ),
+        "aiperf": (_aiperf, _of_aiperf, {}),  # offline it does not take a tokenizer's folder
     }[kind]
-    offline = {
-        "HF_HUB_OFFLINE": "1",
-        "TRANSFORMERS_OFFLINE": "1",
-        "VLLM_TARGET_DEVICE": "empty",
-        "HOME": str(folder),
-    }
-    ran = whole([*command, *build(load, url, folder)], {**offline, "PATH": os.environ["PATH"]})
+    ran = whole([*command, *build(load, url, folder)], offline)
     return ran, list(read(folder))
 
 

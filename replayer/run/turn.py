@@ -100,9 +100,9 @@ class Watch:
 
     def on_deltas(self, deltas: list[Delta]) -> bool:
         """Returns True to end the stream."""
-        self.fed += sum([delta.pieces for delta in deltas])
         stop = False
-        for delta in _joined(deltas):
+        for delta in deltas if len(deltas) == 1 else _joined(deltas):
+            self.fed += delta.pieces
             self._feed.add(self.key.lane, self.key.session, self.key.turn, delta)
             for signal in self._observers:
                 for finding in signal.observe(delta):
@@ -136,12 +136,11 @@ class Watch:
 
 def _joined(deltas: list[Delta]) -> list[Delta]:
     """What came together as one piece per channel: signals say the same however a text is cut."""
-    if len(deltas) == 1:
-        return deltas
     found = []
     for (channel, call), pieces in groupby(deltas, _CHANNEL):
         same = list(pieces)
-        found.append(Delta(same[-1].at, channel, "".join([piece.text for piece in same]), call))
+        text, count = "".join([piece.text for piece in same]), sum([piece.pieces for piece in same])
+        found.append(Delta(same[-1].at, channel, text, call, count))
     return found
 
 
