@@ -245,8 +245,8 @@ class ResponsesReader(BlockReader):
     def _open(self, stated: dict[str, Any], index: Any, at: int) -> Block:
         item = Block(str(stated.get("type")), stated, len(self._blocks))
         self._blocks.append(item)
-        if isinstance(stated.get("id"), str):
-            self._by_id[stated["id"]] = item
+        if named := _name_of(stated):
+            self._by_id[named] = item
         if type(index) is int:
             self._by_index[index] = item
         if item.kind in CALLS:
@@ -287,7 +287,7 @@ class ResponsesReader(BlockReader):
             extras.merge(self._parts.extra, {"logprobs": {"content": logprobs}}, frozenset())
 
     def _item_of(self, chunk: dict[str, Any], kinds: tuple[str, ...]) -> Block:
-        """By item id, else by output index, else the last one of the right type."""
+        """By item id, else by output index."""
         by_id = self._by_id.get(text_or_empty(chunk.get("item_id")))
         index = chunk.get("output_index")
         by_index = self._by_index.get(index) if type(index) is int else None
@@ -319,7 +319,7 @@ class ResponsesReader(BlockReader):
         stated = self._object(chunk.get("item"), "`item`")
         if stated is None:
             return
-        by_id = self._by_id.get(text_or_empty(stated.get("id")))
+        by_id = self._by_id.get(_name_of(stated))
         index = chunk.get("output_index")
         item = by_id or (self._by_index.get(index) if type(index) is int else None)
         if item is None:
@@ -344,3 +344,8 @@ class ResponsesReader(BlockReader):
         for part in content if isinstance(content, list) else ():
             if isinstance(part, dict) and part.get("type") == "refusal" and part.get("refusal"):
                 self._parts.extra["refusal"] = part["refusal"]
+
+
+def _name_of(stated: dict[str, Any]) -> str:
+    """What events call an item: its id, or, with llama.cpp before summer 2026, the id of the call, which has no other."""
+    return text_or_empty(stated.get("id") or stated.get("call_id"))

@@ -208,7 +208,8 @@ def _responses_stream(out: _Naive, payloads: list[Any]) -> None:
     for event in payloads:
         kind = event["type"]
         if kind == "response.output_item.added" and event["item"]["type"] == "function_call":
-            calls[event["item"]["id"]] = out.call(event["item"]["call_id"], event["item"]["name"])
+            named = event["item"].get("id") or event["item"]["call_id"]  # llama.cpp of early 2026 has no ids
+            calls[named] = out.call(event["item"]["call_id"], event["item"]["name"])
         elif kind == "response.output_text.delta":
             out.say("content", event["delta"])
         elif kind == "response.reasoning_text.delta":
@@ -230,7 +231,7 @@ def _responses_whole(out: _Naive, body: Any) -> None:
     out.stop = details.get("reason") or body["status"]
     usage = body.get("usage") or {}
     if usage.get("input_tokens"):
-        cached = usage["input_tokens_details"]["cached_tokens"]
+        cached = (usage.get("input_tokens_details") or {}).get("cached_tokens")
         out.usage = (usage["input_tokens"], cached, usage["output_tokens"])
 
 
