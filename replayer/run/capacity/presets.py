@@ -36,6 +36,8 @@ PRESETS = {
             "agentx sets no limit on latency: give --slo",
             "its corpus is synthesised to the token from cc-traces-weka: fetch it with `replayer get`, or give other sessions",
             "it measures a fixed number of sessions for half an hour and more: here a level ends once it is decided",
+            "its replies have the recorded length to the token (ignore_eos): here the engine ends its replies itself",
+            "a submission stays valid with HTTP 500s: here over 5 % of errors claim nothing",
         ),
     ),
 }
