@@ -18,6 +18,8 @@ MOST_IDLE = 0.20
 is the answer: at a smaller one it does no harm, and one that fails would fail with more load too."""
 MOST_UNMEASURED = 0.10
 """Share of the replies whose figure a limit is set on may be unknown."""
+SHORT = 16
+"""Tokens of a reply that may come in one piece; nothing is missed without its speed."""
 LEAST_SECONDS, LEAST_TURNS = 1.0, 40
 """A steady window that is shorter says nothing."""
 
@@ -76,9 +78,8 @@ def _of_window(figures: LaneFigures, turns: Sequence[TurnFacts]) -> Iterator[str
 
 def _of_limits(turns: Sequence[TurnFacts], limits: Sequence[Limit]) -> Iterator[str]:
     """A figure that is not known breaks no limit: a limit on it would hold whatever the server does."""
-    replied = [
-        turn for turn in turns if turn.error is None and not turn.stalled and turn.completion_tokens != 1
-    ]
+    replied = [turn for turn in turns if turn.error is None and turn.usable is not False and not turn.stalled]
+    replied = [turn for turn in replied if not 0 < (turn.completion_tokens or 0) <= SHORT]
     for figure in dict.fromkeys(limit.figure for limit in limits):
         one = next(limit for limit in limits if limit.figure == figure)
         unknown = sum(one.value(turn) is None for turn in replied)
