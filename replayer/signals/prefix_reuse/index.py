@@ -48,6 +48,10 @@ class Node:
     stamp: int = 0
     """What the pool had taken up in all when this was last used."""
 
+    def __lt__(self, other: Node) -> bool:
+        """Nodes used at the same time, and of the same order, go in any order: a heap only has to be able to compare them."""
+        return False
+
     @property
     def start(self) -> int:
         return self.parent.depth if self.parent else 0

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.signals.prefix_reuse.analyser import PrefixReuse
-from replayer.signals.prefix_reuse.index import RadixIndex
+from replayer.signals.prefix_reuse.index import Node, Pool, RadixIndex
 from replayer.signals.prefix_reuse.tokens import ideal_reuse, pack
 
 
@@ -143,3 +143,10 @@ def test_the_index_forgets_old_branches_first_and_keeps_its_bound() -> None:
     assert index.forgotten > 0
     newest = pack(range(299 * 100_000, 299 * 100_000 + 200))
     assert index.add([newest])[0].depth == 200
+
+
+def test_streams_forgotten_at_the_same_moment_keep_their_room() -> None:
+    pool = Pool(RadixIndex(), 1, 100)
+    for order in (7, 7):
+        root = Node(b"", 0, None, 0)
+        pool.condense([Node(b"abcdefgh", 2, root, order, used=3, resident=2)])
