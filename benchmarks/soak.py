@@ -6,6 +6,7 @@ tenth of the time, and what each grew by after the first quarter, in per cent an
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -116,7 +117,8 @@ def main() -> None:
         )
     print_growth(seen)
     for pid in (screen.process.pid, *(process.pid for process in processes.values())):
-        os.kill(pid, signal.SIGINT if pid != screen.process.pid else signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGINT if pid != screen.process.pid else signal.SIGTERM)
     print(folder)
 
 

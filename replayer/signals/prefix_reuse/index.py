@@ -97,7 +97,7 @@ class RadixIndex:
     """
 
     def __init__(self, limit: int = 32_000_000) -> None:
-        self._order = count(1)
+        self.order = count(1)
         self._roots: dict[str, Node] = {}
         self.tokens = 0
         self.forgotten = 0
@@ -186,7 +186,7 @@ class RadixIndex:
     def _grow(self, position: Position, label: bytes) -> Position:
         parent = self.split(position)
         depth = parent.depth + len(label) // WIDTH
-        child = Node(label, depth, parent, next(self._order), self._owner, resident=parent.depth)
+        child = Node(label, depth, parent, next(self.order), self._owner, resident=parent.depth)
         parent.children[label[:WIDTH]] = child
         self.tokens += len(label) // WIDTH
         return Position(child, depth)
@@ -195,7 +195,7 @@ class RadixIndex:
         parent = node.parent
         assert parent is not None
         cut = (depth - parent.depth) * WIDTH
-        upper = Node(node.label[:cut], depth, parent, next(self._order), node.owner, used=node.used)
+        upper = Node(node.label[:cut], depth, parent, next(self.order), node.owner, used=node.used)
         upper.passes, upper.settled, upper.stamp = node.passes, node.settled, node.stamp
         upper.resident = min(node.resident, depth)
         node.resident = max(node.resident, depth)
@@ -321,15 +321,14 @@ class Pool:
 
     def condense(self, gone: Sequence[Node]) -> None:
         """What is held of forgotten streams keeps its room and its turn, without its text: a node for each last use."""
-        held: dict[int, tuple[int, int]] = {}
+        held: dict[int, int] = {}
         for node in gone:
             if node.resident > node.start:
-                blocks, order = held.get(node.used, (0, 0))
-                held[node.used] = blocks + self._blocks(node), max(order, node.order)
+                held[node.used] = held.get(node.used, 0) + self._blocks(node)
             node.used, node.label = -1, b""
-        for used, (blocks, order) in held.items():
+        for used, blocks in held.items():
             if blocks:
-                depth = blocks * self._block
+                depth, order = blocks * self._block, next(self._index.order)
                 self._offer(Node(b"", depth, self._gone, order, used=used, resident=depth))
 
     def _offer(self, node: Node) -> None:
