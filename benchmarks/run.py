@@ -35,6 +35,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,14 +100,14 @@ Truth = dict[int, tuple[int, list[int]]]
 
 
 class Server:
-    def __init__(self, binary: Path, load: Load, folder: Path) -> None:
+    def __init__(self, binary: Path, load: Load, folder: Path, core: int = 0) -> None:
         self._log = folder / "truth"
         arguments = [binary, load.first_us, load.gap_us, load.deltas, self._log]
         self._process = subprocess.Popen(
             [str(one) for one in arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            preexec_fn=_have_core_0,
+            preexec_fn=partial(_have_core, core),
         )
         assert self._process.stdout is not None
         self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}/v1"
@@ -123,8 +124,8 @@ class Server:
         return found
 
 
-def _have_core_0() -> None:
-    os.sched_setaffinity(0, {0})
+def _have_core(core: int) -> None:
+    os.sched_setaffinity(0, {core % (os.cpu_count() or 1)})
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
 

@@ -289,6 +289,12 @@ class Schedule(Strict):
         Flag("processes that drive the sessions: N, or auto (by cores and sessions in flight)", "N"),
     ] = None
     """None: the one that also asks the engines what they are. Sessions in flight are those of all together."""
+    ray: Annotated[
+        str | None, Flag("drive the sessions from a Ray cluster: its address, or local", "ADDRESS")
+    ] = None
+    shards: Annotated[
+        int | None, Field(ge=1), Flag("with --ray: processes on the cluster (default: one a node)", "N")
+    ] = None
     order: Annotated[Order, Flag("how lanes take turns")] = "parallel"
     timing: Annotated[str, Flag("asap (default), recorded or scaled:X", "T")] = "asap"
     warm_up: bool = True
@@ -356,6 +362,14 @@ class Judgement(Strict):
 
 class Plan(Judgement, Waiting, Schedule, ToolUse, Requests, Work):
     """A whole run. Its keys are grouped by use: a function takes the group that it needs."""
+
+    @model_validator(mode="after")
+    def _one_way_to_be_many(self) -> Plan:
+        if self.ray is not None and self.processes is not None:
+            raise ValueError("processes and ray exclude each other; with ray, shards says how many")
+        if self.shards is not None and self.ray is None:
+            raise ValueError("shards are for ray; on one machine give processes")
+        return self
 
     @model_validator(mode="after")
     def _state_is_live(self) -> Plan:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 OpenCrew = Callable[[Plan, Sequence[Session], Path], AbstractAsyncContextManager["Crew | None"]]
 
 
-CREWS: LazyTable[OpenCrew] = LazyTable("replayer.run.shards", {"processes": "crew:processes"})
+CREWS: LazyTable[OpenCrew] = LazyTable(
+    "replayer.run.shards", {"processes": "crew:processes", "ray": "on_ray:cluster"}
+)
 """Who drives the sessions where this process does not."""
 
 

@@ -177,8 +177,9 @@ async def _run(
         open_now.enter_context(contextlib.closing(servers))
         receiver = open_now.enter_context(contextlib.closing(Receiver(lag.add)))
         crew = None
-        if plan.processes is not None:
-            crew = await open_now.enter_async_context(CREWS["processes"](plan, todo, folder))
+        if plan.ray is not None or plan.processes is not None:
+            driven_by = CREWS["ray" if plan.ray is not None else "processes"]
+            crew = await open_now.enter_async_context(driven_by(plan, todo, folder))
         lanes, failed = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver, servers.starts)
         if failed and lanes_of(phases) <= failed.keys():
             raise next(iter(failed.values()))

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from replayer.errors import PlanError, ReplayerError
+from replayer.errors import EngineUnavailable, PlanError, ReplayerError
 from replayer.journal.events import AnyEvent, SessionFinished, TelemetryRead
 from replayer.journal.log import Reading
 from replayer.journal.parts import part_folder, parts
@@ -65,6 +65,7 @@ class Crew:
         self._run: Run | None = None
         self._on_event: Callable[[AnyEvent], None] | None = None
         self._stopped = False
+        self._fewer: str | None = None
         self.lag_p99_ns = 0
 
     # Start and end
@@ -77,7 +78,13 @@ class Crew:
         for number in range(first, first + n):
             own = part_folder(self._folder, number)
             own.mkdir(0o700, parents=True)
-            shard = await self._launcher.start(number, own, address, self._token)
+            try:
+                shard = await self._launcher.start(number, own, address, self._token)
+            except EngineUnavailable as error:
+                if not self.members:
+                    raise
+                self._fewer = f"{len(self.members)} of {n} shards drive the run: {error}"
+                return
             member = self._by_number[number] = Member(number, shard, self._milestone)
             self.members.append(member)
             self._watching.append(asyncio.create_task(self._watch(member)))
@@ -95,6 +102,8 @@ class Crew:
     async def _watch(self, member: Member) -> None:
         member.gone = await member.shard.ended()
         member.lost()
+        if member.link is not None:
+            member.link.close()  # a machine that cannot be reached may still be at work
         self._joined.set()
         if self._run is not None:
             self._run.warn(f"{member.name} {member.gone}", code="shard_lost")
@@ -107,6 +116,8 @@ class Crew:
     ) -> None:
         """Give every shard the run; they open its traces. `on_event` hears of what they journal from now on."""
         self._run, self._on_event = run, on_event
+        if self._fewer is not None:
+            run.warn(self._fewer, code="fewer_shards")
         for _ in self._reading.events():
             pass  # of earlier processes
         async with asyncio.timeout(_JOIN_SECONDS):
@@ -118,12 +129,12 @@ class Crew:
             plan=run.plan.model_dump(mode="json", context=reveal),
             run=str(run.folder),
             folder="",
-            traces={name: self._launcher.trace(path) for name, path in traces.items()},
+            traces={},
             tried=dict(run.schedule.attempts.tried),
         )
         for member in self._there():
-            own = self._launcher.journal_folder(part_folder(self._folder, member.number))
-            member.send(order.model_copy(update={"folder": own}))
+            own = {name: member.shard.trace(path) for name, path in traces.items()}
+            member.send(order.model_copy(update={"folder": member.shard.folder, "traces": own}))
         await self._each(Ready)
         for member in self._there():
             await member.compare_clocks(run.journal.now)
@@ -160,6 +171,7 @@ class Crew:
         await self._start(run)
         async with telemetry(run, lanes_of([phase])):
             await self._each(Done)
+        await asyncio.gather(*(member.shard.fetch() for member in self._there()))
         self.read()
 
     async def _start(self, run: Run) -> None:
@@ -278,7 +290,7 @@ def _holders(given: list[tuple[Member, Phase]], lane: str) -> set[int]:
 @asynccontextmanager
 async def processes(plan: Plan, todo: Sequence[Session], folder: Path) -> AsyncIterator[Crew | None]:
     """Processes of this machine; None where one is enough. Raises PlanError."""
-    n = processes_of(plan, todo)
+    n = processes_of(plan, todo, str(plan.processes))
     if n is None:
         yield None
         return

@@ -25,7 +25,7 @@ _CORES_EACH = 2
 """One judges, one receives."""
 
 
-def processes_of(plan: Plan, todo: Sequence[Session]) -> int | None:
+def processes_of(plan: Plan, todo: Sequence[Session], asked: str) -> int | None:
     """How many shards; None where one process is enough. Raises PlanError."""
     if plan.order == "interleaved":
         raise PlanError(
@@ -33,11 +33,10 @@ def processes_of(plan: Plan, todo: Sequence[Session]) -> int | None:
         )
     alive = [places_of(plan, lane) for lane in {session.lane for session in todo}]
     most = max((one for one in alive if one is not None), default=None if alive else 1)
-    if plan.processes == "auto":
+    if asked == "auto":
         wanted = min((os.cpu_count() or 1) // _CORES_EACH, -(-sum(one or 0 for one in alive) // _ALIVE_EACH))
         return None if wanted <= 1 else wanted
-    asked = int(plan.processes or 1)
-    return min(asked, most or asked)
+    return min(int(asked), most or int(asked))
 
 
 def places_of(plan: Plan, name: str) -> int | None:

@@ -17,7 +17,15 @@ _LAST_WORDS = 300
 
 
 class Shard(Protocol):
-    """A process that was started."""
+    """A process that was started. `folder`: where it writes, on its own machine."""
+
+    folder: str
+
+    def trace(self, path: Path) -> str:
+        """Where it finds a copy of a trace of the run folder."""
+
+    async def fetch(self) -> object:
+        """Bring what it has written to its folder here."""
 
     async def ended(self) -> str:
         """Waits until it is over; how it ended, as the rest of a sentence."""
@@ -36,12 +44,6 @@ class Launcher(Protocol):
 
     async def start(self, number: int, folder: Path, address: tuple[str, int], token: str) -> Shard:
         """`folder` is the shard's own, in the run folder of this machine."""
-
-    def journal_folder(self, folder: Path) -> str:
-        """Where the shard itself writes what is to come to `folder`."""
-
-    def trace(self, path: Path) -> str:
-        """Where shards find a copy of a trace."""
 
 
 class Local:
@@ -66,13 +68,7 @@ class Local:
         assert process.stdin is not None
         process.stdin.write(greeting(number, address, token))
         process.stdin.close()
-        return LocalShard(process, folder / "stderr.log")
-
-    def journal_folder(self, folder: Path) -> str:
-        return str(folder.absolute())
-
-    def trace(self, path: Path) -> str:
-        return str(path.absolute())
+        return LocalShard(process, folder)
 
 
 def greeting(number: int, address: tuple[str, int], token: str) -> bytes:
@@ -81,8 +77,14 @@ def greeting(number: int, address: tuple[str, int], token: str) -> bytes:
 
 
 class LocalShard:
-    def __init__(self, process: asyncio.subprocess.Process, errors: Path) -> None:
-        self._process, self._errors = process, errors
+    def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
+        self._process, self.folder, self._errors = process, str(folder.absolute()), folder / "stderr.log"
+
+    def trace(self, path: Path) -> str:
+        return str(path.absolute())
+
+    async def fetch(self) -> None:
+        """It is there."""
 
     async def ended(self) -> str:
         code = await self._process.wait()

@@ -1,0 +1,94 @@
+"""What more processes bring: deltas a second and the error of TTFT, by servers that stamp what they send.
+
+    python -m benchmarks.processes [--counts 1 2 4 8] [--only flood|paced] [--streams 256]
+
+Each row is one `replayer run --processes N` against N servers (`stamped_server.c`), a lane each, so that no server is the
+ceiling: with N servers and N shards, each of two processes, a machine needs 3 x N cores. Rates are by the servers' own stamps,
+from the first delta to the last; `of ideal` is the rate over N times that of the first row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.run import Load, Server, Truth, compiled, quantile, whole
+from replayer.journal.events import TurnFinished
+from replayer.journal.log import read
+
+TRACE = "fix-failing-test"
+
+
+def loads(streams: int) -> list[Load]:
+    """By server; `paced` sends 50 deltas a second on each stream."""
+    return [
+        Load("flood", streams // 4, streams, 512, 0, 0),
+        Load("paced", streams, 2 * streams, 100, 20_000, 200_000),
+    ]
+
+
+def row(load: Load, n: int, binary: Path) -> tuple[float, list[float], int]:
+    """Deltas a second, errors of TTFT in ms, and the share of marked turns in percent."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        folders = [folder / str(number) for number in range(n)]
+        for one in folders:
+            one.mkdir()
+        servers = [Server(binary, load, one, core) for core, one in enumerate(folders)]
+        given = ["run", "--trace", TRACE, "--max-turns", "1", "--repeat", str(load.turns), "--json"]
+        given += ["--concurrency", str(load.streams), "--processes", str(n), "--max-lag", "60000"]
+        for number, server in enumerate(servers):
+            given += ["--engine", f"lane{number}={server.url},kind=vllm"]
+        ran = whole([sys.executable, "-m", "replayer", *given, "--out", str(folder / "run")])
+        truths = [server.end() for server in servers]
+        if ran.exit_code not in (0, 1):
+            sys.exit(ran.output)
+        turns = [event for event in read(folder / "run") if isinstance(event, TurnFinished)]
+        kept = [turn for turn in turns if not turn.busy and turn.lag_ns <= 5_000_000]
+        return (
+            _rate(truths),
+            [_error(turn, truths) for turn in kept],
+            100 * (len(turns) - len(kept)) // len(turns),
+        )
+
+
+def _rate(truths: list[Truth]) -> float:
+    stamps = [stamp for truth in truths for _, sent in truth.values() for stamp in (sent[0], sent[-1])]
+    deltas = sum(len(sent) for truth in truths for _, sent in truth.values())
+    return deltas / ((max(stamps) - min(stamps)) / 1e9)
+
+
+def _error(turn: TurnFinished, truths: list[Truth]) -> float:
+    lane = int(turn.session.partition("/")[0].removeprefix("lane"))
+    arrival, sent = truths[lane][int(turn.content.partition(" ")[0].removeprefix("q"))]
+    return abs((turn.ttft_ns or 0) - (sent[0] - arrival)) / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--counts", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--only", nargs="*", default=["flood", "paced"])
+    parser.add_argument("--streams", type=int, default=256, help="paced streams of each server")
+    given = parser.parse_args()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(
+        "| load | processes | deltas/s | of ideal | TTFT off p50 / p99 ms | marked |\n|---|---|---|---|---|---|"
+    )
+    with compiled() as binary:
+        for load in loads(given.streams):
+            single = 0.0
+            for n in given.counts if load.name in given.only else ():
+                rate, errors, marked = row(load, n, binary)
+                single = single or rate / n
+                off = f"{quantile(errors, 0.5):.3f} / {quantile(errors, 0.99):.3f}"
+                print(
+                    f"| {load.name} | {n} | {rate:,.0f} | {rate / n / single:.2f} | {off} | {marked} % |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
