@@ -112,6 +112,7 @@ def test_the_page_says_what_the_journal_says(scraped: tuple[Path, list[str]]) ->
     assert sum(v for k, v in sums.items() if ("gen_ai_token_type", "input") in k) == prompt
 
 
+@pytest.mark.slow  # promtool comes with the system packages
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
 def test_promtool_has_nothing_to_say(scraped: tuple[Path, list[str]]) -> None:
     for text in scraped[1][-1:]:
