@@ -153,7 +153,7 @@ class _InterruptsOnce(io.StringIO):
     """A terminal whose user presses Ctrl-C as soon as the first level is announced."""
 
     def write(self, words: str) -> int:
-        if "4 sessions" in words:
+        if "4 live sessions" in words:
             os.kill(os.getpid(), signal.SIGINT)
         return super().write(words)
 
