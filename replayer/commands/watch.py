@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from replayer.errors import ReplayerError
+from replayer.errors import MissingPartError, ReplayerError
 from replayer.journal.log import find_run
 from replayer.launch.job import stop
 from replayer.tui.terminal import why_no_screen
@@ -15,13 +16,22 @@ class Command:
 
     replayer watch last
     replayer watch tonight last-night
+    replayer watch last --web
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
+        parser.add_argument(
+            "--web",
+            action="store_true",
+            help="in a browser: serve the screen and the report on 127.0.0.1 with a token",
+        )
+        parser.add_argument("--port", type=int, default=0, metavar="P", help="of --web (default: a free one)")
 
     def run(self, args: argparse.Namespace) -> int:
         folders = [find_run(name) for name in args.runs]
+        if args.web:
+            return _served(folders, args.port)
         if missing := why_no_screen():
             raise ReplayerError(
                 f"no screen can be shown: {missing}; `replayer report {' '.join(args.runs)}` prints the figures"
@@ -32,3 +42,12 @@ class Command:
             for folder in folders:
                 stop(folder)
         return 0
+
+
+def _served(folders: list[Path], port: int) -> int:
+    try:
+        from replayer.launch.web import serve
+    except ModuleNotFoundError as error:
+        raise MissingPartError("--web needs textual-serve: pip install 'agent-replayer[web]'") from error
+    serve(folders, port)
+    return 0
