@@ -7,7 +7,7 @@ AIPerf replays the very payloads (its raw_payload input: a folder of sessions, a
 time, each with a mark of its own as replayer gives them. Tokens are the server's count on both sides. AIPerf's per-request
 records are summed here once more, so that a difference of definition shows beside one of measurement.
 
-AIPerf's TTFT is later by what passes between its start stamp and the moment at which the server has read the request. Against
+AIPerf's TTFT holds what passes between its start stamp and the moment at which the server has read the request. Against
 stamped_server.c (120 ms, 8 sessions, 2 x 150 requests, a machine at load 17), medians: AIPerf's start to the server's read 1.1 and
 10.6 ms, the server's own time 121 and 125, sent to stamped 0.2 and 0.8; replayer's TTFT less the server's own time 1.0 and 3.8 ms.
 """
