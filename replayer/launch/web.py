@@ -44,9 +44,6 @@ class WebScreen(Server):
     def address(self) -> str:
         return f"{self.public_url}/?token={self._token}"
 
-    def initialize_logging(self) -> None:
-        """Requests hold the token: none is written down."""
-
     async def on_startup(self, app: web.Application) -> None:
         print(f"screen: {self.address}\nreport: {self.public_url}/report?token={self._token}", flush=True)
 
@@ -88,12 +85,12 @@ class WebScreen(Server):
 
 
 def serve(folders: Sequence[Path], port: int) -> None:
-    """Until Ctrl-C. `port` 0 is a free one."""
-    if not port:
-        with socket.create_server((_HOST, 0)) as free:
-            port = free.getsockname()[1]
-    asyncio.set_event_loop(asyncio.new_event_loop())
-    WebScreen([folder.absolute() for folder in folders], port).serve()
+    """Until Ctrl-C. `port` 0 is a free one. It is listened on before its address is printed."""
+    with socket.create_server((_HOST, port)) as listening:
+        screen = WebScreen([folder.absolute() for folder in folders], listening.getsockname()[1])
+        web.run_app(
+            screen._make_app(), sock=listening, print=None, access_log=None
+        )  # requests hold the token
 
 
 def _in_browser(folders: list[Path]) -> None:
