@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from replayer.plan.lane_secrets import Secrets, put_back, shown, started, taken_out
+from replayer.plan.limits import Limits, Slo
 from replayer.plan.load_shape import Flag, LoadShape, Strict
 from replayer.plan.patience import Waiting
 from replayer.requests.workload import Workload
@@ -174,39 +175,6 @@ class LanePlan(Strict):
         if self.command and not self.url:
             raise ValueError(f"lane {self.name!r} has a command but no url where its server will answer")
         return self
-
-
-class Limits(Strict):
-    """When a finished run counts as broken (exit code 1)."""
-
-    errors: float = Field(default=0.5, ge=0, le=1)
-    """Largest share of a lane's turns that may end in an engine error."""
-    clock_ms: Annotated[
-        float,
-        Field(gt=0),
-        Flag(
-            "largest uncertainty of another process's clock before the run is refused (default: 50)",
-            "MS",
-            "--max-clock",
-        ),
-    ] = 50.0
-    lag_ms: Annotated[
-        float,
-        Field(gt=0),
-        Flag(
-            "largest p99 lag of the receiving loop before the run counts as broken (default: 100)",
-            "MS",
-            "--max-lag",
-        ),
-    ] = 100.0
-
-
-class Slo(Strict):
-    """What a request must keep to count towards goodput; a limit that is omitted always holds."""
-
-    ttft_ms: float | None = Field(default=None, gt=0)
-    tpot_ms: float | None = Field(default=None, gt=0)
-    e2e_ms: float | None = Field(default=None, gt=0)
 
 
 class Work(Strict):

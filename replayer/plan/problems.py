@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ValidationError
 
+from replayer.plan.limits import Limits, Slo
 from replayer.plan.load_shape import LoadShape
-from replayer.plan.model import LanePlan, Limits, Plan, Slo
+from replayer.plan.model import LanePlan, Plan
 from replayer.requests.workload import Workload
 from replayer.text import nearest
 

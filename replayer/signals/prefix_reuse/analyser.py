@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from replayer.signals.prefix_reuse.continuation import Past, later_divergence, template_tail
+from replayer.signals.prefix_reuse.continuation import Past, later_divergence
 from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report, TtftWitness
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
 from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse
 from replayer.signals.prefix_reuse.index import Node, Pool, Position, RadixIndex
 from replayer.signals.prefix_reuse.lineage import Lineage
 from replayer.signals.prefix_reuse.messages import Message, as_bytes, role_of
-from replayer.signals.prefix_reuse.tokens import Prompt, count, ideal_reuse, segments_of
+from replayer.signals.prefix_reuse.scale import Scale
+from replayer.signals.prefix_reuse.tokens import Prompt, count, ideal_reuse, segments_of, template_tail
 from replayer.text import kept_json
 from replayer.traces.schema import Usage
 
 _TURNS_KEPT = 4096
 _THREADS_KEPT = 4096
-
-_BETWEEN = 0.15
-"""Share of the distance to the nearest prompt that the engine counted by which an estimate between two may be off."""
 
 
 @dataclass(slots=True)
@@ -285,7 +283,7 @@ class PrefixReuse:
                 shared=reuse.shared,
                 lost=lost,
             )
-        scale = _Scale(turn.end, reuse.prompt_tokens, counted, self._owner_of(turn))
+        scale = Scale(turn.end, reuse.prompt_tokens, counted, self._owner_of(turn))
         shared, error = scale.tokens(reuse.shared)
         lost = self._lost(reuse, shared, error, counted)
         at_most = max(sum(scale.tokens(most)), shared + lost if reuse.divergence else 0)
@@ -370,39 +368,3 @@ def _has_head(messages: Sequence[Message] | None, tools: Sequence[object] | byte
     if not messages:
         return False
     return bool(tools and tools != b"[]") or role_of(messages[0]) in ("system", "developer")
-
-
-class _Scale:
-    """Depths of a prompt in the engine's tokens: between prompts that the engine has counted itself, in proportion."""
-
-    def __init__(self, end: Position, length: int, tokens: int, owner: tuple[int, int] | None) -> None:
-        self._known: list[tuple[int, int]] = []
-        """Deepest first, as far as they were asked for: a long thread has one for each of its turns."""
-        self._next: Node | None = end.resolve().node
-        self._ends = [(length, tokens)] + ([owner] if owner else [])
-
-    def _deepest_first(self) -> Iterator[tuple[int, int]]:
-        yield from self._known
-        while (node := self._next) is not None and node.parent is not None:
-            self._next = node.parent
-            if node.anchor is not None:
-                self._known.append((node.depth, node.anchor))
-                yield self._known[-1]
-
-    def tokens(self, depth: int) -> tuple[int, int]:
-        """Tokens up to a depth, and by how much that may be off."""
-        if depth <= 0:
-            return 0, template_tail("engine")
-        (low, few), above = (0, 0), [end for end in self._ends if end[0] >= depth]
-        for known in self._deepest_first():
-            if known[0] >= depth:
-                above.append(known)
-            if known[0] <= depth:
-                low, few = known
-                break
-        high, many = min(above) if above else self._ends[-1]
-        if high <= low:
-            return few, template_tail("engine")
-        rate = max(0.0, (many - few) / (high - low))
-        distance = min(depth - low, high - depth) * rate
-        return round(few + (depth - low) * rate), template_tail("engine") + round(_BETWEEN * distance)

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from replayer.signals.prefix_reuse.divergence import Divergence, edited
 from replayer.signals.prefix_reuse.finding import TurnReuse
 from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields, is_reasoning, role_of
-
-_TAIL_TOKENS = 8
-_TAIL_CHARACTERS = 48
+from replayer.signals.prefix_reuse.tokens import template_tail
 
 _THINK = re.compile(r"<think(?:ing)?>")
 
@@ -31,11 +29,6 @@ class Past:
     def expected(self, total: int) -> int:
         """What an append-only continuation shares; the reply counts only where it should come back."""
         return min(self.sent + (self.generated if self.reply else 0), total)
-
-
-def template_tail(token_source: str) -> int:
-    """Tokens at the end of a prompt that may differ when it is continued: generation prompt and empty `<think>`."""
-    return _TAIL_CHARACTERS if token_source == "characters" else _TAIL_TOKENS
 
 
 def later_divergence(

@@ -86,3 +86,12 @@ def ideal_reuse(
     if speculative_backoff:
         blocks = max(0, blocks - 1)
     return blocks * block_size
+
+
+_TAIL_TOKENS = 8
+_TAIL_CHARACTERS = 48
+
+
+def template_tail(token_source: str) -> int:
+    """Tokens at the end of a prompt that may differ when it is continued: generation prompt and empty `<think>`."""
+    return _TAIL_CHARACTERS if token_source == "characters" else _TAIL_TOKENS
