@@ -27,8 +27,9 @@ _HELD_LIMIT = 1 << 20
 """Bytes that a client may send ahead of the answer to its last request before it is read no further."""
 _RESENT_LIMIT = 64 << 20
 """Bytes of a request that are kept until its answer begins, to send them again."""
-_IDLE_SECONDS = 1.0
-"""How long a client's connection outlives the server's: a request may be on its way on it just then."""
+_IDLE_SECONDS = 30.0
+"""How long a client's connection outlives the server's. A request that is on its way when it ends is lost, so this is
+long beside a busy machine's pauses."""
 _CONNECT_SECONDS = 30
 _LINGER_SECONDS = 10
 _LONGEST_SECONDS = Timeouts().total or 0
@@ -138,7 +139,7 @@ class _Client(asyncio.Protocol):
         goes out again; otherwise what it had to say is said, so the client's connection ends as well."""
         last, self._server = self._server, None
         if self.exchange is None and last is not None and last.keeps_alive and not self._blind:
-            idle = 0 if self._last_request else _IDLE_SECONDS
+            idle = 0 if self._last_request else self._proxy.idle_seconds
             self._closing = self._loop.call_later(idle, self._transport.close)
             return
         if self._again and not self._refused:
@@ -298,9 +299,10 @@ def _reason(error: OSError | TimeoutError) -> str:
 class Proxy:
     """A proxy that listens, and the clients that are connected to it."""
 
-    def __init__(self, to: Upstream, on_passed: OnPassed) -> None:
+    def __init__(self, to: Upstream, on_passed: OnPassed, idle_seconds: float = _IDLE_SECONDS) -> None:
         self.to = to
         self.on_passed = on_passed
+        self.idle_seconds = idle_seconds
         self.host = ""
         """Where it listens, as its user wrote it."""
         self.clients: set[_Client] = set()
@@ -336,8 +338,10 @@ class Proxy:
         await asyncio.sleep(0)  # their connections to the server close as well
 
 
-async def serve(to: Upstream, on_passed: OnPassed, host: str, port: int) -> Proxy:
+async def serve(
+    to: Upstream, on_passed: OnPassed, host: str, port: int, idle_seconds: float = _IDLE_SECONDS
+) -> Proxy:
     """Starts the proxy; port 0 takes any that is free. Raises TraceError when the port is taken."""
-    proxy = Proxy(to, on_passed)
+    proxy = Proxy(to, on_passed, idle_seconds)
     await proxy.listen(host, port)
     return proxy

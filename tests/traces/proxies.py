@@ -16,13 +16,17 @@ from replayer.traces.upstream import upstream
 
 
 @asynccontextmanager
-async def proxy(url: str, recording: Recording, seen: list[bytes] | None = None) -> AsyncIterator[str]:
+async def proxy(
+    url: str, recording: Recording, seen: list[bytes] | None = None, idle_seconds: float = 0.2
+) -> AsyncIterator[str]:
+    """A client that reads to the connection's end waits `idle_seconds` for it."""
+
     def take(passed: Passed) -> None:
         if seen is not None:
             seen.append(passed.request)
         recording.add(passed)
 
-    proxy = await serve(upstream(url), take, "127.0.0.1", 0)
+    proxy = await serve(upstream(url), take, "127.0.0.1", 0, idle_seconds)
     try:
         yield f"http://127.0.0.1:{proxy.port}/v1"
     finally:

@@ -169,7 +169,10 @@ async def test_no_request_is_lost_where_a_server_closes_between_answers(
     answer: Answer, ask: Ask, tmp_path: Path
 ) -> None:
     recording, answered = Recording(tmp_path), Counter[int]()
-    async with scripted(counting(answer, answered)) as server, proxy(server.url, recording) as url:
+    async with (
+        scripted(counting(answer, answered)) as server,
+        proxy(server.url, recording, idle_seconds=30) as url,
+    ):
         await _ask_all(url, ask)
     assert answered == ONCE
     assert recorded(recording) == {n: (STOPS[wire(n)], said(n), False) for n in range(REQUESTS)}
