@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 
 from replayer.commands.finishing import add_view_flags, finish
+from replayer.commands.plan_flags import add_flags, flag_values
 from replayer.engines.engine_spec import parse
 from replayer.journal.log import find_run
 from replayer.journal.progress import plan_of
-from replayer.plan.load import make_plan
+from replayer.plan.limits import Limits
+from replayer.plan.load import make_plan, make_plan_unexpanded
+from replayer.plan.spread import Spread, instead
 from replayer.run.into import with_secrets_of
 from replayer.run.job import Job
 
@@ -16,10 +19,11 @@ from replayer.run.job import Job
 class Command:
     """Finish the missing sessions of a run that was stopped or killed.
 
-    Each unfinished session runs again from its first turn as a new attempt. Example:
+    Each unfinished session runs again from its first turn as a new attempt, in as many processes as before, or as are asked
+    for now. Examples:
 
       replayer resume last
-      replayer resume runs/tonight --plain
+      replayer resume runs/tonight --plain --processes 4
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
@@ -31,6 +35,8 @@ class Command:
             metavar="SPEC",
             help="a lane of the run again, for the login or key in it, which the run folder does not keep",
         )
+        add_flags(parser, Spread, "spread")
+        add_flags(parser, Limits, "limits")
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -39,5 +45,8 @@ class Command:
         folder = find_run(args.run)
         plan = plan_of(folder)
         given = make_plan({"lane": [parse(spec).lane() for spec in args.engine]}, "--engine").lane
-        plan = plan.model_copy(update={"lane": tuple(with_secrets_of(plan.lane, given))})
+        limits = plan.limits.model_copy(update=flag_values(args, Limits, "limits"))
+        anew = instead(flag_values(args, Spread, "spread")) | {"limits": limits}
+        lanes = tuple(with_secrets_of(plan.lane, given))
+        plan = make_plan_unexpanded(plan.model_copy(update=anew), lanes, "resume")
         return finish(Job(plan, folder, {}, "resume"), perform, args)

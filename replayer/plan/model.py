@@ -19,6 +19,7 @@ from replayer.plan.lane_secrets import Secrets, put_back, shown, started, taken_
 from replayer.plan.limits import Limits, Slo
 from replayer.plan.load_shape import Flag, LoadShape, Strict
 from replayer.plan.patience import Waiting
+from replayer.plan.spread import Spread
 from replayer.requests.workload import Workload
 from replayer.wire.credentials import with_login
 from replayer.wire.types import JsonObject
@@ -252,17 +253,6 @@ class Schedule(Strict):
     """When requests are sent, and how many at a time."""
 
     concurrency: Annotated[int, Field(ge=1), Flag("sessions in flight per lane", "N")] = 1
-    processes: Annotated[
-        str | None,
-        Flag("processes that drive the sessions: N, or auto (by cores and sessions in flight)", "N"),
-    ] = None
-    """None: the one that also asks the engines what they are. Sessions in flight are those of all together."""
-    ray: Annotated[
-        str | None, Flag("drive the sessions from a Ray cluster: its address, or local", "ADDRESS")
-    ] = None
-    shards: Annotated[
-        int | None, Field(ge=1), Flag("with --ray: processes on the cluster (default: one a node)", "N")
-    ] = None
     order: Annotated[Order, Flag("how lanes take turns")] = "parallel"
     timing: Annotated[str, Flag("asap (default), recorded or scaled:X", "T")] = "asap"
     warm_up: bool = True
@@ -280,13 +270,6 @@ class Schedule(Strict):
         Flag("seconds at least between two syncs at session ends (default 0.5; 0: one at each end)", "S"),
     ] = 0.5
     load: LoadShape = LoadShape()
-
-    @field_validator("processes", mode="before")
-    @classmethod
-    def _processes_are_counted(cls, asked: object) -> object:
-        if asked is not None and not re.fullmatch(r"auto|[1-9][0-9]{0,3}", str(asked)):
-            raise ValueError(f"processes {asked!r} is not auto or a number from 1 on")
-        return None if asked is None else str(asked)
 
     @field_validator("timing")
     @classmethod
@@ -328,16 +311,8 @@ class Judgement(Strict):
     ] = None
 
 
-class Plan(Judgement, Waiting, Schedule, ToolUse, Requests, Work):
+class Plan(Judgement, Waiting, Spread, Schedule, ToolUse, Requests, Work):
     """A whole run. Its keys are grouped by use: a function takes the group that it needs."""
-
-    @model_validator(mode="after")
-    def _one_way_to_be_many(self) -> Plan:
-        if self.ray is not None and self.processes is not None:
-            raise ValueError("processes and ray exclude each other; with ray, shards says how many")
-        if self.shards is not None and self.ray is None:
-            raise ValueError("shards are for ray; on one machine give processes")
-        return self
 
     @model_validator(mode="after")
     def _state_is_live(self) -> Plan:

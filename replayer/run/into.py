@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from replayer.errors import PlanError
 from replayer.plan.load import make_plan_unexpanded
 from replayer.plan.model import LanePlan, Plan
+from replayer.plan.spread import Spread, instead
 
 _KEPT = (
     "traces",
@@ -40,10 +41,10 @@ def widen(old: Plan, new: Plan, *, given: Collection[str], run: str) -> Plan:
             f"--into {run}: that run has {old.repeat} repeats already; it cannot have {new.repeat}"
         )
     added = [lane for lane in new.lane if not _is_known(lane, old, run)]
-    repeat = {"repeat": new.repeat} if "repeat" in given else {}
-    return make_plan_unexpanded(
-        old.model_copy(update=repeat), [*with_secrets_of(old.lane, new.lane), *added], "the plan"
-    )
+    changed = instead({key: getattr(new, key) for key in Spread.model_fields if key in given})
+    changed |= {"repeat": new.repeat} if "repeat" in given else {}
+    lanes = [*with_secrets_of(old.lane, new.lane), *added]
+    return make_plan_unexpanded(old.model_copy(update=changed), lanes, "the plan")
 
 
 def with_secrets_of(lanes: Iterable[LanePlan], given: Iterable[LanePlan]) -> Iterator[LanePlan]:

@@ -107,8 +107,8 @@ def pids(folder: Path) -> dict[int, int]:
     return {event.shard: event.pid for event in read(folder) if isinstance(event, ShardClock)}
 
 
-def resumed(folder: Path) -> None:
-    again = replayer("resume", folder, "--json")
+def resumed(folder: Path, *more: str) -> None:
+    again = replayer("resume", folder, "--json", *more)
     assert again.returncode == 0, again.stderr
     assert report(folder)["incomplete_sessions"] == 0
     assert_counted_once(folder, turns=4 * TURNS)
@@ -153,7 +153,10 @@ def test_ctrl_c_ends_all_of_them(slow_run: tuple[subprocess.Popen[str], Path]) -
     _, errors = runner.communicate(timeout=300)
     assert runner.returncode == 130 and f"`replayer resume {folder}`" in errors
     assert not any(map(alive, pids(folder).values()))
-    resumed(folder)
+    refused = replayer("resume", folder, "--shards", "3")
+    assert refused.returncode == 2 and "shards are for ray" in refused.stderr
+    resumed(folder, "--processes", "3")
+    assert len(parts(folder)) == 1 + 2 + 3
 
 
 SHIFTED = """
