@@ -58,6 +58,15 @@ class Load:
     def length(self) -> float:
         return (self.ended - self.started) / 1e9
 
+    @property
+    def asked_at(self) -> dict[str, float]:
+        """When each session was due: its start less the lateness that is recorded with it."""
+        return {name: one["from"] - one["late"] / 1e9 for name, one in self.sessions.items()}
+
+    def later_than(self, seconds: float) -> float:
+        """Share of the sessions; no distance of their starts to the times asked for can be larger."""
+        return sum(one["late"] / 1e9 > seconds for one in self.sessions.values()) / len(self.sessions)
+
     def alive(self, at: float) -> int:
         return sum(
             one["from"] <= at and (one["to"] is None or at < one["to"]) for one in self.sessions.values()
