@@ -272,7 +272,9 @@ def test_shipped_sessions_for_a_while_with_recorded_gaps(
     found = lane(tmp_path / "run", capsys)
     load = check_against_the_journal(tmp_path / "run", found, warm_up=1)
     steady, late = found["steady"], sum(one["late"] for one in load.sessions.values()) / 1e9
-    assert steady["alive_mean"] + late / steady["window_s"] > 7.9, "none is missing but while this machine is late"
+    assert steady["alive_mean"] + late / steady["window_s"] > 7.9, (
+        "none is missing but while this machine is late"
+    )
     assert steady["window_s"] + late > 8.5
     assert steady["arrivals"]["distance"] <= load.later_than(EQUAL)
     replacing = sorted(load.asked_at.values())[8:]

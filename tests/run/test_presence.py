@@ -85,6 +85,10 @@ def outcomes(folder: Path) -> Counter[tuple[str, str]]:
     return Counter((event["session"], event["outcome"]) for event in ended)
 
 
+def warned(folder: Path) -> Counter[str]:
+    return Counter(event["code"] for event in events(folder) if event["type"] == "warning")
+
+
 async def test_a_server_that_is_killed_ten_times_ends_every_session_once(
     engine: Engine, tmp_path: Path
 ) -> None:
@@ -93,7 +97,8 @@ async def test_a_server_that_is_killed_ten_times_ends_every_session_once(
     for kill in range(10):
         await until(folder, "turn_started", 6 + 7 * kill)
         engine.down()
-        await asyncio.sleep(0.1)
+        while warned(folder)["server_away"] <= kill:
+            await asyncio.sleep(0.02)
         await engine.up()
         await until(folder, "turn_finished", 3 + 7 * kill)
     _, errors = await run.communicate()
@@ -101,8 +106,7 @@ async def test_a_server_that_is_killed_ten_times_ends_every_session_once(
     assert outcomes(folder) == {(f"a/first-look/{n}", "done"): 1 for n in range(40)}
     turns = [event for event in events(folder) if event["type"] == "turn_finished"]
     assert len(turns) == 80 and not any(turn["fault"] for turn in turns)
-    warned = Counter(event.get("code") for event in events(folder) if event["type"] == "warning")
-    assert warned["server_away"] == warned["server_back"] == 10
+    assert warned(folder)["server_away"] == warned(folder)["server_back"] == 10
 
 
 async def test_what_a_lost_server_could_not_do_is_left_to_resume(engine: Engine, tmp_path: Path) -> None:
