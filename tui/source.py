@@ -113,7 +113,7 @@ class RunSource:
         view = self._fold.view(run=self.folder.name, running=running)
         self._stale = self._stale or changed
         if self._stale:
-            self._refresh(view, force=not running and not changed)
+            self._refresh(view, force=not running)
         talks = self._talks(view)
         self._frame = Frame(
             (view,),

@@ -6,12 +6,22 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from replayer.wire.loop import run_receiving
 
 
+@pytest.fixture
+def heeds_interrupts() -> Iterator[None]:
+    """As in a shell's foreground: a suite that runs in the background ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_interrupts")
 def test_an_interrupt_is_not_lost_with_a_task_that_was_being_ended() -> None:
     async def ending() -> str:
         with contextlib.suppress(asyncio.CancelledError):
@@ -19,10 +29,9 @@ def test_an_interrupt_is_not_lost_with_a_task_that_was_being_ended() -> None:
             await asyncio.sleep(5)
         return "went on"
 
-    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         run_receiving(ending())
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_what_nobody_interrupted_returns_although_a_group_of_tasks_failed_in_it() -> None:
