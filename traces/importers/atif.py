@@ -9,10 +9,9 @@ turns; counts of a step that stands for several LLM calls are sums and are kept 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from replayer.traces.chat import tool_schemas
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.pieces import content_of, text_of
 from replayer.traces.importers.probe import Probe
@@ -21,12 +20,9 @@ from replayer.traces.schema import Fidelity, Thread, Times, Usage
 from replayer.wire.types import JsonObject
 
 
-class Atif:
-    format: ClassVar[str] = "atif"
-    fidelity: ClassVar[Fidelity] = Fidelity(
-        text="recorded", arguments="derived", timing="recorded", boundaries="recorded"
-    )
-    experimental: ClassVar[bool] = False
+class Atif(Importer):
+    format = "atif"
+    fidelity = Fidelity(text="recorded", arguments="derived", timing="recorded", boundaries="recorded")
 
     def matches(self, probe: Probe) -> bool:
         document = as_dict(probe.document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
@@ -21,17 +21,23 @@ class Session:
     title: str | None = None
 
 
-class Importer(Protocol):
+class Importer:
     """One foreign format. What it loses or rewrites is stated in its module's docstring (its projection P)."""
 
     format: ClassVar[str]
-    fidelity: ClassVar[Fidelity]
+    fidelity: ClassVar[Fidelity] = Fidelity()
     """What the format holds at best; a session corrects it where it holds less."""
-    experimental: ClassVar[bool]
+    experimental: ClassVar[bool] = False
     """Not every check of the format's table is green; `import` says so."""
 
     def matches(self, probe: Probe) -> bool:
         """Whether the input is of this format, by its content alone."""
+        raise NotImplementedError
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         """The sessions of an input that matches. Raises TraceError where nothing can be read."""
+        yield Session(lambda builder: self.write(builder, probe))
+
+    def write(self, builder: Builder, probe: Probe) -> None:
+        """The one session of a format whose inputs hold no more."""
+        raise NotImplementedError

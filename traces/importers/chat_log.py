@@ -7,11 +7,10 @@ usage and times. Requests are put together into conversations (see exchanges.py)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import orjson
 
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.exchange import Exchange, from_reply, from_response
 from replayer.traces.importers.exchanges import sessions
 from replayer.traces.importers.probe import Probe
@@ -57,10 +56,9 @@ _OF_RESPONSES = frozenset(
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
-class ChatLog:
-    format: ClassVar[str] = "openai-log"
-    fidelity: ClassVar[Fidelity] = Fidelity(text="recorded", arguments="recorded", boundaries="recorded")
-    experimental: ClassVar[bool] = False
+class ChatLog(Importer):
+    format = "openai-log"
+    fidelity = Fidelity(text="recorded", arguments="recorded", boundaries="recorded")
 
     def matches(self, probe: Probe) -> bool:
         found = [exchange_of(record) for record in probe.head[:16] if isinstance(record, dict)]

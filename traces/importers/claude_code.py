@@ -11,14 +11,14 @@ the screen's twins of what the model saw: `toolUseResult`, `progress`, snapshots
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from replayer.traces.chat import tool_schemas
 from replayer.traces.compact import Index
 from replayer.traces.importers.anthropic import assistant_block, usage_of
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import SPAWNING, Builder, Prompt
 from replayer.traces.importers.claude_graph import NONE, Branch, Graph, Reply
 from replayer.traces.importers.pieces import content_of, own_result, text_of
@@ -44,20 +44,19 @@ _SYSTEM_PROMPT = (
 _ATTACHED = "what the client attached to messages stands behind them; where in the prompt it was sent is not in the source"
 
 
-class ClaudeCode:
-    format: ClassVar[str] = "claude-code"
-    fidelity: ClassVar[Fidelity] = Fidelity(
+class ClaudeCode(Importer):
+    format = "claude-code"
+    fidelity = Fidelity(
         text="recorded", arguments="derived", timing="derived", usage="recorded", boundaries="recorded"
     )
-    experimental: ClassVar[bool] = False
 
     def matches(self, probe: Probe) -> bool:
         if probe.shape not in ("jsonl", "json"):
             return False
         return any(_is_line(record) for record in probe.head if isinstance(record, dict))
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _Reader(builder).read(probe))
+    def write(self, builder: Builder, probe: Probe) -> None:
+        _Reader(builder).read(probe)
 
 
 def _is_line(record: JsonObject) -> bool:

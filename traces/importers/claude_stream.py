@@ -6,11 +6,8 @@ raw API stream are dropped, because whole messages follow them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
-
 from replayer.traces.importers.anthropic import assistant_block, usage_of
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.pieces import content_of, own_result
 from replayer.traces.importers.probe import Probe
@@ -19,12 +16,10 @@ from replayer.traces.schema import Fidelity, Thread
 from replayer.wire.types import JsonObject
 
 
-class ClaudeStream:
-    format: ClassVar[str] = "claude-code-stream"
-    fidelity: ClassVar[Fidelity] = Fidelity(
-        text="recorded", arguments="derived", usage="recorded", boundaries="recorded"
-    )
-    experimental: ClassVar[bool] = True
+class ClaudeStream(Importer):
+    format = "claude-code-stream"
+    fidelity = Fidelity(text="recorded", arguments="derived", usage="recorded", boundaries="recorded")
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head]
@@ -36,8 +31,8 @@ class ClaudeStream:
             for r in head
         )
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _Reader(builder).read(probe))
+    def write(self, builder: Builder, probe: Probe) -> None:
+        _Reader(builder).read(probe)
 
 
 class _Reader:

@@ -12,9 +12,9 @@ flag is derived from the exit code in a result's text. Tool definitions are not 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.codex_items import cuts, exit_code, output_content, own_form, usage_of
 from replayer.traces.importers.conversation import Conversation
@@ -40,9 +40,9 @@ _OUTPUTS = frozenset(
 )
 
 
-class Codex:
-    format: ClassVar[str] = "codex"
-    fidelity: ClassVar[Fidelity] = Fidelity(
+class Codex(Importer):
+    format = "codex"
+    fidelity = Fidelity(
         system="recorded",
         text="recorded",
         arguments="recorded",
@@ -50,7 +50,6 @@ class Codex:
         usage="recorded",
         boundaries="recorded",
     )
-    experimental: ClassVar[bool] = False
 
     def matches(self, probe: Probe) -> bool:
         head = _unwrapped(probe)
@@ -59,8 +58,8 @@ class Codex:
         ]
         return bool(wrapped) or _is_bare(head)
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _Reader(builder, probe).read())
+    def write(self, builder: Builder, probe: Probe) -> None:
+        _Reader(builder, probe).read()
 
 
 def _unwrapped(probe: Probe) -> list[JsonObject]:

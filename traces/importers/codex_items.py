@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import accumulate
 
-from replayer.traces.importers.pieces import content_of, text_of
+from replayer.traces.importers.pieces import content_of, counts_of, text_of
 from replayer.traces.importers.values import as_dict, as_int, as_str, compact, parsed
 from replayer.traces.schema import Content, Usage
 from replayer.wire.types import JsonObject
@@ -24,16 +24,7 @@ def exit_code(content: Content) -> int | None:
 
 
 def usage_of(value: object) -> Usage | None:
-    raw = as_dict(value)
-    if not raw:
-        return None
-    return Usage(
-        prompt_tokens=as_int(raw.get("input_tokens")),
-        cached_tokens=as_int(raw.get("cached_input_tokens")),
-        completion_tokens=as_int(raw.get("output_tokens")),
-        reasoning_tokens=as_int(raw.get("reasoning_output_tokens")),
-        raw=raw,
-    )
+    return counts_of(value, "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens")
 
 
 def cuts(content: Content) -> tuple[int, ...]:

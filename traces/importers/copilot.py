@@ -8,10 +8,7 @@ events are opaque. Tool definitions are not in the source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
-
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.conversation import Conversation
 from replayer.traces.importers.probe import Probe
@@ -29,12 +26,9 @@ _MARKS = (
 )
 
 
-class Copilot:
-    format: ClassVar[str] = "copilot-cli"
-    fidelity: ClassVar[Fidelity] = Fidelity(
-        text="recorded", arguments="derived", timing="recorded", boundaries="recorded"
-    )
-    experimental: ClassVar[bool] = False
+class Copilot(Importer):
+    format = "copilot-cli"
+    fidelity = Fidelity(text="recorded", arguments="derived", timing="recorded", boundaries="recorded")
 
     def matches(self, probe: Probe) -> bool:
         known = ("session.", "hook.", "user.message", "assistant.", "system.message", "tool.execution")
@@ -44,8 +38,8 @@ class Copilot:
             for record in head
         )
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _Reader(builder).read(probe))
+    def write(self, builder: Builder, probe: Probe) -> None:
+        _Reader(builder).read(probe)
 
 
 class _Reader:

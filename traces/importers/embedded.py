@@ -5,10 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar
 
 from replayer.errors import TraceError
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.parquet import SESSION_COLUMNS
 from replayer.traces.importers.probe import Probe
@@ -16,10 +15,9 @@ from replayer.traces.importers.values import as_dict, as_str
 from replayer.traces.schema import Fidelity
 
 
-class Embedded:
-    format: ClassVar[str] = "embedded"
-    fidelity: ClassVar[Fidelity] = Fidelity()
-    experimental: ClassVar[bool] = False
+class Embedded(Importer):
+    format = "embedded"
+    fidelity = Fidelity()
 
     def matches(self, probe: Probe) -> bool:
         return any(_text(record) for record in probe.head[:8])

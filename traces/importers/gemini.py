@@ -8,13 +8,12 @@ Display twins are dropped; info, warning and error messages are opaque. System p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from replayer.errors import TraceError
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.gemini_contents import contents_of, write_contents
-from replayer.traces.importers.pieces import content_of, text_of
+from replayer.traces.importers.pieces import content_of, counts_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_list, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times, Usage
@@ -23,12 +22,11 @@ from replayer.wire.types import JsonObject
 _ABSENT = "Gemini CLI records neither system prompt nor tool definitions, and before 0.6x not the context that opens a session"
 
 
-class Gemini:
-    format: ClassVar[str] = "gemini-cli"
-    fidelity: ClassVar[Fidelity] = Fidelity(
+class Gemini(Importer):
+    format = "gemini-cli"
+    fidelity = Fidelity(
         text="recorded", arguments="derived", timing="recorded", usage="recorded", boundaries="recorded"
     )
-    experimental: ClassVar[bool] = False
 
     def matches(self, probe: Probe) -> bool:
         if contents_of(probe.document) or _is_prompt_log(probe):
@@ -149,12 +147,4 @@ def _answer(result: object) -> str:
 def _usage(tokens: object) -> Usage | None:
     """Gemini's input includes what was cached; a record of zeros says that nothing was counted."""
     raw = as_dict(tokens)
-    if not raw or not as_int(raw.get("input")):
-        return None
-    return Usage(
-        prompt_tokens=as_int(raw.get("input")),
-        cached_tokens=as_int(raw.get("cached")),
-        completion_tokens=as_int(raw.get("output")),
-        reasoning_tokens=as_int(raw.get("thoughts")),
-        raw=raw,
-    )
+    return counts_of(raw, "input", "cached", "output", "thoughts") if as_int(raw.get("input")) else None

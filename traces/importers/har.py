@@ -11,11 +11,10 @@ import binascii
 import gzip
 import zlib
 from collections.abc import Iterator
-from typing import ClassVar
 
 import pyzstd
 
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.chat_log import is_request, with_response
 from replayer.traces.importers.exchange import Exchange
 from replayer.traces.importers.exchanges import conversations
@@ -26,10 +25,10 @@ from replayer.traces.schema import Fidelity, Times
 from replayer.wire.types import JsonObject
 
 
-class Har:
-    format: ClassVar[str] = "har"
-    fidelity: ClassVar[Fidelity] = Fidelity(text="recorded", arguments="recorded", boundaries="recorded")
-    experimental: ClassVar[bool] = True
+class Har(Importer):
+    format = "har"
+    fidelity = Fidelity(text="recorded", arguments="recorded", boundaries="recorded")
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         return isinstance(as_dict(as_dict(probe.document).get("log")).get("entries"), list)

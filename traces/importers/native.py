@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
-
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict
@@ -14,37 +11,32 @@ from replayer.traces.records import End
 from replayer.traces.schema import Fidelity, Header, Item, Thread, ToolRun, ToolSet, Turn
 
 
-class Native:
-    format: ClassVar[str] = "replayer"
-    fidelity: ClassVar[Fidelity] = Fidelity()
-    experimental: ClassVar[bool] = False
+class Native(Importer):
+    format = "replayer"
+    fidelity = Fidelity()
 
     def matches(self, probe: Probe) -> bool:
         first = as_dict(next(iter(probe.head), None))
         return first.get("type") == "trace" and "schema" in first
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _copy(builder, probe))
-
-
-def _copy(builder: Builder, probe: Probe) -> None:
-    writer = builder.writer
-    with Trace.open(probe.path) as trace:
-        if not trace.complete:
-            builder.warn("the source has no end record: it was cut, or it is still being recorded")
-    for located in records(probe.path):
-        record = located.record
-        if isinstance(record, Header):
-            writer.header = record
-        elif isinstance(record, Item):
-            writer.add_item(record)
-        elif isinstance(record, ToolSet):
-            writer.add_tool_set(record)
-        elif isinstance(record, Turn):
-            writer.put_turn(record)
-        elif isinstance(record, ToolRun):
-            writer.add_tool_run(record)
-        elif isinstance(record, Thread):
-            writer.add_thread(record)
-        else:
-            assert isinstance(record, End)
+    def write(self, builder: Builder, probe: Probe) -> None:
+        writer = builder.writer
+        with Trace.open(probe.path) as trace:
+            if not trace.complete:
+                builder.warn("the source has no end record: it was cut, or it is still being recorded")
+        for located in records(probe.path):
+            record = located.record
+            if isinstance(record, Header):
+                writer.header = record
+            elif isinstance(record, Item):
+                writer.add_item(record)
+            elif isinstance(record, ToolSet):
+                writer.add_tool_set(record)
+            elif isinstance(record, Turn):
+                writer.put_turn(record)
+            elif isinstance(record, ToolRun):
+                writer.add_tool_run(record)
+            elif isinstance(record, Thread):
+                writer.add_thread(record)
+            else:
+                assert isinstance(record, End)

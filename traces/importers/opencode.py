@@ -11,10 +11,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
 
 from replayer.errors import TraceError
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.conversation import Conversation
 from replayer.traces.importers.pieces import usage_of
@@ -36,10 +35,10 @@ Message = tuple[JsonObject, list[JsonObject]]
 """What is known of a message, and its parts."""
 
 
-class OpenCodeStore:
-    format: ClassVar[str] = "opencode-db"
-    fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = True
+class OpenCodeStore(Importer):
+    format = "opencode-db"
+    fidelity = _FIDELITY
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         return probe.shape == "sqlite" and all(
@@ -56,10 +55,10 @@ class OpenCodeStore:
                 yield _stored(probe, row, rows)
 
 
-class OpenCodeExport:
-    format: ClassVar[str] = "opencode"
-    fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = True
+class OpenCodeExport(Importer):
+    format = "opencode"
+    fidelity = _FIDELITY
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         document = as_dict(probe.document)

@@ -8,10 +8,10 @@ code), condensations. Events that never reach the model (state changes, recalls 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from replayer.traces.chat import split, tool_schemas
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.exchange import usage_of
 from replayer.traces.importers.openhands_log import EventLog, ended, with_place
@@ -36,10 +36,9 @@ _FIDELITY = Fidelity(
 )
 
 
-class OpenHandsV0:
-    format: ClassVar[str] = "openhands-v0"
-    fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = False
+class OpenHandsV0(Importer):
+    format = "openhands-v0"
+    fidelity = _FIDELITY
 
     def matches(self, probe: Probe) -> bool:
         if _is_event(next((e for e in _events(probe.document) if "source" in e), None)):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from replayer.traces.chat import tool_schemas
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.openhands_log import EventLog, ended, joined, with_place
+from replayer.traces.importers.pieces import counts_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import (
     as_dict,
@@ -27,16 +28,13 @@ from replayer.traces.importers.values import (
     loads,
     opt_str,
 )
-from replayer.traces.schema import Fidelity, Usage
+from replayer.traces.schema import Fidelity
 from replayer.wire.types import JsonObject
 
 
-class OpenHandsV1:
-    format: ClassVar[str] = "openhands-v1"
-    fidelity: ClassVar[Fidelity] = Fidelity(
-        text="recorded", arguments="recorded", timing="recorded", boundaries="recorded"
-    )
-    experimental: ClassVar[bool] = False
+class OpenHandsV1(Importer):
+    format = "openhands-v1"
+    fidelity = Fidelity(text="recorded", arguments="recorded", timing="recorded", boundaries="recorded")
 
     def matches(self, probe: Probe) -> bool:
         return any(_is_v1(record) for record in _v1_events(probe)[:8])
@@ -126,7 +124,10 @@ class V1:
     def _begin(self, key: object, event: JsonObject) -> None:
         response = as_str(event.get("llm_response_id"))
         counted = self.usages.get(response)
-        facts = {"usage": _usage(counted), "model": opt_str(counted.get("model"))} if counted else {}
+        usage = counts_of(
+            counted, "prompt_tokens", "cache_read_tokens", "completion_tokens", "reasoning_tokens"
+        )
+        facts = {"usage": usage, "model": opt_str(counted.get("model"))} if counted else {}
         self.log.begin(response or f"event-{key}", times=ended(event), **facts)
 
     def _action(self, key: object, event: JsonObject) -> None:
@@ -174,13 +175,3 @@ def _rendered(observation: JsonObject, whole: object) -> str:
     if metadata := as_dict(observation.get("metadata")):
         text = with_place(text, metadata)
     return f"[An error occurred during execution.]\n{text}" if observation.get("is_error") is True else text
-
-
-def _usage(counted: JsonObject) -> Usage:
-    return Usage(
-        prompt_tokens=as_int(counted.get("prompt_tokens")),
-        cached_tokens=as_int(counted.get("cache_read_tokens")),
-        completion_tokens=as_int(counted.get("completion_tokens")),
-        reasoning_tokens=as_int(counted.get("reasoning_tokens")),
-        raw=counted,
-    )

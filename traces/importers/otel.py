@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import ClassVar
 
 from replayer.errors import TraceError
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.exchange import Exchange
 from replayer.traces.importers.exchanges import conversations
@@ -59,12 +58,9 @@ _NO_CALL = ("invoke_agent", "create_agent", "invoke_workflow", "execute_tool", "
 Span = JsonObject
 
 
-class OTel:
-    format: ClassVar[str] = "otel"
-    fidelity: ClassVar[Fidelity] = Fidelity(
-        text="recorded", arguments="recorded", timing="recorded", boundaries="recorded"
-    )
-    experimental: ClassVar[bool] = False
+class OTel(Importer):
+    format = "otel"
+    fidelity = Fidelity(text="recorded", arguments="recorded", timing="recorded", boundaries="recorded")
 
     def matches(self, probe: Probe) -> bool:
         head = probe.head[:16]

@@ -8,10 +8,7 @@ of model and other states of the screen are opaque. System prompt and tools are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
-
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.conversation import Conversation, Tree
 from replayer.traces.importers.pieces import content_of, text_of, usage_of
@@ -33,12 +30,12 @@ _BROKEN = ("error", "aborted")
 """Replies that ended so are never sent again."""
 
 
-class Pi:
-    format: ClassVar[str] = "pi"
-    fidelity: ClassVar[Fidelity] = Fidelity(
+class Pi(Importer):
+    format = "pi"
+    fidelity = Fidelity(
         text="recorded", arguments="derived", timing="recorded", usage="recorded", boundaries="recorded"
     )
-    experimental: ClassVar[bool] = True
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head]
@@ -46,8 +43,8 @@ class Pi:
             return False
         return any(r.get("type") == "message" and "role" in as_dict(r.get("message")) for r in head)
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _Reader(builder).read(probe))
+    def write(self, builder: Builder, probe: Probe) -> None:
+        _Reader(builder).read(probe)
 
 
 class _Reader:

@@ -36,6 +36,20 @@ def text_of(content: Content) -> str:
     return "\n".join(as_str(part.get("text")) for part in content if part.get("type") == "text")
 
 
+def counts_of(value: object, prompt: str, cached: str, completion: str, reasoning: str) -> Usage | None:
+    """Counts of a source whose input includes what was cached, by the names of its fields. None without any."""
+    raw = as_dict(value)
+    if not raw:
+        return None
+    return Usage(
+        prompt_tokens=as_int(raw.get(prompt)),
+        cached_tokens=as_int(raw.get(cached)),
+        completion_tokens=as_int(raw.get(completion)),
+        reasoning_tokens=as_int(raw.get(reasoning)),
+        raw=raw,
+    )
+
+
 def usage_of(raw: JsonObject, *, fresh: str, output: str, read: str, written: str = "") -> Usage | None:
     """Counts of a source whose input excludes what was read from or written to the cache. None without any input."""
     counts = [as_int(raw.get(key)) for key in (fresh, read, written) if key]

@@ -7,30 +7,30 @@ System prompt and tools are not in the source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
-
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.gemini_contents import Open, given, said
+from replayer.traces.importers.pieces import counts_of
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.values import as_dict, as_int, dicts, epoch, opt_str
-from replayer.traces.schema import Fidelity, Times, Usage
+from replayer.traces.importers.values import as_dict, dicts, epoch, opt_str
+from replayer.traces.schema import Fidelity, Times
 from replayer.wire.types import JsonObject
 
+_COUNTS = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
 
-class QwenCode:
-    format: ClassVar[str] = "qwen-code"
-    fidelity: ClassVar[Fidelity] = Fidelity(
+
+class QwenCode(Importer):
+    format = "qwen-code"
+    fidelity = Fidelity(
         text="recorded", arguments="derived", timing="derived", usage="recorded", boundaries="recorded"
     )
-    experimental: ClassVar[bool] = True
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         return any(_is_line(as_dict(record)) for record in probe.head)
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _Reader(builder).read(probe))
+    def write(self, builder: Builder, probe: Probe) -> None:
+        _Reader(builder).read(probe)
 
 
 def _is_line(record: JsonObject) -> bool:
@@ -73,7 +73,7 @@ class _Reader:
             self.context,
             produced,
             model=opt_str(record.get("model")),
-            usage=_usage(record.get("usageMetadata")),
+            usage=counts_of(record.get("usageMetadata"), *_COUNTS),
             times=Times(started=self.clock, ended=at) if at else None,
             finish_reason="tool_calls" if any(map(self.builder.is_call, produced)) else "stop",
         )
@@ -90,16 +90,3 @@ class _Reader:
             self.builder.source(version=opt_str(record.get("version")))
             root = {"path": record.get("cwd"), "branch": record.get("gitBranch")}
             self.builder.describe(workspace={"roots": [root]})
-
-
-def _usage(value: object) -> Usage | None:
-    raw = as_dict(value)
-    if not raw:
-        return None
-    return Usage(
-        prompt_tokens=as_int(raw.get("promptTokenCount")),
-        cached_tokens=as_int(raw.get("cachedContentTokenCount")),
-        completion_tokens=as_int(raw.get("candidatesTokenCount")),
-        reasoning_tokens=as_int(raw.get("thoughtsTokenCount")),
-        raw=raw,
-    )

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import ClassVar
 
 from replayer.traces.chat import Message, split
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder, Prompt
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_str, as_text, dicts, epoch, opt_str
@@ -19,10 +18,10 @@ from replayer.traces.schema import Fidelity, Times
 from replayer.wire.types import JsonObject
 
 
-class Sts:
-    format: ClassVar[str] = "sts"
-    fidelity: ClassVar[Fidelity] = Fidelity(text="recorded", arguments="recorded", boundaries="derived")
-    experimental: ClassVar[bool] = True
+class Sts(Importer):
+    format = "sts"
+    fidelity = Fidelity(text="recorded", arguments="recorded", boundaries="derived")
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         first = as_dict(next(iter(probe.head), None))

@@ -9,10 +9,9 @@ retries is a session per attempt. mini-swe-agent: every assistant message is a t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import ClassVar
 
 from replayer.traces.chat import Message, split
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder, Sent
 from replayer.traces.importers.exchange import usage_of
 from replayer.traces.importers.probe import Probe
@@ -24,12 +23,9 @@ _KEPT = ("role", "content", "tool_calls", "tool_call_id", "name", "reasoning_con
 _MINI_MARKS = ("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "mswea", "MINI_SWE_AGENT")
 
 
-class SweAgent:
-    format: ClassVar[str] = "swe-agent"
-    fidelity: ClassVar[Fidelity] = Fidelity(
-        system="recorded", text="recorded", arguments="recorded", boundaries="recorded"
-    )
-    experimental: ClassVar[bool] = False
+class SweAgent(Importer):
+    format = "swe-agent"
+    fidelity = Fidelity(system="recorded", text="recorded", arguments="recorded", boundaries="recorded")
 
     def matches(self, probe: Probe) -> bool:
         document = as_dict(probe.document)
@@ -55,12 +51,9 @@ def _is_run(document: JsonObject) -> bool:
     return isinstance(document.get("history"), list) or any("observation" in s for s in dicts(steps)[:2])
 
 
-class MiniSweAgent:
-    format: ClassVar[str] = "mini-swe-agent"
-    fidelity: ClassVar[Fidelity] = Fidelity(
-        system="recorded", text="recorded", arguments="recorded", boundaries="recorded"
-    )
-    experimental: ClassVar[bool] = False
+class MiniSweAgent(Importer):
+    format = "mini-swe-agent"
+    fidelity = Fidelity(system="recorded", text="recorded", arguments="recorded", boundaries="recorded")
 
     def matches(self, probe: Probe) -> bool:
         document = probe.document

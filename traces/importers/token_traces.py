@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_str, dicts, opt_str
@@ -32,36 +32,76 @@ _FIDELITY = Fidelity(timing="recorded", usage="recorded", boundaries="recorded")
 FILLER = "the source holds lengths only: replayed, prompts are filler text with the same sharing of blocks"
 
 
-class Mooncake:
-    format: ClassVar[str] = "mooncake"
-    fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = False
+class Mooncake(Importer):
+    format = "mooncake"
+    fidelity = _FIDELITY
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head[:8]]
         return any("input_length" in r and "output_length" in r and "messages" not in r for r in head)
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _write_mooncake(builder, probe))
+    def write(self, builder: Builder, probe: Probe) -> None:
+        builder.warn(FILLER)
+        chains = _Chains()
+        bad = 0
+        records = map(itemgetter(1), probe.records())
+        while some := list(islice(records, _AT_ONCE)):
+            requests = _columns(some)
+            if requests is None:
+                known = [*filter(None, map(_mended, some))]
+                bad += len(some) - len(known)
+                requests = _columns(known)
+            if requests is not None:
+                builder.token_turns(chains.turns(requests))
+        if bad:
+            builder.warn(f"{bad} lines lack a length and are left out")
 
 
-class Bailian:
-    format: ClassVar[str] = "bailian"
-    fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = True
+class Bailian(Importer):
+    format = "bailian"
+    fidelity = _FIDELITY
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head[:8]]
         return any({"chat_id", "parent_chat_id", "input_length", "output_length"} <= r.keys() for r in head)
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _write_bailian(builder, probe))
+    def write(self, builder: Builder, probe: Probe) -> None:
+        """A conversation is a thread, named after the request that began it; times count from the trace's begin."""
+        builder.warn(FILLER)
+        builder.remember(block_hashes="content of the block alone")
+        roots: dict[Any, str] = {}
+        bad = 0
+        for _, record in probe.records():
+            fields = as_dict(record)
+            length, answer = as_int(fields.get("input_length")), as_int(fields.get("output_length"))
+            if length is None or answer is None:
+                bad += 1
+                continue
+            chat, parent, at = fields.get("chat_id"), fields.get("parent_chat_id"), fields.get("timestamp")
+            thread = roots.setdefault(chat, roots.get(parent) or f"chat-{chat}")
+            kinds = {key: fields[key] for key in ("type", "turn") if fields.get(key) is not None}
+            builder.turn(
+                (),
+                (),
+                thread=thread,
+                params=kinds,
+                usage=Usage(prompt_tokens=length, completion_tokens=answer),
+                times=Times(started=float(at)) if isinstance(at, int | float) else None,
+                tokens=TokenShape(
+                    input_tokens=length,
+                    output_tokens=answer,
+                    block_size=BAILIAN_BLOCK,
+                    block_hashes=tuple(_hashes(fields.get("hash_ids"))),
+                ),
+            )
+        if bad:
+            builder.warn(f"{bad} lines lack a length and are left out")
 
 
-class KvCacheTester:
-    format: ClassVar[str] = "kv-cache-tester"
-    fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = False
+class KvCacheTester(Importer):
+    format = "kv-cache-tester"
+    fidelity = _FIDELITY
 
     def matches(self, probe: Probe) -> bool:
         return any(_is_kv(record) for record in [probe.document, *probe.head[:2]])
@@ -83,56 +123,6 @@ def _hashes(value: object) -> list[int]:
     if not isinstance(value, list):
         return []
     return value if {*map(type, value)} == {int} else [n for n in value if type(n) is int]
-
-
-def _write_mooncake(builder: Builder, probe: Probe) -> None:
-    builder.warn(FILLER)
-    chains = _Chains()
-    bad = 0
-    records = map(itemgetter(1), probe.records())
-    while some := list(islice(records, _AT_ONCE)):
-        requests = _columns(some)
-        if requests is None:
-            known = [*filter(None, map(_mended, some))]
-            bad += len(some) - len(known)
-            requests = _columns(known)
-        if requests is not None:
-            builder.token_turns(chains.turns(requests))
-    if bad:
-        builder.warn(f"{bad} lines lack a length and are left out")
-
-
-def _write_bailian(builder: Builder, probe: Probe) -> None:
-    """A conversation is a thread, named after the request that began it; times count from the trace's begin."""
-    builder.warn(FILLER)
-    builder.remember(block_hashes="content of the block alone")
-    roots: dict[Any, str] = {}
-    bad = 0
-    for _, record in probe.records():
-        fields = as_dict(record)
-        length, answer = as_int(fields.get("input_length")), as_int(fields.get("output_length"))
-        if length is None or answer is None:
-            bad += 1
-            continue
-        chat, parent, at = fields.get("chat_id"), fields.get("parent_chat_id"), fields.get("timestamp")
-        thread = roots.setdefault(chat, roots.get(parent) or f"chat-{chat}")
-        kinds = {key: fields[key] for key in ("type", "turn") if fields.get(key) is not None}
-        builder.turn(
-            (),
-            (),
-            thread=thread,
-            params=kinds,
-            usage=Usage(prompt_tokens=length, completion_tokens=answer),
-            times=Times(started=float(at)) if isinstance(at, int | float) else None,
-            tokens=TokenShape(
-                input_tokens=length,
-                output_tokens=answer,
-                block_size=BAILIAN_BLOCK,
-                block_hashes=tuple(_hashes(fields.get("hash_ids"))),
-            ),
-        )
-    if bad:
-        builder.warn(f"{bad} lines lack a length and are left out")
 
 
 class _Requests(NamedTuple):

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count, islice
-from typing import ClassVar
 
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.token_traces import FILLER
@@ -28,10 +27,10 @@ _INPUTS = frozenset({"user_message", "tool_result"})
 _OUTPUTS = frozenset({"text", "reasoning", "tool_call"})
 
 
-class TraceLab:
-    format: ClassVar[str] = "tracelab"
-    fidelity: ClassVar[Fidelity] = Fidelity(timing="recorded", usage="recorded", boundaries="recorded")
-    experimental: ClassVar[bool] = True
+class TraceLab(Importer):
+    format = "tracelab"
+    fidelity = Fidelity(timing="recorded", usage="recorded", boundaries="recorded")
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head[:8]]
@@ -39,22 +38,18 @@ class TraceLab:
             {"session_id", "round_index", "input_tokens_total", "prefix_tokens"} <= r.keys() for r in head
         )
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        yield Session(lambda builder: _write(builder, probe))
-
-
-def _write(builder: Builder, probe: Probe) -> None:
-    builder.warn(FILLER)
-    builder.warn(DERIVED)
-    sessions: dict[str, list[tuple[float, int, int]]] = {}
-    for key, record in probe.located():
-        session, at, number = _order(as_dict(record))
-        sessions.setdefault(session, []).append((at, number, key))
-    fresh = count(1)
-    for session, members in sessions.items():
-        blocks: list[int] = []
-        for _, _, key in sorted(members):
-            blocks = _round(builder, session, as_dict(probe.record_at(key)), blocks, fresh)
+    def write(self, builder: Builder, probe: Probe) -> None:
+        builder.warn(FILLER)
+        builder.warn(DERIVED)
+        sessions: dict[str, list[tuple[float, int, int]]] = {}
+        for key, record in probe.located():
+            session, at, number = _order(as_dict(record))
+            sessions.setdefault(session, []).append((at, number, key))
+        fresh = count(1)
+        for session, members in sessions.items():
+            blocks: list[int] = []
+            for _, _, key in sorted(members):
+                blocks = _round(builder, session, as_dict(probe.record_at(key)), blocks, fresh)
 
 
 def _order(record: JsonObject) -> tuple[str, float, int]:

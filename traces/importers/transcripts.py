@@ -7,10 +7,10 @@ it (boundaries derived). Rewards, scores and the like are kept in the header.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from replayer.traces.chat import Message, split, tool_schemas
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.chat_log import is_request
 from replayer.traces.importers.probe import Probe
@@ -37,10 +37,10 @@ _LISTS = ("messages", "traj", "conversation", "conversations")
 _FIDELITY = Fidelity(text="recorded", arguments="recorded", boundaries="derived")
 
 
-class ShareGpt:
-    format: ClassVar[str] = "sharegpt"
-    fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = True
+class ShareGpt(Importer):
+    format = "sharegpt"
+    fidelity = _FIDELITY
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         return any(_share_gpt(record) for record in _records(probe)[:16])
@@ -49,10 +49,10 @@ class ShareGpt:
         return _sessions(probe, _share_gpt)
 
 
-class Messages:
-    format: ClassVar[str] = "messages"
-    fidelity: ClassVar[Fidelity] = _FIDELITY
-    experimental: ClassVar[bool] = True
+class Messages(Importer):
+    format = "messages"
+    fidelity = _FIDELITY
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         records = _records(probe)

@@ -6,9 +6,9 @@ Projection P: as for 0.3.0; argument text is re-serialised (these versions kept 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts, opt_str
@@ -19,10 +19,9 @@ from replayer.wire.types import JsonObject
 FIDELITY = Fidelity(text="recorded", arguments="derived", usage="recorded", boundaries="derived")
 
 
-class ZedLegacyThread:
-    format: ClassVar[str] = "zed-thread"
-    fidelity: ClassVar[Fidelity] = FIDELITY
-    experimental: ClassVar[bool] = False
+class ZedLegacyThread(Importer):
+    format = "zed-thread"
+    fidelity = FIDELITY
 
     def matches(self, probe: Probe) -> bool:
         return is_legacy(probe.document)

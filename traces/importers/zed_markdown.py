@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import compact, loads
@@ -25,10 +24,10 @@ _THINK = re.compile(r"<think>\n?(.*?)\n?</think>", re.DOTALL)
 _DEBUG = re.compile(r"\*\*Debug Output\*\*:\s*```json\n.*?\n```\s*$", re.DOTALL)
 
 
-class ZedMarkdown:
-    format: ClassVar[str] = "zed-markdown"
-    fidelity: ClassVar[Fidelity] = Fidelity(text="derived", arguments="derived", boundaries="derived")
-    experimental: ClassVar[bool] = True
+class ZedMarkdown(Importer):
+    format = "zed-markdown"
+    fidelity = Fidelity(text="derived", arguments="derived", boundaries="derived")
+    experimental = True
 
     def matches(self, probe: Probe) -> bool:
         return probe.shape == "text" and bool(_HEADING.search(probe.text))

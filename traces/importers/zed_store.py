@@ -10,12 +10,12 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pyzstd
 
 from replayer.errors import TraceError
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.damaged import salvaged
 from replayer.traces.importers.probe import Probe
@@ -24,17 +24,16 @@ from replayer.traces.importers.unpack import unpacked_zstd
 from replayer.traces.importers.values import as_dict, as_str, loads, opt_str
 from replayer.traces.importers.zed_legacy import is_legacy, write_legacy
 from replayer.traces.importers.zed_thread import FIDELITY, is_thread, write_thread
-from replayer.traces.schema import Fidelity, Thread
+from replayer.traces.schema import Thread
 from replayer.wire.types import JsonObject
 
 _COLUMNS = ("id", "summary", "updated_at", "parent_id", "folder_paths", "created_at")
 Row = JsonObject
 
 
-class ZedStore:
-    format: ClassVar[str] = "zed-threads-db"
-    fidelity: ClassVar[Fidelity] = FIDELITY
-    experimental: ClassVar[bool] = False
+class ZedStore(Importer):
+    format = "zed-threads-db"
+    fidelity = FIDELITY
 
     def matches(self, probe: Probe) -> bool:
         return probe.shape == "sqlite" and "data" in columns(probe, "threads")

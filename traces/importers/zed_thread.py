@@ -8,10 +8,10 @@ UI state (scroll position, drafts, speed) is dropped. System prompt, tools and t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from replayer.traces.importers import zed_mentions
-from replayer.traces.importers.base import Session
+from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import (
@@ -23,7 +23,7 @@ from replayer.traces.importers.values import (
     dicts,
     opt_str,
 )
-from replayer.traces.schema import Content, Fidelity, ReasoningItem, Thread, Usage
+from replayer.traces.schema import Content, Fidelity, ReasoningItem, Usage
 from replayer.wire.types import JsonObject
 
 RESUME = "Continue where you left off"
@@ -35,10 +35,9 @@ FIDELITY = Fidelity(text="recorded", arguments="recorded", usage="derived", boun
 _VARIANTS = {"User", "Agent", "Compaction"}
 
 
-class ZedThread:
-    format: ClassVar[str] = "zed-thread"
-    fidelity: ClassVar[Fidelity] = FIDELITY
-    experimental: ClassVar[bool] = False
+class ZedThread(Importer):
+    format = "zed-thread"
+    fidelity = FIDELITY
 
     def matches(self, probe: Probe) -> bool:
         return is_thread(probe.document)
@@ -292,7 +291,3 @@ def user_content(builder: Builder, parts: list[object]) -> Content:
     if len(result) == 1 and result[0]["type"] == "text":
         return str(result[0]["text"])
     return tuple(result)
-
-
-def subagent_thread(thread: str, parent: str, parent_call: int | None, title: str | None) -> Thread:
-    return Thread(id=thread, parent=parent, parent_call=parent_call, title=title)
