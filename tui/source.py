@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from replayer.errors import RunFolderError
@@ -19,6 +19,7 @@ from replayer.metrics.run_documents import LaneConclusion
 from replayer.tui.better import NOTHING, Better, Compared, compared
 from replayer.tui.curves import LaneCurves, lane_curves
 from replayer.tui.lane_replies import LaneReplies, Talk
+from replayer.tui.outcomes import Outcomes
 from replayer.tui.rest import Rest
 
 _MOST_EVENTS = 20_000
@@ -46,6 +47,8 @@ class Frame:
     """Seconds that making this frame took."""
     behind: bool = False
     """More of the journal has been written than was read yet."""
+    outcomes: Outcomes = field(default_factory=Outcomes)
+    """Of every turn, for a filter."""
     figures_at: int = 0
     """The moment that the figures are of, in nanoseconds of the run; a large run's are not computed for every frame."""
 
@@ -123,7 +126,7 @@ class RunSource:
             self._best,
             time.monotonic() - began,
             self._behind,
-            self._figures_of,
+            figures_at=self._figures_of,
         )
         return self._frame
 
@@ -187,7 +190,9 @@ class Sources:
     def __init__(
         self, folders: Sequence[Path], pins: dict[str, str] | None = None, rest: Rest | None = None
     ) -> None:
-        self._sources = [RunSource(folder, pins, rest) for folder in folders]
+        self._rest = Rest() if rest is None else rest
+        self._outcomes = Outcomes()
+        self._sources = [RunSource(folder, pins, self._rest) for folder in folders]
         self._of_runs: list[dict[str, LaneFigures]] = []
         self._frames: list[Frame] = []
         self._whole: Frame | None = None
@@ -198,7 +203,10 @@ class Sources:
         when the runs' modes differ."""
         frames = [source.poll() for source in self._sources]
         if self._whole is None or any(a is not b for a, b in zip(frames, self._frames, strict=True)):
-            self._frames, self._whole = frames, frames[0] if len(frames) == 1 else self._merged(frames)
+            whole = frames[0] if len(frames) == 1 else self._merged(frames)
+            if self._whole is None or whole.behind or whole.figures is not self._whole.figures:
+                self._outcomes.learn(whole.views, self._rest)
+            self._frames, self._whole = frames, replace(whole, outcomes=self._outcomes)
         return self._whole
 
     def _merged(self, frames: Sequence[Frame]) -> Frame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -12,20 +12,15 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from replayer.journal.turns import Attempt, TurnFacts
-from replayer.journal.view import LaneView
 from replayer.tui import glyphs, turn_cells
 from replayer.tui.keys import Keys
 from replayer.tui.messages import Key, OpenTurn
+from replayer.tui.outcomes import Codes, LaneTurns, Search, Session, by_session
 from replayer.tui.pages import Page
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit
-from replayer.tui.turn_cells import is_faulty, lost_cause, lost_words
+from replayer.tui.turn_cells import lost_words
 from replayer.tui.turn_table import HEAD, Cells, Turns, TurnTable, place_of
-
-Session = tuple[str, int]
-"""Trace, repeat."""
-LaneTurns = dict[Session, Attempt]
 
 _TURN_WIDTH, _LANE_WIDTH = (18, 32), (24, 90)
 """Least and most cells of the two kinds of columns."""
@@ -33,10 +28,6 @@ _NUMBER_WIDTH = 4
 """Cells of the first column where all turns are of one session."""
 _NAMED = 100
 """Cells from which on the line above the table has room for the session's name."""
-
-
-_SEARCH_S, _BETWEEN_S = 0.05, 0.01
-"""Seconds of the processor for one piece of a search through a large run, and between two: keys are answered there."""
 _FOLDED = 400
 """Turns of several sessions from which on these are folded when the page is opened: a line each is an overview."""
 
@@ -74,11 +65,7 @@ class TurnsScreen(Page):
         """Sessions that are not as all are."""
         self._grouping: Turns | None = None
         """The rows, until a frame is new or a session is folded."""
-        self._unsearched = False
-        self._found: dict[Session, tuple[tuple[int | None, ...], list[Key]]] = {}
-        """By session the rows that the filter leaves, and of which attempts they are."""
         self._legend = Static(id="legend", markup=False)
-        self._words: list[str] = []
         self._frame: Frame | None = None
         self._following = False
 
@@ -100,11 +87,10 @@ class TurnsScreen(Page):
         sessions = order.names
         self._lay_out([lane.name for view in frame.views for lane in view.lanes], several=len(sessions) > 1)
         filtered = bool(self._filter.value.strip())
-        keys = self._matching(order) if filtered else self._grouped(order, sessions)
+        keys = self._matching(frame) if filtered else self._grouped(order, sessions)
         self._table.fill(keys, self._cursor(keys, here))
         count = f"{len(keys)} of {len(order)} turns" if filtered else f"{len(order)} turns"
         count += f" in {len(sessions)} sessions" if len(sessions) > 1 and not filtered else ""
-        count += " · searching …" if filtered and self._unsearched else ""
         count += f" of {_session(sessions[0])}" if len(sessions) == 1 and self.size.width >= _NAMED else ""
         count += " · following" if self._following else ""
         self._legend.update(_legend(count, self.size.width - 2))
@@ -144,37 +130,17 @@ class TurnsScreen(Page):
                 sessions[session] = max(last + 1, sessions.get(session, 0))
         self._every = Turns(sessions)
 
-    def _matching(self, order: Turns) -> list[Key]:
-        """Rows with all words of the filter. A session that has ended is looked through once."""
-        words = self._filter.value.lower().split()
-        if words != self._words:
-            self._words, self._found = words, {}
-        found: list[Key] = []
-        until = time.thread_time() + _SEARCH_S
-        self._unsearched = False
-        for session, count in order.sessions():
-            attempts = [lane[session] for lane in self._lanes if session in lane]
-            state = tuple(attempt.number if attempt.ended else None for attempt in attempts)
-            known = self._found.get(session)
-            if known is None or None in state or known[0] != state:
-                if time.thread_time() > until:
-                    self._unsearched = True
-                    self.set_timer(_BETWEEN_S, self._again)
-                    break
-                keys = [(*session, turn) for turn in range(count)]
-                known = state, [key for key in keys if self._matches(key, words)]
-                self._found[session] = known
-            found += known[1]
-        return found
+    def _matching(self, frame: Frame) -> list[Key]:
+        """Rows with all words of the filter."""
+        search = Search(frame.outcomes, self._filter.value.lower().split())
+        return [
+            (*session, turn)
+            for session in self._every.names
+            for turn in search.turns(session[0], self._codes(frame, session))
+        ]
 
-    def _matches(self, key: Key, words: list[str]) -> bool:
-        text = _searchable(key, self._turns(key))
-        return all(word in text for word in words)
-
-    def _turns(self, key: Key) -> list[TurnFacts | None]:
-        """Of every lane."""
-        attempts = (lane.get(key[:2]) for lane in self._lanes)
-        return [attempt.turns.get(key[2]) if attempt is not None else None for attempt in attempts]
+    def _codes(self, frame: Frame, session: Session) -> Codes:
+        return frame.outcomes.codes(session, [lane.get(session) for lane in self._lanes])
 
     def _here(self) -> Key | None:
         """The turn under the cursor."""
@@ -279,13 +245,14 @@ class TurnsScreen(Page):
             return None
         if not faulty:
             return keys[here + by] if 0 <= here + by < len(keys) else None
-        begin = 0 if key[2] == HEAD and by > 0 else 1
-        around = (keys[(here + by * n) % len(keys)] for n in range(begin, len(keys) + 1))
-        return next((one for one in around if any(map(is_faulty, self._turns(one)))), None)
+        return self._next_faulty(key, by, frame, keys)
 
-
-def by_session(lane: LaneView) -> LaneTurns:
-    return {(attempt.trace, attempt.repeat): attempt for attempt in lane.attempts}
+    def _next_faulty(self, key: Key, by: int, frame: Frame, keys: Sequence[Key]) -> Key | None:
+        faulty = [(*one, turn) for one in self._every.names for turn in self._codes(frame, one).faulty]
+        if not isinstance(keys, Turns):
+            faulty = sorted(set(faulty).intersection(keys))
+        place = bisect_right(faulty, key) if by > 0 else bisect_left(faulty, key) - 1
+        return faulty[place % len(faulty)] if faulty else None
 
 
 def _label(key: Key, width: int, *, named: bool) -> str:
@@ -297,15 +264,6 @@ def _label(key: Key, width: int, *, named: bool) -> str:
 def _session(session: Session) -> str:
     trace, repeat = session
     return f"#{repeat + 1} {trace}" if repeat else trace
-
-
-def _searchable(key: Key, turns: list[TurnFacts | None]) -> str:
-    words = [key[0], f"turn {key[2] + 1}"]
-    for turn in turns:
-        if turn is not None:
-            words += [*turn.faults, turn.error or "", glyphs.of(turn).words]
-            words.append(f"prefix lost: {cause}" if (cause := lost_cause(turn)) else "")
-    return " ".join(words).lower()
 
 
 def _legend(count: str, width: int) -> Content:

@@ -1,0 +1,119 @@
+"""The outcomes of all turns in words and codes: so a filter or the next fault goes over thousands of sessions within a key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from threading import Lock
+from typing import NamedTuple
+
+from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.view import LaneView, RunView
+from replayer.tui import glyphs
+from replayer.tui.rest import Rest
+from replayer.tui.turn_cells import is_faulty, lost_cause
+
+Session = tuple[str, int]
+"""Trace, repeat."""
+LaneTurns = dict[Session, Attempt]
+
+_PIECE = 50
+"""New sessions after which the thread that reads rests."""
+
+
+class Outcome(NamedTuple):
+    """What all lanes made of a turn."""
+
+    words: str
+    """What a filter searches, in lower case."""
+    faulty: bool
+
+
+class Codes(NamedTuple):
+    """The outcomes of a session's turns, as places in `Outcomes.known`. Sessions that went alike share one."""
+
+    turns: tuple[int, ...]
+    faulty: tuple[int, ...]
+    """Numbers of the turns with a fault in any lane."""
+
+
+class Outcomes:
+    """Filled by the thread that reads, with sessions that have ended; the thread that answers keys asks for any."""
+
+    def __init__(self) -> None:
+        self.known: list[Outcome] = []
+        self._codes: dict[object, int] = {}
+        self._of: dict[Session, tuple[list[tuple[bool, int] | None], Codes]] = {}
+        self._alike: dict[tuple[int, ...], Codes] = {}
+        self._lock = Lock()
+
+    def learn(self, views: Sequence[RunView], rest: Rest) -> None:
+        lanes = [by_session(lane) for view in views for lane in view.lanes]
+        new = 0
+        for session in {session: None for lane in lanes for session in lane}:
+            attempts = [lane.get(session) for lane in lanes]
+            if all(one is None or one.ended is not None for one in attempts):
+                before = len(self._of)
+                self.codes(session, attempts)
+                new += len(self._of) - before
+                if new and new % _PIECE == 0 and before != len(self._of):
+                    rest.take()
+
+    def codes(self, session: Session, attempts: Sequence[Attempt | None]) -> Codes:
+        """`attempts`: of every lane."""
+        state = [None if one is None else (one.ended is not None, one.number) for one in attempts]
+        if (known := self._of.get(session)) is not None and known[0] == state:
+            return known[1]
+        with self._lock:
+            found = self._read([{} if one is None else one.turns for one in attempts])
+            if all(one is None or one[0] for one in state):
+                found = self._alike.setdefault(found.turns, found)
+                self._of[session] = state, found
+        return found
+
+    def _read(self, lanes: Sequence[Mapping[int, TurnFacts]]) -> Codes:
+        last = max([max(lane, default=-1) for lane in lanes])
+        turns = tuple([self._code([lane.get(turn) for lane in lanes]) for turn in range(last + 1)])
+        faulty = tuple(turn for turn, code in zip(count(), turns) if self.known[code].faulty)
+        return Codes(turns, faulty)
+
+    def _code(self, turns: Sequence[TurnFacts | None]) -> int:
+        key = tuple([one and (glyphs.of(one), one.error, one.marks, lost_cause(one)) for one in turns])
+        if (code := self._codes.get(key)) is None:
+            code = self._codes[key] = len(self.known)
+            self.known.append(Outcome(_searchable(turns), any(map(is_faulty, turns))))
+        return code
+
+
+class Search:
+    """The turns with all of some words, which stand in its trace's name, its number or its outcome."""
+
+    def __init__(self, outcomes: Outcomes, words: Sequence[str]) -> None:
+        self._outcomes, self._words = outcomes, words
+        self._found: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+
+    def turns(self, trace: str, codes: Codes) -> list[int]:
+        key = trace, codes.turns
+        if (found := self._found.get(key)) is None:
+            known = self._outcomes.known
+            name = trace.lower()
+            words = [word for word in self._words if word not in name and word not in "turn"]
+            found = self._found[key] = [
+                turn
+                for turn, code in enumerate(codes.turns)
+                if all(word in known[code].words or word in str(turn + 1) for word in words)
+            ]
+        return found
+
+
+def by_session(lane: LaneView) -> LaneTurns:
+    return {(attempt.trace, attempt.repeat): attempt for attempt in lane.attempts}
+
+
+def _searchable(turns: Sequence[TurnFacts | None]) -> str:
+    words = []
+    for turn in turns:
+        if turn is not None:
+            words += [*turn.faults, turn.error or "", glyphs.of(turn).words]
+            words.append(f"prefix lost: {cause}" if (cause := lost_cause(turn)) else "")
+    return " ".join(words).lower()
