@@ -271,9 +271,9 @@ def drawn(seed: str) -> Iterator[Found]:
             yield Found(group, f"{kind}/{number}", make(random.Random(f"{seed}/{kind}/{number}")))
 
 
-def fetch(folder: Path) -> None:
+def fetch(folder: Path, packages: tuple[tuple[str, str, str], ...] = PACKAGES) -> None:
     """Fetch every package with its registry's own client."""
-    for client, name, _ in PACKAGES:
+    for client, name, _ in packages:
         target = folder / name.replace("/", "-")
         if target.exists():
             continue
@@ -305,13 +305,20 @@ def fetch(folder: Path) -> None:
 
 def files(folder: Path | None, skip: int = 0) -> Iterator[Found]:
     """Files of the packages and of this machine, chosen by the hash of their names; `skip`: those that come next."""
-    for _, name, ends in PACKAGES if folder else ():
-        root = folder / name.replace("/", "-") if folder else Path()
-        found = [path for end in ends.split() for path in root.rglob(f"*.{end}")]
-        yield from _chosen(f"file: {name.split('@')[0] or name.split('@')[1]}", found, root, skip)
+    yield from packaged(folder, PACKAGES, skip)
     for kind, where, pattern in MACHINE:
         root = Path(where)
         yield from _chosen(kind, list(root.glob(pattern)), root, skip)
+
+
+def packaged(
+    folder: Path | None, packages: tuple[tuple[str, str, str], ...], skip: int = 0
+) -> Iterator[Found]:
+    """Files of the packages that `fetch` has brought."""
+    for _, name, ends in packages if folder else ():
+        root = folder / name.replace("/", "-") if folder else Path()
+        found = [path for end in ends.split() for path in root.rglob(f"*.{end}")]
+        yield from _chosen(f"file: {name.split('@')[0] or name.split('@')[1]}", found, root, skip)
 
 
 def _chosen(kind: str, paths: list[Path], root: Path, skip: int) -> Iterator[Found]:

@@ -1,9 +1,9 @@
 """The confusion tables: what is found and what alarms, by family, by script and by kind of sound text.
 
-    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth] [--files FOLDER] [--list] [--seed S] [--skip N]
+    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth|fifth] [--files FOLDER] [--list] [--seed S] [--skip N]
 
-`--files` is the folder that `repetition_files.py FOLDER` (for the fourth set `repetition_fourth_sound.py FOLDER`) has
-filled; without it only the drawn texts are judged. `--seed` draws the fourth set anew; `--skip` takes the files after those.
+`--files` is the folder that `repetition_files.py FOLDER` (for later sets `repetition_fourth_sound.py`, `repetition_fifth_sound.py`) has
+filled; without it only the drawn texts are judged. `--seed` draws the fourth or fifth set anew; `--skip` takes the files after those.
 Tokens are characters / 4 (1.5 where a script has more than half of its characters beyond U+2E80).
 """
 
@@ -19,6 +19,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.repetition_fifth import SEED as SEED_OF_FIFTH
+from benchmarks.repetition_fifth import fifth
+from benchmarks.repetition_fifth_sound import drawn as drawn_fifth
+from benchmarks.repetition_fifth_sound import files as files_fifth
 from benchmarks.repetition_files import files
 from benchmarks.repetition_fourth import SEED, fourth
 from benchmarks.repetition_fourth_sound import drawn as drawn_fourth
@@ -132,20 +136,30 @@ def fourth_tables(folder: Path | None, seed: str, skip: int, *, listed: bool) ->
     alarms(((text.kind, text.name, text.text) for text in files_fourth(folder, skip)), listed)
 
 
+def fifth_tables(folder: Path | None, seed: str, *, listed: bool) -> None:
+    recall(fifth(seed), listed)
+    alarms(((f"drawn {text.kind}", text.name, text.text) for text in drawn_fifth(f"sound {seed}")), listed)
+    alarms(((text.kind, text.name, text.text) for text in files_fifth(folder)), listed)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--part", choices=("tuning", "validation", "unseen", "fourth"), default="validation")
+    parser.add_argument(
+        "--part", choices=("tuning", "validation", "unseen", "fourth", "fifth"), default="validation"
+    )
     parser.add_argument("--files", type=Path, help="folder filled by repetition_files.py")
     parser.add_argument("--list", action="store_true", help="name what is missed, late, or alarms")
-    parser.add_argument("--seed", default=SEED, help="draw the fourth set anew")
+    parser.add_argument("--seed", help="draw the fourth or fifth set anew")
     parser.add_argument("--skip", type=int, default=0, help="files of each kind to leave out")
     args = parser.parse_args()
     if args.part == "unseen":
         unseen_tables(listed=args.list)
     elif args.part == "fourth":
-        fourth_tables(args.files, args.seed, args.skip, listed=args.list)
+        fourth_tables(args.files, args.seed or SEED, args.skip, listed=args.list)
+    elif args.part == "fifth":
+        fifth_tables(args.files, args.seed or SEED_OF_FIFTH, listed=args.list)
     else:
         tables(args.part, args.files, listed=args.list)
 
