@@ -164,6 +164,8 @@ def _type(hint: Any) -> str:
         return "list of " + _type(parts[0])
     if origin is not None and len(parts) == 2:
         return f"table of {_type(parts[1])}"
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return "table"
     if dataclasses.is_dataclass(hint):
         return f"[{hint.__name__}](#{hint.__name__.lower()})"
     name = getattr(hint, "__name__", str(hint))
@@ -173,6 +175,7 @@ def _type(hint: Any) -> str:
         "float": "number",
         "bool": "true or false",
         "dict": "table",
+        "Any": "any value",
     }.get(name, name)
 
 
@@ -180,7 +183,7 @@ def _default(value: Any) -> str:
     if isinstance(value, BaseModel):
         return "see its table"
     if isinstance(value, bool) or value is None:
-        return str(value).lower()
+        return "omitted" if value is None else str(value).lower()
     return "[]" if value == () else str(value)
 
 

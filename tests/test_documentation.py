@@ -46,6 +46,16 @@ def test_the_site_builds_strictly_and_asks_no_other_host(tmp_path: Path) -> None
     assert "<code>usable_turn_rate</code>" in (tmp_path / "metrics" / "index.html").read_text()
 
 
+def test_every_key_of_a_plan_has_its_sentence() -> None:
+    reference = [sys.executable, str(REPOSITORY / "scripts" / "reference.py"), "plan-keys.md"]
+    page = subprocess.run(reference, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", page, re.MULTILINE)
+    assert {"traces", "lane", "matrix", "url", "sampling", "sessions", "first_byte", "ttft_ms"} <= {
+        key for key, _ in rows
+    }
+    assert [key for key, meaning in rows if not re.search(r"\w \w.*\.$", meaning)] == []
+
+
 def test_links_of_pages_outside_the_site_hold() -> None:
     """mkdocs checks those of its own pages."""
     for page in (REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"):

@@ -38,5 +38,8 @@ class Slo(Strict):
     """What a request must keep to count towards goodput; a limit that is omitted always holds."""
 
     ttft_ms: float | None = Field(default=None, gt=0)
+    """Most milliseconds to the first token."""
     tpot_ms: float | None = Field(default=None, gt=0)
+    """Most milliseconds for each output token after the first."""
     e2e_ms: float | None = Field(default=None, gt=0)
+    """Most milliseconds for the whole answer."""

@@ -52,16 +52,25 @@ class LanePlan(Strict):
     """One engine with one set of sampling settings. Where it comes from: `url`, `urls`, `launch` or `command`."""
 
     name: str
+    """What screens, reports and the journal call the lane; no two are alike."""
     url: str | None = None
+    """Where its server answers."""
     urls: tuple[str, ...] = ()
+    """Several replicas of one server; sessions are spread over them."""
     launch: Literal["embedded", "simulated"] | None = None
+    """An engine that replayer starts itself, instead of `url`."""
     command: tuple[str, ...] = ()
+    """Starts the server that answers at `url`; it is ended after the lane's sessions."""
     kind: str | None = None
+    """Which engine it is (`vllm`, `sglang`, …); detected when omitted."""
     model: str | None = None
+    """The name that requests carry; the server's first model when omitted."""
     api_key_env: str | None = None
+    """Name of the environment variable that holds the API key."""
     wire: WireChoice | None = None
     """The API that requests go over; None is the plan's."""
     sampling: JsonObject = Field(default_factory=dict)
+    """Sampling fields of each request; one that the kind does not have is refused."""
     extra: JsonObject = Field(default_factory=dict)
     """Request fields passed through unchecked."""
     options: JsonObject = Field(default_factory=dict)
@@ -72,9 +81,13 @@ class LanePlan(Strict):
     facts: JsonObject = Field(default_factory=dict)
     """What the user knows of this lane and the server does not tell: layout, quantisation, GPU."""
     exclusive: str | None = None
+    """Lanes with the same word share a device and never run at the same time."""
     stream: bool = True
+    """False: replies come whole, and have no times between tokens."""
     on_collapse: Literal["stop", "observe"] = "stop"
+    """Whether a reply that repeats itself is stopped, or left running to its own end."""
     max_tokens: int | None = Field(default=None, gt=0)
+    """Token limit of each reply; None is the plan's."""
     concurrency: int | None = Field(default=None, ge=1)
     """Sessions in flight on this lane; None is the plan's."""
     base: str | None = None
@@ -182,10 +195,13 @@ class Work(Strict):
     """What is replayed, against what, how often."""
 
     traces: tuple[str, ...] = ()
+    """What is replayed: names of shipped sessions, trace files, patterns such as `sessions/*.trace.jsonl`."""
     workload: tuple[Workload, ...] = ()
     """Sessions to generate beside the recorded ones."""
     lane: tuple[LanePlan, ...] = ()
+    """The engines and settings that are compared, side by side."""
     matrix: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    """Every combination of these values becomes a lane, e.g. `sampling.temperature = [0.0, 0.7]`."""
     aa: Annotated[bool, Flag("run every lane twice, to see how much it differs from itself")] = False
     repeat: Annotated[int, Field(ge=1), Flag("times each trace is replayed on each lane", "N")] = 1
     seed: Annotated[int, Flag("random seed", "N")] = 0
@@ -256,9 +272,11 @@ class Schedule(Strict):
     order: Annotated[Order, Flag("how lanes take turns")] = "parallel"
     timing: Annotated[str, Flag("asap (default), recorded or scaled:X", "T")] = "asap"
     warm_up: bool = True
+    """Short requests to each server first, so that what it compiles at first use is in no figure."""
     cool_down: float = Field(default=0.0, ge=0)
     """Seconds of rest between blocks of sessions: lanes that take turns, and repeats."""
     telemetry_interval: float = Field(default=1.0, gt=0)
+    """Seconds between two readings of a server's own figures and of its GPUs."""
     sync_every: Annotated[
         float,
         Field(ge=0, le=threading.TIMEOUT_MAX),
@@ -270,6 +288,7 @@ class Schedule(Strict):
         Flag("seconds at least between two syncs at session ends (default 0.5; 0: one at each end)", "S"),
     ] = 0.5
     load: LoadShape = LoadShape()
+    """Sessions that are kept alive, instead of a list of them."""
 
     @field_validator("timing")
     @classmethod
@@ -292,7 +311,9 @@ class Judgement(Strict):
     observe_share: float = Field(default=0.1, ge=0, le=1)
     """Seeded share of alarms that is left running, so that their precision can be measured."""
     slo: Slo | None = None
+    """What a request must keep to count towards goodput."""
     limits: Limits = Limits()
+    """What a run must keep to be valid."""
     fail_if: Annotated[
         tuple[str, ...],
         Flag(

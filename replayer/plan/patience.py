@@ -43,3 +43,4 @@ class Waiting(Strict):
     """How long a server may take, in seconds."""
 
     timeouts: Patience = Patience()
+    """How long each part of a reply may take."""

@@ -11,15 +11,18 @@ BLOCK = 16
 
 
 class Workload(BaseModel):
-    """`sessions` sessions of `requests` independent requests each. Sessions share nothing with each other."""
+    """`sessions` sessions of `requests` independent requests each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=r"^[\w.-]+$")
+    """Its sessions are called NAME-000, NAME-001 and so on."""
     sessions: int = Field(default=1, ge=1, le=10_000)
+    """How many there are; they share nothing with each other."""
     requests: int = Field(default=1, ge=1)
     """Requests of one session, sent one after another."""
     input_tokens: int = Field(ge=BLOCK)
+    """Length of each prompt."""
     output_tokens: int = Field(ge=1)
     """Asked for with each request, and generated in full where the engine can ignore its end token."""
     shared_prefix: float = Field(default=0.0, ge=0, lt=1)
