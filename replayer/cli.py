@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import threading
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn, Protocol
 
@@ -50,6 +51,10 @@ COMMANDS: dict[str, str] = {
     "logs": "throughput, acceptance and cache figures from an engine's log",
 }
 """Sub-command -> the one line that `replayer --help` shows. Module: `replayer.commands.NAME` (`import_`), class `Command`."""
+
+
+_OWN_FAULT = 70
+"""EX_SOFTWARE of sysexits.h: 1 would read as a limit that the engine broke."""
 
 
 class Command(Protocol):
@@ -113,6 +118,13 @@ def _main(argv: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception:  # noqa: BLE001 — the outermost place there is
+        traceback.print_exc()
+        print(
+            "replayer: this is a fault of replayer's own; nothing was judged. Please report the lines above",
+            file=sys.stderr,
+        )
+        return _OWN_FAULT
 
 
 def _open_closed_streams() -> None:
