@@ -16,7 +16,7 @@ Piece = bytes | memoryview
 Headers = Sequence[tuple[bytes, bytes]]
 """Names in lower case."""
 
-_SLICE = 32 << 10
+_SLICE = 128 << 10
 """Bytes given to the transport at once, so that a slow reader makes no copy of a large request in memory."""
 _GRACE_NS = 500_000_000
 """How long a response may stay open after the sink has all it wants."""

@@ -16,6 +16,7 @@ import socket
 import struct
 import sys
 import time
+from array import array
 from collections import deque
 
 from replayer.wire.kernel_stamps import ANCILLARY, Clock, wall_stamp
@@ -40,6 +41,7 @@ SLICE = 64 << 10
 """Bytes read from one socket before the others have their turn."""
 SAMPLE_NS = 20_000_000
 """Time between two LATE records while a connection is open."""
+_SOCKETS = socket.CMSG_SPACE(64 * array("i").itemsize)
 _GATHER_NS = 500_000
 """Shortest time between two rounds of reading while the kernel stamps: many streams share the cost of waking up."""
 _FORWARD_NS = 2_000_000
@@ -79,7 +81,9 @@ class Receiver:
         self._peers: dict[int, _Peer] = {}
         self._by_file: dict[int, _Peer] = {}
         self._sockets: deque[int] = deque()
-        self._commands = bytearray()
+        self._commands = memoryview(bytearray(1 << 20))
+        self._unread = 0
+        """Bytes of a command that is not whole yet."""
         self._buffer = memoryview(bytearray(SLICE))
         self._clock = Clock()
         self._out: list[bytes] = []
@@ -199,27 +203,29 @@ class Receiver:
     # what the judge wants
 
     def _obey(self) -> None:
+        if self._unread == len(self._commands):  # one command alone
+            self._commands = memoryview(bytearray(bytes(self._commands) * 2))
         try:
-            data, sockets, _, _ = socket.recv_fds(self._channel, 1 << 20, 64)
+            size, ancillary, _, _ = self._channel.recvmsg_into([self._commands[self._unread :]], _SOCKETS)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            data, sockets = b"", []
-        self._sockets.extend(sockets)
-        if not data:
+            size, ancillary = 0, []
+        for _, _, sockets in ancillary:
+            self._sockets.extend(array("i", sockets))
+        if not size:
             self._open = False
             return
-        commands = self._commands
-        commands += data
-        at = 0
-        while len(commands) - at >= COMMAND.size:
+        commands, at, end = self._commands, 0, self._unread + size
+        while end - at >= COMMAND.size:
             number, size, kind = COMMAND.unpack_from(commands, at)
-            end = at + COMMAND.size + size
-            if len(commands) < end:
+            begin = at + COMMAND.size
+            if end < begin + size:
                 break
-            self._do(number, kind, bytes(commands[at + COMMAND.size : end]))
-            at = end
-        del commands[:at]
+            at = begin + size
+            self._do(number, kind, bytes(commands[begin:at]))
+        self._unread = end - at
+        commands[: self._unread] = commands[at:end]
 
     def _do(self, number: int, kind: int, data: bytes) -> None:
         if kind == OPEN:

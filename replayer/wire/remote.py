@@ -11,7 +11,9 @@ import os
 import socket
 import subprocess
 import sys
+from array import array
 from collections import deque
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -38,6 +40,8 @@ _UNSENT = 256 << 10
 _GATHERED, _GATHERED_IN_ALL = 8 << 20, 32 << 20
 """Bytes of one request, and of all on their way, that the receiver may hold back until the request is whole."""
 _READ = 256 << 10
+_AT_ONCE = 64
+"""Commands, and sockets, given to the system at once."""
 _PRIORITIES = ("ordinary", "nicer", "real-time")
 _SCRIPT = "import sys; sys.path.insert(0, sys.argv[1]); from replayer.wire.receiver import main; main(int(sys.argv[2]))"
 
@@ -77,7 +81,10 @@ class Receiver:
         self._opened = 0
         self.unsent = 0
         """Bytes that were given to the receiver and not yet sent."""
-        self._queue: deque[tuple[memoryview, int | None]] = deque()
+        self._queue: deque[bytes | memoryview] = deque()
+        self._files: list[int] = []
+        """Sockets that go out with what is sent next: one may come before its OPEN, and never after it."""
+        self._blocked = False
         self._rest = b""
         self.priority = _PRIORITIES[ORDINARY]
         self.seen = 0
@@ -114,39 +121,49 @@ class Receiver:
         self._transports.pop(number, None)
 
     def _tell(self, kind: int, number: int, data: bytes | bytearray | memoryview, file: int | None) -> None:
+        if file is not None:
+            self._files.append(file)
         if not self.alive:
-            if file is not None:
-                os.close(file)
+            self._close_files()
             return
-        waiting = bool(self._queue)
-        self._queue.append((memoryview(COMMAND.pack(number, len(data), kind) + bytes(data)), file))
-        if not waiting:
+        self._queue += (
+            COMMAND.pack(number, len(data), kind),
+            bytes(data) if isinstance(data, bytearray) else data,
+        )
+        if kind != GATHER and not self._blocked:  # what is gathered goes out with what makes it whole
             self._write()
             if self._queue:
-                self._loop.add_writer(self._channel.fileno(), self._write)
+                self._blocked = True
+                self._loop.add_writer(self._channel.fileno(), self._go_on)
+
+    def _go_on(self) -> None:
+        self._write()
+        if self.alive and not self._queue:
+            self._blocked = False
+            self._loop.remove_writer(self._channel.fileno())
 
     def _write(self) -> None:
         queue = self._queue
         while queue:
-            data, file = queue[0]
+            files = array("i", self._files[:_AT_ONCE])
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)] if files else []
             try:
-                sent = (
-                    self._channel.send(data)
-                    if file is None
-                    else socket.send_fds(self._channel, [data], [file])
-                )
+                sent = self._channel.sendmsg(islice(queue, 2 * _AT_ONCE), rights)
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
                 self._end(error)
                 return
-            if file is not None:
-                os.close(file)
-            if sent < len(data):
-                queue[0] = data[sent:], None
-                return
-            queue.popleft()
-        self._loop.remove_writer(self._channel.fileno())
+            self._close_files(len(files))
+            while queue and sent >= len(queue[0]):
+                sent -= len(queue.popleft())
+            if sent:
+                queue[0] = memoryview(queue[0])[sent:]
+
+    def _close_files(self, count: int | None = None) -> None:
+        for file in self._files[:count]:
+            os.close(file)
+        del self._files[:count]
 
     def _read(self) -> None:
         try:
@@ -198,9 +215,7 @@ class Receiver:
         self._loop.remove_reader(self._channel.fileno())
         self._loop.remove_writer(self._channel.fileno())
         self._channel.close()
-        for _, file in self._queue:
-            if file is not None:
-                os.close(file)
+        self._close_files()
         self._queue.clear()
         for transport in list(self._transports.values()):
             transport.lost(error)

@@ -116,6 +116,22 @@ async def test_a_body_larger_than_any_buffer_arrives_whole() -> None:
     assert all(reply.done for reply in replies)
 
 
+async def test_more_sockets_than_one_message_takes_all_arrive() -> None:
+    """While the receiver reads nothing, sockets wait, and then go over in as many messages as they need."""
+    receiver = Receiver()
+    bodies = [b"%03d" % number * 20_000 for number in range(90)]
+    async with serving(ordinary) as server:
+        client = WireClient(server.url, receiver=receiver)
+        os.kill(receiver.pid, signal.SIGSTOP)
+        asyncio.get_running_loop().call_later(0.2, os.kill, receiver.pid, signal.SIGCONT)
+        async with asyncio.timeout(10):
+            replies = await asyncio.gather(*(client.chat(Request([body])) for body in bodies))
+        await client.aclose()
+    receiver.close()
+    assert {request.body for request in server.requests} == set(bodies)
+    assert all(reply.done and reply.fault is None for reply in replies)
+
+
 async def test_a_stop_closes_the_connection() -> None:
     gone = asyncio.Event()
 
