@@ -89,6 +89,7 @@ class JournalWriter:
 
     `sync_every`: seconds after which what was written is forced to disk; 0 leaves it to the ends of sessions, of which
     all within `sync_apart` seconds share one sync.
+    `run` is the run's folder where this is one part of its journal.
     Raises RunFolderError when the folder cannot be written, is locked by another process, or its disk is full.
     """
 
@@ -98,8 +99,10 @@ class JournalWriter:
         on_event: Callable[[AnyEvent], None] | None = None,
         sync_every: float = 0.0,
         sync_apart: float = SOONEST,
+        *,
+        run: Path | None = None,
     ) -> None:
-        self.folder = folder
+        self.folder, self._run = folder, run or folder
         self._on_event = on_event
         self._lock = _lock(folder)
         path = folder / JOURNAL
@@ -141,7 +144,7 @@ class JournalWriter:
             os.ftruncate(self._fd, self._size)
             raise RunFolderError(
                 f"{self.folder / JOURNAL} cannot be written: {error.strerror}; "
-                f"free some space, then `replayer resume {self.folder}`"
+                f"free some space, then `replayer resume {self._run}`"
             ) from None
         self._size += written
         self._lines += 1

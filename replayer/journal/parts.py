@@ -40,6 +40,12 @@ def parts(folder: Path) -> list[int]:
     return [0, *sorted(int(name) for name in found if name.isdigit() and int(name))]
 
 
+def next_part(folder: Path) -> int:
+    """The number after all that were given, to processes too that ended before they wrote anything."""
+    found = (path.name for path in (folder / _SHARDS).glob("*"))
+    return 1 + max((int(name) for name in found if name.isdigit()), default=0)
+
+
 def lines(folder: Path) -> Iterator[bytes]:
     """Every line of every part, a torn one included; raises OSError."""
     for part in parts(folder):

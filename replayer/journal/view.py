@@ -186,6 +186,8 @@ class Fold:
                 attempt.ended, attempt.outcome, attempt.check = event.at, event.outcome, event.check
             case Warned():
                 self.warnings.append(event)
+            case ShardHealth() if event.shard not in self.shards:
+                pass  # its clock was never compared: it drove nothing
             case ShardClock() | ShardHealth():
                 known = self.shards.get(event.shard, ShardView(event.shard))
                 self.shards[event.shard] = known.after(event)

@@ -1,4 +1,4 @@
-"""How long a run waits for its servers."""
+"""How long a run waits for its servers, and for its own processes."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ class Patience(Strict):
         Field(ge=0),
         Flag("for a server that went away to come back (default: 120)", "S", "--server-timeout"),
     ] = 120
+    process: Annotated[
+        float,
+        Field(gt=0),
+        Flag("for another process of the run to say anything (default: 60)", "S", "--process-timeout"),
+    ] = 60
+    """Five times as long while it starts."""
 
     @property
     def of_replies(self) -> Timeouts:
@@ -40,7 +46,7 @@ class Patience(Strict):
 
 
 class Waiting(Strict):
-    """How long a server may take, in seconds."""
+    """How long a server may take, or another process of the run, in seconds."""
 
     timeouts: Patience = Patience()
     """How long each part of a reply may take."""

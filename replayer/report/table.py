@@ -151,7 +151,10 @@ def notes(document: RunFigures, folder: str | None = None) -> list[str]:
     ]
     if document.shards:
         bound = max(shard.clock_bound_ms for shard in document.shards)
-        found.append(f"driven by {len(document.shards)} processes, whose clocks agree within {bound:.2f} ms")
+        many = (
+            "processes, whose clocks agree" if len(document.shards) > 1 else "process, whose clock is known"
+        )
+        found.append(f"driven by {len(document.shards)} {many} within {bound:.2f} ms")
     found += [
         f"process {shard.shard} was over its limits {shard.over} times: turns at that time are marked"
         for shard in document.shards

@@ -44,7 +44,7 @@ from replayer.run.state import Run, Schedule, Traces
 from replayer.traces.public.workloads import credits_of
 from replayer.traces.reader import Trace
 from replayer.wire.loop import run_receiving
-from replayer.wire.remote import Receiver
+from replayer.wire.remote import Receiver, ReceiverLost
 
 if TYPE_CHECKING:
     from replayer.run.early_stop import EarlyStop, Stopper
@@ -60,13 +60,14 @@ _MANY = 1000
 def perform(job: Job, on_event: OnEvent | None = None, *, stopper: Stopper | None = None) -> int:
     """Run the job in this process; returns the exit code. `stopper` may end it early. Raises Interrupted on Ctrl-C and
     SIGTERM."""
+    goes_on = f"; the journal is complete so far: `replayer resume {job.folder}` goes on"
     try:
         with served(job.metrics_port, on_event) as observer:
             return _start(job, observer, stopper) if job.action == "start" else _go_on(job, observer)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        raise Interrupted(
-            f"interrupted; the journal is complete so far: `replayer resume {job.folder}` goes on"
-        ) from None
+        raise Interrupted(f"interrupted{goes_on}") from None
+    except ReceiverLost as error:
+        raise ReplayerError(f"{error}{goes_on}") from None
 
 
 def _start(job: Job, on_event: OnEvent | None, stopper: Stopper | None) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 import httptools
 
 from replayer.wire.limits import LIMITS, Timeouts, TooLarge, mib
-from replayer.wire.remote import StampingTransport
+from replayer.wire.remote import ReceiverLost, StampingTransport
 
 Piece = bytes | memoryview
 Headers = Sequence[tuple[bytes, bytes]]
@@ -218,7 +218,9 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
         self._keep_alive = False
-        if self._headers_done and self._until_close and error is None:
+        if isinstance(error, ReceiverLost):
+            self._fail(error)
+        elif self._headers_done and self._until_close and error is None:
             self._finish(time.monotonic_ns())
         where = "in the middle of the answer" if self._answered else "before it answered"
         message = (

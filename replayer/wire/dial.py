@@ -124,8 +124,11 @@ async def dial(
 
     The socket goes to the `receiver` process where there is one; only within a TLS proxy it does not.
 
-    Raises OSError, of which ssl.SSLError, socket.gaierror and TunnelRefused will not go away by trying again.
+    Raises ReceiverLost, and OSError, of which ssl.SSLError, socket.gaierror and TunnelRefused will not go away by trying
+    again.
     """
+    if receiver is not None and receiver.lost is not None:
+        raise receiver.lost
     target = proxy or origin
     remote = receiver if receiver is not None and receiver.alive and target.scheme == "http" else None
     if proxy is None and origin.scheme == "https" and receiver is not None and receiver.alive:

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
+from replayer.errors import ReplayerError
 from replayer.wire.kernel_stamps import enable
 from replayer.wire.receiver import (
     ABORT,
@@ -44,6 +45,10 @@ _AT_ONCE = 64
 """Commands, and sockets, given to the system at once."""
 _PRIORITIES = ("ordinary", "nicer", "real-time")
 _SCRIPT = "import sys; sys.path.insert(0, sys.argv[1]); from replayer.wire.receiver import main; main(int(sys.argv[2]))"
+
+
+class ReceiverLost(ReplayerError):
+    """The receiver process ended by itself: what it was reading is nobody's answer, and no engine's fault."""
 
 
 class Received(Protocol):
@@ -91,6 +96,7 @@ class Receiver:
         """Up to when everything that came in has been handed over: deadlines go by this clock, so that what waits for the
         judge is not taken for a server's silence."""
         self.alive = True
+        self.lost: ReceiverLost | None = None
 
     def adopt(self, transport: asyncio.Transport, connection: Received) -> RemoteTransport:
         """Give the socket of a connected transport to the receiver."""
@@ -210,8 +216,9 @@ class Receiver:
         elif kind == CLOSED:
             transport.lost(OSError(first, os.strerror(first)) if first else None)
 
-    def _end(self, error: Exception | None) -> None:
+    def _end(self, channel: Exception | None) -> None:
         self.alive = False
+        error = self.lost = self._how_lost() if channel is not None else None
         self._loop.remove_reader(self._channel.fileno())
         self._loop.remove_writer(self._channel.fileno())
         self._channel.close()
@@ -219,6 +226,12 @@ class Receiver:
         self._queue.clear()
         for transport in list(self._transports.values()):
             transport.lost(error)
+
+    def _how_lost(self) -> ReceiverLost:
+        self._process.kill()  # it is of no use without its channel
+        code = self._process.wait()
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        return ReceiverLost(f"the receiving process {how}")
 
 
 class LateSample(Protocol):

@@ -16,7 +16,7 @@ from pathlib import Path
 from replayer.errors import EngineUnavailable, PlanError, ReplayerError
 from replayer.journal.events import AnyEvent, SessionFinished, TelemetryRead
 from replayer.journal.log import Reading
-from replayer.journal.parts import part_folder, parts
+from replayer.journal.parts import next_part, part_folder
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
 from replayer.run.fit_prompts import prepare
@@ -36,15 +36,16 @@ from replayer.run.shards.messages import (
     Message,
     Order,
     Phase,
-    Ready,
     Sampled,
     Start,
     Stop,
 )
 from replayer.run.state import Run
 
-_JOIN_SECONDS = 300.0
-"""For a process to start, load its modules and open the traces, on a machine that does much else."""
+_STARTING = 5
+"""How many times as long a process may be silent while it loads its modules and opens the traces."""
+_SAID_AT, _SAID_SOONEST = 6, 5.0
+"""After this part of the time in which a process must say something, the user hears of its silence; seconds at least."""
 _LOOK = 0.2
 _WARN_MS = 5.0
 """Uncertainty of a clock from which on the user is warned."""
@@ -53,12 +54,12 @@ _WARN_MS = 5.0
 class Crew:
     """`on_event` is told of what the shards journal."""
 
-    def __init__(self, folder: Path, launcher: Launcher) -> None:
-        self._folder, self._launcher = folder, launcher
+    def __init__(self, folder: Path, launcher: Launcher, patience: float) -> None:
+        self._folder, self._launcher, self._patience = folder, launcher, patience
         self._token = secrets.token_hex(16)
         self.members: list[Member] = []
         self._by_number: dict[int, Member] = {}
-        self._joined = asyncio.Event()
+        self._hellos: dict[int, asyncio.Future[tuple[Hello, Link]]] = {}
         self._watching: list[asyncio.Task[None]] = []
         self._loads: dict[str, SharedLoad] = {}
         self._reading = Reading(folder)
@@ -74,10 +75,11 @@ class Crew:
         """Start the processes; they load what they need while the lanes are opened."""
         self._server = await Link.listen(self._launcher.host, self._greet)
         address = self._server.sockets[0].getsockname()[:2]
-        first = max(parts(self._folder)) + 1
+        first = next_part(self._folder)
         for number in range(first, first + n):
             own = part_folder(self._folder, number)
             own.mkdir(0o700, parents=True)
+            hello = self._hellos[number] = asyncio.get_running_loop().create_future()
             try:
                 shard = await self._launcher.start(number, own, address, self._token)
             except EngineUnavailable as error:
@@ -85,31 +87,47 @@ class Crew:
                     raise
                 self._fewer = f"{len(self.members)} of {n} shards drive the run: {error}"
                 return
-            member = self._by_number[number] = Member(number, shard, self._milestone)
+            member = self._by_number[number] = Member(number, shard, hello, self._milestone)
             self.members.append(member)
-            self._watching.append(asyncio.create_task(self._watch(member)))
+            self._watching += (
+                asyncio.create_task(self._watch(member)),
+                asyncio.create_task(self._hark(member)),
+            )
 
     async def _greet(self, link: Link) -> None:
         hello = await link.receive()
-        if not isinstance(hello, Hello) or not secrets.compare_digest(hello.token, self._token):
-            link.close()
-            return
-        member = self._by_number[hello.number]
-        member.pid, member.host = hello.pid, hello.host
-        member.listen(link)
-        self._joined.set()
+        if isinstance(hello, Hello) and secrets.compare_digest(hello.token, self._token):
+            expected = self._hellos.get(hello.number)
+            if expected is not None and not expected.done():
+                expected.set_result((hello, link))
+                return
+        link.close()
+
+    async def _hark(self, member: Member) -> None:
+        """End a process that has said nothing for too long."""
+        said = False
+        while member.gone is None:
+            await asyncio.sleep(_LOOK)
+            limit = self._patience * (1 if member.started else _STARTING)
+            silent = time.monotonic() - member.heard
+            if silent > limit:
+                await member.end(f"said nothing for {limit:g} s and was ended")
+                return
+            late = silent > max(limit / _SAID_AT, _SAID_SOONEST)
+            if late and not said and self._run is not None:
+                self._run.warn(f"{member.name} has said nothing for {silent:.0f} s", code="shard_silent")
+            said = late and self._run is not None
 
     async def _watch(self, member: Member) -> None:
-        member.gone = await member.shard.ended()
-        member.lost()
-        if member.link is not None:
-            member.link.close()  # a machine that cannot be reached may still be at work
-        self._joined.set()
-        if self._run is not None:
-            self._run.warn(f"{member.name} {member.gone}", code="shard_lost")
+        await member.ended()
+        self._say_gone(member)
         for load in self._loads.values():
             load.lost(member.number)
         self._settle()
+
+    def _say_gone(self, member: Member) -> None:
+        if self._run is not None:
+            self._run.warn(f"{member.name} {member.gone}", code="shard_lost")
 
     async def join(
         self, run: Run, traces: dict[str, Path], on_event: Callable[[AnyEvent], None] | None
@@ -120,10 +138,9 @@ class Crew:
             run.warn(self._fewer, code="fewer_shards")
         for _ in self._reading.events():
             pass  # of earlier processes
-        async with asyncio.timeout(_JOIN_SECONDS):
-            while any(member.link is None and member.gone is None for member in self.members):
-                self._joined.clear()
-                await self._joined.wait()
+        for member in self.members:
+            if member.gone is not None:
+                self._say_gone(member)
         reveal = {"reveal": True} if self._launcher.keeps_secrets else None
         order = Order(
             plan=run.plan.model_dump(mode="json", context=reveal),
@@ -132,12 +149,11 @@ class Crew:
             traces={},
             tried=dict(run.schedule.attempts.tried),
         )
+        await asyncio.gather(*(member.take(order, traces) for member in self.members))
+        await self._each()
         for member in self._there():
-            own = {name: member.shard.trace(path) for name, path in traces.items()}
-            member.send(order.model_copy(update={"folder": member.shard.folder, "traces": own}))
-        await self._each(Ready)
-        for member in self._there():
-            await member.compare_clocks(run.journal.now)
+            if await member.compare_clocks(run.journal.now):
+                self._check(member)
         self._watching.append(asyncio.create_task(self._follow()))
 
     async def close(self) -> None:
@@ -167,10 +183,10 @@ class Crew:
         for member, order in given:
             member.sessions += [Session(*one) for one in order.sessions]
             member.send(order)
-        await self._each(Ready)
+        await self._each()
         await self._start(run)
         async with telemetry(run, lanes_of([phase])):
-            await self._each(Done)
+            await self._each()
         await asyncio.gather(*(member.shard.fetch() for member in self._there()))
         self.read()
 
@@ -191,26 +207,28 @@ class Crew:
                 f"the clock of {member.name} is known within {bound:.1f} ms only (limit {most:g} ms): its sessions "
                 "cannot be set beside the others' in time; raise --max-clock, or give a nearer machine"
             )
-        if bound > _WARN_MS:
+        if bound > _WARN_MS and not member.uncertain:
+            member.uncertain = True
             words = f"the clock of {member.name} is known within {bound:.1f} ms: busy time and concurrency are no better"
             self._run.warn(words, code="clock")
 
-    async def _each(self, kind: type[Ready | Done]) -> None:
-        """Until every shard has said so, or is gone. Raises what one of them failed with."""
-        said = [asyncio.ensure_future(member.next()) for member in self._there()]
+    async def _each(self) -> None:
+        """Until every shard is ready, or done, or gone. Raises what one of them failed with that ends them all."""
+        said = [asyncio.ensure_future(self._hear(member)) for member in self._there()]
         try:
-            for message in asyncio.as_completed(said):
-                self._heard(await message)
+            await asyncio.gather(*said)
         finally:
             for waiting in said:
                 waiting.cancel()
 
-    def _heard(self, message: Message | None) -> None:
+    async def _hear(self, member: Member) -> None:
         assert self._run is not None
-        match message:
+        match message := await member.next():
             case Done():
                 self.lag_p99_ns = max(self.lag_p99_ns, message.lag_p99_ns)
                 self._run.schedule.lost |= message.lost
+            case Failed() if message.alone:
+                await member.end(f"gave up: {message.message}")
             case Failed():
                 error = ReplayerError(message.message)
                 error.exit_code = message.exit_code
@@ -294,7 +312,7 @@ async def processes(plan: Plan, todo: Sequence[Session], folder: Path) -> AsyncI
     if n is None:
         yield None
         return
-    async with launched(Crew(folder, Local()), n) as crew:
+    async with launched(Crew(folder, Local(), plan.timeouts.process), n) as crew:
         yield crew
 
 

@@ -30,6 +30,9 @@ class Shard(Protocol):
     async def ended(self) -> str:
         """Waits until it is over; how it ended, as the rest of a sentence."""
 
+    async def kill(self) -> None:
+        """End it at once: it does not answer."""
+
     async def stop(self) -> None:
         """End it, at once if need be, and take what it wrote."""
 
@@ -90,14 +93,17 @@ class LocalShard:
         code = await self._process.wait()
         return how_it_ended(code, self._errors.read_text(errors="replace"))
 
-    async def stop(self) -> None:
-        """It has been asked to end."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), 10.0)
+    async def kill(self) -> None:
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             await self._process.wait()
+
+    async def stop(self) -> None:
+        """It has been asked to end."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), 10.0)
+        await self.kill()
 
 
 def how_it_ended(code: int, errors: str) -> str:

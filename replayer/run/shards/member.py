@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from replayer.plan.schedule import Session
 from replayer.run.shards.clock import compared
 from replayer.run.shards.launching import Shard
-from replayer.run.shards.messages import Clock, Link, LoadMilestone, Message, Ping, Pong
+from replayer.run.shards.messages import Alive, Clock, Hello, Link, LoadMilestone, Message, Order, Ping, Pong
 
 
 @dataclass(slots=True)
@@ -18,37 +20,77 @@ class Member:
 
     number: int
     shard: Shard
+    hello: Awaitable[tuple[Hello, Link]]
     on_load: Callable[[int, LoadMilestone], None]
     pid: int = 0
     host: str = ""
     clock: Clock | None = None
     gone: str | None = None
     """How it ended, once it has."""
+    joined: asyncio.Event = field(default_factory=asyncio.Event)
+    """It has said hello, or is gone."""
+    started: bool = False
+    """It has loaded what it needs, and says from then on that it is alive."""
+    heard: float = field(default_factory=time.monotonic)
+    """When it last said anything."""
+    uncertain: bool = False
+    """The user was warned of its clock."""
+    _why: str | None = None
     sessions: list[Session] = field(default_factory=list)
     """All that it was given."""
     link: Link | None = None
     _said: asyncio.Queue[Message | None] = field(default_factory=asyncio.Queue)
     _pongs: asyncio.Queue[Pong | None] = field(default_factory=asyncio.Queue)
-    _listening: asyncio.Task[None] | None = None
+    _listening: asyncio.Task[None] = field(init=False)
 
     @property
     def name(self) -> str:
-        where = f" on {self.host}" if self.host else ""
-        return f"shard {self.number} (process {self.pid}{where})"
+        where = f" (process {self.pid} on {self.host})" if self.pid else ""
+        return f"shard {self.number}{where}"
 
-    def listen(self, link: Link) -> None:
-        self.link = link
-        self._listening = asyncio.create_task(self._listen(link))
+    def __post_init__(self) -> None:
+        self._listening = asyncio.create_task(self._listen())
 
-    async def _listen(self, link: Link) -> None:
+    async def _listen(self) -> None:
+        hello, link = await self.hello
+        self.pid, self.host, self.link = hello.pid, hello.host, link
+        self.joined.set()
         while (message := await link.receive()) is not None:
-            if isinstance(message, Pong):
+            self.heard = time.monotonic()
+            if isinstance(message, Alive):
+                self.started = True
+            elif isinstance(message, Pong):
                 self._pongs.put_nowait(message)
             elif isinstance(message, LoadMilestone):
                 self.on_load(self.number, message)
             else:
                 self._said.put_nowait(message)
         self.lost()
+
+    async def take(self, order: Order, traces: dict[str, Path]) -> None:
+        """Give it the run as soon as it is there."""
+        await self.joined.wait()
+        self.heard = time.monotonic()
+        own = {name: self.shard.trace(path) for name, path in traces.items()}
+        self.send(order.model_copy(update={"folder": self.shard.folder, "traces": own}))
+
+    async def end(self, why: str) -> None:
+        """It cannot go on."""
+        self._why = why
+        await self.shard.kill()
+
+    async def ended(self) -> str:
+        """Until it has; how."""
+        try:
+            how = await self.shard.ended()
+        except OSError as error:
+            how = f"is lost: what it wrote cannot be copied ({error.strerror})"
+        self.gone = how = self._why or how
+        self.lost()
+        if self.link is not None:
+            self.link.close()  # a machine that cannot be reached may still be at work
+        self.joined.set()
+        return how
 
     def lost(self) -> None:
         """Nothing more will come: whoever waits for it learns so."""
@@ -80,7 +122,6 @@ class Member:
 
     async def close(self) -> None:
         await self.shard.stop()
-        if self._listening is not None:
-            self._listening.cancel()
+        self._listening.cancel()
         if self.link is not None:
             self.link.close()

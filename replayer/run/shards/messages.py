@@ -96,6 +96,12 @@ class Start(BaseModel):
     wall_ns: int
 
 
+class Alive(BaseModel):
+    """Said once a second from when the shard has loaded what it needs."""
+
+    type: Literal["alive"] = "alive"
+
+
 class Sampled(BaseModel):
     """Telemetry that the coordinator read."""
 
@@ -135,9 +141,12 @@ class Done(BaseModel):
 
 
 class Failed(BaseModel):
+    """`alone`: the reason lies with this shard's machine, the others may go on."""
+
     type: Literal["failed"] = "failed"
     message: str
     exit_code: int
+    alone: bool
 
 
 Message = Annotated[
@@ -149,6 +158,7 @@ Message = Annotated[
     | Pong
     | Clock
     | Start
+    | Alive
     | Sampled
     | Stop
     | End

@@ -96,11 +96,11 @@ class Node:
             self._read[name] = stream.tell()
         return Piece(name, size < before, data)
 
-    def stop(self) -> None:
-        """It has been asked to end."""
+    def stop(self, patience: float = 10) -> None:
+        """It has been asked to end, where there is patience."""
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(10)
+                self._process.wait(patience)
             self._process.kill()
             self._process.wait()
 
@@ -138,6 +138,10 @@ class RayShard:
                 with path.open("wb" if piece.anew else "ab") as stream:
                     stream.write(piece.data)
             return None if how is None else str(how)
+
+    async def kill(self) -> None:
+        with suppress(_ray().exceptions.RayError, TimeoutError):
+            await asyncio.wait_for(_value(self._actor.stop.remote(0)), _ANSWER)
 
     async def stop(self) -> None:
 
@@ -214,7 +218,7 @@ async def cluster(plan: Plan, todo: Sequence[Session], folder: Path) -> AsyncIte
         nodes = sum(node["Alive"] for node in ray.nodes())
         cores = int(ray.cluster_resources().get("CPU", 1))  # fewer where a node was lost since
         n = max(1, min(processes_of(plan, todo, str(plan.shards or nodes)) or 1, cores))
-        async with launched(Crew(folder, OnRay(folder)), n) as crew:
+        async with launched(Crew(folder, OnRay(folder), plan.timeouts.process), n) as crew:
             yield crew
     finally:
         ray.shutdown()

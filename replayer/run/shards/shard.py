@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from replayer.errors import ReplayerError
+from replayer.errors import ReplayerError, RunFolderError
 from replayer.journal.events import LoadEnded, LoadStarted, ShardClock
 from replayer.journal.log import JournalWriter
 from replayer.journal.progress import Attempts
@@ -36,6 +36,7 @@ from replayer.run.runner import histories_of, tools_of
 from replayer.run.shards.handover import opened
 from replayer.run.shards.health import Health
 from replayer.run.shards.messages import (
+    Alive,
     Clock,
     Done,
     End,
@@ -54,8 +55,9 @@ from replayer.run.shards.messages import (
 )
 from replayer.run.state import Prompt, Run, Schedule, Traces
 from replayer.wire.loop import run_receiving
-from replayer.wire.remote import Receiver
+from replayer.wire.remote import Receiver, ReceiverLost
 
+_ALIVE_EVERY = 1.0
 _LAST_STRETCH = 0.002
 """Seconds before the common start from which on the clock is asked without a pause."""
 
@@ -72,7 +74,7 @@ class ShardRun:
     async def obey(self) -> None:
         """Until the coordinator says so, or is gone."""
         async with asyncio.TaskGroup() as tasks:
-            health = tasks.create_task(self._health.run())
+            always = [tasks.create_task(self._health.run()), tasks.create_task(self._say_alive())]
             working: list[asyncio.Task[None]] = []
             while True:
                 match await self._link.receive():
@@ -94,8 +96,13 @@ class ShardRun:
                         break
                     case _:
                         pass
-            for task in (*working, health):
+            for task in (*working, *always):
                 task.cancel()
+
+    async def _say_alive(self) -> None:
+        while True:
+            self._link.send(Alive())
+            await asyncio.sleep(_ALIVE_EVERY)
 
     def _keep(self, clock: Clock) -> None:
         known = clock.model_dump(exclude={"type"})
@@ -119,8 +126,7 @@ class ShardRun:
             self._health.report()
             self._link.send(Done(lost=run.schedule.lost, lag_p99_ns=run.lag.p99()))
         except (ReplayerError, OSError) as error:
-            code = error.exit_code if isinstance(error, ReplayerError) else 2
-            self._link.send(Failed(message=str(error), exit_code=code))
+            self._link.send(_failed(error))
 
     async def _open(self, phase: Phase) -> None:
         """The lanes of the phase, in the plan's order: their places on a server are in their prompts."""
@@ -144,6 +150,13 @@ class ShardRun:
         self._link.send(LoadMilestone(lane=event.lane, at_ns=self._run.journal.now(), outcome=outcome))
 
 
+def _failed(error: Exception) -> Failed:
+    code = error.exit_code if isinstance(error, ReplayerError) else 2
+    return Failed(
+        message=str(error), exit_code=code, alone=isinstance(error, OSError | RunFolderError | ReceiverLost)
+    )
+
+
 async def _until(wall_ns: int) -> None:
     """A time of this process's own wall clock."""
     while (left := (wall_ns - time.time_ns()) / 1e9) > 0:
@@ -162,9 +175,7 @@ async def _serve(number: int, address: tuple[str, int], token: str) -> None:
     try:
         await _work(number, link, order)
     except* (ReplayerError, OSError) as errors:
-        error = errors.exceptions[0]
-        code = error.exit_code if isinstance(error, ReplayerError) else 2
-        link.send(Failed(message=str(error), exit_code=code))
+        link.send(_failed(errors.exceptions[0]))
     finally:
         link.close()
 
@@ -185,7 +196,9 @@ async def _work(number: int, link: Link, order: Order) -> None:
         open_now.enter_context(contextlib.closing(servers))
         receiver = open_now.enter_context(contextlib.closing(Receiver(lag.add)))
         journal = open_now.enter_context(
-            contextlib.closing(JournalWriter(own, None, plan.sync_every, plan.sync_apart))
+            contextlib.closing(
+                JournalWriter(own, None, plan.sync_every, plan.sync_apart, run=Path(order.run))
+            )
         )
         run = Run(
             plan,
