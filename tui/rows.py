@@ -57,7 +57,7 @@ def _of(
     def cell(lane: LaneView, found: LaneFigures, width: int) -> Cell:
         forms = row.forms(found)
         if not forms:
-            return unknown(row.reason, row.brief)
+            return unknown(*row.unknown(found))
         text = next((form for form in forms if len(form) <= width), forms[-1])
         return Cell(text, style(found), more=f"{forms[0]}: {row.legend}")
 
@@ -114,7 +114,7 @@ def _prefix_possible(lane: LaneView, found: LaneFigures, width: int) -> Cell:
 def _curve(values: Sequence[float | None], width: int) -> Cell:
     """Shares by turn on a scale up to 1, so that two curves can be compared."""
     if not any(value is not None for value in values):
-        return unknown("not known of any turn yet", "not known yet")
+        return unknown("not known of any turn", "not known")
     words = "share of the prompt by turn, full height 100 %; where turns share a cell, the lowest"
     return Cell("", "$primary", more=words, values=values, top=1.0, lowest=True)
 
@@ -122,7 +122,7 @@ def _curve(values: Sequence[float | None], width: int) -> Cell:
 def _decode_curve(lane: LaneView, found: LaneFigures, width: int) -> Cell:
     values = [turn.decode_tok_s for turn in newest_turns(lane)]
     if not any(values):
-        return unknown("no reply with known tokens yet", "no tokens known yet")
+        return unknown(*figures.BY_SHORT["tok/s"].unknown(found))
     return Cell("", "$secondary", more="tokens/s by turn of the newest session", values=values)
 
 

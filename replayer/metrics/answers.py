@@ -13,7 +13,7 @@ from replayer.metrics.catalogue import COMPARED, PRIMARY
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.lane_answers import NAMED, counted, named
 from replayer.metrics.order import FIRST, SECOND
-from replayer.metrics.run_documents import Answer, Pair, Ramp, Ranking, Standing, Story
+from replayer.metrics.run_documents import Answer, Pair, Ramp, Ranking, Standing, Story, sentences
 from replayer.metrics.shown import and_list, chance, interval, number, percent, with_unit
 from replayer.metrics.standing import effect_metric, standings
 from replayer.metrics.stats import MIN_SESSIONS
@@ -62,7 +62,7 @@ def _headline(lanes: Sequence[LaneFigures], words: dict[str, str]) -> str:
     missing = sum(lane.missing_sessions for lane in lanes)
     partial = f" {missing} session{'s are' if missing > 1 else ' is'} missing." if missing else ""
     if words["better"]:
-        return ". ".join(words["better"].removesuffix(".").split(". ")[:_HEADLINE]) + "." + partial
+        return " ".join(sentences(words["better"])[:_HEADLINE]) + partial
     if not lanes:
         return "No lane has answered yet."
     rate = lanes[0].usable_turn_rate
@@ -127,7 +127,7 @@ def _of_two(pairs: Sequence[Pair]) -> Iterator[str]:
             first, *rest = ahead[name]
             yield f"{name} is better than {names[name == names[0]]} in {COMPARED[first.metric].words}: {_values(first, name)}."
             if rest:
-                yield f"It is also better in {and_list([COMPARED[pair.metric].words for pair in rest])}."
+                yield f"{name} is also better in {and_list([COMPARED[pair.metric].words for pair in rest])}."
     if primary and not primary.winner:
         more = "" if any(ahead.values()) else " or in anything else that was compared"
         yield f"No difference between {names[0]} and {names[1]} is shown in usable turns{more}."

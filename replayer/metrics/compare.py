@@ -36,6 +36,7 @@ from replayer.metrics.stats import (
     sequential,
     student_t,
     weighted_quantile,
+    within_shares,
 )
 from replayer.metrics.sweep import comparable
 
@@ -145,10 +146,17 @@ def _compare_samples(
         flips = sum(left.values[key] != right.values[key] for key in left.values) / len(left.values)
         pair = replace(pair, flips=flips)
     if len(sessions) < MIN_SESSIONS:
-        return _within(pair, metric, left, right, paired=paired)
-    if metric.share is None:
-        return _ratio_tested(pair, metric, left, right)
-    return _quantile_tested(pair, metric, left, right)
+        return _bounded(_within(pair, metric, left, right, paired=paired), metric)
+    tested = _ratio_tested if metric.share is None else _quantile_tested
+    return _bounded(tested(pair, metric, left, right), metric)
+
+
+def _bounded(pair: Pair, metric: Metric) -> Pair:
+    """Last, since what sizes a further run takes the spread from the whole interval."""
+    if metric.unit != "points" or pair.low is None or pair.high is None:
+        return pair
+    low, high = within_shares(pair.low, pair.high)
+    return replace(pair, low=low, high=high)
 
 
 def _common(left: Sample, right: Sample) -> tuple[Sample, Sample]:
@@ -322,14 +330,13 @@ def compare_sequentially(a: Side, b: Side, metric: Metric, *, paired: bool) -> P
         return None
     moved = [_difference(metric, left.of([name]), right.of([name])) for name in sessions]
     p, interval = sequential(moved)
-    if metric.unit == "points":
-        interval = Interval(interval.value, max(interval.low, -1.0), min(interval.high, 1.0))
     left, right = left.of(sessions), right.of(sessions)
     values = pooled(metric, left) or 0.0, pooled(metric, right) or 0.0
     turns = min(len(left.values), len(right.values)) or _events(left, right)
     pair = _head(a.lane.name, b.lane.name, metric, values, len(sessions), turns)
     pair = replace(pair, sequential=True, between_runs=a.lane.run != b.lane.run)
-    return replace(_filled(pair, interval.value, None, p, SEQUENTIAL), low=interval.low, high=interval.high)
+    pair = _filled(pair, interval.value, None, p, SEQUENTIAL)
+    return _bounded(replace(pair, low=interval.low, high=interval.high), metric)
 
 
 def _held_against_floors(pairs: list[Pair], lanes: Sequence[tuple[LaneView, LaneView]]) -> list[Pair]:

@@ -35,6 +35,12 @@ class Row:
         """The longest form, or a dash."""
         return next(iter(self.forms(lane)), DASH)
 
+    def unknown(self, lane: LaneFigures) -> tuple[str, str]:
+        """Why there is a dash, at length and in brief."""
+        if self.short in ("ITL ms", "tok/s") and lane.ttft_ms.p50 is not None and lane.itl_ms.p50 is None:
+            return "no timed reply came in more than one chunk", "one chunk a reply"
+        return self.reason, self.brief
+
     @property
     def legend(self) -> str:
         return self.explained or METRICS[self.metrics[0]].explained

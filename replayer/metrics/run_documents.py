@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from replayer.metrics.documents import Better, LaneFigures, Rate
@@ -250,8 +251,17 @@ class Story:
     standings: list[Standing]
 
     def below(self) -> list[Answer]:
-        """Under the headline, which says one answer already."""
-        return [answer for answer in self.answers if answer.words != self.headline]
+        """Under the headline, without the sentences that stand there."""
+        said = set(sentences(self.headline))
+        left = [
+            replace(answer, words=" ".join(one for one in sentences(answer.words) if one not in said))
+            for answer in self.answers
+        ]
+        return [answer for answer in left if answer.words]
+
+
+def sentences(words: str) -> list[str]:
+    return re.split(r"(?<=\.) ", words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,15 @@ def difference(k1: int, n1: int, k2: int, n2: int) -> Interval:
     return Interval(gap, gap - math.hypot(p2 - l2, u1 - p1), gap + math.hypot(u2 - p2, p1 - l1))
 
 
+def within_shares(low: float, high: float) -> tuple[float, float]:
+    """The ends of an interval of a difference of two shares without what lies past -1 or 1.
+
+    Student's t and order statistics know no bound. What reaches past it (overshoot: Newcombe 1998, Statistics in Medicine
+    17, 873-890) holds no possible difference, so that the interval covers as often without it.
+    """
+    return max(-1.0, low), min(1.0, high)
+
+
 def sample_size(p1: float, p2: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """Observations per arm to tell two independent rates apart (Fleiss 1981, 3.14, without continuity correction).
 

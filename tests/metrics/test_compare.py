@@ -68,6 +68,20 @@ def test_a_planted_difference_over_sessions_is_found() -> None:
     )
 
 
+@pytest.mark.parametrize("paired", (True, False))
+@pytest.mark.parametrize("sessions", (2, 7))
+def test_no_interval_of_shares_reaches_past_100_points(sessions: int, paired: bool) -> None:
+    """Nearly everything against nearly nothing: what Student's t would put past it is cut off, and only that."""
+    a = turns([[True] * 4] * (sessions - 1) + [[True, True, True, False]])
+    b = turns([[False] * 4] * (sessions - 1) + [[False] * 3 + [True]])
+    for one, other, sign in ((a, b, -1), (b, a, 1)):
+        found = compared(one, other, paired=paired)
+        assert found.low is not None and found.high is not None
+        assert -1 <= found.low < found.difference < found.high <= 1
+        if sessions == 7:
+            assert (found.low if sign < 0 else found.high) == sign, "it did reach past"
+
+
 def test_the_same_replies_differ_by_nothing() -> None:
     a = turns([[True, False, True]] * 8)
     found = compared(a, a)

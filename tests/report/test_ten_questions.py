@@ -12,6 +12,7 @@ from rich.console import Console
 
 from replayer.journal.view import load
 from replayer.metrics.figures import run_figures
+from replayer.metrics.run_documents import sentences
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
 from replayer.report.table import print_report
@@ -74,7 +75,8 @@ async def test_the_answer_stands_first(key: str, traces: list[Path], tmp_path: P
     plain = " ".join(console.export_text().partition("recorded history")[0].split())
     page = html_report(gather([tmp_path / "run"])).partition("<nav")[0]
     shown = html.unescape(re.sub(r"<[^>]+>", "", page))
-    assert said[key] in plain
-    for size in ((80, 24), (120, 36)):
-        assert said[key] in await screenful(tmp_path / "run", size)
-    assert said[key].replace("`", "") in shown
+    screens = [await screenful(tmp_path / "run", size) for size in ((80, 24), (120, 36))]
+    for sentence in sentences(said[key]):
+        assert plain.count(sentence) == 1, "not in the headline and below it too"
+        assert all(sentence in screen for screen in screens)
+        assert sentence.replace("`", "") in shown

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from replayer.journal.packing import pack
 from replayer.journal.turn_detail import turn_detail
 from replayer.journal.view import load
 from replayer.metrics.rows import BY_SHORT
@@ -17,7 +18,7 @@ from replayer.signals.prefix_reuse.causes import PHRASES
 from replayer.tui.lane_turn_view import lane_text
 from replayer.tui.rows import ROWS
 from replayer.tui.text import BLOCKS, DASH
-from tests.tui.pictures import app_on, picture, settled
+from tests.tui.pictures import Folder, app_on, picture, settled
 
 Figures = dict[str, Any]
 
@@ -247,3 +248,19 @@ async def test_the_peak_of_the_kv_cache_is_the_one_of_the_report(runs: Any) -> N
     for line, figures in zip(lines, report["lanes"], strict=True):
         used, peak = (figures["kv"] or {}).get("peak_used"), re.search(r"max (\S+)", line)
         assert agrees(peak[1], used) if peak else used is None and DASH in line
+
+
+async def test_a_lane_whose_replies_come_whole_says_why_it_has_no_times_between_tokens(
+    tmp_path: Path,
+) -> None:
+    made = Folder(tmp_path / "run", {"a": {}}, turns=2)
+    for turn in range(2):
+        made.turn("a", turn, arrivals=pack([50_000_000]), deltas=1)
+    made.finish("a")
+    app = app_on(made.path)
+    async with app.run_test(size=(100, 50)) as pilot:
+        await settled(pilot)
+        await pilot.press("1")
+        await settled(pilot)
+        shown = picture(app)
+        assert "one chunk a reply" in shown and " yet" not in shown
