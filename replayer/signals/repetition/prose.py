@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-from replayer.signals.repetition.scripts import is_without_blanks, plain, sentences_of
+from replayer.signals.repetition.scripts import is_without_blanks, sentences_of, symbols_of
 
-_ASCII = [chr(code) for code in range(128)]
-DROP_WORDS = str.maketrans(dict.fromkeys(c for c in _ASCII if c.isalpha() or c.isspace()))
 DROP_DIGITS = str.maketrans(dict.fromkeys("0123456789"))
 DIGIT = re.compile("[0-9]")
 DROP_LIGHT = str.maketrans(dict.fromkeys(".,;:!?'\"()*[]-_`"))
@@ -51,7 +49,7 @@ def is_prose(text: str) -> bool:
     if ">" in text:
         text = QUOTE.sub("", text)
     spaced = not is_without_blanks(text)
-    symbols, digits = _symbols(plain(text))
+    symbols, digits = _symbols(text)
     bare = len(text) - text.count("  ") * 2
     return (
         len(symbols) <= (0.15 if spaced else 0.25) * bare
@@ -72,7 +70,7 @@ def is_babble(text: str, words: list[str], joined: bool = False, staged: bool = 
     if staged:
         text = STAGE.sub(_said_of, text).replace("  ", " ")
     text = JOINED_SENTENCES.sub(" ", text)
-    symbols, digits = _symbols(plain(text))
+    symbols, digits = _symbols(text)
     size = len(text)
     return (
         digits <= (0.07 if staged else 0.03) * size
@@ -123,9 +121,6 @@ def lines_differ(text: str) -> bool:
 
 def _symbols(text: str) -> tuple[str, int]:
     """Characters that are neither letter, blank nor digit, and the number of digits."""
-    rest = text.translate(DROP_WORDS)
-    symbols = rest.translate(DROP_DIGITS)
-    digits = len(rest) - len(symbols)
-    if not symbols.isascii():
-        symbols = "".join(c for c in symbols if not (c.isalpha() or c.isspace()))
-    return symbols, digits
+    rest = symbols_of(text)
+    symbols = rest.replace("0", "")
+    return symbols, len(rest) - len(symbols)

@@ -77,6 +77,17 @@ def is_unspaced(character: str) -> bool:
 
 
 _WORDS, _MARKS = _Words(), _Marks()
+
+
+class _Symbols(_Map):
+    """Nothing for what `_Marks` makes a letter or a blank."""
+
+    def make(self, character: str) -> str:
+        made = character if character.isascii() else _MARKS.make(character)
+        return "0" if "0" <= made <= "9" else "" if made.isalpha() or made.isspace() else made
+
+
+_SYMBOLS = _Symbols()
 _ASCII_WORDS = str.maketrans(
     {c: c.lower() if c.isalnum() else "\n" if c in ENDS else " " for c in map(chr, range(128))}
 )
@@ -88,11 +99,18 @@ def sentences_of(text: str) -> list[str]:
     """The words of each sentence or line, blanks between them; the first and the last may be pieces of one."""
     if text.isascii():
         return text.translate(_ASCII_WORDS).split("\n")
-    return [" ".join(map(_cut, part.split())) for part in text.translate(_WORDS).split("\n")]
+    return [_plain_words(part.split()) for part in text.translate(_WORDS).split("\n")]
 
 
-def _cut(word: str) -> str:
-    return word if len(word) < LONG or word.isascii() else " ".join(word)
+def _plain_words(words: list[str]) -> str:
+    if max(map(len, words), default=0) >= LONG:
+        words = [word if len(word) < LONG or word.isascii() else " ".join(word) for word in words]
+    return " ".join(words)
+
+
+def symbols_of(text: str) -> str:
+    """Its symbols, `0` for each digit: what is left without letters, marks and blanks."""
+    return text.translate(_SYMBOLS)
 
 
 def plain(text: str) -> str:

@@ -168,10 +168,12 @@ class Vocabulary:
         if len(set(self._texts[-1][-64:])) > 12:
             return None
         text = "".join(self._texts)[-LETTERS:].lower()
-        letters = [c for c in text if c.isalpha()]
-        if len(text) < LETTERS or len(set(text)) > 12 or len(letters) < 0.6 * LETTERS:
+        if len(text) < LETTERS or len(signs := set(text)) > 12:
             return None
-        different = len(set(letters))
+        letters = list(filter(str.isalpha, signs))
+        if sum(map(text.count, letters)) < 0.6 * LETTERS:
+            return None
+        different = len(letters)
         if not 2 <= different <= FEW_LETTERS or not is_babble(text, []):
             return None
         return Babble(LETTERS, 1 - different / LETTERS)
