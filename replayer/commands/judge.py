@@ -23,6 +23,7 @@ from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.differential import token_counts, token_text_of
 from replayer.tools.verdicts.request_facts import RequestFacts, read_request
 from replayer.tools.verdicts.schema_check import Validator
+from replayer.tools.verdicts.served_parsers import served_readings
 from replayer.tools.verdicts.validation import alone, by_mode, judge
 from replayer.tools.verdicts.verdict import Fault, Verdict, modes_as_dict
 from replayer.traces.wire_forms import wire_of
@@ -68,6 +69,11 @@ class Command:
             help="also what vLLM's and SGLang's own parsers read in the text, where those packages are installed",
         )
         parser.add_argument(
+            "--parsers-of",
+            metavar="URL",
+            help="also what the parsers of the SGLang server at URL read in the text; it generates nothing",
+        )
+        parser.add_argument(
             "--issue", choices=PROJECTS, help="print a bug report in that project's form instead, redacted"
         )
         parser.add_argument(
@@ -87,10 +93,10 @@ class Command:
         if args.also or pair is not None:
             others = [_read_exchange(Path(asked), Path(answer)) for asked, answer in args.also]
             document["differential"] = put_together(_answers(exchange, case, others), same_prompts=True)
-        if args.parsers:
+        if args.parsers or args.parsers_of:
             reply = case.reply
             text = case.token_text or f"{reply.reasoning}\n{reply.content}".strip()
-            document |= _parsers(text, exchange.request)
+            document |= _parsers(text, exchange.request, args)
         print_json(_json(document)) if args.json else print(_readable(document))
         if not args.json and (found := document.get("differential")):
             print_section(differential_section(found), console())
@@ -145,13 +151,15 @@ def _answers(exchange: _Exchange, case: Case, others: list[_Exchange]) -> list[A
     return list(found.values())
 
 
-def _parsers(text: str, request: RequestFacts) -> JsonObject:
-    found = engine_parsers.readings(text, request.tools)
-    if not found:
+def _parsers(text: str, request: RequestFacts, args: argparse.Namespace) -> JsonObject:
+    found = engine_parsers.readings(text, request.tools) if args.parsers else []
+    if args.parsers and not found:
         print(
             "replayer: neither vllm nor sglang can be imported here; install one beside replayer",
             file=sys.stderr,
         )
+    if args.parsers_of:
+        found += served_readings(args.parsers_of, text, request.tools)
     return {"parsers": engine_parsers.as_json(found), "parsers_summary": engine_parsers.summary(found)}
 
 

@@ -38,7 +38,7 @@ class Reading:
     failed: str | None = None
 
 
-_Parse = Callable[[str], list[tuple[str, str]]]
+Parse = Callable[[str], list[tuple[str, str]]]
 """From a text to names and arguments."""
 
 
@@ -47,12 +47,12 @@ def readings(text: str, tools: Sequence[ToolSchema]) -> list[Reading]:
     logging.disable(logging.CRITICAL)  # both packages log each text that they cannot read
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            return [_read(name, parse, text, Validator(tools)) for name, parse in _parsers(tools)]
+            return [read(name, parse, text, Validator(tools)) for name, parse in _parsers(tools)]
     finally:
         logging.disable(logging.NOTSET)
 
 
-def _parsers(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, _Parse]]:
+def _parsers(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, Parse]]:
     for package, load in (("vllm", _vllm), ("sglang", _sglang)):
         if importlib.util.find_spec(package) is not None:
             try:
@@ -61,14 +61,14 @@ def _parsers(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, _Parse]]:
                 yield package, _raising(error)
 
 
-def _raising(error: Exception) -> _Parse:
+def _raising(error: Exception) -> Parse:
     def parse(_: str) -> list[tuple[str, str]]:
         raise error
 
     return parse
 
 
-def _read(name: str, parse: _Parse, text: str, validator: Validator) -> Reading:
+def read(name: str, parse: Parse, text: str, validator: Validator) -> Reading:
     try:
         found = parse(text)
     except Exception as error:  # noqa: BLE001 - the code is not ours, and the text is hostile
@@ -77,7 +77,7 @@ def _read(name: str, parse: _Parse, text: str, validator: Validator) -> Reading:
     return Reading(name, tuple(calls))
 
 
-def _functions(tools: Sequence[ToolSchema]) -> list[JsonObject]:
+def functions(tools: Sequence[ToolSchema]) -> list[JsonObject]:
     return [
         {
             "type": "function",
@@ -87,10 +87,10 @@ def _functions(tools: Sequence[ToolSchema]) -> list[JsonObject]:
     ]
 
 
-def _sglang(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, _Parse]]:
+def _sglang(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, Parse]]:
     parser = importlib.import_module("sglang.srt.function_call.function_call_parser").FunctionCallParser
     tool = importlib.import_module("sglang.srt.entrypoints.openai.protocol").Tool
-    offered = [tool(**function) for function in _functions(tools)]
+    offered = [tool(**function) for function in functions(tools)]
     for name in sorted(parser.ToolCallParserEnum):
 
         def parse(text: str, name: str = name) -> list[tuple[str, str]]:
@@ -104,10 +104,10 @@ _VLLM_MANAGERS = ("vllm.tool_parsers", "vllm.entrypoints.openai.tool_parsers")
 _VLLM_REQUESTS = ("vllm.entrypoints.openai.chat_completion.protocol", "vllm.entrypoints.openai.protocol")
 
 
-def _vllm(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, _Parse]]:
+def _vllm(tools: Sequence[ToolSchema]) -> Iterator[tuple[str, Parse]]:
     manager = _first(_VLLM_MANAGERS, "ToolParserManager")
     asked = _first(_VLLM_REQUESTS, "ChatCompletionRequest")
-    request = asked(model="m", messages=[{"role": "user", "content": "x"}], tools=_functions(tools))
+    request = asked(model="m", messages=[{"role": "user", "content": "x"}], tools=functions(tools))
     names = manager.list_registered() if hasattr(manager, "list_registered") else sorted(manager.tool_parsers)
     for name in names:
 
