@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import orjson
 
@@ -13,7 +12,7 @@ from replayer.traces.chat import STYLES
 from replayer.traces.credentials import HIDDEN, unmistakable, without_fields
 from replayer.traces.importers.values import loads
 from replayer.traces.secrets import Redact, cleaned
-from replayer.wire.types import JsonObject, Reply
+from replayer.wire.types import Json, JsonObject, Reply
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 _DELTAS = frozenset({"text", "thinking", "partial_json", "delta", "content", "arguments", "refusal"})
@@ -42,7 +41,7 @@ class Cleaner:
             text = _without_torn_end(text.replace(value, HIDDEN), value)
         return text if self._redact is None else self._redact(text)
 
-    def body(self, body: bytes) -> tuple[Any, bytes]:
+    def body(self, body: bytes) -> tuple[Json, bytes]:
         """The JSON of a request's body, and its bytes in the client's spacing. Raises ValueError for no JSON."""
         body = without_fields(body)
         value = loads(body)
@@ -87,7 +86,7 @@ def _joined_events(text: str, clean: Callable[[str], str]) -> str:
     """
     lines = _LINE.findall(text)
     places: dict[str, list[tuple[int, JsonObject, str]]] = {}
-    events: dict[int, Any] = {}
+    events: dict[int, Json] = {}
     for number, line in enumerate(lines):
         if line.startswith("data:") and (event := _parsed(line[5:])) is not None:
             events[number] = event

@@ -11,7 +11,7 @@ import asyncio
 import errno
 import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import cast
 
 from replayer.errors import TraceError
 from replayer.traces.passing import Observed, Passed
@@ -47,11 +47,12 @@ class _Client(asyncio.Protocol):
     One exchange at a time: what a client sends ahead waits until the answer before it is whole.
     """
 
+    _transport: asyncio.Transport
+
     def __init__(self, proxy: Proxy) -> None:
         self._proxy = proxy
         self._to = proxy.to
         self._loop = asyncio.get_running_loop()
-        self._transport: Any = None
         self._server: ServerSide | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._waiting: list[bytes] = []
@@ -73,7 +74,7 @@ class _Client(asyncio.Protocol):
         self._limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
         self._proxy.clients.add(self)
 
     def data_received(self, data: bytes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import Any, Protocol
+from typing import Protocol, cast
 
 import httptools
 
@@ -33,9 +33,10 @@ class ClientSide(Protocol):
 class ServerSide(asyncio.Protocol):
     """The server's side: passes every byte on at once, then looks at it."""
 
+    _transport: asyncio.Transport
+
     def __init__(self, client: ClientSide) -> None:
         self._client = client
-        self._transport: Any = None
         self._blind = False
         self._headers: list[tuple[bytes, bytes]] = []
         self.keeps_alive = False
@@ -52,7 +53,7 @@ class ServerSide(asyncio.Protocol):
             self._parser = httptools.HttpResponseParser(self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         at = time.monotonic_ns()
@@ -130,7 +131,7 @@ class ServerSide(asyncio.Protocol):
             self._client.ended()
 
 
-def hold_reading(transport: Any, held: bool) -> None:
+def hold_reading(transport: asyncio.Transport, held: bool) -> None:
     if not transport.is_closing():
         with contextlib.suppress(RuntimeError):  # already so, which some loops take for a mistake
             (transport.pause_reading if held else transport.resume_reading)()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from replayer.traces.chat import STYLES, Message, definition, fill, standard
 from replayer.traces.filler import blocks, filler
@@ -13,7 +12,7 @@ from replayer.traces.reader import Trace
 from replayer.traces.schema import ToolSet, Turn
 from replayer.traces.sent_messages import SentMessages, sent_items
 from replayer.traces.wire_view import viewed
-from replayer.wire.types import JsonObject, Wire
+from replayer.wire.types import Json, JsonObject, Wire
 
 
 class RecordedRequests:
@@ -40,7 +39,7 @@ class RecordedRequests:
             return []
         return tools_as_sent(known) if sent_over(turn) == "chat" else [definition(t) for t in known.tools]
 
-    def request(self, turn: Turn, given: Mapping[str, Any]) -> JsonObject:
+    def request(self, turn: Turn, given: Mapping[str, Json]) -> JsonObject:
         """The whole body as a chat completion; `given` fields win over recorded ones."""
         values = {"messages": self.messages(turn.id), "tools": self.tools(turn)}
         if sent_over(turn) != "chat":
@@ -50,7 +49,7 @@ class RecordedRequests:
             key: values[key] if key in values and value is None else value for key, value in fields.items()
         }
 
-    def body(self, turn: Turn, given: Mapping[str, Any]) -> bytes:
+    def body(self, turn: Turn, given: Mapping[str, Json]) -> bytes:
         """The request in the spacing of its client."""
         style = turn.body.style if turn.body is not None else "compact"
         return STYLES[style](self.request(turn, given))

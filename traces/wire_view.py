@@ -7,7 +7,6 @@ sorts requests; what is sent is made from forms, or by a dialect.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import orjson
 
@@ -135,7 +134,7 @@ def _message(text: str, thinking: str, calls: list[JsonObject]) -> Message:
     return message
 
 
-def _call(call_id: Any, name: Any, arguments: str) -> JsonObject:
+def _call(call_id: object, name: object, arguments: str) -> JsonObject:
     function = {"name": str(name or ""), "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
 

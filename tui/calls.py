@@ -9,10 +9,10 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import unified_diff
-from typing import Any
 
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.tui.text import Span
+from replayer.wire.types import Json
 
 SIGN = "⚒"
 REMOVED, ADDED, KEPT, GAP = "  ▎− ", "  ▎+ ", "  ▎  ", "  ▎⋯"
@@ -29,10 +29,10 @@ _DIFF_CHARS = 20_000
 """Longer texts are shown one after the other: comparing lines costs the product of both lengths."""
 _VALUE_CHARS = 80
 
-Arguments = Mapping[str, Any]
+Arguments = Mapping[str, Json]
 
 
-def parsed(raw: str) -> Any:
+def parsed(raw: str) -> Json:
     """The arguments, or None where they are no strict JSON: then the text itself is what there is to see."""
     try:
         return parse(raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from types import UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -19,7 +19,7 @@ from replayer.wire.types import JsonObject
 class _PlanFlag(NamedTuple):
     path: tuple[str, ...]
     """Where the value stands in the plan."""
-    kind: Any
+    kind: object
     flag: Flag
 
     @property
@@ -74,7 +74,7 @@ def _flags(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[_Plan
 
 def _kind(field: FieldInfo) -> object:
     """The type of a field without its `| None`."""
-    kind: Any = field.annotation
+    kind: object = field.annotation
     if get_origin(kind) in (UnionType, Union):  # the second is what Literal makes of `|`
         kind = next(part for part in get_args(kind) if part is not type(None))
     return kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import PlanError
@@ -103,7 +103,7 @@ def _refuse_misspelt(key: str, launch: LaunchKind | None) -> None:
         raise PlanError(f"a {launch} engine has no setting {key!r}; did you mean {near!r}?")
 
 
-def _add(options: JsonObject, key: str, item: Any) -> None:
+def _add(options: JsonObject, key: str, item: object) -> None:
     """`fault` and `trace` may be given several times."""
     if key in ("fault", "trace", "lora"):
         options.setdefault(key, []).append(item)

@@ -11,7 +11,6 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -20,7 +19,7 @@ from replayer.errors import PlanError
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.signals.tool_reliability import FaultMark
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 SCHEMA = 1
 MOST_BYTES = 200_000
@@ -58,7 +57,7 @@ class _Lane(BaseModel):
     model: str | None
     facts: JsonObject
     settings: JsonObject
-    attempts: list[list[Any]]
+    attempts: list[list[Json]]
 
 
 class _File(BaseModel):
@@ -168,13 +167,13 @@ def asked(lane: LaneView) -> JsonObject:
     return {key: lane.settings[key] for key in kept if key in lane.settings} | wire
 
 
-def _attempt_out(attempt: Attempt) -> list[Any]:
+def _attempt_out(attempt: Attempt) -> list[Json]:
     turns = [_turn_out(attempt.turns[number]) for number in sorted(attempt.turns)]
     gaps = [number for pair in sorted(attempt.gaps.items()) for number in pair]
     return [attempt.trace, attempt.repeat, attempt.outcome, turns, gaps]
 
 
-def _turn_out(turn: TurnFacts) -> list[Any]:
+def _turn_out(turn: TurnFacts) -> list[Json]:
     return [
         turn.turn, turn.usable, turn.calls, turn.invalid_calls, turn.error, int(turn.stopped), int(turn.stalled),
         _us(turn.ttft_ns), _us(turn.total_ns), _us(turn.decode_ns), turn.prompt_tokens, turn.cached_tokens,
@@ -195,7 +194,7 @@ def _lane_in(lane: _Lane, run: str) -> LaneView:
     )  # fmt: skip
 
 
-def _attempt_in(lane: str, row: list[Any]) -> Attempt:
+def _attempt_in(lane: str, row: list[Json]) -> Attempt:
     trace, repeat, outcome, rows, gaps = row
     turns = {found.turn: found for found in map(_turn_in, rows)}
     return Attempt(
@@ -206,7 +205,7 @@ def _attempt_in(lane: str, row: list[Any]) -> Attempt:
     )  # fmt: skip
 
 
-def _turn_in(row: list[Any]) -> TurnFacts:
+def _turn_in(row: list[Json]) -> TurnFacts:
     number, usable, calls, invalid, error, stopped, stalled, ttft, total, decode = row[:10]
     prompt, cached, completion, deltas, marks, outcomes = row[10:]
     return TurnFacts(

@@ -13,7 +13,6 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
 
 import orjson
 
@@ -142,7 +141,7 @@ def _figures(condition: Condition, lanes: list[LaneFigures]) -> list[str]:
 
 
 def _look_up(lane: JsonObject, path: str) -> float | None:
-    value: Any = lane
+    value: object = lane
     for key in path.split("."):
         value = value.get(key) if isinstance(value, dict) else None
     if isinstance(value, dict):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import SecretStr
 
 from replayer.errors import PlanError
 from replayer.wire.credentials import is_secret_field, split_login
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 Secrets = dict[str, SecretStr | None]
 """By where they stood: `url`, `urls/0`, `extra/api_key`, `command/3`. None: one stood there, and the run folder does not have it."""
@@ -40,9 +39,9 @@ def taken_out(values: JsonObject) -> JsonObject:
     return values | {"secrets": secrets} if secrets else values
 
 
-def _words(command: Sequence[object], secrets: JsonObject) -> list[Any]:
+def _words(command: Sequence[object], secrets: JsonObject) -> list[Json]:
     """A start command with a mark for each credential: `--api-key PW`, `--api-key=PW`, `HF_TOKEN=PW`, a login in a URL."""
-    kept: list[Any] = []
+    kept: list[Json] = []
     for number, word in enumerate(command):
         if not isinstance(word, str) or word.startswith(_ENV):
             kept.append(word)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     Field,
@@ -22,7 +22,7 @@ from replayer.plan.patience import Waiting
 from replayer.plan.spread import Spread
 from replayer.requests.workload import Workload
 from replayer.wire.credentials import with_login
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 Mode = Literal["recorded", "live"]
 SandboxName = Literal["auto", "bubblewrap", "landlock", "container"]
@@ -200,7 +200,7 @@ class Work(Strict):
     """Sessions to generate beside the recorded ones."""
     lane: tuple[LanePlan, ...] = ()
     """The engines and settings that are compared, side by side."""
-    matrix: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    matrix: dict[str, tuple[Json, ...]] = Field(default_factory=dict)
     """Every combination of these values becomes a lane, e.g. `sampling.temperature = [0.0, 0.7]`."""
     aa: Annotated[bool, Flag("run every lane twice, to see how much it differs from itself")] = False
     repeat: Annotated[int, Field(ge=1), Flag("times each trace is replayed on each lane", "N")] = 1
@@ -375,7 +375,7 @@ class Plan(Judgement, Waiting, Spread, Schedule, ToolUse, Requests, Work):
         return asked or (self.concurrency if self.load.closed else None)
 
 
-def _flat(values: JsonObject, path: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(values: JsonObject, path: str = "") -> Iterator[tuple[str, Json]]:
     for key, value in values.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{path}{key}.")

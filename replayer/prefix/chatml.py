@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
 from replayer.prefix.tokenizers import Tokenizer
 from replayer.signals.prefix_reuse.messages import role_of
+from replayer.wire.types import Json
 
 NAME = "ChatML stand-in"
 _GENERATION = "<|im_start|>assistant\n"
@@ -131,7 +131,7 @@ def system_text(system: str, tools: Sequence[object]) -> str:
     return f"<|im_start|>system\n{head}{_TOOLS_HEAD}{offered}{_TOOLS_TAIL}<|im_end|>\n"
 
 
-def message_text(message: Mapping[str, Any], after_tool: bool = False, before_tool: bool = False) -> str:
+def message_text(message: Mapping[str, Json], after_tool: bool = False, before_tool: bool = False) -> str:
     """One message. Results of parallel calls share a user block: those with a neighbour leave it open."""
     role, content = str(message.get("role", "")), _plain(message.get("content"))
     if role == "tool":
@@ -146,7 +146,7 @@ def message_text(message: Mapping[str, Any], after_tool: bool = False, before_to
     return "<|im_start|>assistant" + "".join("\n" + part for part in parts) + "<|im_end|>\n"
 
 
-def _call(call: Any) -> str:
+def _call(call: object) -> str:
     function = call.get("function", call) if isinstance(call, dict) else {}
     arguments = function.get("arguments", "")
     text = arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode()

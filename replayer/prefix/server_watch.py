@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
@@ -21,7 +20,7 @@ from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.signals.prefix_reuse.tokens import WIDTH, pack
 from replayer.traces.schema import Usage
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 _COMMON_TEXT = 8
 """Characters of a reply that must come back before its first words are worth counting."""
@@ -89,7 +88,7 @@ class _Counters:
     first: dict[str, float] = field(default_factory=dict)
     last: dict[str, float] = field(default_factory=dict)
 
-    def read(self, sample: Mapping[str, Any]) -> bool:
+    def read(self, sample: Mapping[str, Json]) -> bool:
         """True when the server has been restarted since the last reading."""
         names = ("prompt_tokens", "cached_tokens", "preempted")
         now = {name: float(sample[name]) for name in names if name in sample}

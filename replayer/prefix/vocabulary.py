@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 import tiktoken
 
 from replayer.errors import ReplayerError
 from replayer.prefix.gguf import read_metadata
+from replayer.wire.types import Json
 
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 # Digits are split off one by one before GPT-2's rule sees the rest: it then finds an end wherever a digit stood.
@@ -94,7 +94,7 @@ def from_tokenizer_json(path: Path) -> Vocabulary:
     return Vocabulary(encoding, 1 + max([*plain.values(), *special.values()]), nfc=nfc)
 
 
-def _pattern(path: Path, rule: Mapping[str, Any] | None) -> str:
+def _pattern(path: Path, rule: Mapping[str, Json] | None) -> str:
     """One regular expression for the pre-tokenizers that byte-level BPE models use."""
     turns = (rule or {}).get("pretokenizers") or ([rule] if rule else [])
     kinds = [turn.get("type") for turn in turns]
@@ -126,7 +126,7 @@ def _encoding(
     return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=dict(special))
 
 
-def _check_order(name: str, plain: Mapping[str, int], merges: Sequence[Any]) -> None:
+def _check_order(name: str, plain: Mapping[str, int], merges: Sequence[Json]) -> None:
     """tiktoken merges by the rank of the result: token ids must grow with the order of the merges."""
     last = -1
     for merge in merges:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os.path import commonprefix
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from replayer.journal.turns import Attempt, TurnFacts, bin_ms
 from replayer.journal.view import LaneView, RunView
@@ -18,10 +18,9 @@ from replayer.metrics.fault_words import fault_words
 from replayer.metrics.figures import all_turns
 from replayer.metrics.run_documents import Standing
 from replayer.text import safe
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 T = TypeVar("T")
-Json = JsonObject
 
 COLOURS = 8
 """They come round again."""
@@ -42,11 +41,13 @@ class Chart:
 
     key: str
     title: str
-    spec: Json
+    spec: JsonObject
     note: str = ""
 
 
-def chart(key: str, title: str, height: int, layers: list[Json], note: str = "", **more: object) -> Chart:
+def chart(
+    key: str, title: str, height: int, layers: list[JsonObject], note: str = "", **more: object
+) -> Chart:
     config = {
         "background": None,
         "font": "system-ui, sans-serif",
@@ -69,7 +70,7 @@ def chart(key: str, title: str, height: int, layers: list[Json], note: str = "",
     return Chart(key, title, spec | more, note)
 
 
-def lane_colour(lanes: Sequence[str], *, legend: bool = True) -> Json:
+def lane_colour(lanes: Sequence[str], *, legend: bool = True) -> JsonObject:
     scale = {"domain": list(map(safe, lanes)), "range": [f"var(--c{n % COLOURS})" for n in range(len(lanes))]}
     return {"field": "lane", "type": "nominal", "scale": scale} | ({} if legend else {"legend": None})
 
@@ -92,7 +93,7 @@ def _initials(name: str) -> str:
 def relabelled(found: Chart, names: dict[str, str]) -> Chart:
     """The same chart with short names where a lane's name stands alone."""
 
-    def change(value: Any) -> Any:
+    def change(value: Json) -> Json:
         if isinstance(value, dict):
             return {key: change(one) for key, one in value.items()}
         if isinstance(value, list):
@@ -105,11 +106,11 @@ def relabelled(found: Chart, names: dict[str, str]) -> Chart:
     return replace(found, title=title, spec=change(found.spec))
 
 
-def number(field: str, title: str | None, **more: object) -> Json:
+def number(field: str, title: str | None, **more: object) -> JsonObject:
     return {"field": field, "type": "quantitative", "title": title} | more
 
 
-def tip(**fields: str) -> list[Json]:
+def tip(**fields: str) -> list[JsonObject]:
     """What hovering shows: words and field, or `field|format`."""
     return [
         {"field": field, "title": words.replace("_", " "), "type": "quantitative", "format": form}
@@ -141,7 +142,7 @@ def standing(standings: Sequence[Standing], lanes: Sequence[str]) -> list[Chart]
     return [*found, *_effect(standings, lanes, height, y)]
 
 
-def _effect(standings: Sequence[Standing], lanes: Sequence[str], height: int, y: Json) -> list[Chart]:
+def _effect(standings: Sequence[Standing], lanes: Sequence[str], height: int, y: JsonObject) -> list[Chart]:
     known = [one for one in standings if one.metric is not None]
     if not known:
         return []
@@ -168,8 +169,8 @@ def _times(value: float | None, scale: float) -> float | None:
 
 
 def _intervals(
-    key: str, title: str, height: int, rows: list[Json], y: Json, lanes: Sequence[str], axis: str, scale: Json,
-    hover: list[Json], *under: Json,
+    key: str, title: str, height: int, rows: list[JsonObject], y: JsonObject, lanes: Sequence[str], axis: str, scale: JsonObject,
+    hover: list[JsonObject], *under: JsonObject,
 ) -> Chart:  # fmt: skip
     colour = lane_colour(lanes, legend=False)
     layers = [
@@ -225,7 +226,7 @@ def prefix(lanes: Sequence[LaneFigures]) -> list[Chart]:
     return [_prefix(lane, names.index(lane.lane), scales) for lane in known]
 
 
-def _reuse(lane: LaneFigures) -> list[Json]:
+def _reuse(lane: LaneFigures) -> list[JsonObject]:
     curve = _thin(lane.prefix_cache.curve)
     return [
         {"lane": safe(lane.lane), "turn": point.turn + 1, "share": point.reported, "possible": point.ideal}
@@ -233,7 +234,7 @@ def _reuse(lane: LaneFigures) -> list[Json]:
     ]
 
 
-def _prefix(lane: LaneFigures, place: int, scales: Json) -> Chart:
+def _prefix(lane: LaneFigures, place: int, scales: JsonObject) -> Chart:
     rows = _reuse(lane)
     possible = scales["y"] | {"field": "possible"}
     hover = tip(turn="turn", reused="share|.1%", best_possible="possible|.1%")
@@ -264,7 +265,7 @@ def speeds(view: RunView, lanes: Sequence[LaneFigures]) -> list[Chart]:
     return found
 
 
-def _speed_rows(lane: LaneView) -> list[Json]:
+def _speed_rows(lane: LaneView) -> list[JsonObject]:
     turns = sorted(all_turns(lane.attempts), key=lambda turn: turn.wall)
     return _thin([
         {"reply": at, "speed": round(turn.decode_tok_s, 2), "accepted": _accepted(turn)}
@@ -277,9 +278,9 @@ def _accepted(turn: TurnFacts) -> float | None:
     return round((turn.accepted or 0) / turn.drafted, 4) if turn.drafted else None
 
 
-def _speed(name: str, place: int, rows: list[Json], bands: list[Json], top: float) -> Chart:
+def _speed(name: str, place: int, rows: list[JsonObject], bands: list[JsonObject], top: float) -> Chart:
     y = {"type": "quantitative", "title": "tok/s", "scale": {"domain": [0, top]}, "axis": {"tickCount": 5}}
-    layers: list[Json] = [
+    layers: list[JsonObject] = [
         {"data": {"values": rows}, "mark": {"type": "point", "filled": True, "size": 22, "clip": True, "color": f"var(--c{place % COLOURS})"},
          "encoding": {"x": number("reply", "reply, in the order sent", axis={"tickMinStep": 1, "format": "d"}),
                       "y": y | {"field": "speed"}, "tooltip": tip(reply="reply", tok_per_s="speed|.0f")}},

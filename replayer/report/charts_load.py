@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures, Slice, Steady
 from replayer.metrics.run_documents import Ramp, RunFigures
 from replayer.report.charts import Chart, chart, lane_colour, number, tip
 from replayer.text import safe
+from replayer.wire.types import JsonObject
 
 _AGAINST_LOAD = ("output_tok_s", "ttft_ms.p95", "usable_turn_rate", "goodput")
 _SHARE = {"scale": {"domainMax": 1}, "axis": {"format": "%", "tickCount": 4}}
@@ -44,7 +44,7 @@ def _ramps(key: str, ramps: Sequence[Ramp], lanes: dict[str, LaneFigures]) -> Ch
     return chart(f"load-{key.replace('.', '-')}", f"{label} against load", 200, layers, note)
 
 
-def marks(rows: list[dict[str, Any]], names: list[str], title: str, **words: str) -> list[dict[str, Any]]:
+def marks(rows: list[JsonObject], names: list[str], title: str, **words: str) -> list[JsonObject]:
     """A dashed line of a lane's colour at its level `at`."""
     rule = {
         "data": {"values": rows},
@@ -58,14 +58,14 @@ def marks(rows: list[dict[str, Any]], names: list[str], title: str, **words: str
     return [rule] if rows else []
 
 
-def _levels(field: str, title: str) -> dict[str, Any]:
+def _levels(field: str, title: str) -> JsonObject:
     axis = {"format": "~s", "tickCount": 6}
     return number(field, title, scale={"type": "log", "base": 2, "nice": False}, axis=axis)
 
 
 def curves(
-    rows: list[dict[str, Any]], field: str, title: str, y: dict[str, Any], names: list[str], value: str
-) -> list[dict[str, Any]]:
+    rows: list[JsonObject], field: str, title: str, y: JsonObject, names: list[str], value: str
+) -> list[JsonObject]:
     encoding = {
         "x": _levels(field, title),
         "y": y,

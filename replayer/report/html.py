@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
 
 from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import METRICS
@@ -21,6 +20,7 @@ from replayer.report.sections import comparisons_section, of_load, others
 from replayer.report.table import figures_section, notes
 from replayer.report.templates import render_page
 from replayer.report.turn_table import turn_data
+from replayer.wire.types import JsonObject
 
 _MEASURED = (
     (
@@ -65,7 +65,7 @@ def html_report(evidence: Evidence) -> str:
     return render_page("report.html", title, [*chain(*drawn.values())], "turns.js", data=data, **context)
 
 
-def _places(context: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _places(context: JsonObject) -> Iterator[tuple[str, str]]:
     """What the page has, to jump to."""
     drawn = context["charts"]
     if context["load"] or drawn["load"]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from markupsafe import Markup
 
@@ -18,6 +17,7 @@ from replayer.report.evidence import Evidence
 from replayer.report.sections import comparisons_section, sections
 from replayer.report.table import figures_section, notes, title
 from replayer.report.templates import render_markdown
+from replayer.wire.types import JsonObject
 
 _PICTURES = 6
 
@@ -45,7 +45,7 @@ def markdown_report(evidence: Evidence, shown: Sequence[Picture] = ()) -> str:
     """The story first, the side-by-side table, then the sentences and comparisons folded away."""
     document = run_figures(evidence.view)
     found = document.conclusions
-    context: dict[str, Any] = {
+    context: JsonObject = {
         "title": title(document),
         "story": found.story,
         "pictures": shown,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from replayer.journal.lane_turn import LaneTurn
 from replayer.journal.turns import Attempt, TurnFacts
@@ -18,6 +17,7 @@ from replayer.report.evidence import Evidence, troubled
 from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
 from replayer.text import safe
 from replayer.traces.answer_text import recorded_text, replayed_text
+from replayer.wire.types import Json, JsonObject
 
 MOST_ROWS = 20_000
 """Sound turns in the table; those with a fault are all there."""
@@ -33,7 +33,7 @@ def session_name(trace: str, repeat: int) -> str:
     return f"{trace}~{repeat + 1}" if repeat else trace
 
 
-def turn_data(evidence: Evidence) -> dict[str, Any]:
+def turn_data(evidence: Evidence) -> JsonObject:
     """`rows`: lane, session, turn, outcome, how bad (0 sound to 2), TTFT ms, tok/s, reused, tokens, why lost."""
     lanes = evidence.view.lanes
     sessions = Numbered()
@@ -150,7 +150,7 @@ def clip(words: str, most: int = MOST_CHARS) -> str:
     return f"{words[: most * 2 // 3]}\n[… {len(words) - most:,} characters left out …]\n{words[-most // 3 :]}"
 
 
-def _quote(answer: LaneTurn, faults: Numbered, most: int) -> dict[str, Any]:
+def _quote(answer: LaneTurn, faults: Numbered, most: int) -> JsonObject:
     """`said` is left out where there is no room for texts: the faults are there in every case."""
     reply = answer.reply or {}
     found = {
@@ -163,7 +163,7 @@ def _quote(answer: LaneTurn, faults: Numbered, most: int) -> dict[str, Any]:
     )
 
 
-def _faults(answer: LaneTurn) -> Iterator[list[Any]]:
+def _faults(answer: LaneTurn) -> Iterator[list[Json]]:
     """Fatal or not, what and where, blame, message."""
     verdict, error = answer.verdict or {}, (answer.reply or {}).get("fault")
     if error:
@@ -192,7 +192,7 @@ def _alarms(answer: LaneTurn) -> Iterator[str]:
             yield f"Collapsed from character {finding.get('onset')} on: {finding.get('kind')}, {what}. “{unit}” again and again."
 
 
-def _prefix(found: dict[str, Any]) -> Iterator[str]:
+def _prefix(found: JsonObject) -> Iterator[str]:
     """What was reused; where something was lost, why, on what evidence, and what helps."""
     prompt, reported, lost = (
         found.get("prompt_tokens"),
@@ -228,7 +228,7 @@ def _tools(answer: LaneTurn) -> Iterator[str]:
         yield f"Tool {clip(str(run.get('name')), 80)}: {str(run['outcome']).replace('_', ' ')}{against}."
 
 
-def _timing(reply: dict[str, Any]) -> str:
+def _timing(reply: JsonObject) -> str:
     usage = reply.get("usage") or {}
     parts = [
         f"{reply['total_ns'] / 1e6:,.0f} ms",
@@ -255,5 +255,5 @@ def call_text(name: str | None, raw: str | None) -> str:
     return "\n".join([f"⚒ {name}", *lines])
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return value.replace("\n", "\n    ") if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

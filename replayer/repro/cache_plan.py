@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -29,6 +28,7 @@ from replayer.prefix.tokenizers import Estimate, model_tokenizer
 from replayer.repro.cache_simulation import Planned, Request, Simulation, Variant
 from replayer.repro.rebuild import Rebuilder
 from replayer.repro.rejudge_reuse import facts_of
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class _Reading:
         self.attempts: dict[tuple[str, int], Attempt] = {}
         self.requests: list[Request] = []
         self._open: dict[tuple[str, int, int], Request] = {}
-        self._started: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+        self._started: dict[tuple[str, int], list[JsonObject]] = defaultdict(list)
 
     def take(self, event: TurnStarted | TurnFinished | Primed) -> None:
         key = event.session, event.attempt
@@ -165,7 +165,7 @@ class _Reading:
                 one.reply = reply
 
     def _asked(
-        self, attempt: Attempt, turn: int, started: list[dict[str, Any]], sent: int, *, counted: bool
+        self, attempt: Attempt, turn: int, started: list[JsonObject], sent: int, *, counted: bool
     ) -> None:
         try:
             body = self._rebuilder.built(attempt, turn, started).body
@@ -178,9 +178,7 @@ class _Reading:
         self.requests.append(request)
         self._open[attempt.session, attempt.number, turn] = request
 
-    def _ended(
-        self, one: Request | None, total: int, first: int | None, usage: dict[str, Any] | None
-    ) -> None:
+    def _ended(self, one: Request | None, total: int, first: int | None, usage: JsonObject | None) -> None:
         if one is not None:
             one.ended = one.sent + total
             one.first = one.sent + (total if first is None else first)

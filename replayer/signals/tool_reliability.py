@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 
 class FaultMark(NamedTuple):
@@ -22,7 +22,7 @@ class FaultMark(NamedTuple):
     fatal: bool
 
 
-def marks(faults: Iterable[Mapping[str, Any]]) -> tuple[FaultMark, ...]:
+def marks(faults: Iterable[Mapping[str, Json]]) -> tuple[FaultMark, ...]:
     """The different faults of a journalled verdict, in order of appearance."""
     return tuple(dict.fromkeys(FaultMark(f["klass"], f["blame"], f["fatal"]) for f in faults))
 

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any
 
 import httptools
 
@@ -79,7 +78,7 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._writable = asyncio.Event()
         self._writable.set()
-        self._parser: Any = httptools.HttpRequestParser(self)
+        self._parser = httptools.HttpRequestParser(self)
         self._waiting: list[Exchange] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -120,7 +119,7 @@ def _canonical(body: bytes) -> bytes:
 def _status(body: bytes) -> int:
     """The captures keep no status lines; error bodies say theirs."""
     try:
-        data: Any = orjson.loads(body)
+        data: object = orjson.loads(body)
     except orjson.JSONDecodeError:
         return 200
     if not isinstance(data, dict):

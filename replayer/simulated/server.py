@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
-from typing import Any
 
 import orjson
 
@@ -31,7 +30,7 @@ from replayer.simulated.wire_requests import (
     error_on,
     not_stored,
 )
-from replayer.wire.types import JsonObject, Wire
+from replayer.wire.types import Json, JsonObject, Wire
 
 BAD_HISTORY = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
 """`vllm-0.21.0-h200/spec-ngram/err-toolcall-args-invalid-in-history.response.json`; other kinds use their own words."""
@@ -106,7 +105,7 @@ class Simulator:
         del body, asked
         await run_job(job, exchange)
 
-    def _counted(self, path: str, body: Any) -> Answer | None:
+    def _counted(self, path: str, body: object) -> Answer | None:
         """How many tokens a request has: llama.cpp counts on both wires, the others on Messages."""
         wire = COUNTS.get(path)
         if wire is None or (wire == "responses" and self.kind.name not in ("llamacpp", "ik_llama")):
@@ -115,7 +114,7 @@ class Simulator:
         size = len(render(chat.get("messages") or [], chat.get("tools"))) // WIDTH
         return 200, JSON, {"input_tokens": size}
 
-    def _other(self, path: str, body: Any) -> Answer:
+    def _other(self, path: str, body: Json) -> Answer:
         return self.kind.post(path, body) or self.kind.error("not_found", "Not Found")
 
     def _accept(self, body: JsonObject, wire: Wire = "chat") -> Job | Answer:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Literal, get_args, get_type_hints
 
 from replayer.errors import PlanError
 from replayer.simulated.planted import parse_faults
 from replayer.text import nearest
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 SimulatedKind = Literal["vllm", "sglang", "trtllm", "llamacpp", "ik_llama"]
 Group = Literal["engine", "speed", "prefix cache", "what it reports"]
@@ -144,7 +144,7 @@ LISTS = frozenset(item.name for item in fields(SimulatedSpec) if item.default ==
 WHOLE = frozenset(name for name in SETTINGS if _HINTS[name].__origin__ in (int, int | None))
 
 
-def _convert(name: str, value: Any) -> Any:
+def _convert(name: str, value: Json) -> Json:
     if name in LISTS:
         return (value,) if isinstance(value, str) else tuple(value)
     if name == "acceptance":
@@ -154,7 +154,7 @@ def _convert(name: str, value: Any) -> Any:
     return value
 
 
-def _number(name: str, value: Any) -> float:
+def _number(name: str, value: Json) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from replayer.wire.types import Json
 
 COUNTERS = (
     "prompt_tokens",
@@ -24,7 +26,7 @@ COUNTERS = (
 )
 """Fields of a TelemetrySample that only grow while a server lives."""
 
-Sample = Mapping[str, Any]
+Sample = Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)

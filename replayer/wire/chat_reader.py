@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from replayer.wire import extras
 from replayer.wire.parts import Parts
-from replayer.wire.types import Channel, Delta, JsonObject, Wire
+from replayer.wire.types import Channel, Delta, Json, JsonObject, Wire
 
 _FIELDS: dict[Channel, tuple[str, ...]] = {
     "content": ("content",),
@@ -54,7 +54,7 @@ class ChatReader:
             return self._parts.content
         return self._parts.reasoning if delta.channel == "reasoning" else self._calls.pieces(delta.call_index)
 
-    def holder(self, chunk: Any, channel: Channel) -> tuple[JsonObject, str | None]:
+    def holder(self, chunk: Json, channel: Channel) -> tuple[JsonObject, str | None]:
         try:
             (choice,) = chunk["choices"]
             holder = choice["delta"]

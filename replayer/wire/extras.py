@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 ENVELOPE = frozenset({"choices", "object", "created", "usage", "error"})
 """Keys of a chunk that are read elsewhere or tell nothing."""
@@ -35,7 +34,7 @@ def merge(extra: JsonObject, source: JsonObject, known: frozenset[str]) -> bool:
     return once
 
 
-def _joined(before: object, value: list[object]) -> list[Any]:
+def _joined(before: object, value: list[object]) -> list[Json]:
     if not isinstance(before, list):
         return list(value)
     before.extend(value)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import orjson
 
 from replayer.wire import counts, extras
 from replayer.wire.merged import holds_two_calls
 from replayer.wire.parts import Block, BlockReader, Parts
-from replayer.wire.types import Channel, Wire
+from replayer.wire.types import Channel, Json, JsonObject, Wire
 
 _MESSAGE = frozenset({"content", "usage", "type", "role", "stop_reason", "stop_sequence", "error"})
 """Keys of a message that are read elsewhere or say nothing."""
@@ -40,13 +40,13 @@ class MessagesReader(BlockReader):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self._by_index: dict[Any, Block] = {}
+        self._by_index: dict[Json, Block] = {}
         self._begun = 0
         self._started = False
         self._ended = False
-        self._usage: dict[str, Any] = {}
+        self._usage: JsonObject = {}
 
-    def event(self, chunk: dict[str, Any], at: int) -> None:
+    def event(self, chunk: JsonObject, at: int) -> None:
         kind = chunk.get("type")
         if kind == "content_block_delta":
             self._delta(chunk, at)
@@ -67,7 +67,7 @@ class MessagesReader(BlockReader):
         elif kind not in ("ping", "error"):
             self._parts.unknown(chunk)
 
-    def whole(self, chunk: dict[str, Any], at: int) -> bool:
+    def whole(self, chunk: JsonObject, at: int) -> bool:
         content = chunk.get("content")
         extras.merge(self._parts.extra, chunk, _MESSAGE)
         for number, block in enumerate(content if isinstance(content, list) else ()):
@@ -96,14 +96,14 @@ class MessagesReader(BlockReader):
     def counted(self, number: int) -> None:
         """This wire has no sequence numbers."""
 
-    def holder(self, chunk: Any, channel: Channel) -> tuple[dict[str, Any], str | None]:
+    def holder(self, chunk: Json, channel: Channel) -> tuple[JsonObject, str | None]:
         delta = chunk.get("delta")
         kind = _DELTAS.get(str(delta.get("type"))) if isinstance(delta, dict) else None
         if kind is None or chunk.get("type") != "content_block_delta" or kind.channel != channel:
             return {}, None
         return delta, kind.key
 
-    def _start(self, message: Any) -> None:
+    def _start(self, message: object) -> None:
         if self._started:
             self._notes.add("repeated_start", "a second `message_start` came")
         self._started = True
@@ -111,20 +111,20 @@ class MessagesReader(BlockReader):
             extras.merge(self._parts.extra, stated, _MESSAGE)
             self._take_usage(stated.get("usage"))
 
-    def _end(self, chunk: dict[str, Any]) -> None:
+    def _end(self, chunk: JsonObject) -> None:
         self._begin_check("message_delta")
         self._ended = True
         if delta := self._object(chunk.get("delta"), "`delta` of message_delta"):
             self._stop_reason(delta)
         self._take_usage(chunk.get("usage"))
 
-    def _stop_reason(self, source: dict[str, Any]) -> None:
+    def _stop_reason(self, source: JsonObject) -> None:
         if reason := source.get("stop_reason"):
             self._parts.finish_reason = str(reason)
         if sequence := source.get("stop_sequence"):
             self._parts.extra["stop_sequence"] = sequence
 
-    def _take_usage(self, usage: Any) -> None:
+    def _take_usage(self, usage: object) -> None:
         """Later counts win; a null never does."""
         if usage is not None and (stated := self._object(usage, "`usage`")):
             self._usage.update({key: value for key, value in stated.items() if value is not None})
@@ -134,7 +134,7 @@ class MessagesReader(BlockReader):
             self._started = True
             self._notes.add("late_start", f"{event} came before message_start")
 
-    def _start_block(self, chunk: dict[str, Any], at: int) -> None:
+    def _start_block(self, chunk: JsonObject, at: int) -> None:
         self._begin_check("content_block_start")
         stated = self._object(chunk.get("content_block"), "`content_block`")
         if stated is None:
@@ -154,7 +154,7 @@ class MessagesReader(BlockReader):
         elif text := stated.get(_TEXT_KEYS.get(block.kind, "")):
             self._fill(block, _channel(block.kind), text, at)
 
-    def _open(self, stated: dict[str, Any], index: Any) -> Block:
+    def _open(self, stated: JsonObject, index: object) -> Block:
         block = Block(str(stated.get("type")), stated, len(self._blocks))
         self._blocks.append(block)
         self._by_index[_key(index)] = block
@@ -167,7 +167,7 @@ class MessagesReader(BlockReader):
         self._parts.put(at, "tool_name", name if isinstance(name, str) else None, block.position)
         self._parts.arrived(at)
 
-    def _delta(self, chunk: dict[str, Any], at: int) -> None:
+    def _delta(self, chunk: JsonObject, at: int) -> None:
         delta = self._object(chunk.get("delta"), "`delta`")
         if delta is None:
             return
@@ -188,7 +188,7 @@ class MessagesReader(BlockReader):
         elif text:
             self._fill(block, kind.channel, text, at)
 
-    def _block_of(self, index: Any, kind: _Kind) -> Block:
+    def _block_of(self, index: object, kind: _Kind) -> Block:
         block = self._by_index.get(_key(index))
         if block is None:
             self._notes.add("delta_without_block", f"a delta came for block {index!r}, which never began")
@@ -199,14 +199,14 @@ class MessagesReader(BlockReader):
             self._notes.add("delta_after_stop", f"a delta came for block {index!r}, which was stopped")
         return block
 
-    def _fill(self, block: Block, channel: Channel, text: Any, at: int) -> None:
+    def _fill(self, block: Block, channel: Channel, text: object, at: int) -> None:
         if block.kind in _SERVER_TOOLS and isinstance(text, str):
             block.pieces.append(text)
             self._last, self._parts.once = block, False
         else:
             super()._fill(block, channel, text, at)
 
-    def _aside(self, block: Block, kind: _Kind, value: Any) -> None:
+    def _aside(self, block: Block, kind: _Kind, value: object) -> None:
         """What belongs to a block and is not text: a signature, a citation."""
         if kind.key == "signature" and isinstance(value, str):
             block.signature += value
@@ -215,7 +215,7 @@ class MessagesReader(BlockReader):
             if isinstance(block.at_start["citations"], list):
                 block.at_start["citations"].append(value)
 
-    def _stop_block(self, chunk: dict[str, Any]) -> None:
+    def _stop_block(self, chunk: JsonObject) -> None:
         block = self._by_index.get(_key(chunk.get("index")))
         if block is None:
             index = chunk.get("index")
@@ -228,7 +228,7 @@ class MessagesReader(BlockReader):
             if block.open:
                 self._notes.add("block_not_stopped", f"a block of type {block.kind!r} was never stopped")
 
-    def _whole_block(self, stated: dict[str, Any], number: int, at: int) -> None:
+    def _whole_block(self, stated: JsonObject, number: int, at: int) -> None:
         block = self._open(stated, number)
         block.open = False
         if block.kind == "tool_use":
@@ -258,7 +258,7 @@ class MessagesReader(BlockReader):
             )
 
 
-def _key(index: Any) -> Any:
+def _key(index: object) -> Json:
     return index if isinstance(index, (int, str)) else None
 
 
@@ -266,7 +266,7 @@ def _channel(kind: str) -> Channel:
     return "content" if kind == "text" else "reasoning"
 
 
-def _stated(block: Block) -> dict[str, Any]:
+def _stated(block: Block) -> JsonObject:
     """The block as a client sends it back."""
     stated = {key: value for key, value in block.at_start.items() if key != "stray"}
     if key := _TEXT_KEYS.get(block.kind):

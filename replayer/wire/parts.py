@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from replayer.wire import extras
 from replayer.wire.calls import CallAssembler
 from replayer.wire.limits import check_parts
 from replayer.wire.notes import Notes
-from replayer.wire.types import Channel, Delta, Wire
+from replayer.wire.types import Channel, Delta, JsonObject, Wire
 
 
 class Parts:
@@ -21,9 +21,9 @@ class Parts:
         self.reasoning: list[str] = []
         self.reasoning_field: str | None = None
         self.finish_reason: str | None = None
-        self.usage: dict[str, Any] | None = None
-        self.extra: dict[str, Any] = {}
-        self.output: tuple[dict[str, Any], ...] = ()
+        self.usage: JsonObject | None = None
+        self.extra: JsonObject = {}
+        self.output: tuple[JsonObject, ...] = ()
         self.arrivals = array("q")
         """Stamps of the events that carried text or a call."""
         self.done = False
@@ -48,7 +48,7 @@ class Parts:
                     "delta_after_finish", f"a delta came after finish reason {self.finish_reason!r}"
                 )
 
-    def unknown(self, event: dict[str, Any]) -> None:
+    def unknown(self, event: JsonObject) -> None:
         """Keep the first event of a type that the protocol does not have, and count them."""
         kind = str(event.get("type"))
         known = self.extra.setdefault("unknown_events", {})
@@ -63,10 +63,10 @@ class WireReader(Protocol):
 
     wire: ClassVar[Wire]
 
-    def event(self, chunk: dict[str, Any], at: int) -> None:
+    def event(self, chunk: JsonObject, at: int) -> None:
         """One event of a stream."""
 
-    def whole(self, chunk: dict[str, Any], at: int) -> bool:
+    def whole(self, chunk: JsonObject, at: int) -> bool:
         """The body of a reply that was not streamed; returns whether it is one."""
 
     def finish(self) -> None:
@@ -78,7 +78,7 @@ class WireReader(Protocol):
     def pieces(self, delta: Delta) -> list[str]:
         """The list that the text of the latest delta went to."""
 
-    def holder(self, chunk: Any, channel: Channel) -> tuple[dict[str, Any], str | None]:
+    def holder(self, chunk: object, channel: Channel) -> tuple[JsonObject, str | None]:
         """The object of a chunk that holds the text of its one delta, and its key; None as key where another text
         in that place could mean more than that text."""
 
@@ -88,7 +88,7 @@ class Block:
 
     __slots__ = ("at_start", "index", "kind", "open", "parts", "pieces", "position", "signature", "touched")
 
-    def __init__(self, kind: str, at_start: dict[str, Any], index: int) -> None:
+    def __init__(self, kind: str, at_start: JsonObject, index: int) -> None:
         check_parts(index)
         self.kind = kind
         self.at_start = at_start
@@ -125,7 +125,7 @@ class BlockReader:
     def _texts(self, kind: str) -> list[str]:
         return [text for block in self._blocks if block.kind == kind for text in block.pieces]
 
-    def _object(self, value: Any, name: str) -> dict[str, Any] | None:
+    def _object(self, value: object, name: str) -> JsonObject | None:
         if isinstance(value, dict):
             return value
         self._notes.add("bad_field", f"{name} is not an object")
@@ -142,7 +142,7 @@ class BlockReader:
             block.position = self._parts.calls.open(None, None, block.pieces)
         return block
 
-    def _fill(self, block: Block, channel: Channel, text: Any, at: int) -> None:
+    def _fill(self, block: Block, channel: Channel, text: object, at: int) -> None:
         if not isinstance(text, str):
             self._notes.add("bad_field", f"the text of a block of type {block.kind!r} is not a string")
             return
@@ -155,7 +155,7 @@ class BlockReader:
         self._parts.arrived(at)
 
 
-def texts_of(parts: Any) -> Iterable[str]:
+def texts_of(parts: object) -> Iterable[str]:
     """The texts in a list of content parts."""
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, dict) and isinstance(part.get("text"), str):

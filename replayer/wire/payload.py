@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 import orjson
 
 from replayer.wire.limits import check_parsed
-from replayer.wire.types import NoteCode
+from replayer.wire.types import Json, NoteCode
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def read_json(data: bytes) -> tuple[Any, list[NoteCode]]:
+def read_json(data: bytes) -> tuple[Json, list[NoteCode]]:
     """The value and what had to be forgiven. Raises ValueError where nothing can be read.
 
     Forgiven are bytes that are not UTF-8 and escapes of half a character (both become U+FFFD, so that no text
@@ -28,7 +27,7 @@ def read_json(data: bytes) -> tuple[Any, list[NoteCode]]:
         return _forgive(data)
 
 
-def _forgive(data: bytes) -> tuple[Any, list[NoteCode]]:
+def _forgive(data: bytes) -> tuple[Json, list[NoteCode]]:
     codes: set[NoteCode] = set()
     try:
         text = data.decode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 
@@ -18,7 +18,7 @@ from replayer.wire.response_items import (
     text_or_empty,
     texts,
 )
-from replayer.wire.types import Channel, Wire
+from replayer.wire.types import Channel, Json, JsonObject, Wire
 
 _KEPT = frozenset(
     {
@@ -67,12 +67,12 @@ class ResponsesReader(BlockReader):
         self._by_id: dict[str, Block] = {}
         self._by_index: dict[int, Block] = {}
         self._sequence: int | None = None
-        self._final: dict[int, dict[str, Any]] = {}
-        self._usage: dict[str, Any] | None = None
+        self._final: dict[int, JsonObject] = {}
+        self._usage: JsonObject | None = None
         self._late = False
         """No item was streamed: what the final object holds did not arrive token by token."""
 
-    def event(self, chunk: dict[str, Any], at: int) -> None:
+    def event(self, chunk: JsonObject, at: int) -> None:
         kind = chunk.get("type")
         self._check_sequence(chunk.get("sequence_number"))
         if not isinstance(kind, str):
@@ -97,7 +97,7 @@ class ResponsesReader(BlockReader):
         elif not kind.startswith(_BOUNDS) and kind != "error":
             self._parts.unknown(chunk)
 
-    def whole(self, chunk: dict[str, Any], at: int) -> bool:
+    def whole(self, chunk: JsonObject, at: int) -> bool:
         if chunk.get("object") != "response" and not isinstance(chunk.get("output"), list):
             return False
         self._end(chunk, at)
@@ -115,11 +115,11 @@ class ResponsesReader(BlockReader):
     def counted(self, number: int) -> None:
         self._sequence = number
 
-    def holder(self, chunk: Any, channel: Channel) -> tuple[dict[str, Any], str | None]:
+    def holder(self, chunk: Json, channel: Channel) -> tuple[JsonObject, str | None]:
         known = _CHANNELS.get(str(chunk.get("type"))) == channel
         return chunk, "delta" if known and not chunk.get("logprobs") else None
 
-    def _check_sequence(self, number: Any) -> None:
+    def _check_sequence(self, number: object) -> None:
         if type(number) is not int:
             return
         if self._sequence is not None and number != self._sequence + 1:
@@ -127,7 +127,7 @@ class ResponsesReader(BlockReader):
             self._notes.add("sequence_gap", words)
         self._sequence = number
 
-    def _take_response(self, chunk: dict[str, Any], kind: str, at: int) -> None:
+    def _take_response(self, chunk: JsonObject, kind: str, at: int) -> None:
         response = self._object(chunk.get("response"), "`response` of an event") or {}
         extras.merge(self._parts.extra, chunk, frozenset({"type", "response", "sequence_number", "error"}))
         if kind in _ENDS:
@@ -135,11 +135,11 @@ class ResponsesReader(BlockReader):
         else:
             self._keep(response)
 
-    def _keep(self, response: dict[str, Any]) -> None:
+    def _keep(self, response: JsonObject) -> None:
         extra = self._parts.extra
         extra.update({key: response[key] for key in _KEPT if response.get(key) is not None})
 
-    def _end(self, response: dict[str, Any], at: int, named: str = "completed") -> None:
+    def _end(self, response: JsonObject, at: int, named: str = "completed") -> None:
         parts = self._parts
         self._keep(response)
         output = response.get("output")
@@ -154,7 +154,7 @@ class ResponsesReader(BlockReader):
         self._take_usage(response.get("usage"))
         parts.done = status in _TERMINAL
 
-    def _take_usage(self, usage: Any) -> None:
+    def _take_usage(self, usage: Json) -> None:
         if usage is None or self._object(usage, "`usage`") is None:
             return
         self._parts.extra["usage"] = usage
@@ -162,7 +162,7 @@ class ResponsesReader(BlockReader):
         if self._parts.usage is None:
             self._notes.add("usage_zero", "usage is all zeros: not reported")
 
-    def _take_final(self, output: list[Any], at: int) -> None:
+    def _take_final(self, output: list[Json], at: int) -> None:
         """The final object: compared with what was streamed, which is what clients act on; where nothing was, it is
         the reply."""
         streamed = list(self._blocks)
@@ -186,12 +186,12 @@ class ResponsesReader(BlockReader):
                 words = f"an output item of type {item.kind!r} was never done"
                 self._notes.add("item_not_done", words, item.position if item.position >= 0 else None)
 
-    def _note_unannounced(self, stated: dict[str, Any], number: int) -> None:
+    def _note_unannounced(self, stated: JsonObject, number: int) -> None:
         words = f"item {number} of the final object ({stated.get('type')}) is in no event"
         lost = str(stated.get("type")) in CALLS and not len(self._parts.calls)
         self._notes.add("call_not_streamed" if lost else "final_differs", words)
 
-    def _compare(self, item: Block, stated: dict[str, Any], last: bool = False) -> None:
+    def _compare(self, item: Block, stated: JsonObject, last: bool = False) -> None:
         """A streamed item beside the same item in the event that closes it or, `last`, in the final object."""
         self._final.setdefault(item.index, stated)
         self._check_ids(item, stated, last)
@@ -208,7 +208,7 @@ class ResponsesReader(BlockReader):
                 words = f"the call is of {known!r} in the events and of {name!r} later"
                 self._notes.add("final_differs", words, item.position)
 
-    def _check_ids(self, item: Block, stated: dict[str, Any], last: bool) -> None:
+    def _check_ids(self, item: Block, stated: JsonObject, last: bool) -> None:
         """vLLM 0.21 makes new ids for the final object: a client uses either, never both."""
         before, now = item.at_start.get("id"), stated.get("id")
         if before and now and before != now:
@@ -220,7 +220,7 @@ class ResponsesReader(BlockReader):
                 words = f"the id changed from {known!r} to {call_id!r}"
                 self._notes.add("final_id_differs" if last else "changed_id", words, item.position)
 
-    def _take_item(self, stated: dict[str, Any], at: int) -> None:
+    def _take_item(self, stated: JsonObject, at: int) -> None:
         """An item that came whole, in the final object or in a body."""
         item = self._open(stated, None, at)
         item.open = False
@@ -229,7 +229,7 @@ class ResponsesReader(BlockReader):
             self._fill(item, channel_of(item.kind), text, at)
         self._take_refusals(stated)
 
-    def _add(self, chunk: dict[str, Any], at: int) -> None:
+    def _add(self, chunk: JsonObject, at: int) -> None:
         stated = self._object(chunk.get("item"), "`item`")
         if stated is None:
             return
@@ -242,7 +242,7 @@ class ResponsesReader(BlockReader):
         for text in texts(stated):
             self._fill(item, channel_of(item.kind), text, at)
 
-    def _open(self, stated: dict[str, Any], index: Any, at: int) -> Block:
+    def _open(self, stated: JsonObject, index: object, at: int) -> Block:
         item = Block(str(stated.get("type")), stated, len(self._blocks))
         self._blocks.append(item)
         if named := _name_of(stated):
@@ -264,7 +264,7 @@ class ResponsesReader(BlockReader):
         if not self._late:
             self._parts.arrived(at)
 
-    def _delta(self, chunk: dict[str, Any], channel: Channel, at: int) -> None:
+    def _delta(self, chunk: JsonObject, channel: Channel, at: int) -> None:
         kinds = _KIND_OF_CHANNEL[channel]
         item = self._item_of(chunk, kinds)
         item.touched = True
@@ -281,12 +281,12 @@ class ResponsesReader(BlockReader):
         if text := chunk.get("delta"):
             self._fill(item, channel, text, at)
 
-    def _take_logprobs(self, logprobs: Any) -> None:
+    def _take_logprobs(self, logprobs: object) -> None:
         if isinstance(logprobs, list) and logprobs:
             self._parts.once = False
             extras.merge(self._parts.extra, {"logprobs": {"content": logprobs}}, frozenset())
 
-    def _item_of(self, chunk: dict[str, Any], kinds: tuple[str, ...]) -> Block:
+    def _item_of(self, chunk: JsonObject, kinds: tuple[str, ...]) -> Block:
         """By item id, else by output index."""
         by_id = self._by_id.get(text_or_empty(chunk.get("item_id")))
         index = chunk.get("output_index")
@@ -303,7 +303,7 @@ class ResponsesReader(BlockReader):
         self._notes.add("delta_without_block", f"{chunk['type']} came for an item that was never added")
         return self._stray(kinds[0])
 
-    def _check_text(self, chunk: dict[str, Any], text: Any, kind: str, at: int) -> None:
+    def _check_text(self, chunk: JsonObject, text: object, kind: str, at: int) -> None:
         """A `….done` event repeats the text of its part; where no delta came, it is the text."""
         channel = _CHANNELS[kind.removesuffix("done") + "delta"]
         item = self._item_of(chunk, _KIND_OF_CHANNEL[channel])
@@ -315,7 +315,7 @@ class ResponsesReader(BlockReader):
             position = item.position if item.position >= 0 else None
             self._notes.add("final_differs", f"{kind} differs from the deltas before it", position)
 
-    def _item_done(self, chunk: dict[str, Any], at: int) -> None:
+    def _item_done(self, chunk: JsonObject, at: int) -> None:
         stated = self._object(chunk.get("item"), "`item`")
         if stated is None:
             return
@@ -334,18 +334,18 @@ class ResponsesReader(BlockReader):
         self._take_refusals(stated)
         self._compare(item, stated)
 
-    def _take_refusal(self, text: Any) -> None:
+    def _take_refusal(self, text: object) -> None:
         if isinstance(text, str):
             self._parts.once = False
             self._parts.extra["refusal"] = self._parts.extra.get("refusal", "") + text
 
-    def _take_refusals(self, stated: dict[str, Any]) -> None:
+    def _take_refusals(self, stated: JsonObject) -> None:
         content = stated.get("content")
         for part in content if isinstance(content, list) else ():
             if isinstance(part, dict) and part.get("type") == "refusal" and part.get("refusal"):
                 self._parts.extra["refusal"] = part["refusal"]
 
 
-def _name_of(stated: dict[str, Any]) -> str:
+def _name_of(stated: JsonObject) -> str:
     """What events call an item: its id, or, with llama.cpp before summer 2026, the id of the call, which has no other."""
     return text_or_empty(stated.get("id") or stated.get("call_id"))

@@ -189,7 +189,7 @@ class Reply:
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
-    usage: dict[str, Any] | None = None
+    usage: JsonObject | None = None
     """By the names of chat, whatever the wire: `prompt_tokens` includes cached ones. The other wires' own object is
     `extra["usage"]`."""
     done: bool = False
@@ -199,14 +199,14 @@ class Reply:
     stopped_by_us: bool = False
     streamed: bool = True
     notes: tuple[ProtocolNote, ...] = ()
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: JsonObject = field(default_factory=dict)
     """What the engine said beyond content, calls, finish reason and usage: `id`, `model`, `timings`, `metrics`,
     `sglext`, `system_fingerprint`, `stop_reason`, token ids. The last value wins, null never does; `token_ids` and
     the lists in `logprobs` are joined over all chunks."""
     reasoning_field: str | None = None
     """Which key carried the reasoning: `reasoning_content` or `reasoning`."""
     wire: Wire = "chat"
-    output: tuple[dict[str, Any], ...] = ()
+    output: tuple[JsonObject, ...] = ()
     """The reply as its wire states it, in order, and as a client sends it back: the content blocks of Messages,
     the output items of Responses. () on chat."""
 

@@ -12,7 +12,6 @@ import stat
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from replayer.tools.sandbox import seccomp
 from replayer.tools.sandbox.isolation import (
@@ -29,6 +28,7 @@ from replayer.tools.sandbox.isolation import (
 from replayer.tools.sandbox.landlock import abi
 from replayer.tools.sandbox.types import Grade, Limits
 from replayer.tools.sandbox.workspace import ROOT
+from replayer.wire.types import JsonObject
 
 ETC = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl/certs", "ca-certificates"),
@@ -89,7 +89,7 @@ class Bubblewrap:
     def policy(self, *, fenced: bool) -> bytes:
         return seccomp.program(fenced=fenced)
 
-    def confinement(self) -> dict[str, Any]:
+    def confinement(self) -> JsonObject:
         """Landlock on top: what can be written to is said twice, and a mistake in one layer is held by the other."""
         rules = {"read": ["/"], "write": [*TMPFS, "/dev", "/proc"], "network": True}
         return {"landlock": rules} if abi() >= LAYERED_ABI else {}

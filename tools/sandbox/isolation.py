@@ -19,6 +19,7 @@ from replayer.tools.sandbox.archive import BOOT
 from replayer.tools.sandbox.fence import ENTER, Fence
 from replayer.tools.sandbox.guest.tree import clear_unknown
 from replayer.tools.sandbox.types import Grade, Limits
+from replayer.wire.types import Json, JsonObject
 
 NOBODY = 65534
 BYTES_PER_INODE = 6000
@@ -108,14 +109,14 @@ class Room:
         return {**ENVIRONMENT, "PATH": path, "VIRTUAL_ENV": packages}
 
     def worker(
-        self, python: str, root: str, tmpfs: Sequence[str], more: Mapping[str, Any] | None = None
+        self, python: str, root: str, tmpfs: Sequence[str], more: Mapping[str, Json] | None = None
     ) -> list[str]:
         """The worker's command line. `more` are settings of one isolation only."""
         boot = BOOT.format(path=f"/proc/self/fd/{self.archive}")
         settings = {**self.settings(root, tmpfs), **(more or {})}
         return [python, "-I", "-S", "-c", boot, json.dumps(settings)]
 
-    def settings(self, root: str, tmpfs: Sequence[str]) -> dict[str, Any]:
+    def settings(self, root: str, tmpfs: Sequence[str]) -> JsonObject:
         limits = self.limits
         fixed = {"RLIMIT_NPROC": limits.processes, "RLIMIT_NOFILE": limits.open_files, "RLIMIT_CORE": 1}
         sizes = {"RLIMIT_DATA": limits.data, "RLIMIT_FSIZE": limits.file}
@@ -229,7 +230,7 @@ class Isolation(Protocol):
     def start(self, room: Room) -> Started: ...
 
 
-def dropped() -> dict[str, Any]:
+def dropped() -> JsonObject:
     """Arguments of Popen that give up root: to the kernel's /proc files and process limits uid 0 is uid 0
     in a user namespace, too."""
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}

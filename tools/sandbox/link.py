@@ -7,9 +7,10 @@ import json
 import select
 import socket
 import struct
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from replayer.tools.sandbox.types import FileError, FileFault, SandboxLost
+from replayer.wire.types import JsonObject
 
 FRAME = struct.Struct("!II")
 MOST_HEAD = 16 << 20
@@ -20,7 +21,7 @@ QUICK_MS = 1
 """How long a request that takes microseconds is waited for on the spot. To sleep and be woken by the event loop
 costs more of the loop's own time (120 us against 15 us for an empty exchange) than to wait here."""
 
-Answer = tuple[dict[str, Any], bytes]
+Answer = tuple[JsonObject, bytes]
 
 
 def fault(kind: object) -> FileFault:
@@ -41,7 +42,7 @@ class Link:
         self._poll.register(end, select.POLLIN)
 
     async def request(
-        self, head: dict[str, Any], payload: bytes = b"", *, timeout: float, quick: bool = False
+        self, head: JsonObject, payload: bytes = b"", *, timeout: float, quick: bool = False
     ) -> Answer:
         """Raises FileError for a refusal, SandboxLost when the worker is gone or silent for `timeout` seconds."""
         async with self.lock:

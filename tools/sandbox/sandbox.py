@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from replayer.errors import MissingPartError, TraceError
 from replayer.tools.sandbox.archive import archive
@@ -34,6 +34,7 @@ from replayer.tools.sandbox.types import (
     Texts,
 )
 from replayer.tools.sandbox.workspace import Workspace
+from replayer.wire.types import Json, JsonObject
 
 START_SECONDS = 30.0
 SPARE_SECONDS = 10.0
@@ -108,8 +109,8 @@ class OpenSandbox:
                 self._first = await self.snapshot()
 
     async def _ask(
-        self, op: str, payload: bytes = b"", *, timeout: float = START_SECONDS, **arguments: Any
-    ) -> tuple[dict[str, Any], bytes]:
+        self, op: str, payload: bytes = b"", *, timeout: float = START_SECONDS, **arguments: object
+    ) -> tuple[JsonObject, bytes]:
         quick = op in QUICK and len(payload) < SMALL
         return await self._link.request({"op": op, **arguments}, payload, timeout=timeout, quick=quick)
 
@@ -175,7 +176,7 @@ class OpenSandbox:
     async def move(self, path: str, to: str) -> None:
         await self._ask("move", path=self.path(path), to=self.path(to))
 
-    async def grep(self, path: str, *, seconds: float, **arguments: Any) -> Found:
+    async def grep(self, path: str, *, seconds: float, **arguments: object) -> Found:
         """Blocks of matching lines per file, and whether there are more (see the guest's search module)."""
         head = await self._search("grep", path, seconds, arguments)
         with sense():
@@ -183,7 +184,7 @@ class OpenSandbox:
                 head["more"]
             )
 
-    async def find(self, path: str, glob: str, *, seconds: float, **arguments: Any) -> Texts:
+    async def find(self, path: str, glob: str, *, seconds: float, **arguments: object) -> Texts:
         """Paths that match a glob, in order."""
         head = await self._search("find", path, seconds, {"glob": glob, **arguments})
         with sense():
@@ -203,7 +204,7 @@ class OpenSandbox:
         with sense():
             return [(str(name), int(line), str(message)) for name, line, message in head["faults"]]
 
-    async def _search(self, job: str, path: str, seconds: float, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _search(self, job: str, path: str, seconds: float, arguments: JsonObject) -> JsonObject:
         """In a child of the worker that ends with the time limit."""
         request = {"op": "job", "name": job, "path": self.path(path), "timeout": seconds, **arguments}
         head, _ = await self._link.request(request, timeout=seconds + SPARE_SECONDS)
@@ -331,7 +332,7 @@ def abandon(launching: asyncio.Future[tuple[Started, socket.socket]]) -> None:
     started.remove()
 
 
-def block(value: Any) -> Block:
+def block(value: Json) -> Block:
     first, lines, rows = value
     return int(first), [str(line) for line in lines], [int(row) for row in rows]
 
@@ -345,7 +346,7 @@ def sense() -> Iterator[None]:
         raise SandboxLost("the sandbox's answer makes no sense; start a new one") from error
 
 
-def ran(head: Mapping[str, Any], output: bytes) -> Ran:
+def ran(head: Mapping[str, Json], output: bytes) -> Ran:
     split, limit = int(head["head"]), head.get("limit")
     code = head.get("exit_code")
     return Ran(

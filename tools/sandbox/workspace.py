@@ -20,6 +20,7 @@ from typing import Any
 import pyzstd
 
 from replayer.errors import PlanError, TraceError
+from replayer.wire.types import Json
 
 FIXED_TIME = 1_700_000_000
 """Modification time of every file that comes without one, so that two runs see the same tree."""
@@ -57,7 +58,7 @@ class Workspace:
         self,
         entries: Mapping[str, tuple[str, int, int, bytes]],
         *,
-        environment: Any = None,
+        environment: object = None,
         check: tuple[str, ...] = (),
         git: bool = False,
     ) -> None:
@@ -114,7 +115,7 @@ class Workspace:
         return cls(with_parents(dict(directory_entries(directory))), git=True)
 
     @classmethod
-    def from_trace(cls, workspace: Mapping[str, Any] | None, trace: Path) -> Workspace:
+    def from_trace(cls, workspace: Mapping[str, Json] | None, trace: Path) -> Workspace:
         """From a trace header's `workspace`; the archive lies beside the trace. Raises TraceError."""
         facts = workspace or {}
         known = {"check": tuple(facts.get("check") or ()), "environment": facts.get("environment")}

@@ -29,10 +29,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from replayer.errors import PlanError
 from replayer.traces.schema import ToolSchema
+from replayer.wire.types import Json
 
 ActionKind = Literal[
     "read",
@@ -97,13 +98,13 @@ class ToolKit:
     agent: str
     as_of: str
     tools: tuple[ToolSchema, ...]
-    _actions: Mapping[str, Mapping[str, Any]]
+    _actions: Mapping[str, Mapping[str, Json]]
 
     @property
     def names(self) -> frozenset[str]:
         return frozenset(self._actions)
 
-    def action(self, name: str, arguments: Mapping[str, Any] | None = None) -> Action | None:
+    def action(self, name: str, arguments: Mapping[str, Json] | None = None) -> Action | None:
         """What the tool does, None if this kit has no such tool.
 
         Some tools do several things (`edit_file` with a `mode`): then the argument decides, and without a

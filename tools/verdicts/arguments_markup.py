@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Mapping
-from typing import Any
+
+from replayer.wire.types import Json
 
 _DECODER = json.JSONDecoder()
 _MARKUP_FOLLOWS = re.compile(
@@ -66,7 +67,7 @@ _NEXT_PARAMETER = re.compile(
 _CLOSES = re.compile(r"</(?:parameter|arg_value|[|｜]DSML[|｜]parameter|\w+:parameter)>")
 
 
-def swallowed_in(value: Mapping[str, Any], parameters: Container[str]) -> dict[str, str]:
+def swallowed_in(value: Mapping[str, Json], parameters: Container[str]) -> dict[str, str]:
     """Parameters that were not delivered, but stand with their markup in the text of another: {swallowed: holder}."""
     found: dict[str, str] = {}
     for holder, text in value.items():

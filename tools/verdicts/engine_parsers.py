@@ -128,7 +128,7 @@ def _first(modules: Sequence[str], name: str) -> Any:
 class _AnyVocabulary(dict[str, int]):
     """Holds every token: parsers ask for those of their family before they read anything."""
 
-    def get(self, key: str, default: Any = None) -> int:
+    def get(self, key: str, default: object = None) -> int:
         return self[key]
 
     def __missing__(self, key: str) -> int:

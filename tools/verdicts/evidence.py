@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from replayer.tools.verdicts import differential
 from replayer.tools.verdicts.case import Case
@@ -26,7 +25,7 @@ class Seen:
 
     case: Case
     reply: Reply
-    tool_choice: Any
+    tool_choice: object
     checks: tuple[CallCheck, ...]
     cut: str | None
     """Why the reply must be taken for cut, whatever its finish reason says."""

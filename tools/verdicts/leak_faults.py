@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replayer.tools.verdicts.call_text import TextCall, bare_name
 from replayer.tools.verdicts.leak import Leak
 from replayer.tools.verdicts.schema_check import CallCheck, Validator
 from replayer.tools.verdicts.strict_json import NotJson, parse, same_value
 from replayer.tools.verdicts.verdict import Blame, Fault
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 if TYPE_CHECKING:
     from replayer.tools.verdicts.evidence import Seen
@@ -88,7 +88,7 @@ def _check(name: str, value: JsonObject, validator: Validator) -> CallCheck:
     return validator.check(name, json.dumps(value))
 
 
-def _typed(text: Any) -> Any:
+def _typed(text: Json) -> Json:
     try:
         return parse(text)
     except NotJson:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
@@ -44,7 +43,7 @@ class RequestFacts:
     """Whether a text stands in one of the messages, word for word."""
 
 
-def request_facts(body: Mapping[str, Json], **more: Any) -> RequestFacts:
+def request_facts(body: Mapping[str, Json], **more: Json) -> RequestFacts:
     """The facts in the fields of a request; `more` are those that its messages and tools hold."""
     limits = [n for key in _LIMITS if type(n := body.get(key)) is int]
     temperature = body.get("temperature")

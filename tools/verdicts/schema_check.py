@@ -29,7 +29,7 @@ class CallCheck(NamedTuple):
     """What one call's name and arguments are worth. `value` is None where the arguments are no JSON."""
 
     faults: tuple[Fault, ...] = ()
-    value: Any = None
+    value: Json = None
     defect: str | None = None
     """The kind of damage where the arguments are no JSON (`strict_json.Defect`)."""
 
@@ -97,7 +97,7 @@ def unusable_schema(message: str, call_index: int | None = None) -> Fault:
     return Fault("unusable_schema", "input", f"not checked against its schema: {message}", False, call_index)
 
 
-def compile_schema(schema: Any) -> jsonschema_rs.Validator:
+def compile_schema(schema: Json) -> jsonschema_rs.Validator:
     """Compiled under the draft it names, else the newest; OpenAPI 3.0 means draft 4 and does not say so."""
     # `offline`: a schema from a trace must not make this process fetch anything. `mask`: messages are for people,
     # and a rejected value may be a whole file.
@@ -262,7 +262,7 @@ def _schema_faults(tool: _Tool, value: JsonObject, call_index: int | None) -> li
     return found
 
 
-def _faults_of(error: Any, value: Any, tool: _Tool, call_index: int | None) -> Iterator[Fault]:
+def _faults_of(error: Any, value: Json, tool: _Tool, call_index: int | None) -> Iterator[Fault]:
     """One error of the schema library as faults of ours."""
     kind = type(error.kind).__name__
     path = list(error.instance_path)
@@ -287,7 +287,7 @@ _CLASS_OF_KIND: dict[str, FaultClass] = {
 }
 
 
-def _value_fault(kind: str, error: Any, path: list[Any], value: Any, call_index: int | None) -> Fault:
+def _value_fault(kind: str, error: Any, path: list[Json], value: Json, call_index: int | None) -> Fault:
     klass = _CLASS_OF_KIND.get(kind, "bad_value")
     where = pointer(path) or "the arguments"
     if kind == "Type":
@@ -301,7 +301,7 @@ def _value_fault(kind: str, error: Any, path: list[Any], value: Any, call_index:
     return Fault(klass, "model", message, True, call_index, pointer(path))
 
 
-def _best_branch(error: Any) -> list[Any] | None:
+def _best_branch(error: Any) -> list[Json] | None:
     """The errors of the alternative that was most likely meant; None where the type fits no alternative.
 
     That is the one whose type fits, then the one whose constants fit (`{"type": {"const": …}}` tells alternatives
@@ -309,7 +309,7 @@ def _best_branch(error: Any) -> list[Any] | None:
     """
     depth = len(error.instance_path)
 
-    def rank(branch: list[Any]) -> tuple[bool, int, int]:
+    def rank(branch: list[Json]) -> tuple[bool, int, int]:
         kinds = [type(inner.kind).__name__ for inner in branch]
         at_root = any(
             k == "Type" and len(inner.instance_path) == depth for k, inner in zip(kinds, branch, strict=True)
@@ -332,7 +332,7 @@ def _unexpected(error: Any, tool: _Tool, call_index: int | None, *, fatal: bool)
         yield Fault("unexpected_parameter", "model", message, fatal, call_index, pointer([*path, key]))
 
 
-def _at(value: Any, path: list[Any]) -> Any:
+def _at(value: Json, path: list[Json]) -> Json:
     for turn in path:
         value = value[turn]
     return value

@@ -7,9 +7,8 @@ that runs them cannot be interrupted. What is counted is the number of subschema
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 MOST_CHECKS = 20_000
 """Subschemas that one small value may meet. Real tools have tens, large ones some hundreds."""
@@ -128,7 +127,7 @@ class _Counter:
             inner += sum(counts) if key == "patternProperties" else max(counts, default=0)
         return 1 + twice * sum(same) + inner + _alternatives(schema.get("enum"))
 
-    def _targets(self, schema: JsonObject) -> Iterator[Any]:
+    def _targets(self, schema: JsonObject) -> Iterator[Json]:
         for key in ("$ref", "$dynamicRef", "$recursiveRef"):
             if isinstance(reference := schema.get(key), str) and not reference.startswith(_STANDARD):
                 yield self._target(reference)
@@ -152,7 +151,7 @@ def _step(schema: object, step: str) -> object:
     return schema.get(step) if isinstance(schema, dict) else None
 
 
-def _under(schema: JsonObject, keywords: tuple[str, ...]) -> Iterator[Any]:
+def _under(schema: JsonObject, keywords: tuple[str, ...]) -> Iterator[Json]:
     """The subschemas under these keywords: one, a list, or by name."""
     for key in keywords:
         value = schema.get(key)

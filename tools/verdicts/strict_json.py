@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from typing import Any, Literal
+from typing import Literal
 
 import jiter
 
@@ -98,7 +98,7 @@ def _no_constants(name: str) -> object:
     raise _Refused("not_a_number", f"{name} is no JSON number")
 
 
-def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, Any]:
+def _no_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result = dict(pairs)
     if len(result) != len(pairs):
         twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)

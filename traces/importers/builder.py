@@ -114,13 +114,13 @@ class Builder:
     def system(self, text: str) -> int:
         return self._text("system", text)
 
-    def user(self, content: Content, own: Any = None) -> int:
+    def user(self, content: Content, own: object = None) -> int:
         return self._sized("user", content_size(content), {**_given(own=own), "content": content})
 
     def assistant(self, text: str, own: object = None) -> int:
         return self._sized("assistant", len(text), {**_given(own=own), "text": text})
 
-    def reasoning(self, text: str, opaque: Any = None) -> int:
+    def reasoning(self, text: str, opaque: object = None) -> int:
         fields = {"text": text} if opaque is None else {"text": text, "opaque": opaque}
         return self._sized("reasoning", len(text), fields)
 
@@ -134,7 +134,7 @@ class Builder:
             return self._sized("opaque", 0, {"record": {"json": compact(record)}})
 
     def call(
-        self, call_id: str, name: str, arguments: Any, *, freeform: bool = False, own: Any = None
+        self, call_id: str, name: str, arguments: object, *, freeform: bool = False, own: object = None
     ) -> int:
         """`arguments` as text is kept exactly; any other value is written as compact JSON."""
         text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
@@ -219,7 +219,7 @@ class Builder:
         """The call that started a subagent, found by the subagent's id in its result."""
         return next((call for call, result in self._spawned if text in result), None)
 
-    def tools(self, definitions: Sequence[ToolSchema], wire: Any = None) -> str | None:
+    def tools(self, definitions: Sequence[ToolSchema], wire: object = None) -> str | None:
         """Stores a tool set; None when there are no tools."""
         return (
             self.writer.add_tool_set(ToolSet(id="", tools=tuple(definitions), wire=wire))

@@ -83,7 +83,7 @@ class _Reader:
         self.users: list[int] = []
         self.model: str | None = None
         self.params: JsonObject = {}
-        self.total: Any = None
+        self.total: object = None
         self.pending: Usage | None = None
         """Usage that was counted before the items it belongs to."""
         self.counts_first: bool | None = None

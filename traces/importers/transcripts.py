@@ -6,8 +6,7 @@ it (boundaries derived). Rewards, scores and the like are kept in the header.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from replayer.traces.chat import Message, split, tool_schemas
 from replayer.traces.importers.base import Importer, Session
@@ -16,8 +15,10 @@ from replayer.traces.importers.chat_log import is_request
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts, opt_str, parsed
 from replayer.traces.schema import Fidelity
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
+Read = Callable[[object], list[Message]]
+"""The messages of a record."""
 _FROM = {
     "human": "user",
     "user": "user",
@@ -65,12 +66,12 @@ class Messages(Importer):
         return _sessions(probe, _transcript)
 
 
-def _records(probe: Probe) -> list[Any]:
+def _records(probe: Probe) -> list[Json]:
     document = probe.document
     return document if isinstance(document, list) else probe.head
 
 
-def _sessions(probe: Probe, read: Any) -> Iterator[Session]:
+def _sessions(probe: Probe, read: Read) -> Iterator[Session]:
     skipped = 0
     for number, (offset, record) in enumerate(probe.located(), start=1):
         if messages := read(record):
@@ -81,7 +82,7 @@ def _sessions(probe: Probe, read: Any) -> Iterator[Session]:
         probe.warn(f"records that hold no conversation, and are left out: {skipped}")
 
 
-def _writer(probe: Probe, offset: int, read: Any) -> Any:
+def _writer(probe: Probe, offset: int, read: Read) -> Callable[[Builder], None]:
     def write(builder: Builder) -> None:
         record = as_dict(probe.record_at(offset))
         builder.remember(

@@ -236,7 +236,7 @@ def tool_use(builder: Builder, call: JsonObject) -> int:
     if isinstance(value, dict) and set(value) == {"type", "value"} and value["type"] in ("json", "text"):
         freeform, value = value["type"] == "text", value["value"]
     if isinstance(raw, str) and raw:
-        arguments: Any = raw
+        arguments: object = raw
     else:
         arguments = value
         builder.fidelity(arguments="derived")

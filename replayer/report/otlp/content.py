@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -20,7 +19,7 @@ class Content:
     """Messages of a run's requests: the recorded ones, or those that a live session journalled."""
 
     folder: Path
-    plan: dict[str, Any]
+    plan: JsonObject
     _histories: dict[str, RecordedHistory | None] = field(default_factory=dict)
     _sent: dict[str, list[JsonObject]] = field(default_factory=dict)
     """The conversation so far of each live session and attempt."""

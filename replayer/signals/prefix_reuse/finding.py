@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from replayer.signals.prefix_reuse.causes import Cause
 from replayer.signals.prefix_reuse.divergence import Divergence
+from replayer.wire.types import JsonObject
 
 Witness = Literal["cached", "recomputed"]
 
@@ -75,7 +76,7 @@ class Expected:
     """Tokens by which an estimate may be off; 0 where the engine's own tokens were compared."""
 
 
-_ABSENT: dict[str, Any] = {
+_ABSENT: JsonObject = {
     "key": "", "prompt_tokens": 0, "ideal_tokens": 0, "shared": 0, "expected": 0, "reported_tokens": None,
     "source": None, "gap": None, "cause": None, "lost_tokens": 0,
 }  # fmt: skip
@@ -123,7 +124,7 @@ class PrefixFinding:
     """Tokens that a pool without limit would still hold; they are no part of the ideal. None: the pool is not known."""
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PrefixFinding:
+    def from_dict(cls, data: JsonObject) -> PrefixFinding:
         """The inverse of `as_dict`, for findings read from a journal. Of another version's, keys that are not known
         here are left out, missing ones are unknown, and a cause stays as it is written."""
         sizes = {int(size): n for size, n in data.get("ideal_by_block_size", {}).items()}
@@ -131,7 +132,7 @@ class PrefixFinding:
             data = _ABSENT | {key: data[key] for key in data if key in _KNOWN}
         return cls(**data | {"ideal_by_block_size": sizes})
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> JsonObject:
         data = {name: getattr(self, name) for name in self.__slots__}  # `asdict` takes five times as long
         data["ideal_by_block_size"] = {str(size): n for size, n in self.ideal_by_block_size.items()}
         return data

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from replayer.text import kept_json
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
-Message = Mapping[str, Any] | bytes
+Message = Mapping[str, Json] | bytes
 """An OpenAI chat message, parsed or as its JSON."""
 
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "thinking_blocks")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
 
 from replayer.simulated.token_bytes import encode, ids, render
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 if TYPE_CHECKING:
     from replayer.simulated.counters import Counts, State
 
-Answer = tuple[int, str, Any]
+Answer = tuple[int, str, Json]
 """Status, content type, body (text, or data to be sent as JSON)."""
 Rows = list[tuple[str, str, str, float]]
 """A metrics page: name, type, labels, value."""
@@ -82,7 +82,7 @@ class Kind:
     def text(self, channel: str, text: str) -> JsonObject:
         return {self.reasoning_field if channel == "reasoning" else "content": text}
 
-    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> JsonObject:
+    def call(self, index: int, call_id: str | None, name: str | None, arguments: object) -> JsonObject:
         function = {"name": name, "arguments": arguments}
         return {"tool_calls": [{"index": index, "id": call_id, "type": "function", "function": function}]}
 

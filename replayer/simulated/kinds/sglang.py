@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from replayer.simulated.counters import Counts
@@ -32,7 +31,7 @@ class Sglang(Kind):
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return base | {"choices": [choice | {"matched_stop": matched}]}
 
-    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> JsonObject:
+    def call(self, index: int, call_id: str | None, name: str | None, arguments: object) -> JsonObject:
         """`tool-auto-forced-parallel2-stream.response.sse`."""
         function = {"name": name, "arguments": arguments}
         call = {"id": call_id, "index": index, "type": "function", "function": function}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from replayer.simulated.counters import Counts
@@ -35,7 +34,7 @@ class Vllm(Kind):
             choice["stop_reason"] = None
         return base | {"choices": [choice | {"token_ids": None}]}
 
-    def call(self, index: int, call_id: str | None, name: str | None, arguments: Any) -> JsonObject:
+    def call(self, index: int, call_id: str | None, name: str | None, arguments: object) -> JsonObject:
         """`tool-auto-forced-parallel2-stream.response.sse`: the first delta has no arguments key."""
         function = {"name": name} if arguments == "" else {"name": name, "arguments": arguments}
         call = {"id": call_id, "type": "function", "index": index, "function": function}

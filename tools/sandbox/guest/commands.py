@@ -10,11 +10,9 @@ import select
 import signal
 import time
 from collections.abc import Iterator
-from typing import Any
 
-from replayer.tools.sandbox.guest.memory import Meter, ipc
+from replayer.tools.sandbox.guest.memory import Head, Meter, ipc
 
-Head = dict[str, Any]
 POLL_SECONDS = 0.05
 SWEEP_ROUNDS = 4000
 NICENESS = 10

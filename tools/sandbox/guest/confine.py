@@ -6,9 +6,9 @@ import ctypes
 import os
 import stat
 import struct
-from typing import Any
 
-Head = dict[str, Any]
+from replayer.tools.sandbox.guest.memory import Head
+
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """The same numbers on every architecture."""
 RULE_PATH_BENEATH = 1

@@ -6,9 +6,9 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from typing import Any
 
-Head = dict[str, Any]
+from replayer.tools.sandbox.guest.memory import Head
+
 Result = tuple[Head, bytes]
 
 MOST_LISTED = 2 << 20

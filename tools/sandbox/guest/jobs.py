@@ -9,11 +9,10 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from typing import Any
 
 from replayer.tools.sandbox.guest import commands, search, symbols
+from replayer.tools.sandbox.guest.memory import Head
 
-Head = dict[str, Any]
 JOBS: dict[str, Callable[[Head], Head]] = {
     "grep": search.grep,
     "find": search.find,

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-Head = dict[str, Any]
+from replayer.tools.sandbox.guest.memory import Head
+
 Span = tuple[int, int]
 BINARY_PROBE = 8192
 LINE_CHARS = 4000

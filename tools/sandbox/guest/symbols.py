@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from replayer.tools.sandbox.guest.memory import Head
 from replayer.tools.sandbox.guest.search import text_of, walk
 
-Head = dict[str, Any]
 Symbol = tuple[int, str, int, int]
 DEFINITION = re.compile(
     r"^(\s*)((?:export\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+)*"

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any, NamedTuple
 
-Head = dict[str, Any]
+from replayer.tools.sandbox.guest.memory import Head
+
 Result = tuple[Head, bytes]
 BASE, DELTA = 0, 1
 ENTRY_BYTES = 64

@@ -13,11 +13,10 @@ import signal
 import struct
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from replayer.tools.sandbox.guest import commands, confine, files, jobs, tree
+from replayer.tools.sandbox.guest.memory import Head
 
-Head = dict[str, Any]
 Result = tuple[Head, bytes]
 FRAME = struct.Struct("!II")
 SMALL = 1 << 16
