@@ -53,6 +53,9 @@ def groups(evidence: Evidence, document: RunFigures) -> list[Group]:
         for klass, by_blame in lane.faults_by_blame.items():
             blames.setdefault(klass, Counter()).update(by_blame)
     examples = _examples(evidence)
+    if collapses := _collapses(evidence):
+        examples["collapsed"] = collapses
+        turns["collapsed"] = turns["collapsed"] or len(collapses)
     return [
         Group(fault_words(klass), count, _blame(blames.get(klass)), examples.get(klass, []))
         for klass, count in turns.most_common()
@@ -107,7 +110,7 @@ def _example(
 _SHOWN = {"kind", "channel", "onset", "detected_at", "period", "unit"}
 
 
-def collapses(evidence: Evidence) -> list[Example]:
+def _collapses(evidence: Evidence) -> list[Example]:
     """The first few of each lane, the repeated unit marked."""
     seen: Counter[int] = Counter()
     shown: list[Example] = []

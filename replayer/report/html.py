@@ -15,7 +15,7 @@ from replayer.metrics.run_documents import LaneConclusion, RunFigures
 from replayer.report import pictures
 from replayer.report.drawings import drawings
 from replayer.report.evidence import Evidence
-from replayer.report.faults import collapses, groups
+from replayer.report.faults import groups
 from replayer.report.sections import comparisons_section, of_load, others
 from replayer.report.table import figures_section, notes
 from replayer.report.templates import render_page
@@ -46,7 +46,6 @@ def html_report(evidence: Evidence) -> str:
         "subtitle": _subtitle(evidence, document),
         "charts": drawn if pictures.available() else dict.fromkeys(drawn, ()),
         "faults": groups(evidence, document),
-        "collapses": collapses(evidence),
         "reuse": _reuse(document.conclusions.lanes),
         "bands": [f"{lane.lane}: {lane.bands}" for lane in document.conclusions.lanes if lane.bands],
         "load": list(of_load(document)),
