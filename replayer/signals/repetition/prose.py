@@ -27,10 +27,30 @@ DROP_BETWEEN = str.maketrans(dict.fromkeys(" \n.…-/♪,;–|"))
 """What stands between noises."""
 JOINED_SENTENCES = re.compile(r"(?<=[a-z][.!?])(?=[A-Z])")
 RULER = re.compile(r"([*=#_~-])\1{4}")
+NAMED = re.compile(r"(?<!`)`[^`\n]{1,40}`(?!`)")
+OFTEN_NAMED = 4
+"""What prose names of code is a word of it, where each name comes so often on average: else it says something new."""
+SPECIAL = re.compile(
+    r"<\|?/?(?:im|im_start|im_end|endoftext|eot_id|end|start|eos|bos|s|pad|think|assistant|user)\|?>"
+)
+"""Tokens that a template begins and ends a turn with, written out."""
+KEYCAP = re.compile("([0-9#*])\ufe0f?\u20e3")
 QUOTE = re.compile(r"^(?:> ?)+", re.MULTILINE)
 LISTED = re.compile(r"^[ \t]*(?:[-*+•|#▪◦·–—⬜☐☑🔲✅✓✔❌]|\d+[.)]|\[[ x]\])", re.MULTILINE)
 FILL = frozenset({"none", "null", "true", "false", "nan", "nil", "yes", "no", "na"})
 """Values that fill tables."""
+
+
+def spoken(text: str) -> str:
+    """The text with a word for each special token, and an emoji of one character for each keycap."""
+    if "\u20e3" in text:
+        text = KEYCAP.sub(lambda found: chr(0x1F1E6 + ord(found[1]) % 26), text)
+    return SPECIAL.sub(_word_of, text) if "<" in text else text
+
+
+def _word_of(token: re.Match[str]) -> str:
+    behind = token.string[token.start() - 1 : token.start()].isalnum()
+    return " " * behind + "".join(filter(str.isalpha, token[0])) + " "
 
 
 def looks_like_code(text: str) -> bool:
@@ -48,6 +68,9 @@ def is_prose(text: str) -> bool:
     """Words and light punctuation: few symbols and digits, blanks between words, not mostly capitals, no deep indent."""
     if ">" in text:
         text = QUOTE.sub("", text)
+    if "`" in text:
+        named = NAMED.findall(text)
+        text = NAMED.sub("name", text) if len(named) >= OFTEN_NAMED * len(set(named)) else text
     spaced = not is_without_blanks(text)
     symbols, digits = _symbols(text)
     bare = len(text) - text.count("  ") * 2

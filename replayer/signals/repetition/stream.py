@@ -9,7 +9,8 @@ from replayer.signals.repetition.copies import FAMILIAR, CopiedText, near_copies
 from replayer.signals.repetition.cycles import CycleSignal, Run
 from replayer.signals.repetition.evidence import Evidence
 from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind, Level
-from replayer.signals.repetition.prose import DIGIT, DROP_DIGITS, is_prose, looks_like_code
+from replayer.signals.repetition.pools import LOOKED_AT, pool_of
+from replayer.signals.repetition.prose import DIGIT, DROP_DIGITS, is_prose, looks_like_code, spoken
 from replayer.signals.repetition.sayings import Sayings
 from replayer.signals.repetition.scripts import sentences_of
 from replayer.signals.repetition.templates import Template, TemplateSignal
@@ -41,6 +42,8 @@ LITTLE = 0.55
 """Share of known word pairs (smoothed) below which no template is looked for."""
 CODE_IS = 0.2
 """More familiar than prose, for good reasons."""
+NOTHING_NEW, SAID_BEFORE = 0.02, 0.8
+"""Share of new word pairs, and of known ones (smoothed), where a pool of lines is looked for."""
 NEAR_TEXT = 12_288
 """Characters that near-copies are looked for in."""
 NEAR_EVERY = 1024
@@ -163,7 +166,8 @@ class TextDetector:
         if self._code:
             copied.push(text.translate(DROP_DIGITS).split(), len(text), False)
             self._sayings.wait(f"{text}\n")
-            return []
+            return self._look_for_pool()
+        text = spoken(text)
         sentences = sentences_of(text)
         joined = f" {END} ".join(filter(None, sentences))
         size = len(joined)
@@ -172,7 +176,7 @@ class TextDetector:
         words = joined.split()
         unspaced = not text.isascii() and len(words) > 0.5 * len(text)
         due = copied.push(words, len(text), unspaced) or (self._cut and copied.size > 0)
-        end, found = self._offset - len(self._rest), list[Finding]()
+        end, found = self._offset - len(self._rest), self._look_for_pool()
         if copied.familiar < NEWS or copied.fresh > NEWS:
             self._sayings.wait(text)
         elif (said := self._sayings.push(text)) and is_prose(self._recent(said.size)):
@@ -191,6 +195,17 @@ class TextDetector:
             onset = max(0, end - copied.size)
             found += self._state("recycled", "collapsed", onset, None, self._recent(200), copied.share, 400)
         return found
+
+    def _look_for_pool(self) -> list[Finding]:
+        """A few lines or flags again and again; only where all was said before, since a look is dear."""
+        if self._copied.fresh > NOTHING_NEW or self._copied.familiar < SAID_BEFORE:
+            return []
+        text = self._recent(LOOKED_AT)
+        pool = pool_of(text.replace("\\n", " \n") if self.channel == "tool_arguments" else text)
+        if pool is None:
+            return []
+        onset = max(0, self._offset - pool.size)
+        return self._state("recycled", "collapsed", onset, None, self._recent(200), pool.share, pool.size)
 
     def _look_far(self, last: bool) -> list[Finding]:
         block = "".join(self._block)

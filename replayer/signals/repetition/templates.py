@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from replayer.signals.repetition.cycles import CycleTracker, Run
-from replayer.signals.repetition.masks import SLOT, masked
+from replayer.signals.repetition.masks import NUMBERS, SLOT, masked
 from replayer.signals.repetition.prose import is_list
 from replayer.signals.repetition.scripts import is_without_blanks, plain
 
@@ -45,6 +45,10 @@ LISTED = (60, 3000)
 """and where that is a list or a log. Sound lists of one kind end before."""
 MEASUREMENTS = (400, 20_000)
 """and where each line tells several things of its own, or two figures with fractions."""
+RECORDS = (16, 100, True)
+"""and in code and data, where a record says one sentence each time and only counters move."""
+SAID = re.compile(r"(?:[^\W\d_][^\s\"]* ){3}[^\W\d_]|[^\x00-\x7f]{12}")
+"""Four words or more, in quotes or between those that close and those that open."""
 SENTENCE = re.compile(r"\w\w[.!?。！？।॥።။។]\W")
 CUT = 0.4
 """Of these, where the token limit cut the text in the middle of it."""
@@ -91,6 +95,8 @@ class TemplateSignal:
         cut = text.rfind("\n") + 1
         if len(text) - cut > LINE:
             cut = text.rfind(" ") + 1 or len(text)
+            if text.count('"', 0, cut) % 2:  # what stands in quotes is put away as a whole
+                cut = text.rfind('"', 0, cut) or cut
         if last:
             cut = len(text)
         self._rest = text[cut:]
@@ -120,22 +126,41 @@ class TemplateSignal:
         if not slots:
             return None
         prose = _is_prose(unit)
+        said = not prose and self._is_said_again(unit, slots, int(run.copies))
         copies, characters, certain = (
-            self._needed(unit, slots, int(run.copies)) if prose else (*STRUCTURE, False)
+            self._needed(unit, slots, int(run.copies)) if prose else RECORDS if said else (*STRUCTURE, False)
         )
         if not certain:
             share = 1.0
         length = size * WIDE_COUNTS if is_without_blanks(unit) else size
-        if run.copies < copies * share or length < characters * share or not (prose or _is_code(unit)):
+        if (
+            run.copies < copies * share
+            or length < characters * share
+            or not (prose or said or _is_code(unit))
+        ):
             return None
         start = self._original(run.start)
         period = round((self._end - start) * run.period / size)
-        return Template(Run(start, self._end, period), unit.replace(SLOT, "…"), prose)
+        return Template(Run(start, self._end, period), unit.replace(SLOT, "…"), prose or said)
+
+    def _columns(self, slots: int, copies: int) -> list[list[str]]:
+        values = self._values[-slots * min(copies, VALUES // slots) :]
+        return [values[at::slots] for at in range(slots)]
+
+    def _is_said_again(self, unit: str, slots: int, copies: int) -> bool:
+        """Whether records hold the same sentence each time, and nothing but a counter moves."""
+        if f'"{SLOT}"' not in unit:
+            return False
+        columns = self._columns(slots, copies)
+        same = [column[-1] for column in columns if len(set(column)) == 1]
+        moving = [column for column in columns if len(set(column)) > 1]
+        counts = len(moving) == 1 and _counts(moving[0])
+        return counts and any(map(SAID.search, (unit + unit, *same)))
 
     def _needed(self, unit: str, slots: int, copies: int) -> tuple[int, int, bool]:
         """By the least predictable slot; and whether less will do at the token limit: not where a list goes on."""
-        values = self._values[-slots * min(copies, VALUES // slots) :]
-        columns = [values[at::slots] for at in range(slots)]
+        columns = self._columns(slots, copies)
+        values = self._values
         all_kinds = [_kind(column) for column in columns]
         news = all_kinds.count("news")
         if news > 2 or (news == 2 and any(map(MEASURED.fullmatch, values[-slots:]))):
@@ -173,6 +198,13 @@ def _kind(column: Sequence[str]) -> str:
         ups = sum(later >= former for former, later in pairwise(column))
         return "clock" if ups >= 0.9 * (len(column) - 1) else "news"
     return "news"
+
+
+def _counts(column: Sequence[str]) -> bool:
+    """Whether values are alike but for a number that counts up."""
+    numbers = [NUMBERS.findall(value) for value in column]
+    alike = len({NUMBERS.sub("", value) for value in column}) == 1 and len(numbers[0]) == 1
+    return alike and _kind([number[0] for number in numbers]) == "count"
 
 
 def _beyond(columns: Sequence[Sequence[str]]) -> bool:

@@ -1,0 +1,66 @@
+"""Code, arguments and drawings that say a few lines or flags again and again, in any order.
+
+What `sayings` asks of sentences is asked here of whole lines, of which sound code repeats more. So hardly a different
+one may stand among very many, and lines of one word, which fill tables, do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+FEW = 5
+"""Different lines, or flags, at most;"""
+TIMES = 4
+"""how often each must come on average, and at least"""
+LINES, CHARACTERS = 24, 1000
+"""lines of so many characters together (without indents)."""
+FLAGS, FLAG = 600, re.compile(r"--?[A-Za-z]\S{3,}")
+"""Characters of flags of a shell at least, which stand on one line."""
+RULES, RULED = 60, re.compile(r"([^\w\s])([^\w\s])\2{2,}\1?")
+"""Rulers at least, one below the other."""
+SOME = 14
+"""Lines from which on a text is judged by lines."""
+LETTERS = re.compile(r"[^\W\d_]{2}")
+LOOKED_AT = 4096
+"""Characters of the newest text that hold all of these."""
+
+
+class Pool(NamedTuple):
+    """`size` characters at the end of the text are a few pieces again and again."""
+
+    size: int
+    share: float
+
+
+def pool_of(text: str) -> Pool | None:
+    """The few lines or flags that the end of `text` consists of; its last line may be a piece of one."""
+    lines = text.split("\n")
+    if len(lines) > SOME:
+        return _lines(lines[1:-1])
+    return _pieces([word for word in text.split(" ")[1:-1] if word], FLAGS, TIMES * FEW, FLAG)
+
+
+def _lines(lines: list[str]) -> Pool | None:
+    bare = [line.strip() for line in lines if line and not line.isspace()]
+    worded = bare and " " in bare[-1] and LETTERS.search(bare[-1])
+    return _pieces(bare, CHARACTERS, LINES) if worded else _pieces(bare, 0, RULES, RULED)
+
+
+def _pieces(
+    pieces: list[str], characters: int, least: int, form: re.Pattern[str] | None = None
+) -> Pool | None:
+    """The newest pieces, as long as few of them differ; each must have the form, else words with blanks between them."""
+    different = set[str]()
+    size = 0
+    for count, piece in enumerate(reversed(pieces), 1):
+        if piece not in different:
+            if not (form.fullmatch(piece) if form else " " in piece and LETTERS.search(piece)):
+                break
+            if len(different) == FEW:
+                break
+            different.add(piece)
+        size += len(piece) + 1
+        if size >= characters and count >= max(least, TIMES * len(different)):
+            return Pool(size, 1 - len(different) / count)
+    return None
