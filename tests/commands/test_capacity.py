@@ -6,6 +6,8 @@ import asyncio
 import io
 import json
 import os
+import re
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -27,25 +29,32 @@ def capacity(out: Path, *words: str) -> int:
     return main(["capacity", *TRACES, *QUICK, "--out", str(out), *words])
 
 
+def claimed(out: Path, capsys: pytest.CaptureFixture[str], speed: str, *words: str) -> dict[str, Any]:
+    """The document of a search that claims a number. A busy machine cannot load a quick engine and says so: a slower one is
+    searched then. `{9}` in `speed` and the words stands for tokens a second, divided alike."""
+    for slower in (1, 4, 16):
+        shutil.rmtree(out, ignore_errors=True)
+        scaled = [_slowed(word, slower) for word in (speed, *words)]
+        code = capacity(out, "--engine", *scaled, "--duration", str(12 * slower), "--json")
+        document: dict[str, Any] = json.loads(capsys.readouterr().out)
+        if "this machine was too slow" not in " ".join(document["lanes"][0]["reasons"]):
+            break
+    assert code == 0, document["lanes"][0]["reasons"]
+    return document
+
+
+def _slowed(word: str, by: int) -> str:
+    return re.sub(r"{(\d+)}", lambda rate: f"{int(rate[1]) / by:g}", word)
+
+
 @pytest.mark.slow
 def test_the_capacity_of_a_simulated_engine_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    engine = "a=simulated,total_tok_s=975,ttft_ms=20,chunk_tokens=4"  # six at 150 tokens/s, and a half
-    words = (
-        "--engine",
-        engine,
-        "--slo",
-        "decode_tok_s.p5=150",
-        "--json",
-        "--tiers",
-        "400",
-        "--price-gpu-hour",
-        "3",
-    )
+    engine = "a=simulated,total_tok_s={975},ttft_ms=20,chunk_tokens=4"  # six at 150 tokens/s, and a half
+    words = ("--slo", "decode_tok_s.p5={150}", "--tiers", "{400}", "--price-gpu-hour", "3")
     files = ("--html", str(tmp_path / "c.html"), "--markdown", str(tmp_path / "c.md"), "--gpus", "1")
-    assert capacity(tmp_path / "out", *words, *files) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = claimed(tmp_path / "out", capsys, engine, *words, *files)
     [lane] = document["lanes"]
     assert lane["valid"] and not lane["reasons"] and abs(lane["agents"]["value"] - 6) <= 1
     assert [found["sessions"] for found in lane["levels"]] == sorted(
@@ -68,16 +77,8 @@ def test_the_capacity_of_a_simulated_engine_is_found(
 def test_turns_that_stop_being_usable_limit_it_although_latency_holds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fault = "fault=truncated@0:above=4:per=0.15"
-    words = (
-        "--engine",
-        f"a=simulated,tok_s=400,ttft_ms=20,chunk_tokens=4,{fault}",
-        "--slo",
-        "ttft_ms.p95=2000",
-        "--json",
-    )
-    assert capacity(tmp_path / "out", *words) == 0
-    [lane] = json.loads(capsys.readouterr().out)["lanes"]
+    engine = "a=simulated,tok_s={400},ttft_ms=20,chunk_tokens=4,fault=truncated@0:above=4:per=0.15"
+    [lane] = claimed(tmp_path / "out", capsys, engine, "--slo", "ttft_ms.p95=2000")["lanes"]
     assert abs(lane["agents"]["value"] - 4) <= 1
     assert lane["within_limits"]["value"] > lane["agents"]["value"], "latency holds beyond it"
     assert "turns stop being usable first" in lane["words"]
@@ -93,14 +94,14 @@ async def test_a_server_that_dies_and_a_search_that_is_cut_short_claim_nothing(t
             sys.executable, "-m", "replayer", "capacity", *TRACES, *QUICK, "--from", "1", *words,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
-        while not (out / "levels" / "a" / "0004" / "journal.jsonl").exists():
+        journal = out / "levels" / "a" / "0004" / "journal.jsonl"
+        while not (journal.exists() and b'"turn_started"' in journal.read_bytes()):
             await asyncio.sleep(0.05)
         if name == "dies":
-            await asyncio.sleep(0.5)
             await server.stop()
         else:
             going.send_signal(signal.SIGINT)
-        printed, _ = await asyncio.wait_for(going.communicate(), 60)
+        printed, _ = await asyncio.wait_for(going.communicate(), 300)
         await server.stop()
         assert going.returncode == (1 if name == "dies" else 130)
         [lane] = json.loads(printed)["lanes"]

@@ -222,11 +222,11 @@ async def test_a_load_whose_server_is_gone_ends_and_says_so(tmp_path: Path, star
     going = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "replayer", *words, stderr=asyncio.subprocess.PIPE
     )
-    while not (tmp_path / "run" / "journal.jsonl").exists():
+    journal = tmp_path / "run" / "journal.jsonl"
+    while not (journal.exists() and b'"turn_finished"' in journal.read_bytes()):
         await asyncio.sleep(0.1)
-    await asyncio.sleep(1)
     await server.stop()
-    _, errors = await asyncio.wait_for(going.communicate(), 45)
+    _, errors = await asyncio.wait_for(going.communicate(), 300)
     assert b"its server is gone" in errors
     events = list(read(tmp_path / "run"))
     assert [event.outcome for event in events if isinstance(event, LoadEnded)] == ["server_gone"]
