@@ -81,7 +81,7 @@ def _section(plan: CachePlan) -> Section:
     if plan.simulated is not None:
         rows.insert(0, _row(plan.simulated, "as measured: "))
     measured = f"measured: {percent(plan.measured)} of the prompts of {plan.requests} requests reused"
-    return Section(f"Cache planner, lane {plan.lane}", head, rows, (measured, plan.note))
+    return Section(f"Cache planner, lane {plan.lane}", head, rows, (measured, plan.note, *plan.doubts))
 
 
 def _row(one: Planned, name: str) -> list[str]:
@@ -94,7 +94,7 @@ def _row(one: Planned, name: str) -> list[str]:
         name + pool,
         str(variant.block_size),
         replicas,
-        percent(one.reuse),
+        percent(one.reuse) if one.known else "not known",
         f"{one.low * 100:.1f}-{one.high * 100:.1f}",
         percent(one.evicted_share),
         count(one.evicted_tokens),

@@ -7,8 +7,8 @@ engine counts as one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
@@ -21,11 +21,12 @@ from replayer.journal.log import read
 from replayer.journal.progress import plan_of
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, load
+from replayer.metrics.capacity.stamp import MOST_IDLE, idle
 from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.growing import GrowingRequests
 from replayer.prefix.server_watch import assistant_message, backs_off
 from replayer.prefix.tokenizers import Estimate, model_tokenizer
-from replayer.repro.cache_simulation import Planned, Request, Simulation, Variant
+from replayer.repro.cache_simulation import WITHIN, Planned, Request, Simulation, Variant
 from replayer.repro.rebuild import Rebuilder
 from replayer.repro.rejudge_reuse import facts_of
 from replayer.wire.types import JsonObject
@@ -44,6 +45,8 @@ class CachePlan:
     measured: float | None
     simulated: Planned | None
     plans: list[Planned] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    """Where there are some, only a plan on which times have no influence is known."""
     note: str = (
         "a simulation of the run's own sessions, each waiting for its replies; from-to: what it gives when the times vary as"
         " they did in the run. Where that is wide, sessions push each other out, and a real run may lie anywhere in it"
@@ -81,16 +84,31 @@ def cache_plan(
         for size, width, number in chosen
         for affinity in ((True, False) if number > 1 else (True,))
     ]
+    measured, simulated = _measured(requests), simulate(own) if pool else None
+    doubts = list(_doubts(idle(replace(view, lanes=(lane,))), measured, simulated))
     return CachePlan(
         run=view.run,
         lane=lane.name,
         requests=sum(one.counted for one in requests),
         pool_tokens=pool,
         block_size=block,
-        measured=_measured(requests),
-        simulated=simulate(own) if pool else None,
-        plans=[simulate(variant) for variant in variants],
+        measured=measured,
+        simulated=simulated,
+        plans=[simulate(variant).after(bool(doubts)) for variant in variants],
+        doubts=doubts,
     )
+
+
+def _doubts(away: float, measured: float | None, simulated: Planned | None) -> Iterator[str]:
+    """Why the run's times do not say when the requests of another run come."""
+    if away > MOST_IDLE:
+        yield (
+            f"this machine took {away:.0%} of the sessions' time between a reply and the next request: it set the pace, and will "
+            "not set the same again"
+        )
+    if measured is not None and simulated is not None and abs(simulated.reuse - measured) > WITHIN:
+        off = abs(simulated.reuse - measured) * 100
+        yield f"the run's own cache is simulated {off:.1f} points off what was measured"
 
 
 def _lane(lanes: Sequence[LaneView], name: str | None) -> LaneView:

@@ -32,6 +32,8 @@ _DRAWS = 25
 _MOST_TOKENS = 400_000_000
 _FITS = 12
 """Halvings of the pace until the run's own cache answers as quickly as it did."""
+WITHIN = 0.02
+"""Of the reuse that is planned."""
 _SOON = 1_000_000_000
 """Nanoseconds within which a session that starts after another has ended took its place."""
 
@@ -75,7 +77,8 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The middle of the draws. `low` and `high` are the least and the most of them."""
+    """The middle of the draws. `low` and `high` are the least and the most of them. `known`: a run is said to lie within WITHIN of
+    `reuse`; else only what the draws gave is shown."""
 
     variant: Variant
     reuse: float
@@ -85,6 +88,12 @@ class Planned:
     """As the engine counts."""
     evicted_share: float
     """Of the prompts: what an unlimited pool of the same kind would have reused on top."""
+    known: bool = True
+
+    def after(self, doubts: bool) -> Planned:
+        """`doubts`: the run's times are not those that another run will have, so that nothing may hang on them."""
+        spread = max(self.high - self.reuse, self.reuse - self.low)
+        return replace(self, known=spread <= (0.0 if doubts else WITHIN))
 
 
 @dataclass(slots=True, eq=False)

@@ -59,7 +59,7 @@ def test_the_plan_for_half_and_double_the_pool_comes_true(
     share = {pool: measured(tmp_path / str(pool), pool, capsys, *load) for pool in (50_000, 100_000, 200_000)}
     plan = planned(tmp_path / "100000", capsys, "--pool", "50%,200%")
     for one in plan["plans"]:
-        assert one["reuse"] == pytest.approx(share[one["variant"]["pool_tokens"]], abs=0.02)
+        assert one["reuse"] == pytest.approx(share[one["variant"]["pool_tokens"]], abs=0.02) and one["known"]
         assert one["low"] == one["high"] == one["reuse"], (
             "a pool that holds the sessions leaves nothing to chance"
         )
@@ -73,7 +73,7 @@ def test_a_pool_that_sessions_push_each_other_out_of_is_planned_with_its_spread(
     half = measured(tmp_path / "half", 12_500, capsys, *load)
     measured(tmp_path / "run", 25_000, capsys, *load)
     [one] = planned(tmp_path / "run", capsys, "--pool", "50%")["plans"]
-    assert one["low"] < one["reuse"] < one["high"]
+    assert one["low"] < one["reuse"] < one["high"] and not one["known"]
     assert one["low"] - 0.1 <= half <= one["high"] + 0.1
 
 
@@ -82,3 +82,22 @@ def test_what_cannot_be_planned_is_refused(tmp_path: Path, capsys: pytest.Captur
     for words in (("--pool", "many"), ("--block", "0"), ("--lane", "b")):
         assert main(["cache", str(tmp_path / "run"), *words]) == 2
     assert "name one lane with --lane: a" in capsys.readouterr().err
+
+
+def test_a_run_that_this_machine_paced_plans_nothing_that_hangs_on_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\n\ndef wait(messages):\n    time.sleep(0.02)\n    return messages\n"
+    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(tmp_path)
+        load = ("--sessions", "4", "--max-turns", "3", "--transform", "slow:wait")
+        measured(tmp_path / "run", 20_000, capsys, *load)
+    plan = planned(tmp_path / "run", capsys, "--pool", "3000,unlimited")
+    assert "it set the pace" in plan["doubts"][0]
+    [small, unlimited] = plan["plans"]
+    assert small["evicted_share"] > 0.02 and not small["known"]
+    assert unlimited["known"] and unlimited["low"] == unlimited["high"]
+    assert main(["cache", str(tmp_path / "run"), "--pool", "3000"]) == 0
+    assert "not known" in capsys.readouterr().out
