@@ -29,17 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("otlp")
     trace = folder / "s.trace.jsonl"
     long_session(trace, turns=8, tokens=800, seed=4)
-    words = [
-        "run",
-        "--max-lag",
-        "60000",
-        "--trace",
-        str(trace),
-        *LANES,
-        "--out",
-        str(folder / "run"),
-        "--plain",
-    ]
+    words = ["run", "--trace", str(trace), *LANES, "--out", str(folder / "run"), "--plain"]
     assert main(words) == 0
     return folder / "run"
 
@@ -138,7 +128,7 @@ def test_without_content_lengths_and_counts_come_back(
     for name in ("prompt_tokens", "cached_tokens", "completion_tokens"):
         counts = [getattr(turn.usage, name) for turn in turns]
         assert sorted(counts) == sorted(line["usage"][name] for line in replies)
-    words = ["run", "--max-lag", "60000", "--trace", found[0]["trace"], "--engine", "a=simulated", "--plain"]
+    words = ["run", "--trace", found[0]["trace"], "--engine", "a=simulated", "--plain"]
     assert main([*words, "--max-turns", "2", "--out", str(tmp_path / "again")]) == 0
 
 
@@ -254,7 +244,7 @@ def test_metrics_say_what_the_journal_says(run: Path, tmp_path: Path) -> None:
 def test_spans_arrive_while_the_run_goes_on(receiver: Receiver, tmp_path: Path) -> None:
     trace = long_session(tmp_path / "s.trace.jsonl", turns=6, tokens=600, seed=4)
     lane = "a=simulated,seed=2,ttft_ms=800,fault=unknown_tool@0.5"
-    words = ["run", "--max-lag", "60000", "--trace", str(trace), "--engine", lane, "--otel", receiver.url]
+    words = ["run", "--trace", str(trace), "--engine", lane, "--otel", receiver.url]
     assert main([*words, "--out", str(tmp_path / "run"), "--plain"]) == 0
     counts = [len(body) > 100 for path, _, body in receiver.taken if path == "/v1/traces"]
     assert sum(counts) > 2 and receiver.taken[-1][0] == "/v1/metrics"
@@ -268,18 +258,7 @@ def test_a_dead_receiver_is_one_warning(tmp_path: Path, capfd: pytest.CaptureFix
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     trace = long_session(tmp_path / "s.trace.jsonl", turns=3, tokens=600, seed=4)
-    words = [
-        "run",
-        "--max-lag",
-        "60000",
-        "--trace",
-        str(trace),
-        "--engine",
-        "a=simulated",
-        "--otel",
-        url,
-        "--plain",
-    ]
+    words = ["run", "--trace", str(trace), "--engine", "a=simulated", "--otel", url, "--plain"]
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     said = capfd.readouterr().err
     assert said.count("warning") == 1 and f"replayer report {tmp_path / 'run'} --otlp {url}" in said

@@ -67,8 +67,7 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     scraper = threading.Thread(target=scrape)
     scraper.start()
     lanes = ["a=simulated,seed=1,ttft_ms=40", "b=simulated,seed=2,ttft_ms=40,fault=unknown_tool@0.5"]
-    words = ["run", "--max-lag", "60000", "--trace", str(trace), "--metrics-port", str(port)]
-    words += ["--out", str(folder / "run")]
+    words = ["run", "--trace", str(trace), "--metrics-port", str(port), "--out", str(folder / "run")]
     try:
         assert main([*words, *(word for lane in lanes for word in ("--engine", lane))]) == 0
     finally:
