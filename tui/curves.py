@@ -27,6 +27,8 @@ class Series:
     spans: tuple[Span, ...]
     last: float
     highest: float
+    usual: float
+    """The top of a scale on which a few spikes do not flatten all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,9 @@ def series(spans: Sequence[Span]) -> Series | None:
         width = end / _FINEST
         held = enumerate(over_time(spans, end, _FINEST))
         spans = [(n * width, (n + 1) * width, value) for n, value in held]
-    return Series(tuple(spans), last=values[-1], highest=max(values))
+    highest = max(values)
+    usual = sorted(values)[int(0.98 * (len(values) - 1))] * 1.3
+    return Series(tuple(spans), last=values[-1], highest=highest, usual=min(highest, usual))
 
 
 def gauge(samples: Sequence[TelemetryRead], name: str) -> list[Span]:

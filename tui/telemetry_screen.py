@@ -37,16 +37,17 @@ def whole(value: float) -> str:
 
 
 class Look(NamedTuple):
-    """How a curve is shown. `top` fixes the scale; `always` shows a dash where nothing is known, others are left out."""
+    """How a curve is shown. `top` fixes the scale; `spikes`: one short reply may have any speed; `always` shows a dash where nothing is known, others are left out."""
 
     source: str
     words: Callable[[float], str] = number
     top: float | None = None
     always: bool = True
+    spikes: bool = False
     style: str = "$primary"
 
 
-DECODE = Look("client", style="$secondary")
+DECODE = Look("client", spikes=True, style="$secondary")
 LOOKS = {
     "server tok/s": Look("metrics", style="$secondary"),
     "draft acceptance": Look("metrics", percent, 1.0, style="$secondary"),
@@ -153,7 +154,8 @@ def _curve(
         dash = fit(f"{DASH}  {_REASONS[look.source]}", width - _LABEL).rstrip() + "\n"
         return [(fit(label, _LABEL), _QUIET), (dash, _QUIET)] if look.always else []
     room = width - _LABEL - _FIGURES
-    lines = plot(over_time(series.spans, seconds, room), room, height, look.top)
+    values = over_time(series.spans, seconds, room)
+    lines = plot(values, room, height, series.usual if look.spikes else look.top)
     said = f"  last {look.words(series.last):<7} max {look.words(series.highest)}"
     spans: list[Span | str] = []
     for n, line in enumerate(lines):
