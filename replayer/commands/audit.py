@@ -34,7 +34,7 @@ class Command:
     FILE is a recording of any format that `import` knows, a folder of them, or the name of a shipped session. A lane
     of the report is a model. The result is a run folder: `watch`, `report` and `compare` show it as any other.
 
-    example:
+    Examples:
       replayer audit ~/.claude/projects/-home-me-app
       replayer audit sessions/*.jsonl --json
       replayer audit thread.json --out runs/audit && replayer watch runs/audit

@@ -24,7 +24,7 @@ class Command:
     A simulation of the run's own sessions, each waiting for its replies. The first line simulates the run's own cache, so that
     you see how far the simulation is from what was measured; "from-to" is what it gives when times vary as they did.
 
-    example:
+    Examples:
       replayer cache last --pool 50%,200% --replicas 1,2,4
       replayer cache runs/tonight --lane vllm --pool 200000,400000 --block 16,64,256 --json
     """

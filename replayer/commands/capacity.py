@@ -40,7 +40,7 @@ class Command:
     Levels double until one fails, then halve the gap. A level ends as soon as the interval of its share of good turns
     excludes the threshold; it lasts a minute at most (--duration). Each level is a run folder of its own under DIR/levels.
 
-    example:
+    Examples:
       replayer capacity --trace flaky-service --engine a=http://127.0.0.1:8000/v1 \\
           --slo ttft_ms.p95=15000,decode_tok_s.p5=30
       replayer capacity PLAN.toml --usable 0.9 --tiers 20,60,100 --price-gpu-hour 3.5 --html capacity.html

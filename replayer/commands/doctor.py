@@ -20,8 +20,9 @@ from replayer.wire.limits import Timeouts
 class Command:
     """Say what a server is, what it can report, and the flag that would fix what is missing.
 
-    replayer doctor http://127.0.0.1:8000/v1
-    replayer doctor http://127.0.0.1:8000/v1 --trace my-session.trace.jsonl
+    Examples:
+      replayer doctor http://127.0.0.1:8000/v1
+      replayer doctor http://127.0.0.1:8000/v1 --trace my-session.trace.jsonl
 
     Sends a few tiny requests, and some of about 1,100 words that show how its prefix cache works; --no-probe sends none.
     """

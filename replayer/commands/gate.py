@@ -36,7 +36,8 @@ class Command:
     commit; `gate` runs the same plan again and exits 1 where a figure is worse beyond noise and beyond its margin.
 
     Times differ from run to run: `init` runs the plan three times to see by how much (--runs), each lane runs twice in
-    a job, and a time counts only beyond both (--no-times leaves times out, and all that). Exit code 1: worse. 2: nothing can be decided. Examples:
+    a job, and a time counts only beyond both (--no-times leaves times out, and all that). Exit code 1: worse.
+    2: nothing can be decided. Examples:
 
       replayer gate init plan.toml
       replayer gate plan.toml --junit gate.xml

@@ -28,7 +28,7 @@ class Command:
     Files go to the cache (XDG_CACHE_HOME); a fetch that broke off goes on where it ended. `-o` also imports them as
     native traces, which carry licence and attribution into every report. HF_ENDPOINT and HF_TOKEN are honoured.
 
-    example:
+    Examples:
       replayer get
       replayer get mooncake-conversation -o sessions
       replayer get hf://trace-commons/agent-traces@112ebd4d03ce852b00e935d523107c3d0c9a65bf/sessions/codex

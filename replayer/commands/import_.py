@@ -27,7 +27,7 @@ class Command:
 
     `zed` in place of a file is the thread store of the Zed editor on this machine, opened read-only.
 
-    example:
+    Examples:
       replayer import ~/.claude/projects/-home-me-app/3f1c.jsonl -o sessions
       replayer import zed --list
       replayer import zed --pick "Fix the parser" -o sessions

@@ -37,11 +37,11 @@ class Command:
 
     REQUEST is the JSON body that was sent, RESPONSE what came back: an SSE stream or a JSON body. With --pair, the
     answer to the same request in the other mode, also what only both together show: arguments or calls that the
-    engine changed on the way. With --also, once per exchange, a table of wires, streamed or not. Example:
+    engine changed on the way. With --also, once per exchange, a table of wires, streamed or not. Examples:
 
-    replayer judge request.json response.sse
-    replayer judge request.json response.sse --pair response-not-streamed.json
-    replayer judge request.json response.sse --issue vllm --about "vllm 0.21.0 --tool-call-parser hermes"
+      replayer judge request.json response.sse
+      replayer judge request.json response.sse --pair response-not-streamed.json
+      replayer judge request.json response.sse --issue vllm --about "vllm 0.21.0 --tool-call-parser hermes"
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

@@ -16,8 +16,9 @@ from replayer.text import print_json
 class Command:
     """Read the log of vLLM, SGLang or llama.cpp: throughput, draft acceptance, cache use, and the speed bands.
 
-    replayer logs server.log --json
-    docker logs vllm 2>&1 | replayer logs -
+    Examples:
+      replayer logs server.log --json
+      docker logs vllm 2>&1 | replayer logs -
 
     Container, journald and colour prefixes do not matter; - reads standard input.
     """

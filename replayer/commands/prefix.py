@@ -31,7 +31,7 @@ class Command:
     Prompts are rendered with a stand-in chat template. Tokens come from --tokenizer: a GGUF or tokenizer.json file
     (byte-level BPE), a tiktoken encoding, or characters.
 
-    examples:
+    Examples:
       replayer prefix requests.jsonl --block-size 16
       replayer prefix fix-failing-test
     """

@@ -35,7 +35,7 @@ class Command:
     named as soon as it has passed. Bytes pass unchanged; headers (keys, cookies) are never
     written. Ctrl-C ends the recording.
 
-    example:
+    Examples:
       replayer record --upstream http://127.0.0.1:8000/v1 --port 8080 -o sessions
       replayer record --upstream http://127.0.0.1:30000/v1 -o sessions
     """

@@ -31,11 +31,12 @@ class Command:
     """Runs the repetition detector over text as if an engine had streamed it: the onset, the alarm, what repeats.
 
     FILE is any text or log, or `-` for standard input. Of a native trace (`replayer import` makes them) every reply is
-    judged: its text, its thinking and the arguments of its calls, each by itself. Of a .jsonl file each line's "text" (or "output") is judged by
-    itself, its "name" is kept, and a "finish_reason" of "length" is taken as evidence. `suspect` is what sound files also do now and then; only `collapsed` would have
-    stopped a stream. Offsets are characters.
+    judged: its text, its thinking and the arguments of its calls, each by itself. Of a .jsonl file each line's "text"
+    (or "output") is judged by itself, its "name" is kept, and a "finish_reason" of "length" is taken as evidence.
+    `suspect` is what sound files also do now and then; only `collapsed` would have stopped a stream. Offsets are
+    characters.
 
-    examples:
+    Examples:
       replayer repetition reply.txt
       tail -n 200 engine.log | replayer repetition -
     """

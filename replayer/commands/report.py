@@ -25,9 +25,9 @@ class Command:
     """The summary of a run: a table, JSON, or files. Several runs are set side by side, and where they served several
     models, models by engines. Examples:
 
-    replayer report last --json
-    replayer report tonight last-night --html report.html --junit junit.xml
-    replayer report qwen-run llama-run --together --json
+      replayer report last --json
+      replayer report tonight last-night --html report.html --junit junit.xml
+      replayer report qwen-run llama-run --together --json
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

@@ -28,10 +28,10 @@ _ANSWER_S, _ANSWER_BYTES = 120, 4 << 20
 class Command:
     """Write a folder that reproduces one turn of one lane: the exact request, a curl line, a script with the openai
     client, the answer and the verdict. TURN is N, TRACE/N or TRACE/REPEAT/N, counted from 1. With --shrink the history
-    is cut down, against the lane's engine, as far as the fault stays. Example:
+    is cut down, against the lane's engine, as far as the fault stays. Examples:
 
-    replayer repro last fix-failing-test/7 vllm -o bug --shrink --issue vllm
-    replayer repro last 3 a -o turn-3
+      replayer repro last fix-failing-test/7 vllm -o bug --shrink --issue vllm
+      replayer repro last 3 a -o turn-3
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:

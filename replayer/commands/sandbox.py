@@ -30,7 +30,7 @@ class Command:
     `check` tries what must work and what must not, and exits with 3 when the isolation does not hold. `run` shows
     what the command printed and takes over its exit code (124: out of time, 125: another limit).
 
-    example:
+    Examples:
       replayer sandbox check
       replayer sandbox run -- python3 -c 'print(open("/etc/passwd").read())'
       replayer sandbox run --workspace .@HEAD -- git log --oneline

@@ -18,8 +18,9 @@ from replayer.traces.library import find
 class Command:
     """Serve a simulated engine: recorded replies over real HTTP, at a set speed and with seeded faults.
 
-    replayer simulate --kind vllm --trace fix-failing-test --tok-s 100 --fault unknown_tool@0.1
-    replayer simulate --kind sglang --trace fix-failing-test --port 30000
+    Examples:
+      replayer simulate --kind vllm --trace fix-failing-test --tok-s 100 --fault unknown_tool@0.1
+      replayer simulate --kind sglang --trace fix-failing-test --port 30000
 
     A fault is class[@rate][:key=value...], for example collapse@0.05:at=200 or leaked_markup:family=kimi.
     """

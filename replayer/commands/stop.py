@@ -10,7 +10,7 @@ from replayer.launch.job import stop
 
 
 class Command:
-    """End a run that goes on in the background; its journal stays complete. Example:
+    """End a run that goes on in the background; its journal stays complete. Examples:
 
     replayer stop last
     replayer stop runs/tonight

@@ -20,7 +20,7 @@ class Command:
 
     FILE is a path or the name of a shipped session.
 
-    example:
+    Examples:
       replayer trace check sessions/fix.trace.jsonl
       replayer trace show fix-failing-test --brief
       replayer trace export fix-failing-test --to openai -o requests.jsonl

@@ -12,7 +12,7 @@ from replayer.tui.terminal import why_no_screen
 
 
 class Command:
-    """The screen on live or finished runs. Leaving it never harms a run. Example:
+    """The screen on live or finished runs. Leaving it never harms a run. Examples:
 
     replayer watch last
     replayer watch tonight last-night
