@@ -20,6 +20,9 @@ _FINEST = 256
 """Spans that are kept of a curve: as many as the widest terminal has columns for."""
 
 
+_SPIKE = 5.0
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """One curve: what held when, the newest known value and the highest."""
@@ -28,7 +31,6 @@ class Series:
     last: float
     highest: float
     usual: float
-    """The top of a scale on which a few spikes do not flatten all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,15 @@ def series(spans: Sequence[Span]) -> Series | None:
         width = end / _FINEST
         held = enumerate(over_time(spans, end, _FINEST))
         spans = [(n * width, (n + 1) * width, value) for n, value in held]
-    highest = max(values)
-    usual = sorted(values)[int(0.98 * (len(values) - 1))] * 1.3
-    return Series(tuple(spans), last=values[-1], highest=highest, usual=min(highest, usual))
+    return Series(tuple(spans), last=values[-1], highest=max(values), usual=usual(values))
+
+
+def usual(values: Sequence[float]) -> float:
+    """The top of a scale on which a spike of over five times the median does not flatten all others: a third above the
+    98th percentile."""
+    ordered = sorted(values)
+    spikes = ordered[-1] > _SPIKE * ordered[len(ordered) // 2]
+    return 1.3 * ordered[int(0.98 * (len(ordered) - 1))] if spikes else ordered[-1]
 
 
 def gauge(samples: Sequence[TelemetryRead], name: str) -> list[Span]:

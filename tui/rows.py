@@ -11,6 +11,7 @@ from replayer.journal.view import LaneView
 from replayer.metrics import rows as figures
 from replayer.metrics.conclusions import lane_conclusion
 from replayer.metrics.documents import LaneFigures
+from replayer.tui.curves import usual
 from replayer.tui.text import DASH
 
 
@@ -123,7 +124,8 @@ def _decode_curve(lane: LaneView, found: LaneFigures, width: int) -> Cell:
     values = [turn.decode_tok_s for turn in newest_turns(lane)]
     if not any(values):
         return unknown(*figures.BY_SHORT["tok/s"].unknown(found))
-    return Cell("", "$secondary", more="tokens/s by turn of the newest session", values=values)
+    top = usual([value or 0.0 for value in values])
+    return Cell("", "$secondary", more="tokens/s by turn of the newest session", values=values, top=top)
 
 
 def newest_turns(lane: LaneView) -> Sequence[TurnFacts]:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from replayer.journal.events import TelemetryRead
-from replayer.tui.curves import by_instance, gauge, known, over_time, rate, share
+from replayer.tui.curves import by_instance, gauge, known, over_time, rate, share, usual
 
 
 def reading(second: int, instance: str = "a", **sample: Any) -> TelemetryRead:
@@ -50,3 +50,11 @@ def test_readings_that_are_no_number_are_unknown_and_times_out_of_reach_break_no
     samples = [reading(n, kv_used=value) for n, value in enumerate((0.5, math.nan, math.inf, "x", 10**400))]
     assert known(gauge(samples, "kv_used")) == [0.5]
     assert over_time([(-math.inf, math.inf, 1.0), (math.nan, math.nan, 2.0)], 4, 2) == [1.0, 1.0]
+
+
+def test_one_spike_does_not_flatten_a_curve() -> None:
+    speeds = [300.0, 310.0, 290.0, 320.0] * 20
+    assert usual(speeds) == 320, "the highest is the top"
+    assert usual([10.0, 40.0]) == 40, "few values are no spikes"
+    assert usual([*speeds, 108_569.0]) == 1.3 * 320
+    assert usual([0.0]) == 0
