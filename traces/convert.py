@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from replayer import __version__
 from replayer.errors import TraceError
 from replayer.text import nearest
+from replayer.traces.compact import uncollected
 from replayer.traces.importers import importers
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
@@ -46,7 +45,7 @@ def convert(
     probe = Probe(path)
     try:
         importer = find_importer(probe, format_name)
-        with _no_collection():
+        with uncollected():
             chosen = [session for session in _sessions(importer, probe) if _picked(session, pick)]
         if not chosen:
             raise TraceError(_nothing(path, pick, probe.warnings))
@@ -155,7 +154,7 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
     with TraceWriter(target, header) as writer:
         builder = Builder(writer)
         try:
-            with _no_collection():
+            with uncollected():
                 session.write(builder)
         except _ODD_FORM as error:
             raise _broken(importer, probe, error) from error
@@ -168,18 +167,6 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
         with Trace.open(target) as trace:
             return summarise(trace, str(probe.path), tuple(warnings))
     return summary_of(writer.header, target, builder.tally, str(probe.path), tuple(warnings))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """An importer makes many lasting objects and no cycles: collecting them cost 8 % of a Claude Code import."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _warnings(importer: Importer, probe: Probe, builder: Builder) -> list[str]:

@@ -14,13 +14,13 @@ CONVERTERS: dict[int, Converter] = {}
 """Schema number -> the function that turns one record of that schema into one of the next."""
 
 
-def check_schema(version: object, where: str, target: int = SCHEMA) -> int:
+def check_schema(version: object, where: str) -> int:
     """Raises TraceError for a number from the future or none at all."""
     if not isinstance(version, int) or isinstance(version, bool) or version < 0:
         raise TraceError(f"{where}: the header has no schema number")
-    if version > target:
+    if version > SCHEMA:
         raise TraceError(
-            f"{where}: schema {version} is newer than this replayer reads ({target}): update replayer"
+            f"{where}: schema {version} is newer than this replayer reads ({SCHEMA}): update replayer"
         )
     return version
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby, takewhile
+from itertools import groupby
 
 from rich.console import Console
 from rich.text import Text
 
-from replayer.text import console, safe
+from replayer.text import console, safe, shared_start
 from replayer.traces.importers.values import compact
 from replayer.traces.reader import Trace
 from replayer.traces.schema import (
@@ -151,7 +151,7 @@ class _Page:
         """Items of the thread's context before that this turn was not sent, thinking aside."""
         before = self._before.get(turn.thread, ())
         self._before[turn.thread] = (*context, *turn.produced)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, context, strict=False)))
+        same = shared_start(before, context)
         gone = set(before[same:]) - set(context)
         return sum(self._trace.item(number).kind not in ("reasoning", "opaque") for number in gone)
 

@@ -13,13 +13,14 @@ from rich.text import Text
 from replayer.errors import PlanError, RunFolderError
 from replayer.journal.log import find_run
 from replayer.journal.several_runs import against, check_same_traces, load_several, prompt_differences
-from replayer.journal.view import LaneView, RunView, load, uncollected
+from replayer.journal.view import LaneView, RunView, load
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, resolve
 from replayer.metrics.compare import compare, is_aa, lane_pairs
 from replayer.metrics.conclusions import pair_sentences
 from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import and_list, chance, figure, interval, signed
 from replayer.text import console, nearest, safe
+from replayer.traces.compact import uncollected
 
 Lanes = Iterable[tuple[LaneView, LaneView]]
 

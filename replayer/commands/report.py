@@ -12,13 +12,13 @@ from replayer.commands.many import add_processes_flag, mapped
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.journal.salvage import Salvaged, salvaged
-from replayer.journal.view import uncollected
 from replayer.report.evidence import gather
 from replayer.report.formats import FORMATS, files
 from replayer.report.output import show, show_together
 from replayer.report.saving import write
 from replayer.repro.rejudge import Rejudged, rejudged
 from replayer.text import safe
+from replayer.traces.compact import uncollected
 
 
 class Command:

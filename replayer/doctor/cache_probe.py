@@ -16,7 +16,7 @@ from replayer.wire.types import JsonObject
 Counter = Literal["works", "broken", "not_reported", "unknown"]
 Message = JsonObject
 
-DEFAULT_WORDS = 1100
+WORDS = 1100
 """About 1,150 tokens: two blocks of 528 and a rest, so that even those show (vLLM #40696)."""
 
 _WORDS = re.findall(
@@ -91,22 +91,20 @@ class _Seen:
         return ends[0] <= self.cached <= ends[1] and self.cached % rule.block == 0
 
 
-async def probe_prefix_cache(
-    chat: Chat, *, words: int = DEFAULT_WORDS, nonce: str | None = None
-) -> ProbeResult:
+async def probe_prefix_cache(chat: Chat) -> ProbeResult:
     """Ask the same thing again (a third time if it must), with its last tenth changed, and cut short.
 
-    `nonce` begins the prompt, so that nothing of it is cached from before. Errors of `chat` are passed on.
+    A random word begins the prompt, so that nothing of it is cached from before. Errors of `chat` are passed on.
     """
-    return await _Probe(chat, words, nonce or secrets.token_hex(8)).run()
+    return await _Probe(chat, secrets.token_hex(8)).run()
 
 
 class _Probe:
-    def __init__(self, chat: Chat, words: int, nonce: str) -> None:
+    def __init__(self, chat: Chat, nonce: str) -> None:
         self._chat = chat
         random = Random(nonce)
-        self._text = [f"{nonce}:", *random.choices(_WORDS, k=words)]
-        self._other = random.choices(_WORDS, k=words)
+        self._text = [f"{nonce}:", *random.choices(_WORDS, k=WORDS)]
+        self._other = random.choices(_WORDS, k=WORDS)
         self._replies: list[tuple[str, ProbeReply]] = []
         self._seen: list[_Seen] = []
         self._per_word = 1.0

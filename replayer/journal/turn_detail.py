@@ -10,6 +10,7 @@ from replayer.journal.lane_turn import LaneTurn, lane_turn
 from replayer.journal.run_traces import history_of
 from replayer.journal.view import RunView
 from replayer.requests.history import RecordedHistory
+from replayer.text import shared_start
 from replayer.traces.schema import AnyItem, ToolCallItem, ToolResultItem, plain
 from replayer.wire.types import JsonObject
 
@@ -56,7 +57,7 @@ def turn_detail(folder: Path, view: RunView, trace: str, repeat: int, turn: int)
     messages = history.messages(recorded_turn)
     earlier = history.before(recorded_turn)
     before = history.messages(earlier) if earlier is not None else []
-    shared = _shared(before, messages)
+    shared = shared_start(before, messages)
     return TurnDetail(
         trace=trace,
         repeat=repeat,
@@ -69,15 +70,6 @@ def turn_detail(folder: Path, view: RunView, trace: str, repeat: int, turn: int)
         results=_recorded_results(history, recorded_turn),
         lanes={name: found for name, found in lanes.items() if found is not None},
     )
-
-
-def _shared(before: list[JsonObject], after: list[JsonObject]) -> int:
-    shared = 0
-    for a, b in zip(before, after, strict=False):
-        if a != b:
-            break
-        shared += 1
-    return shared
 
 
 def _recorded_results(history: RecordedHistory, recorded_turn: int) -> dict[str, str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +42,7 @@ from replayer.journal.log import Reading
 from replayer.journal.parts import Line, journal_of
 from replayer.journal.turns import Attempt
 from replayer.journal.view_parts import Asked, LoadPeriod, ShardView
+from replayer.traces.compact import uncollected
 
 MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """What a journal brings about whose lines are sound one by one and do not fit together: a damaged one, or a forged one."""
@@ -340,19 +340,6 @@ def _checksum(folder: Path, offsets: dict[int, int]) -> int:
 
 def _counted(tries: dict[int, Attempt]) -> Attempt:
     return max(tries.values(), key=lambda attempt: (attempt.complete, attempt.finished > 0, attempt.number))
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """For what makes millions of objects and throws few away: going over them again and again is a quarter of a long
-    report's time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 @uncollected()

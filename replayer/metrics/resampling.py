@@ -137,7 +137,6 @@ def quantile_differences(
     shares: Sequence[float],
     *,
     paired: bool = True,
-    draws: int = _DRAWS,
 ) -> list[Interval]:
     """By share, the quantile of b minus that of a over all their sessions, with a bootstrap interval over whole sessions.
 
@@ -147,7 +146,7 @@ def quantile_differences(
     import numpy as np
 
     draw = np.random.default_rng(0)
-    draws = min(draws, max(200, 200_000 // max(len(a), 1)))
+    draws = min(_DRAWS, max(200, 200_000 // max(len(a), 1)))
     times = [_times_drawn(draw, len(lane), draws) for lane in (a, b)]
     if paired:
         times[1] = times[0]

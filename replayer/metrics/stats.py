@@ -22,11 +22,11 @@ class Interval:
     high: float
 
 
-def wilson(successes: int, n: int, z: float = Z95) -> tuple[float, float]:
+def wilson(successes: int, n: int) -> tuple[float, float]:
     """Score interval of a rate (Wilson 1927); (0, 1) when nothing was observed."""
     if n == 0:
         return 0.0, 1.0
-    rate = successes / n
+    z, rate = Z95, successes / n
     centre = rate + z * z / (2 * n)
     spread = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n

@@ -13,8 +13,8 @@ from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.signals.prefix_reuse.conclusion import session_verdict, settled
 from replayer.signals.prefix_reuse.divergence import Divergence
 from replayer.signals.prefix_reuse.finding import PrefixFinding, TurnReuse
-from replayer.signals.prefix_reuse.messages import first_difference
 from replayer.signals.prefix_reuse.tokens import pack
+from replayer.text import shared_start
 from replayer.traces.schema import TokenShape
 from replayer.wire.types import JsonObject
 
@@ -134,7 +134,7 @@ def _continues(request: ChatRequest, before: ChatRequest) -> bool:
 def _salted(
     turn: TurnReuse, found: PrefixFinding, last: TurnReuse, old: str, new: str
 ) -> tuple[TurnReuse, PrefixFinding]:
-    offset, lost = first_difference(old, new), min(last.prompt_tokens, turn.prompt_tokens)
+    offset, lost = shared_start(old, new), min(last.prompt_tokens, turn.prompt_tokens)
     place = Divergence(
         "random_id_or_hash", None, "cache_salt", offset, old, new, "a salt parts the caches of requests"
     )

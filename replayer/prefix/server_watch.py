@@ -19,6 +19,7 @@ from replayer.prefix.tokenizers import Estimate, model_tokenizer
 from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.signals.prefix_reuse.tokens import WIDTH, pack
+from replayer.text import shared_start
 from replayer.traces.schema import Usage
 from replayer.wire.types import Json, JsonObject
 
@@ -248,7 +249,7 @@ class ServerWatch:
             count = usage.completion_tokens
         else:
             first, tokens = came_back[0] if came_back else "", (len(prompt) - begin) // WIDTH
-            same = _common(said, first)
+            same = shared_start(said, first)
             count = 0 if same < _COMMON_TEXT else same * tokens // max(1, sum(map(len, came_back)))
         if count:
             self._reuse.generated(before.key, prompt[begin : begin + count * WIDTH])
@@ -287,12 +288,3 @@ def _text(message: JsonObject) -> str | None:
     return (content if isinstance(content, str) else "") + "".join(
         f"{call.get('name')}{call.get('arguments')}" for call in calls
     )
-
-
-def _common(one: str, other: str) -> int:
-    same = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        same += 1
-    return same

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import count, takewhile
+from itertools import count
 from typing import TYPE_CHECKING
 
 from replayer.journal.events import Substituted
@@ -16,6 +16,7 @@ from replayer.requests.transform import Messages
 from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
 from replayer.run.prompts import PreparedTurn
 from replayer.run.threads import Threads
+from replayer.text import shared_start
 from replayer.traces.trees import Line
 from replayer.wire.types import JsonObject
 
@@ -84,6 +85,5 @@ async def _talk(context: SessionContext, live: LiveConversation, numbers: Iterat
 
 def _news(before: Messages, messages: Messages) -> JsonObject:
     """What a request holds beyond the one before it."""
-    pairs = zip(before, messages, strict=False)
-    keep = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
+    keep = shared_start(before, messages)
     return {"keep": keep, "messages": messages[keep:]}

@@ -11,6 +11,7 @@ import heapq
 from dataclasses import dataclass, field
 
 from replayer.simulated.token_bytes import WIDTH
+from replayer.text import shared_start
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +128,7 @@ class PrefixCache:
         """Follow `tokens` as far as they are cached; the last node is split so that it ends there."""
         at = 0
         while child := node.children.get(tokens[at : at + self._block]):
-            shared = _common(child.edge, tokens[at : at + len(child.edge)]) // self._block * self._block
+            shared = shared_start(child.edge, tokens[at : at + len(child.edge)]) // self._block * self._block
             at += shared
             if shared < len(child.edge):
                 return self._split(child, shared), at
@@ -188,17 +189,3 @@ class PrefixCache:
         leaf.parent = None
         if not parent.children and parent.parent is not None:
             heapq.heappush(self._leaves, (parent.used, id(parent), parent))
-
-
-def _common(a: bytes, b: bytes) -> int:
-    """Length of the common prefix, by halving: comparing slices costs far less than comparing bytes in Python."""
-    low, high = 0, min(len(a), len(b))
-    if a[:high] == b[:high]:
-        return high
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

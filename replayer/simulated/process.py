@@ -16,6 +16,7 @@ from replayer.errors import EngineUnavailable, ReplayerError
 from replayer.simulated.spec import SimulatedSpec
 
 START_SECONDS = 120
+END_SECONDS = 5
 
 
 @dataclass(kw_only=True)
@@ -66,12 +67,12 @@ async def start_child(
     return process, line.decode().strip()
 
 
-async def end_child(process: Process, patience: float = 5) -> None:
+async def end_child(process: Process) -> None:
     """Close its stdin, which ends it; kill it where that does not help."""
     if process.stdin is not None:
         process.stdin.close()
     try:
-        await asyncio.wait_for(process.wait(), patience)
+        await asyncio.wait_for(process.wait(), END_SECONDS)
     except TimeoutError:
         process.kill()
         await process.wait()

@@ -156,11 +156,9 @@ def merge(parts: Sequence[Deltas]) -> Deltas:
     )
 
 
-def foreign_tokens(server: float | None, ours: float | None, *, tolerance: float = 0.0) -> float | None:
+def foreign_tokens(server: float | None, ours: float | None) -> float | None:
     """Tokens that the server counted and we did not ask for: somebody else uses it, or a warm-up request ran.
 
-    None where either side is unknown; 0 within `tolerance` tokens.
+    None where either side is unknown.
     """
-    if server is None or ours is None:
-        return None
-    return server - ours if abs(server - ours) > tolerance else 0.0
+    return None if server is None or ours is None else server - ours

@@ -20,11 +20,8 @@ _ZSTD_WINDOW = 23
 """Logarithm of the longest window, which is memory: what RFC 9659 allows a server."""
 
 
-def decoder(encoding: str, most: int | None = None) -> Decode | None:
-    """The decoder of a Content-Encoding header, None for plain bytes. Raises ValueError for an unknown one.
-
-    `most` is the limit of the unpacked bytes, that of a body where it is None.
-    """
+def decoder(encoding: str) -> Decode | None:
+    """The decoder of a Content-Encoding header, None for plain bytes. Raises ValueError for an unknown one."""
     names = [name.strip() for name in encoding.lower().split(",")]
     names = [name for name in names if name not in ("", "identity")]
     if not names:
@@ -36,7 +33,7 @@ def decoder(encoding: str, most: int | None = None) -> Decode | None:
         raise TooLarge(f"the answer is packed {len(names)} times (limit {LIMITS.encodings})")
     decode: Decode = lambda data: (data,)  # noqa: E731 - the innermost stage
     for name in reversed(names):
-        decode = partial(_chain, decode, _Bounded(_DECODERS[name](), most or LIMITS.body))
+        decode = partial(_chain, decode, _Bounded(_DECODERS[name](), LIMITS.body))
     return decode
 
 

@@ -285,9 +285,9 @@ def replaced(text: str, old: str, new: str, everywhere: bool = False) -> str:
     return text.replace(old, new)
 
 
-def numbered(text: str, first: int = 1, mark: str = "\t", width: int = 6) -> str:
+def numbered(text: str, first: int = 1, mark: str = "\t") -> str:
     lines = text.splitlines(keepends=True)
-    return "".join(f"{number:>{width}}{mark}{line}" for number, line in enumerate(lines, first))
+    return "".join(f"{number:>6}{mark}{line}" for number, line in enumerate(lines, first))
 
 
 def unified(before: str, after: str, context: int = 3) -> str:

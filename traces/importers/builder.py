@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
 from sys import intern
 from typing import Any
 
+from replayer.text import shared_start
 from replayer.traces.importers.values import as_text, compact
 from replayer.traces.records import RecordError, TokenTurns
 from replayer.traces.schema import (
@@ -260,7 +260,7 @@ class Builder:
     ) -> int:
         """One LLM call whose messages are known one by one: the item ids and the form of each."""
         base, before = self._sent.get(thread, (None, ()))
-        same = _common(before, messages)
+        same = shared_start(before, tuple(messages))
         rest = messages[same:]
         step = Context(
             base=base if same else None,
@@ -284,17 +284,10 @@ class Builder:
             before, after = (*last.loose, *produced), prompt.behind(last.length)
         else:
             agreed, before, after = 0, (*last.whole(), *produced), prompt.whole()
-        same = _common(before, after)
+        same = shared_start(before, after)
         if agreed + same == 0:
             return Context(append=tuple(after)), None
         return Context(base=base, keep=agreed + same, append=tuple(after[same:])), before[same:]
-
-
-def _common(first: Sequence[object], second: Sequence[object]) -> int:
-    """Length of the common beginning."""
-    if tuple(second[: len(first)]) == tuple(first):
-        return len(first)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
 
 
 def _given(**fields: object) -> JsonObject:

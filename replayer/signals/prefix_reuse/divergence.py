@@ -13,13 +13,12 @@ from replayer.signals.prefix_reuse.messages import (
     Field,
     excerpt,
     fields,
-    first_difference,
     is_reasoning,
     role_of,
     tool_names,
 )
-from replayer.signals.prefix_reuse.tokens import shared_start
 from replayer.signals.prefix_reuse.volatile import volatile
+from replayer.text import shared_start
 
 _PRUNED = re.compile(
     r"(?i)\b(?:clear|prun|truncat|omit|elid|remov|compact|strip|snip|trim|drop|hidden|redact|content too long)"
@@ -77,7 +76,7 @@ def _in_tools(old: bytes, new: bytes) -> Divergence:
         place = min(len(before), len(after))
     a = _raw(before[place]) if place < len(before) else ""
     b = _raw(after[place]) if place < len(after) else ""
-    offset = first_difference(a, b)
+    offset = shared_start(a, b)
     kind = volatile(a, b, offset)
     cause: Cause = {"clock": "clock_or_date", "random": "random_id_or_hash"}.get(kind or "", "tool_list")  # type: ignore[assignment]
     if sorted(map(_raw, before)) == sorted(map(_raw, after)):
@@ -147,7 +146,7 @@ def edited(old: bytes, new: bytes, at: int) -> Divergence:
     one, other = _first_field(before, after)
     path = (one or other or Field("content", "")).path
     a, b = one.text if one else "", other.text if other else ""
-    offset = first_difference(a, b)
+    offset = shared_start(a, b)
     cause, detail = _edit_cause(role_of(old), path, a, b, offset)
     return Divergence(
         cause, at, f"messages[{at}].{path}", offset, excerpt(a, offset), excerpt(b, offset), detail
@@ -198,8 +197,8 @@ def _is_pruned(a: str, b: str) -> bool:
     """`b` is `a` emptied, cut, with its middle left out, or replaced by a short note that says so."""
     if len(b) >= len(a):
         return bool(_NOTE.fullmatch(b))
-    head = first_difference(a, b)
-    tail = first_difference(a[head:][::-1], b[head:][::-1])
+    head = shared_start(a, b)
+    tail = shared_start(a[head:][::-1], b[head:][::-1])
     note = b[head : len(b) - tail]
     if not a[head : len(a) - tail].strip():
         return False

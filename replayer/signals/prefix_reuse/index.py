@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from replayer.signals.prefix_reuse.tokens import WIDTH, Segment, common, shared_start
+from replayer.signals.prefix_reuse.tokens import WIDTH, Segment, common
+from replayer.text import shared_start
 
 _RECENT = 64
 """Streams that may still be extended or gone on from, and are therefore never forgotten."""

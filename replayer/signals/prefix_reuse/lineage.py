@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 
 from replayer.signals.prefix_reuse.divergence import Conversation
-from replayer.signals.prefix_reuse.messages import Message, as_bytes, first_difference, parsed, role_of
-from replayer.signals.prefix_reuse.tokens import shared_start
+from replayer.signals.prefix_reuse.messages import Message, as_bytes, parsed, role_of
+from replayer.text import shared_start
 
 _KEPT = 32
 _ROLES = 4
@@ -106,8 +106,8 @@ def _same_agent(old: Conversation, new: Conversation) -> bool:
     if not (_heads(old) and _heads(new)) or old.messages[0] == new.messages[0]:
         return True
     one, other = old.messages[0].decode("utf-8", "replace"), new.messages[0].decode("utf-8", "replace")
-    head = first_difference(one, other)
-    tail = first_difference(one[head:][::-1], other[head:][::-1])
+    head = shared_start(one, other)
+    tail = shared_start(one[head:][::-1], other[head:][::-1])
     return 2 * (head + tail) >= min(len(one), len(other))
 
 

@@ -61,17 +61,6 @@ def excerpt(text: str, offset: int, reach: int = 60) -> str:
     return text[max(0, offset - reach) : offset + reach]
 
 
-def first_difference(a: str, b: str) -> int:
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 def _content(content: object) -> list[Field]:
     if content is None or content == "":
         return []
