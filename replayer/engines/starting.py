@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -32,9 +32,18 @@ class Launched(Protocol):
     base_url: str
     pid: int
     log: Path | None
-    process: asyncio.subprocess.Process
+
+    @property
+    def process(self) -> Ended: ...
 
     async def stop(self) -> None: ...
+
+
+class Ended(Protocol):
+    """`returncode` is None while it runs."""
+
+    @property
+    def returncode(self) -> int | None: ...
 
 
 class Order(Protocol):
@@ -54,6 +63,11 @@ class Order(Protocol):
     def start_secrets(self) -> Sequence[str]: ...
     @property
     def url(self) -> str | None: ...
+    @property
+    def resources(self) -> dict[str, float]: ...
+
+
+Serve = Callable[[Order, Path], Awaitable[Launched]]
 
 
 async def start(order: Order, log_folder: Path, trace_paths: Sequence[Path]) -> Launched:
@@ -74,18 +88,25 @@ class Starts:
     def __init__(self) -> None:
         self._started: dict[Hashable, asyncio.Task[Launched]] = {}
         self._holders: Counter[Hashable] = Counter()
+        self.serve: Serve | None = None
+        """Starts a server that asks for resources."""
 
     async def start(
         self, order: Order, key: Hashable | None, log_folder: Path, trace_paths: Sequence[Path]
     ) -> Launched:
         """As `start`. `key` of None: a server of its own."""
         if key is None:
-            return await start(order, log_folder, trace_paths)
+            return await self._start(order, log_folder, trace_paths)
         if key not in self._started:
-            self._started[key] = asyncio.ensure_future(start(order, log_folder, trace_paths))
+            self._started[key] = asyncio.ensure_future(self._start(order, log_folder, trace_paths))
         launched = await self._started[key]
         self._holders[key] += 1
         return _Held(launched.base_url, launched.pid, launched.log, launched.process, self, key)
+
+    async def _start(self, order: Order, log_folder: Path, trace_paths: Sequence[Path]) -> Launched:
+        if self.serve is not None and order.resources:
+            return await self.serve(order, log_folder / f"{order.name}.log")
+        return await start(order, log_folder, trace_paths)
 
     async def let_go(self, key: Hashable) -> None:
         self._holders[key] -= 1
@@ -100,7 +121,7 @@ class _Held:
     base_url: str
     pid: int
     log: Path | None
-    process: asyncio.subprocess.Process
+    process: Ended
     starts: Starts
     key: Hashable
 
@@ -130,9 +151,6 @@ class CommandServer:
             except TimeoutError:
                 continue
 
-    def last_words(self) -> str:
-        return _last_words(self.log)
-
 
 async def _start_command(order: Order, log: Path) -> CommandServer:
     assert order.url is not None
@@ -155,7 +173,7 @@ async def _start_command(order: Order, log: Path) -> CommandServer:
     if secrets:
         server.copying = asyncio.create_task(_copy(process, log, secrets))
     try:
-        await _until_ready(order, server)
+        await until_ready(order, server)
     except BaseException:
         await server.stop()
         raise
@@ -181,7 +199,7 @@ def _without(text: bytes, secrets: Sequence[bytes]) -> bytes:
     return text
 
 
-async def _until_ready(order: Order, server: CommandServer) -> None:
+async def until_ready(order: Order, server: Launched) -> None:
     """Ready is when the models are listed: cheap on every engine, and never a generation."""
     url = server.base_url.rstrip("/") + "/models"
     async with http_client(url, timeout=5) as client, asyncio.timeout(READY_SECONDS):
@@ -194,7 +212,7 @@ async def _until_ready(order: Order, server: CommandServer) -> None:
             await asyncio.sleep(0.2)
     raise EngineUnavailable(
         f"lane {order.name!r}: its command ended with code {server.process.returncode} before it answered; "
-        f"its last words: {server.last_words()} (log: {server.log})"
+        f"its last words: {_last_words(server.log)} (log: {server.log})"
     )
 
 

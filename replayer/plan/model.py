@@ -81,6 +81,9 @@ class LanePlan(Strict):
     facts: JsonObject = Field(default_factory=dict)
     """What the user knows of this lane and the server does not tell: layout, quantisation, GPU."""
     exclusive: str | None = None
+    """Lanes with the same word here, such as `gpu0`, never run at the same time."""
+    resources: dict[str, float] = Field(default_factory=dict)
+    """What the server that `command` starts needs of a node of a Ray cluster, e.g. GPU = 2."""
     """Lanes with the same word share a device and never run at the same time."""
     stream: bool = True
     """False: replies come whole, and have no times between tokens."""
@@ -188,6 +191,8 @@ class LanePlan(Strict):
             raise ValueError(f"lane {self.name!r} needs one of url, urls or launch (embedded, simulated)")
         if self.command and not self.url:
             raise ValueError(f"lane {self.name!r} has a command but no url where its server will answer")
+        if self.resources and not (self.command and min(self.resources.values()) > 0):
+            raise ValueError(f"lane {self.name!r}: resources are amounts over 0 for the server of a command")
         return self
 
 
@@ -334,6 +339,13 @@ class Judgement(Strict):
 
 class Plan(Judgement, Waiting, Spread, Schedule, ToolUse, Requests, Work):
     """A whole run. Its keys are grouped by use: a function takes the group that it needs."""
+
+    @model_validator(mode="after")
+    def _resources_are_of_a_cluster(self) -> Plan:
+        asking = next((lane.name for lane in self.lane if lane.resources), None)
+        if asking is not None and self.ray is None:
+            raise ValueError(f"lane {asking!r} asks for resources, which only a Ray cluster gives: add --ray")
+        return self
 
     @model_validator(mode="after")
     def _state_is_live(self) -> Plan:

@@ -172,7 +172,7 @@ async def _servers(
     key = server_key(plan)
     order = plan.model_copy(update={"name": plan.base}) if key else plan
     launched = await starts.start(order, key, log_folder, trace_paths)
-    return [(plan.addresses[0] if plan.url else launched.base_url, launched)]
+    return [(plan.addresses[0] if launched.base_url == plan.url else launched.base_url, launched)]
 
 
 def server_key(plan: LanePlan) -> Hashable | None:

@@ -39,7 +39,8 @@ async def open_lanes(
     starts: Starts,
 ) -> tuple[dict[str, Lane], dict[str, ReplayerError]]:
     """Lanes, and by name why the others cannot be made ready: they keep none waiting. Side by side, but servers that we
-    start by a command come one after another: those that share a GPU measure its free memory while they start."""
+    start by a command come one after another: those that share a GPU measure its free memory while they start. One that asks
+    for resources has its GPUs to itself."""
     opened: dict[str, Lane] = {}
     failed: dict[str, ReplayerError] = {}
 
@@ -58,11 +59,11 @@ async def open_lanes(
                 failed[lane.name] = error
 
     wanted = [lane for lane in plan.lane if lane.name in names]
-    started = [lane for lane in wanted if lane.command]
+    started = [lane for lane in wanted if lane.command and not lane.resources]
     whole = False
     try:
         async with asyncio.TaskGroup() as group:
-            for lanes in [started, *([lane] for lane in wanted if not lane.command)]:
+            for lanes in [started, *([lane] for lane in wanted if lane not in started)]:
                 group.create_task(open_each(lanes))
         whole = True
     except BaseExceptionGroup as errors:
@@ -128,7 +129,7 @@ def _gpus(lane: Lane, instance: Instance, use: GpuUse) -> LaneGpus | None:
     reader = open_gpu(url, facts.get("dcgm"))
     if reader is None:
         return None
-    pid = instance.launched.pid if instance.launched else None
+    pid = instance.launched.pid or None if instance.launched else None
     return LaneGpus(lane.name, reader, use, base_url=url, asked=facts.get("gpus", ()), pid=pid)
 
 

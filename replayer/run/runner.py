@@ -181,6 +181,8 @@ async def _run(
         if plan.ray is not None or plan.processes is not None:
             driven_by = CREWS["ray" if plan.ray is not None else "processes"]
             crew = await open_now.enter_async_context(driven_by(plan, todo, folder))
+        if crew is not None:
+            phases = crew.fit(plan, phases, servers.starts)
         lanes, failed = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver, servers.starts)
         if failed and lanes_of(phases) <= failed.keys():
             raise next(iter(failed.values()))

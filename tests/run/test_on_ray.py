@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from replayer.journal.events import ShardClock, TurnStarted, Warned
+from replayer.journal.events import LaneReady, ShardClock, TurnStarted, Warned
 from replayer.journal.log import Reading, read
 from tests.run.test_runs import assert_counted_once, replayer, report
 
@@ -25,13 +25,20 @@ def test_ray_is_imported_by_nothing_that_does_not_ask_for_it() -> None:
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "150")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("RAY_raylet_start_wait_time_s", "150")
+        monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        yield from started()
+
+
+def started() -> Iterator[Any]:
     cluster_utils = pytest.importorskip("ray.cluster_utils")
-    made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    made.add_node(num_cpus=1)
+    made = cluster_utils.Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "resources": {"engine": 1}}
+    )
+    made.add_node(num_cpus=1, resources={"engine": 1})
     yield made
     made.shutdown()
 
@@ -47,9 +54,51 @@ def begun(folder: Path, shards: set[int]) -> None:
     raise AssertionError(f"{folder} never had turns of {shards}")
 
 
+PLAN = """
+traces = ["fix-failing-test"]
+repeat = 2
+concurrency = 2
+max_turns = 3
+[limits]
+lag_ms = 60000
+"""
+LANE = """
+[[lane]]
+name = "{name}"
+url = "http://{{host}}:{{port}}/v1"
+command = ["{python}", "-m", "replayer", "simulate", "--trace", "fix-failing-test", "--host", "{{host}}",
+  "--port", "{{port}}"]
+resources = {{ engine = 1 }}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_servers_start_where_their_resources_are_and_the_third_waits(cluster: Any, tmp_path: Path) -> None:
+    plan, folder = tmp_path / "plan.toml", tmp_path / "run"
+    plan.write_text(PLAN + "".join(LANE.format(name=name, python=sys.executable) for name in "abc"))
+    done = replayer("run", plan, "--ray", cluster.address, "--shards", "2", "--out", folder)
+    assert done.returncode == 0, done.stderr
+    placed = [(event, line.part) for event, line in Reading(folder).events()]
+    ready = {event.lane: event.at for event, _ in placed if isinstance(event, LaneReady)}
+    turns = [(event.session[0], part, event.at) for event, part in placed if isinstance(event, TurnStarted)]
+    assert len(turns) == 3 * 2 * 3
+    drivers = {lane: {part for of, part, _ in turns if of == lane} for lane in "abc"}
+    assert len(drivers["a"]) == len(drivers["b"]) == len(drivers["c"]) == 1, "each by the shard beside it"
+    assert drivers["a"] != drivers["b"], "two servers do not fit on one node"
+    ends = {lane: max(at for of, _, at in turns if of == lane) for lane in "ab"}
+    assert max(ready["a"], ready["b"]) < min(at for *_, at in turns)
+    assert ready["c"] > max(ends.values()), "it waits until a node is free"
+    assert {path.stem for path in folder.glob("engines/*.log") if path.read_text()} == {"a", "b", "c"}
+
+    alone = replayer("resume", folder, "--processes", "2")
+    assert alone.returncode == 2 and "only a Ray cluster gives" in alone.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_shard_and_a_node_die_and_nothing_is_lost_or_double(cluster: Any, tmp_path: Path) -> None:
+    """The last of this file: the cluster has one node less."""
     folder = tmp_path / "run"
     command = ["run", "--trace", TRACE, "--engine", "a=simulated,tok_s=150", "--repeat", "6"]
     command += ["--concurrency", "2", "--ray", cluster.address, "--shards", "2", "--max-lag", "60000"]

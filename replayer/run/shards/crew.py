@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from replayer.engines.starting import Starts
 from replayer.errors import EngineUnavailable, PlanError, ReplayerError
 from replayer.journal.events import AnyEvent, SessionFinished, TelemetryRead
 from replayer.journal.log import Reading
@@ -23,6 +24,7 @@ from replayer.run.fit_prompts import prepare
 from replayer.run.load import empty_cache
 from replayer.run.run_lanes import lanes_of, telemetry
 from replayer.run.shards.dealing import dealt, places_of, processes_of
+from replayer.run.shards.fitting import fitting
 from replayer.run.shards.launching import Launcher, Local
 from replayer.run.shards.loads import SharedLoad
 from replayer.run.shards.member import Member
@@ -173,7 +175,7 @@ class Crew:
         there = self._there()
         if not there:
             raise ReplayerError(f"no shard is left; `replayer resume {run.folder}` goes on with the run")
-        given = list(zip(there, dealt(run, phase, len(there)), strict=True))
+        given = list(zip(there, dealt(run, phase, len(there), self._beside(run, phase, there)), strict=True))
         resets = {queue[0].lane: await empty_cache(run, queue[0].lane) for queue in phase}
         self._loads = {
             lane: SharedLoad(lane, places_of(run.plan, lane), was_reset, _holders(given, lane))
@@ -189,6 +191,23 @@ class Crew:
             await self._each()
         await asyncio.gather(*(member.shard.fetch() for member in self._there()))
         self.read()
+
+    def fit(self, plan: Plan, phases: list[list[list[Session]]], starts: Starts) -> list[list[list[Session]]]:
+        """What may run at the same time, and from now on where its servers start. Raises PlanError."""
+        nodes = self._launcher.nodes()
+        if not nodes:
+            return phases
+        starts.serve = self._launcher.serve
+        return fitting(plan, phases, nodes)
+
+    def _beside(self, run: Run, phase: list[list[Session]], there: list[Member]) -> dict[str, list[int]]:
+        """By lane the shards on the node of its server, where there are some."""
+        found = {}
+        for lane in (run.lanes[queue[0].lane] for queue in phase):
+            launched = lane.instances[0].launched
+            node = self._launcher.node_of(launched.base_url) if launched is not None else None
+            found[lane.name] = [n for n, member in enumerate(there) if member.shard.node == node]
+        return found
 
     async def _start(self, run: Run) -> None:
         for member in self._there():

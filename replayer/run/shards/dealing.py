@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -45,22 +45,23 @@ def places_of(plan: Plan, name: str) -> int | None:
     return plan.alive(lane) if plan.load.asked else lane.concurrency or plan.concurrency
 
 
-def dealt(run: Run, phase: list[list[Session]], n: int) -> list[Phase]:
-    """The phase for each of `n` shards. A load is kept up by all that have a place in it, each with every session to choose
+def dealt(run: Run, phase: list[list[Session]], n: int, beside: Mapping[str, Sequence[int]]) -> list[Phase]:
+    """The phase for each of `n` shards. `beside`: those that drive a lane, where not all may. A load is kept up by all that have a place in it, each with every session to choose
     from; a list of sessions is dealt out."""
     lanes: list[dict[str, OpenLane]] = [{} for _ in range(n)]
     given: list[list[Session]] = [[] for _ in range(n)]
     names = [queue[0].lane for queue in phase]
     for queue in phase:
         places = places_of(run.plan, queue[0].lane)
-        of = min(n, places or n)
+        able = beside.get(queue[0].lane) or range(n)
+        of = min(len(able), places or n)
         parts = [queue] * of if run.plan.load.asked else shards(queue, of)
         for number in range(n):
-            share = Share(number, of) if number < of else None
+            share = Share(able.index(number), of) if number in able[:of] else None
             mine = places and (share.part(places) if share else None)
             lane = run.lanes[queue[0].lane]
-            lanes[number][lane.name] = _described(lane, mine, (number, of) if share else None)
-            given[number] += parts[number] if share else []
+            lanes[number][lane.name] = _described(lane, mine, (share.number, of) if share else None)
+            given[number] += parts[share.number] if share else []
     order = [lane.name for lane in run.plan.lane if lane.name in names]
     fitted = [FittedPrompt(prompt=(*key,), length=asdict(value)) for key, value in run.traces.lengths.items()]
     return [

@@ -12,14 +12,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from replayer.engines.starting import Launched, Order
+from replayer.errors import PlanError
+
 WORKER = ("-m", "replayer.run.shards.shard")
 _LAST_WORDS = 300
 
 
+Resources = dict[str, float]
+"""What a node has, or a server asks for, by Ray's names: GPU, CPU, and those that an operator gave."""
+
+
 class Shard(Protocol):
-    """A process that was started. `folder`: where it writes, on its own machine."""
+    """A process that was started. `folder`: where it writes, on its own machine, and `node` which that is."""
 
     folder: str
+    node: str
 
     def trace(self, path: Path) -> str:
         """Where it finds a copy of a trace of the run folder."""
@@ -48,6 +56,15 @@ class Launcher(Protocol):
     async def start(self, number: int, folder: Path, address: tuple[str, int], token: str) -> Shard:
         """`folder` is the shard's own, in the run folder of this machine."""
 
+    def nodes(self) -> list[Resources]:
+        """What the machines have for servers; none where servers start here alone."""
+
+    async def serve(self, order: Order, log: Path) -> Launched:
+        """Start a server that asks for resources where they are."""
+
+    def node_of(self, url: str) -> str | None:
+        """Where a server was started."""
+
 
 class Local:
     """Processes of this machine; Ctrl-C reaches the coordinator alone."""
@@ -73,6 +90,15 @@ class Local:
         process.stdin.close()
         return LocalShard(process, folder)
 
+    def nodes(self) -> list[Resources]:
+        return []
+
+    async def serve(self, order: Order, log: Path) -> Launched:
+        raise PlanError(f"lane {order.name!r} asks for resources, which only a Ray cluster gives")
+
+    def node_of(self, url: str) -> str | None:
+        return None
+
 
 def greeting(number: int, address: tuple[str, int], token: str) -> bytes:
     """What a shard reads from its standard input."""
@@ -80,6 +106,8 @@ def greeting(number: int, address: tuple[str, int], token: str) -> bytes:
 
 
 class LocalShard:
+    node = ""
+
     def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
         self._process, self.folder, self._errors = process, str(folder.absolute()), folder / "stderr.log"
 

@@ -1,6 +1,6 @@
 """Shards on the machines of a Ray cluster. Ray places, starts, watches, stops, and fetches what shards wrote.
 
-The only module that imports Ray, and only where a run asks for it. What shards and coordinator say to each other goes over
+What shards and coordinator say to each other goes over
 their own line: Ray carries no delta, no stamp and no "send now". A shard is a process beside its Ray actor, as on one machine.
 Traces go to a machine once, by their content. Credentials do not: a node has the variables that the plan names.
 """
@@ -14,25 +14,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replayer.errors import EngineUnavailable, MissingPartError, PlanError
+from replayer.engines.starting import Launched, Order
+from replayer.errors import EngineUnavailable, PlanError
 from replayer.journal.run_traces import copies
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
 from replayer.run.shards.crew import Crew, launched
 from replayer.run.shards.dealing import processes_of
-from replayer.run.shards.launching import WORKER, Shard, greeting, how_it_ended
+from replayer.run.shards.launching import WORKER, Resources, Shard, greeting, how_it_ended
+from replayer.run.shards.ray_itself import ANSWER, ray, value
+from replayer.run.shards.ray_servers import placed
 
 _FETCH = 0.5
 """Seconds between two looks at what a shard has written."""
-_ANSWER = 10.0
-"""Seconds after which a node that does not answer counts as lost."""
 _START = 60.0
 """Seconds for the cluster to start a process."""
 
@@ -64,6 +64,9 @@ class Node:
                 draft.write_bytes(data)
                 draft.replace(folder / name)
         return str(folder)
+
+    def node(self) -> str:
+        return str(ray().get_runtime_context().get_node_id())
 
     def start(self, hello: bytes) -> str:
         """The folder in which the shard writes."""
@@ -111,8 +114,8 @@ class Node:
 class RayShard:
     """A shard on some node; what it writes is copied to its folder here."""
 
-    def __init__(self, actor: Any, folder: Path, remote: str, traces: dict[Path, str]) -> None:
-        self.folder = remote
+    def __init__(self, actor: Any, folder: Path, remote: str, traces: dict[Path, str], node: str) -> None:
+        self.folder, self.node = remote, node
         self._actor, self._here, self._traces = actor, folder, traces
         self._fetching = asyncio.Lock()
 
@@ -128,8 +131,8 @@ class RayShard:
 
         async with self._fetching:
             try:
-                pieces, how = await asyncio.wait_for(_value(self._actor.written.remote()), _ANSWER)
-            except (_ray().exceptions.RayError, TimeoutError) as error:
+                pieces, how = await asyncio.wait_for(value(self._actor.written.remote()), ANSWER)
+            except (ray().exceptions.RayError, TimeoutError) as error:
                 return f"is lost: its node does not answer ({type(error).__name__})"
             for piece in pieces:
                 path = self._here / piece.name
@@ -140,20 +143,16 @@ class RayShard:
             return None if how is None else str(how)
 
     async def kill(self) -> None:
-        with suppress(_ray().exceptions.RayError, TimeoutError):
-            await asyncio.wait_for(_value(self._actor.stop.remote(0)), _ANSWER)
+        with suppress(ray().exceptions.RayError, TimeoutError):
+            await asyncio.wait_for(value(self._actor.stop.remote(0)), ANSWER)
 
     async def stop(self) -> None:
 
-        with suppress(_ray().exceptions.RayError, TimeoutError):
-            await asyncio.wait_for(_value(self._actor.stop.remote()), 2 * _ANSWER)
+        with suppress(ray().exceptions.RayError, TimeoutError):
+            await asyncio.wait_for(value(self._actor.stop.remote()), 2 * ANSWER)
             await self.fetch()
-            await asyncio.wait_for(_value(self._actor.clear.remote()), _ANSWER)
-        _ray().kill(self._actor)
-
-
-async def _value(reference: Any) -> Any:
-    return await reference
+            await asyncio.wait_for(value(self._actor.clear.remote()), ANSWER)
+        ray().kill(self._actor)
 
 
 class OnRay:
@@ -164,9 +163,11 @@ class OnRay:
 
     def __init__(self, folder: Path) -> None:
 
-        self.host = str(_ray().util.get_node_ip_address())
+        self.host = str(ray().util.get_node_ip_address())
         self._traces = {path: _bundle(path.parent) for path in copies(folder).values()}
-        self._bodies = {digest: _ray().put(files) for digest, files in self._traces.values()}
+        self._servers: dict[str, str] = {}
+        self._shards: Counter[str] = Counter()
+        self._bodies = {digest: ray().put(files) for digest, files in self._traces.values()}
 
     async def start(self, number: int, folder: Path, address: tuple[str, int], token: str) -> Shard:
 
@@ -174,7 +175,7 @@ class OnRay:
         try:
             async with asyncio.timeout(_START):
                 while True:
-                    with suppress(_ray().exceptions.RayError):  # placed on a node that has just been lost
+                    with suppress(ray().exceptions.RayError):  # placed on a node that has just been lost
                         return await self._placed(folder, hello)
         except TimeoutError:
             raise EngineUnavailable(
@@ -182,12 +183,31 @@ class OnRay:
             ) from None
 
     async def _placed(self, folder: Path, hello: bytes) -> Shard:
-        actor = _ray().remote(Node).options(num_cpus=1, scheduling_strategy="SPREAD", max_restarts=0).remote()
+        actor = ray().remote(Node).options(num_cpus=1, scheduling_strategy="SPREAD", max_restarts=0).remote()
         traces = {
-            path: f"{await _value(actor.place.remote(digest, self._bodies[digest]))}/{path.name}"
+            path: f"{await value(actor.place.remote(digest, self._bodies[digest]))}/{path.name}"
             for path, (digest, _) in self._traces.items()
         }
-        return RayShard(actor, folder, await _value(actor.start.remote(hello)), traces)
+        node = await value(actor.node.remote())
+        self._shards[node] += 1
+        return RayShard(actor, folder, await value(actor.start.remote(hello)), traces, node)
+
+    def nodes(self) -> list[Resources]:
+        """What the cluster's nodes have beside the shards."""
+        found = []
+        for node in ray().nodes():
+            if node["Alive"]:
+                cores = node["Resources"].get("CPU", 0) - self._shards[node["NodeID"]]
+                found.append({**node["Resources"], "CPU": cores})
+        return found
+
+    async def serve(self, order: Order, log: Path) -> Launched:
+        server = await placed(order, log)
+        self._servers[server.base_url] = server.node
+        return server
+
+    def node_of(self, url: str) -> str | None:
+        return self._servers.get(url)
 
 
 def _bundle(folder: Path) -> tuple[str, dict[str, bytes]]:
@@ -208,25 +228,16 @@ async def cluster(plan: Plan, todo: Sequence[Session], folder: Path) -> AsyncIte
             f"lane {secret!r} holds a credential, which does not travel to other machines: give it as "
             "api_key_env=VARIABLE or header.NAME=env:VARIABLE, and set the variable on every node"
         )
-    ray = _ray()
     where = {} if plan.ray == "local" else {"address": plan.ray}
     try:
-        ray.init(**where, logging_level="ERROR", log_to_driver=False)
+        ray().init(**where, logging_level="ERROR", log_to_driver=False)
     except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
         raise EngineUnavailable(f"no Ray cluster at {plan.ray}: {str(error).splitlines()[0]}") from None
     try:
-        nodes = sum(node["Alive"] for node in ray.nodes())
-        cores = int(ray.cluster_resources().get("CPU", 1))  # fewer where a node was lost since
+        nodes = sum(node["Alive"] for node in ray().nodes())
+        cores = int(ray().cluster_resources().get("CPU", 1))  # fewer where a node was lost since
         n = max(1, min(processes_of(plan, todo, str(plan.shards or nodes)) or 1, cores))
         async with launched(Crew(folder, OnRay(folder), plan.timeouts.process), n) as crew:
             yield crew
     finally:
-        ray.shutdown()
-
-
-@cache
-def _ray() -> Any:
-    try:
-        return import_module("ray")
-    except ImportError:
-        raise MissingPartError("--ray needs the extra `ray`: pip install 'agent-replayer[ray]'") from None
+        ray().shutdown()
