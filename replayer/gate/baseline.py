@@ -210,7 +210,7 @@ def _turn_in(row: list[Json]) -> TurnFacts:
     prompt, cached, completion, deltas, marks, outcomes = row[10:]
     return TurnFacts(
         turn=number, recorded_turn=number, wall=0.0, usable=usable, calls=calls, invalid_calls=invalid, error=error,
-        stopped=bool(stopped), lag_ns=1 << 62 if stalled else 0, ttft_ns=_ns(ttft), total_ns=_ns(total),
+        stopped=bool(stopped), stalled=bool(stalled), ttft_ns=_ns(ttft), total_ns=_ns(total),
         decode_ns=_ns(decode), prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion, deltas=deltas,
         marks=tuple(FaultMark(*mark) for mark in marks), tool_outcomes=tuple(outcomes),
     )  # fmt: skip

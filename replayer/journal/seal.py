@@ -42,7 +42,7 @@ def number_of(line: bytes) -> int | None:
     if head is None:
         return None
     counted, crc = head.groups()
-    if zlib.crc32(memoryview(line)[head.end() : -1], zlib.crc32(counted)) != int(crc, 16):
+    if zlib.crc32(line[head.end() : -1], zlib.crc32(counted)) != int(crc, 16):
         raise Damage("its checksum does not fit what it says")
     return int(counted)
 

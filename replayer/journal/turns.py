@@ -72,7 +72,7 @@ class _Form(NamedTuple):
     """All names in their order."""
 
 
-_FORMS: dict[tuple[tuple[str, str], ...], _Form] = {}
+_FORMS: dict[bytes, _Form] = {}
 
 
 @dataclass(slots=True)
@@ -101,7 +101,9 @@ class TurnFacts:
     error: str | None = None
     retries: int = 0
     lag_ns: int = 0
-    busy: bool = False
+    stalled: bool = False
+    """This machine read so late, or was so busy, that the turn's times may not be the engine's: they are in no quantile
+    and no speed."""
     stamped_by: str = "client"
     """Whose clock the times of arrival are: the kernel's, the client's, or some of both (mixed)."""
     stopped: bool = False
@@ -156,12 +158,6 @@ class TurnFacts:
     def fatal(self) -> tuple[str, ...]:
         """The classes that made the turn unusable."""
         return tuple(dict.fromkeys(mark.klass for mark in self.marks if mark.fatal))
-
-    @property
-    def stalled(self) -> bool:
-        """This machine read so late, or was so busy, that the turn's times may not be the engine's: they are in no quantile
-        and no speed."""
-        return self.lag_ns > STALL_NS or self.busy
 
     @property
     def answered(self) -> bool:
@@ -288,14 +284,15 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
     turn.done = event.done
     turn.error = event.fault["kind"] if event.fault else None
     turn.retries = event.retries
-    turn.lag_ns, turn.busy = event.lag_ns, event.busy
+    turn.lag_ns, turn.stalled = event.lag_ns, event.lag_ns > STALL_NS or event.busy
     turn.stamped_by = event.stamped_by
     turn.stopped = event.stopped_by_us is not None
     turn.calls = len(event.tool_calls)
     turn.deltas, turn.wire = event.deltas, event.wire
     turn.chars = _chars(event)
-    turn.drafted, turn.accepted = draft_tokens(event.extra)
-    turn.server_tok_s = server_decode_speed(event.extra, turn.completion_tokens)
+    if event.extra:
+        turn.drafted, turn.accepted = draft_tokens(event.extra)
+        turn.server_tok_s = server_decode_speed(event.extra, turn.completion_tokens)
     gaps = gaps_us(event.arrivals)[1:]
     if event.ttft_ns is not None and gaps:
         turn.decode_ns = event.total_ns - event.ttft_ns
@@ -306,7 +303,7 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
 
 
 def _chars(event: TurnFinished) -> tuple[int, int, int]:
-    arguments = sum(len(call.get("arguments") or "") for call in event.tool_calls)
+    arguments = sum([len(call.get("arguments") or "") for call in event.tool_calls])
     return len(event.content), len(event.reasoning), arguments
 
 
@@ -341,10 +338,10 @@ def ran(attempt: Attempt, event: ToolRunFinished) -> None:
 def signal(attempt: Attempt, event: SignalFinding) -> None:
     if event.signal == "prefix_reuse":
         turn, found = attempt.turns[event.turn], event.finding
-        key = tuple([(name, "" if value else repr(value)) for name, value in found.items()])
+        empty: JsonObject = {name: 1 if value else value for name, value in found.items()}
+        key = kept_json(empty)
         if (form := _FORMS.get(key)) is None:
             names = tuple(name for name, value in found.items() if value)
-            empty = {name: None if value else value for name, value in found.items()}
             form = _FORMS[key] = _Form(names, empty)
         turn.finding, turn.values = form, kept_json([value for value in found.values() if value])
         ideal, of = found.get("ideal_tokens"), found.get("prompt_tokens")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -128,7 +128,7 @@ class Fold:
     telemetry: dict[str, list[TelemetryRead]] = field(default_factory=dict)
     warnings: list[Warned] = field(default_factory=list)
     shards: dict[int, ShardView] = field(default_factory=dict)
-    asked: dict[str, Counter[str]] = field(default_factory=dict)
+    asked: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """Tokens asked for by lane, and requests of which they are not known."""
     last_at: int = 0
 
@@ -144,16 +144,16 @@ class Fold:
                 self._count_usage(event)
             case VerdictGiven():
                 facts.judge(self._attempt(event.session, event.attempt), event)
+            case SignalFinding():
+                facts.signal(self._attempt(event.session, event.attempt), event)
+                if event.signal == "other_mode":
+                    self._count_other(event, event.finding.get("usage") or {})
             case Alarm():
                 facts.alarm(self._attempt(event.session, event.attempt), event)
             case Substituted():
                 facts.substituted(self._attempt(event.session, event.attempt), event)
             case ToolRunFinished():
                 facts.ran(self._attempt(event.session, event.attempt), event)
-            case SignalFinding():
-                facts.signal(self._attempt(event.session, event.attempt), event)
-                if event.signal == "other_mode":
-                    self._count_other(event, event.finding.get("usage") or {})
             case TelemetryRead():
                 self._sample(event)
             case _:
@@ -201,7 +201,7 @@ class Fold:
 
     def _count(self, event: TurnStarted | TurnFinished | Primed | SignalFinding, **counts: int) -> None:
         lane = self._attempt(event.session, event.attempt).lane
-        total = self.asked.setdefault(lane, Counter())
+        total = self.asked[lane]
         for name, count in counts.items():  # `Counter.update` takes five times as long
             total[name] += count
 

@@ -73,7 +73,7 @@ def busy_seconds(turns: Iterable[TurnFacts]) -> float:
 
 
 def times(turns: Iterable[TurnFacts], time: Callable[[TurnFacts], float | None]) -> Quantiles:
-    return quantiles(value for turn in turns if (value := time(turn)) is not None)
+    return quantiles([value for value in map(time, turns) if value is not None])
 
 
 def quantiles(values: Iterable[float]) -> Quantiles:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 
 from replayer.journal.turns import TurnFacts
 from replayer.metrics import turn_values as of
@@ -38,12 +40,11 @@ def sliced(
     turns: Iterable[TurnFacts], bounds: Bounds, value: Callable[[TurnFacts], int | None]
 ) -> dict[str, list[TurnFacts]]:
     """The turns whose value is known, by the slice that it falls in; none for an empty slice."""
-    found: dict[str, list[TurnFacts]] = {name: [] for _, name in bounds}
+    lasts, found = [last for last, _ in bounds if last is not None], [list[TurnFacts]() for _ in bounds]
     for turn in turns:
         if (at := value(turn)) is not None:
-            name = next(name for last, name in bounds if last is None or at <= last)
-            found[name].append(turn)
-    return {name: some for name, some in found.items() if some}
+            found[bisect_left(lasts, at)].append(turn)
+    return {name: some for (_, name), some in zip(bounds, found, strict=True) if some}
 
 
 def figures(name: str, turns: Sequence[TurnFacts], limits: Limits) -> Slice:
@@ -67,5 +68,5 @@ def figures(name: str, turns: Sequence[TurnFacts], limits: Limits) -> Slice:
 
 def _ratio(counts: Iterable[Count | None]) -> float | None:
     known = [count for count in counts if count is not None]
-    bottom = sum(low for _, low in known)
-    return sum(top for top, _ in known) / bottom if bottom else None
+    bottom = sum(map(itemgetter(1), known))
+    return sum(map(itemgetter(0), known)) / bottom if bottom else None

@@ -129,8 +129,10 @@ class PrefixFinding:
         here are left out, missing ones are unknown, and a cause stays as it is written."""
         sizes = {int(size): n for size, n in data.get("ideal_by_block_size", {}).items()}
         if data.keys() != _KNOWN:
-            data = _ABSENT | {key: data[key] for key in data if key in _KNOWN}
-        return cls(**data | {"ideal_by_block_size": sizes})
+            data = _ABSENT | {"ideal_by_block_size": {}} | {key: data[key] for key in data if key in _KNOWN}
+        found = cls(**data)
+        found.ideal_by_block_size = sizes
+        return found
 
     def as_dict(self) -> JsonObject:
         data = {name: getattr(self, name) for name in self.__slots__}  # `asdict` takes five times as long
