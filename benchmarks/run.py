@@ -32,6 +32,7 @@ import sys
 import tempfile
 import time
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -277,7 +278,7 @@ def measure(load: Load, clients: dict[str, Any], repeat: int, binary: Path) -> d
     return found
 
 
-def costs(command: Sequence[str], binary: Path) -> None:
+def costs(command: Sequence[str], binary: Path, repeat: int) -> None:
     """The cost sheet: start, a turn, a delta, a turn of a long context behind few and behind many others."""
     from tests.generate import long_session
 
@@ -293,14 +294,20 @@ def costs(command: Sequence[str], binary: Path) -> None:
     deltas = cpu(Load("deltas", 16, 512, 401, 0, 0))
     print(f"start {start:.2f} s of CPU; each turn {(turns - start) / 512 * 1e3:.2f} ms; ", end="")
     print(f"each further delta {(deltas - turns) / 512 / 400 * 1e6:.2f} us")
+    lengths, per_turn = (10, 100, 500), defaultdict[int, list[float]](list)
     with tempfile.TemporaryDirectory() as folder:
-        for count in (10, 100, 500):
-            path = long_session(Path(folder, f"{count}.trace.jsonl"), turns=count, tokens=100_000, seed=1)
-            repeat = max(1, 200 // count)
-            few = cpu(Load("long", 1, repeat, 2, 0, 0, trace=str(path)))
-            with_all = cpu(Load("long", 1, repeat * count, 2, 0, 0, trace=str(path), max_turns=count))
-            per_turn = (with_all - few) / (repeat * (count - 1)) * 1e3
-            print(f"{count:>4} turns to 100,000 tokens: {per_turn:.2f} ms of CPU a turn", flush=True)
+        paths = [
+            long_session(Path(folder, f"{n}.trace.jsonl"), turns=n, tokens=100_000, seed=1) for n in lengths
+        ]
+        for _ in range(repeat):
+            for count, path in zip(lengths, paths, strict=True):
+                sessions = 500 // count  # as many turns of each: what a command costs else weighs on the few
+                few = cpu(Load("long", 1, sessions, 2, 0, 0, trace=str(path)))
+                every = Load("long", 1, 500, 2, 0, 0, trace=str(path), max_turns=count)
+                per_turn[count].append((cpu(every) - few) / (500 - sessions) * 1e3)
+    for count, found in per_turn.items():
+        print(f"{count:>4} turns to 100,000 tokens: {statistics.median(found):.2f} ms of CPU a turn ", end="")
+        print(f"({min(found):.2f} to {max(found):.2f})", flush=True)
 
 
 def main() -> None:
@@ -334,7 +341,7 @@ def main() -> None:
         if not given.only or "costs" in given.only:
             for label, line in commands.items():
                 print(label)
-                costs(line, binary)
+                costs(line, binary, given.repeat)
 
 
 if __name__ == "__main__":
