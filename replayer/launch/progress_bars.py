@@ -100,7 +100,7 @@ class LineProgress:
                 self._began.setdefault(lane, time.monotonic())
                 self._line(lane, _LINE_EVERY)
             case SessionFinished():
-                self._line(self._lane_of[event.session], _SESSION_EVERY)
+                self._line(self._lane_of.pop(event.session), _SESSION_EVERY)
             case Alarm() if event.finding.get("level") == "collapsed":
                 unit = safe(str(event.finding.get("unit", "")))[:60]
                 what = "stopped" if event.stopped else "observed"
