@@ -1,6 +1,7 @@
 """Shared fixtures, and the rules that keep a run of the tests from depending on where and when it happens."""
 
 import os
+import signal
 import tempfile
 import time
 
@@ -24,6 +25,10 @@ def _settle_environment() -> None:
     os.environ["XDG_STATE_HOME"] = _STATE.name
     time.tzset()
     os.umask(0o022)
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # started in a shell's background; what we start inherits it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 _settle_environment()

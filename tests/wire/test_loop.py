@@ -6,22 +6,12 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from replayer.wire.loop import run_receiving
 
 
-@pytest.fixture
-def heeds_interrupts() -> Iterator[None]:
-    """As in a shell's foreground: a suite that runs in the background ignores them."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("heeds_interrupts")
 def test_an_interrupt_is_not_lost_with_a_task_that_was_being_ended() -> None:
     async def ending() -> str:
         with contextlib.suppress(asyncio.CancelledError):
