@@ -274,6 +274,8 @@ class Fold:
         mine = [tries for tries in self.attempts.values() if next(iter(tries.values())).lane == name]
         counted = [_counted(tries) for tries in mine]
         period, repeat = self.loads.get(name), plan.get("repeat", 1)
+        counts_itself = period is not None or (ready is not None and ready.kind == "recorded")
+        """A load replays as many sessions as it has time for; a model's recordings are not those of all models."""
         listed = self.opening.turns if self.opening else {}
         done = sum(any(a.complete for a in tries.values()) for tries in mine)
         return LaneView(
@@ -288,8 +290,8 @@ class Fold:
                 a for tries in mine for a in tries.values() if a.ended is None and a is _newest(tries)
             ),
             telemetry=tuple(self.telemetry.get(name, ())),
-            sessions_planned=done if period else len(self._labels(plan)) * repeat,
-            turns_planned=sum(a.planned for a in counted) if period else sum(listed.values()) * repeat,
+            sessions_planned=done if counts_itself else len(self._labels(plan)) * repeat,
+            turns_planned=sum(a.planned for a in counted) if counts_itself else sum(listed.values()) * repeat,
             sessions_done=done,
             plan=_lane_plan(name, plan),
             resumed_wall=self.resumed_wall,

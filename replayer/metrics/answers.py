@@ -65,13 +65,14 @@ def _headline(lanes: Sequence[LaneFigures], words: dict[str, str]) -> str:
         return " ".join(sentences(words["better"])[:_HEADLINE]) + partial
     if not lanes:
         return "No lane has answered yet."
-    rate = lanes[0].usable_turn_rate
-    if rate.value is None:
-        return f"{lanes[0].lane} gave no answer that could be judged.{partial}"
-    good = round(rate.value * rate.n)
-    collapsed = lanes[0].repetition.collapsed_turns
+    name = lanes[0].lane if len(lanes) == 1 else f"{len(lanes)} lanes"
+    rates = [lane.usable_turn_rate for lane in lanes if lane.usable_turn_rate.value is not None]
+    if not rates:
+        return f"{name} gave no answer that could be judged.{partial}"
+    good, judged = sum(round((rate.value or 0) * rate.n) for rate in rates), sum(rate.n for rate in rates)
+    collapsed = sum(lane.repetition.collapsed_turns for lane in lanes)
     again = f"; {collapsed} repeated {'themselves' if collapsed > 1 else 'itself'}" if collapsed else ""
-    return f"{lanes[0].lane}: {good} of {rate.n} turns were usable{again}.{partial}"
+    return f"{name}: {good:,} of {judged:,} turns were usable{again}.{partial}"
 
 
 def _same(pairs: Sequence[Pair]) -> str:
@@ -236,7 +237,7 @@ def _next(
     if ramps and all(ramp.saturated for ramp in ramps):
         best = and_list([f"{ramp.level:g} on {ramp.ramp}" for ramp in ramps[:NAMED]])
         yield f"Keep to this many requests at once: {best}."
-    if len(lanes) == 1:
+    if len(lanes) == 1 and lanes[0].kind != of_lanes.RECORDED:
         yield "Add a lane to compare with: `replayer run --into RUN --engine NAME=URL`."
     elif any(pair.metric == PRIMARY and not pair.decided for pair in pairs) and not ramps:
         yield "Add sessions: start a new run with more `--trace FILE`; `--into` keeps a run's traces."

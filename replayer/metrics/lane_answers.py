@@ -17,6 +17,8 @@ NAMED = 4
 """More lanes are counted instead of named."""
 _COLD = 0.01
 """Share of the prompts that is worth a cause."""
+RECORDED = "recorded"
+"""The kind of a lane that no engine answered: an audit's."""
 _PLACES = 2
 """Lanes whose collapse or cold cache is described."""
 _MANY_STALLS = 0.1
@@ -170,7 +172,7 @@ def remedies(lanes: Sequence[LaneFigures], *, swept: bool) -> Iterator[str]:
             yield words.format(lane=worst.lane)
     for lane in lanes:
         cause = lane.prefix_cache.cause
-        if cause in FIXES and (cause == "not_reported" or is_cold(lane)):
+        if lane.kind != RECORDED and cause in FIXES and (cause == "not_reported" or is_cold(lane)):
             yield f"For {lane.lane}: {FIXES[cause]}."
 
 
@@ -183,6 +185,8 @@ _BLAMED = {
 
 
 def times(lanes: Sequence[LaneFigures]) -> str:
+    """Of the lanes that replayer timed; a recording's times are its own."""
+    lanes = [lane for lane in lanes if lane.kind != RECORDED]
     turns, late = sum(lane.turns for lane in lanes), sum(lane.stalled_turns for lane in lanes)
     if not turns:
         return ""

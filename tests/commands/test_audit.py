@@ -79,6 +79,24 @@ def test_calls_failures_loops_and_collapses(tmp_path: Path) -> None:
     assert (agent["agent"], agent["sessions"], agent["calls"], agent["failed"]) == ("pi", 2, 9, 9)
 
 
+def test_a_model_lacks_no_session_of_another_and_nobody_vouches_for_its_times(tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.jsonl" for name in ("one", "two", "three")]
+    for path, model in zip(files, ("x", "y", "y"), strict=True):
+        path.write_bytes(_session(["Looking", "Done"]).replace(b"claude-x", model.encode()))
+    _audit(tmp_path, *files)
+    assert [
+        (lane.model, lane.sessions_planned, lane.turns_planned) for lane in load(tmp_path / "run").lanes
+    ] == [
+        ("x", 1, 2),
+        ("y", 2, 4),
+    ]
+    command = [sys.executable, "-m", "replayer", "report", str(tmp_path / "run")]
+    plain = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    assert plain.startswith("2 lanes: 6 of 6 turns were usable")
+    for wrong in ("missing", "Can I trust the times?", "--enable-cache-report", "replayer resume", "--into"):
+        assert wrong not in plain
+
+
 def test_every_format_is_counted_as_its_import_counts_it(tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     known: list[Summary] = []
