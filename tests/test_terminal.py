@@ -90,6 +90,7 @@ def test_the_terminal_is_restored_when_the_screen_is_suspended_or_ended(tmp_path
             os.write(master, b"\x1a")
             suspended = read_until(master, LEFT[0])
             assert os.WIFSTOPPED(os.waitpid(screen.pid, os.WUNTRACED)[1])
+            suspended += read_until(master, None, seconds=0.5)  # what it wrote last
             screen.send_signal(signal.SIGCONT)
             assert b"\x1b[?1049h" in read_until(master, b"Quit")
             screen.send_signal(signal.SIGTERM)

@@ -109,6 +109,8 @@ for module, starts in LINUX_ONLY.items():
         for name in [name for name in vars(holder) if name.startswith(starts) and name != "O_DIRECTORY"]:
             delattr(holder, name)
 
+if hasattr(os, "process_cpu_count"):  # from Python 3.13 on; without `sched_getaffinity` it is this
+    os.process_cpu_count = os.cpu_count
 importlib.reload(selectors)  # `socket` has loaded it while `select` still had epoll
 
 

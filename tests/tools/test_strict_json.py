@@ -56,6 +56,7 @@ def test_every_beginning_of_an_object_is_known_for_one(value: object, data: st.D
         ('{"a": "\\ud800"}', "lone_surrogate"),
         ('{"a": "\ud800"}', "lone_surrogate"),
         ("[" * 100_000, "too_deep"),
+        ('{"a":' * 600 + "1" + "}" * 600, "too_deep"),
         ('{"a": "x\ny"}', "raw_control"),
         ('{"a": 1,}', "trailing_comma"),
         ("[1, 2,]", "trailing_comma"),
@@ -78,3 +79,11 @@ def test_depth_and_length_that_are_legal_are_read() -> None:
     assert parse("[" * 300 + "]" * 300) == json.loads("[" * 300 + "]" * 300)
     assert isinstance(parse('{"a": ' + "9" * 10_000 + "}")["a"], int)
     assert parse(' {"a":\t1.0}\r\n') == {"a": 1.0}
+
+
+def test_what_is_deeper_than_the_fast_parser_follows_is_read_on_every_python() -> None:
+    value = parse('{"a":' * 400 + "1" + "}" * 400)
+    for _ in range(400):
+        assert isinstance(value, dict)
+        value = value["a"]
+    assert value == 1

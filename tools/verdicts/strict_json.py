@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Literal
 
 import jiter
@@ -81,17 +82,38 @@ def _parse_slowly(text: str) -> object:
     """Python's parser made strict: it reads what jiter has no room for (depth, long integers) and explains."""
     try:
         value = _DECODER.decode(text)
+        _refuse_depth(value)
         _refuse_half_surrogates(value)
     except _Refused as refused:
         raise NotJson(refused.defect, str(refused)) from None
     except RecursionError:
-        raise NotJson("too_deep", "nested too deeply to be read") from None
+        raise NotJson("too_deep", _TOO_DEEP) from None
     except json.JSONDecodeError as error:
         defect = _diagnose(text, error)
         raise NotJson(
             defect, f"{_WORDS[defect]} ({error.msg.removesuffix(' at')} at character {error.pos})"
         ) from None
     return value
+
+
+_DEEPEST = 500
+_TOO_DEEP = "nested too deeply to be read"
+
+
+def _refuse_depth(value: object) -> None:
+    """The same bound on every Python: from 3.12 on its parser goes thousands deep, where nothing else can follow."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [child for one in level for child in _children(one)]
+        if not level:
+            return
+    raise _Refused("too_deep", _TOO_DEEP)
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _no_constants(name: str) -> object:
