@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import httpx
 
@@ -172,12 +172,7 @@ async def _start_command(order: Order, log: Path) -> CommandServer:
     server = CommandServer(order.url, process.pid, log, process)
     if secrets:
         server.copying = asyncio.create_task(_copy(process, log, secrets))
-    try:
-        await until_ready(order, server)
-    except BaseException:
-        await server.stop()
-        raise
-    return server
+    return await when_ready(order, server)
 
 
 async def _copy(process: asyncio.subprocess.Process, log: Path, secrets: Sequence[bytes]) -> None:
@@ -199,7 +194,20 @@ def _without(text: bytes, secrets: Sequence[bytes]) -> bytes:
     return text
 
 
-async def until_ready(order: Order, server: Launched) -> None:
+L = TypeVar("L", bound=Launched)
+
+
+async def when_ready(order: Order, server: L) -> L:
+    """The server once it answers; it is ended where it does not come up."""
+    try:
+        await _until_ready(order, server)
+    except BaseException:
+        await server.stop()
+        raise
+    return server
+
+
+async def _until_ready(order: Order, server: Launched) -> None:
     """Ready is when the models are listed: cheap on every engine, and never a generation."""
     url = server.base_url.rstrip("/") + "/models"
     async with http_client(url, timeout=5) as client, asyncio.timeout(READY_SECONDS):

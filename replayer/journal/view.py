@@ -274,8 +274,8 @@ class Fold:
         mine = [tries for tries in self.attempts.values() if next(iter(tries.values())).lane == name]
         counted = [_counted(tries) for tries in mine]
         period, repeat = self.loads.get(name), plan.get("repeat", 1)
+        # A load replays as many sessions as it has time for; a model's recordings are not those of all models.
         counts_itself = period is not None or (ready is not None and ready.kind == "recorded")
-        """A load replays as many sessions as it has time for; a model's recordings are not those of all models."""
         listed = self.opening.turns if self.opening else {}
         done = sum(any(a.complete for a in tries.values()) for tries in mine)
         return LaneView(

@@ -84,7 +84,6 @@ class LanePlan(Strict):
     """Lanes with the same word here, such as `gpu0`, never run at the same time."""
     resources: dict[str, float] = Field(default_factory=dict)
     """What the server that `command` starts needs of a node of a Ray cluster, e.g. GPU = 2."""
-    """Lanes with the same word share a device and never run at the same time."""
     stream: bool = True
     """False: replies come whole, and have no times between tokens."""
     on_collapse: Literal["stop", "observe"] = "stop"

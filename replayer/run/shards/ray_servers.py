@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from replayer.engines.starting import Order, until_ready
+from replayer.engines.starting import Order, when_ready
 from replayer.errors import EngineUnavailable, MissingPartError
 from replayer.run.shards.ray_itself import ANSWER, ray, value
 
@@ -134,12 +134,7 @@ async def placed(order: Order, log: Path) -> PlacedServer:
         ) from None
     server = PlacedServer(_url(order.url, node, address, port), log, node, actor)
     server.watching = asyncio.create_task(server.watch())
-    try:
-        await until_ready(order, server)
-    except BaseException:
-        await server.stop()
-        raise
-    return server
+    return await when_ready(order, server)
 
 
 def _url(url: str, node: str, address: str, port: int) -> str:
