@@ -74,9 +74,8 @@ def test_a_pool_that_sessions_push_each_other_out_of_is_planned_with_its_spread(
     measured(tmp_path / "run", 25_000, capsys, *load)
     [one] = planned(tmp_path / "run", capsys, "--pool", "50%")["plans"]
     assert one["low"] <= one["reuse"] <= one["high"] and one["low"] < one["high"]
-    narrow = one["reuse"] - one["low"] <= 0.02 and one["high"] - one["reuse"] <= 0.02
-    assert narrow or not one["known"], "how far the draws lie apart hangs on the run's own times"
-    assert one["low"] - 0.1 <= half <= one["high"] + 0.1
+    assert not one["known"], "of equal runs one in twenty lies eleven points from the others"
+    assert one["low"] - 0.2 <= half <= one["high"] + 0.2
 
 
 def test_what_cannot_be_planned_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
