@@ -232,7 +232,9 @@ async def cluster(plan: Plan, todo: Sequence[Session], folder: Path) -> AsyncIte
     try:
         ray().init(**where, logging_level="ERROR", log_to_driver=False)
     except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
-        raise EngineUnavailable(f"no Ray cluster at {plan.ray}: {str(error).splitlines()[0]}") from None
+        raise EngineUnavailable(
+            f"no Ray cluster at {plan.ray}: {str(error).splitlines()[0]}; one that asks for a token needs RAY_AUTH_MODE=token"
+        ) from None
     try:
         nodes = sum(node["Alive"] for node in ray().nodes())
         cores = int(ray().cluster_resources().get("CPU", 1))  # fewer where a node was lost since
