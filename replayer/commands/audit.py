@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 
 import orjson
@@ -15,14 +17,11 @@ from replayer.commands.import_ import converted, inputs, staged
 from replayer.commands.many import add_processes_flag, mapped
 from replayer.errors import TraceError
 from replayer.journal.log import create_folder, new_run_folder
-from replayer.journal.view import load
 from replayer.metrics.figures import run_figures
 from replayer.report.table import print_report
-from replayer.run.audit import COUNTS, Audited, audit, per_session
+from replayer.run.audit import COUNTS, Audited, audit, read
 from replayer.text import console, print_json, safe
 from replayer.traces.library import shipped
-from replayer.traces.reader import Trace
-from replayer.traces.summary import Summary
 from replayer.wire.types import JsonObject
 
 _WORDS = {"trace": "session", "lane": "model", "failed": "failed calls", "collapsed": "repeated itself"}
@@ -57,14 +56,13 @@ class Command:
             print(f"replayer: {error}", file=sys.stderr)
         if not recordings:
             raise TraceError("nothing to audit: no file holds a recorded turn")
-        audit(recordings, folder, partial(mapped, processes=args.processes))
-        rows = list(per_session(folder))
+        view, rows = audit(recordings, folder, partial(mapped, processes=args.processes))
         if args.json:
-            document: JsonObject = orjson.loads(orjson.dumps(run_figures(load(folder))))
+            document: JsonObject = orjson.loads(orjson.dumps(run_figures(view)))
             print_json({**document, **_tables(rows, recordings)})
         else:
             screen = console()
-            print_report(run_figures(load(folder)), screen, str(folder))
+            print_report(run_figures(view), screen, str(folder))
             for title, found in _tables(rows, recordings).items():
                 screen.print(_table(title.replace("_", " "), found))
         return TraceError.exit_code if errors else 0
@@ -85,33 +83,30 @@ def _recordings(
             errors.append(error)
     with staged(traces) as stage:
         jobs = [(path, stage / str(number)) for number, (path, _) in enumerate(found)]
-        for (_, shipped_name), outcomes in zip(found, mapped(converted, jobs, processes), strict=True):
+        for (_, shipped_name), outcomes in zip(found, mapped(_imported, jobs, processes), strict=True):
             for outcome in outcomes:
                 if isinstance(outcome, TraceError):
                     errors.append(outcome)
-                elif placed := _placed(outcome, shipped_name, traces):
-                    yield placed
+                elif outcome.turns:
+                    yield _placed(outcome, shipped_name or outcome.name, traces)
+                else:
+                    print(
+                        f"replayer: {outcome.source}: nothing to audit, it holds no LLM call", file=sys.stderr
+                    )
 
 
-def _placed(summary: Summary, name: str | None, traces: Path) -> Audited | None:
-    """The trace at the place that a run folder has for it; None where it holds no turn."""
-    source = Path(summary.trace)
-    if not summary.turns:
-        print(f"replayer: {summary.source}: nothing to audit, it holds no LLM call", file=sys.stderr)
-        source.unlink()
-        return None
-    stem = name or source.name.removesuffix(".trace.jsonl")
-    base = stem
-    number = 1
-    while (traces / stem).exists():
-        number += 1
-        stem = f"{base}-{number}"
-    (traces / stem).mkdir(0o700)
-    target = source.rename(traces / stem / "trace.jsonl")
+def _imported(job: tuple[Path, Path]) -> list[Audited | TraceError]:
+    return [one if isinstance(one, TraceError) else read(one) for one in converted(job)]
+
+
+def _placed(recording: Audited, base: str, traces: Path) -> Audited:
+    """At the place that a run folder has for a trace."""
+    numbered = (f"{base}-{number}" for number in count(2))
+    name = next(name for name in chain([base], numbered) if not (traces / name).exists())
+    (traces / name).mkdir(0o700)
+    target = recording.path.rename(traces / name / "trace.jsonl")
     target.chmod(0o600)
-    with Trace.open(target) as trace:
-        agent = trace.header.agent or summary.format
-    return Audited(stem, target, agent, summary.failed_results)
+    return replace(recording, name=name, path=target)
 
 
 def _tables(rows: list[JsonObject], recordings: list[Audited]) -> dict[str, list[JsonObject]]:

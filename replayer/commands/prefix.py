@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 
+import orjson
+
 from replayer.commands.many import add_processes_flag, mapped
 from replayer.prefix.prefix_report import PrefixReport, Settings, analyse, parts
 from replayer.prefix.tokenizers import Tokenizer, load_tokenizer
@@ -71,30 +73,44 @@ class Command:
     def run(self, args: argparse.Namespace) -> int:
         settings = Settings(block_size=args.block_size, capacity=args.capacity, speculative=args.speculative)
         work = partial(
-            _analysed,
+            _shown,
+            as_json=args.json,
+            several=len(args.files) > 1,
+            colour=sys.stdout.isatty(),
             settings=settings,
             tokenizer=args.tokenizer,
             dialect=args.dialect,
             transform=args.transform,
         )
-        paths = [library.find(name) for name in args.files]
-        several = len(paths) > 1
-        for name, report in zip(args.files, mapped(work, paths, args.processes), strict=True):
+        files = [(name, library.find(name)) for name in args.files]
+        for text in mapped(work, files, args.processes):
             if args.json:
-                print_json(({"file": name} if several else {}) | report.as_dict())
+                print_json(text)
             else:
-                picture = "\n".join(_picture(name, report, sys.stdout.isatty()))
-                print(picture, file=unscreened(sys.stdout))
+                print(text, file=unscreened(sys.stdout))
         return 0
 
 
-def _analysed(
-    path: Path, *, settings: Settings, tokenizer: str | None, dialect: str, transform: str | None
-) -> PrefixReport:
+def _shown(
+    file: tuple[str, Path],
+    *,
+    as_json: bool,
+    several: bool,
+    colour: bool,
+    settings: Settings,
+    tokenizer: str | None,
+    dialect: str,
+    transform: str | None,
+) -> str:
+    """Text: a report is larger, and slower to hand from one process to another."""
+    name, path = file
     requests = read_requests(path, dialect)
     if transform:
         requests = transformed(requests, load_transform(transform))
-    return analyse(requests, _tokenizer(tokenizer), settings)
+    report = analyse(requests, _tokenizer(tokenizer), settings)
+    if as_json:
+        return orjson.dumps(({"file": name} if several else {}) | report.as_dict()).decode()
+    return "\n".join(_picture(name, report, colour))
 
 
 @cache
@@ -156,11 +172,11 @@ def _first_places(divergences: list[dict[str, object]]) -> Iterator[str]:
         if entry["path"]:
             yield f"  {entry['path']}, offset {entry['offset']}"
         if entry["excerpt_before"] or entry["excerpt_after"]:
-            yield f"  before  {_shown(str(entry['excerpt_before']))}"
-            yield f"  after   {_shown(str(entry['excerpt_after']))}"
+            yield f"  before  {_harmless(str(entry['excerpt_before']))}"
+            yield f"  after   {_harmless(str(entry['excerpt_after']))}"
 
 
-def _shown(text: str) -> str:
+def _harmless(text: str) -> str:
     """Model output is hostile: nothing of it may reach the terminal as a control."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 

@@ -18,7 +18,7 @@ import fcntl
 import heapq
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -33,6 +33,8 @@ from replayer.journal.older import loads
 from replayer.journal.parts import JOURNAL, Line, journal_of, parts
 from replayer.journal.seal import Damage, Order, seal
 from replayer.journal.syncing import SOONEST, Syncing
+
+_UNTIMED = b'{"at":0,'
 
 
 def runs_root() -> Path:
@@ -129,17 +131,24 @@ class JournalWriter:
             event.__dict__["at"] = (
                 self.now()
             )  # what `model_copy` does, without the copy: it is nobody else's yet
-        self._write(seal(self._lines + 1, encoded(event)))
+        self._write([encoded(event)])
         if isinstance(event, (SessionFinished, RunFinished)):
             self._syncing.request()
         if self._on_event is not None:
             self._on_event(event)
 
-    def _write(self, line: bytes) -> None:
+    def append_encoded(self, events: Sequence[bytes]) -> None:
+        """Whole sessions, which another process encoded without a time."""
+        at = b'{"at":%d,' % self.now()
+        self._write([at + event.removeprefix(_UNTIMED) for event in events])
+        self._syncing.request()
+
+    def _write(self, events: Sequence[bytes]) -> None:
+        lines = b"".join(seal(number, event) for number, event in enumerate(events, self._lines + 1))
         try:
-            written = os.write(self._fd, line)
-            if written != len(line):
-                written += os.write(self._fd, line[written:])
+            written = os.write(self._fd, lines)
+            if written != len(lines):
+                written += os.write(self._fd, lines[written:])
         except OSError as error:
             os.ftruncate(self._fd, self._size)
             raise RunFolderError(
@@ -147,7 +156,7 @@ class JournalWriter:
                 f"free some space, then `replayer resume {self._run}`"
             ) from None
         self._size += written
-        self._lines += 1
+        self._lines += len(events)
 
     def close(self) -> None:
         self._syncing.close()

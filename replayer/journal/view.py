@@ -324,8 +324,8 @@ def _newest(tries: dict[int, Attempt]) -> Attempt:
     return tries[max(tries)]
 
 
-_last: tuple[int, Fold, Reading] | None = None
-"""The checksum of what was folded last, what became of it, and how far it was read."""
+_last: tuple[int, Following] | None = None
+"""The checksum of what was folded last, and what became of it."""
 
 
 def _checksum(folder: Path, offsets: dict[int, int]) -> int:
@@ -344,7 +344,6 @@ def _counted(tries: dict[int, Attempt]) -> Attempt:
     return max(tries.values(), key=lambda attempt: (attempt.complete, attempt.finished > 0, attempt.number))
 
 
-@uncollected()
 def load(folder: Path, *, running: bool = False) -> RunView:
     """The view of a run folder. Raises RunFolderError.
 
@@ -352,17 +351,32 @@ def load(folder: Path, *, running: bool = False) -> RunView:
     """
     global _last
     before, _last = _last, None
-    if before is None or before[0] != _checksum(folder, before[2].offsets):
-        before = 0, Fold(), Reading(folder)
-    _, fold, known = before
-    reading = replace(known, folder=folder)
-    for _ in fold_from(reading, fold):
-        pass
-    _last = _checksum(folder, reading.offsets), fold, reading
-    try:
-        return fold.view(run=folder.name, running=running)
-    except MISFITS as error:
-        raise misfit(folder, error) from error
+    if before is None or before[0] != _checksum(folder, before[1].reading.offsets):
+        before = 0, Following(folder)
+    known = before[1]
+    following = Following(folder, known.fold, replace(known.reading, folder=folder))
+    following.read()
+    _last = _checksum(folder, following.reading.offsets), following
+    return following.view(running=running)
+
+
+class Following:
+    """Folds the journal of a run, and goes on with what is new in it."""
+
+    def __init__(self, folder: Path, fold: Fold | None = None, reading: Reading | None = None) -> None:
+        self.folder, self.fold, self.reading = folder, fold or Fold(), reading or Reading(folder)
+
+    @uncollected()
+    def read(self) -> None:
+        for _ in fold_from(self.reading, self.fold):
+            pass
+
+    @uncollected()
+    def view(self, *, running: bool = False) -> RunView:
+        try:
+            return self.fold.view(run=self.folder.name, running=running)
+        except MISFITS as error:
+            raise misfit(self.folder, error) from error
 
 
 def fold_from(reading: Reading, fold: Fold) -> Iterator[None]:

@@ -14,9 +14,9 @@ from typing import IO
 
 from replayer.errors import Interrupted, ReplayerError
 from replayer.journal.events import AnyEvent
-from replayer.journal.log import Reading, writer_pid
+from replayer.journal.log import writer_pid
 from replayer.journal.parts import JOURNAL
-from replayer.journal.view import Fold, fold_from
+from replayer.journal.view import Following
 from replayer.launch.progress_bars import Bars, LineProgress
 from replayer.run.job import Job
 from replayer.text import safe
@@ -83,14 +83,13 @@ def _wait_for_journal(folder: Path, runner: subprocess.Popen[str]) -> bool:
 
 
 def _watch_bars(job: Job, runner: subprocess.Popen[str], errors: IO[str]) -> int:
-    fold, reading = Fold(), Reading(job.folder)
+    following = Following(job.folder)
     with Bars(job.plan) as bars:
         try:
             while True:
                 ended = runner.poll() is not None
-                for _ in fold_from(reading, fold):
-                    pass
-                bars.show(fold.view(run=job.folder.name, running=not ended))
+                following.read()
+                bars.show(following.view(running=not ended))
                 if ended:
                     break
                 time.sleep(0.25)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from replayer import __version__
 from replayer.journal.events import (
@@ -30,8 +30,9 @@ from replayer.journal.events import (
     VerdictGiven,
     Warned,
 )
+from replayer.journal.lines import encoded
 from replayer.journal.log import JournalWriter
-from replayer.journal.parts import facts as journalled
+from replayer.journal.view import Following, RunView
 from replayer.plan.model import LanePlan, Plan
 from replayer.prefix.prefix_report import Settings, analyse
 from replayer.prefix.tokenizers import Estimate
@@ -51,6 +52,7 @@ from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.public.workloads import credits_of
 from replayer.traces.reader import Trace
 from replayer.traces.schema import ToolSchema, Turn, plain
+from replayer.traces.summary import Summary
 from replayer.wire.types import JsonObject
 
 _UNSAFE = re.compile(r"[^\w.+@=-]+")
@@ -66,9 +68,41 @@ class Audited:
 
     name: str
     path: Path
+    source: str
     agent: str
     failed_results: int
     """As the import counts them, results without a call included."""
+    turns: int
+    models: tuple[str, ...]
+    lengths: int
+    """Turns of which nothing but lengths is known."""
+    has_tools: bool
+    credits: tuple[str, ...]
+
+
+def read(summary: Summary) -> Audited:
+    """What the report asks of a trace that was just imported."""
+    path = Path(summary.trace)
+    with Trace.open(path) as trace:
+        return Audited(
+            name=path.name.removesuffix(".trace.jsonl"),
+            path=path,
+            source=summary.source,
+            agent=trace.header.agent or summary.format,
+            failed_results=summary.failed_results,
+            turns=len(trace.turns),
+            models=tuple(dict.fromkeys(turn.model or NO_MODEL for turn in trace.turns)),
+            lengths=sum(turn.tokens is not None for turn in trace.turns),
+            has_tools=bool(trace.tool_sets),
+            credits=tuple(credits_of([trace.header])),
+        )
+
+
+class Judged(NamedTuple):
+    """The sessions of one recording: their counts by session, and their events as the journal's lines hold them."""
+
+    counts: dict[str, JsonObject]
+    events: list[bytes]
 
 
 @dataclass(slots=True)
@@ -91,64 +125,65 @@ class Mapped(Protocol):
     """A `map` that may use other processes; results in order."""
 
     def __call__(
-        self, work: Callable[[Audited], list[AnyEvent]], items: Sequence[Audited], /
-    ) -> Iterable[list[AnyEvent]]: ...
+        self, work: Callable[[Audited], Judged], items: Sequence[Audited], /
+    ) -> Iterable[Judged]: ...
 
 
-def audit(recordings: Sequence[Audited], folder: Path, mapped: Mapped = map) -> None:
-    """Journal every recorded turn of the traces in a new run folder, judged."""
-    traces = [Trace.open(recording.path) for recording in recordings]
+def audit(
+    recordings: Sequence[Audited], folder: Path, mapped: Mapped = map
+) -> tuple[RunView, list[JsonObject]]:
+    """Journal every recorded turn in a new run folder, judged. Returns the view, and the counts of each session."""
+    lanes = _lanes(recordings)
+    plan = _plan(recordings, lanes)
+    (folder / "plan.json").touch(0o600)
+    (folder / "plan.json").write_text(plan.model_dump_json(indent=2), "utf-8")
+    journal, following = JournalWriter(folder), Following(folder)
+    counts: list[JsonObject] = []
     try:
-        lanes = _lanes(traces)
-        plan = _plan(recordings, lanes)
-        (folder / "plan.json").touch(0o600)
-        (folder / "plan.json").write_text(plan.model_dump_json(indent=2), "utf-8")
-        journal = JournalWriter(folder)
-        try:
-            _write(journal.append, folder, plan, recordings, traces, lanes, mapped)
-        finally:
-            journal.close()
+        for event in _opening(folder, plan, recordings, lanes):
+            journal.append(event)
+        for judged in mapped(partial(_judged, lanes=lanes), recordings):
+            journal.append_encoded(judged.events)
+            counts += judged.counts.values()
+            following.read()  # while other processes judge what comes next
+        journal.append(RunFinished(exit_code=0))
     finally:
-        for trace in traces:
-            trace.close()
+        journal.close()
+    following.read()
+    return following.view(), counts
 
 
-def _write(
-    emit: Callable[[AnyEvent], None],
-    folder: Path,
-    plan: Plan,
-    recordings: Sequence[Audited],
-    traces: Sequence[Trace],
-    lanes: dict[str, str],
-    mapped: Mapped,
-) -> None:
-    turns = {recording.name: len(trace.turns) for recording, trace in zip(recordings, traces, strict=True)}
+def _opening(
+    folder: Path, plan: Plan, recordings: Sequence[Audited], lanes: dict[str, str]
+) -> Iterator[AnyEvent]:
+    turns = {recording.name: recording.turns for recording in recordings}
     dumped = plan.model_dump(mode="json")
-    emit(RunStarted(run_id=folder.name, wall=time.time(), version=__version__, plan=dumped, turns=turns))
+    yield RunStarted(run_id=folder.name, wall=time.time(), version=__version__, plan=dumped, turns=turns)
     for model, lane in lanes.items():
         facts = {"kind": "recorded"}
-        emit(LaneReady(lane=lane, kind="recorded", model=model, base_url="", facts=facts, settings={}))
-    for warning in (*_unchecked(recordings, traces), *credits_of(trace.header for trace in traces)):
-        emit(Warned(message=warning, code="audit"))
-    for events in mapped(partial(_judged, lanes=lanes), recordings):
-        for event in events:
-            emit(event)
-    emit(RunFinished(exit_code=0))
+        yield LaneReady(lane=lane, kind="recorded", model=model, base_url="", facts=facts, settings={})
+    named = dict.fromkeys(line for recording in recordings for line in recording.credits)
+    for warning in (*_unchecked(recordings), *named):
+        yield Warned(message=warning, code="audit")
 
 
-def _judged(recording: Audited, lanes: dict[str, str]) -> list[AnyEvent]:
-    """The sessions of one recording."""
-    events: list[AnyEvent] = []
+def _judged(recording: Audited, lanes: dict[str, str]) -> Judged:
+    judged = Judged({}, [])
+
+    def emit(event: AnyEvent) -> None:
+        _count(judged.counts, event)
+        judged.events.append(encoded(event))
+
     with Trace.open(recording.path) as trace:
         for session in _sessions(recording, trace, lanes, _prefix_findings(recording.path)):
-            _session(events.append, session)
-    return events
+            _session(emit, session)
+    return judged
 
 
-def _lanes(traces: Sequence[Trace]) -> dict[str, str]:
+def _lanes(recordings: Sequence[Audited]) -> dict[str, str]:
     """Model -> lane."""
     lanes: dict[str, str] = {}
-    for model in dict.fromkeys(turn.model or NO_MODEL for trace in traces for turn in trace.turns):
+    for model in dict.fromkeys(model for recording in recordings for model in recording.models):
         name = _UNSAFE.sub("-", model)
         lanes[model] = name if name not in lanes.values() else f"{name}={len(lanes) + 1}"
     return lanes
@@ -166,15 +201,15 @@ def _plan(recordings: Sequence[Audited], lanes: dict[str, str]) -> Plan:
     )
 
 
-def _unchecked(recordings: Sequence[Audited], traces: Sequence[Trace]) -> Iterator[str]:
+def _unchecked(recordings: Sequence[Audited]) -> Iterator[str]:
     """What the recordings do not let anybody judge."""
-    without = sum(not trace.tool_sets for trace in traces)
+    without = sum(not recording.has_tools for recording in recordings)
     if without:
         yield (
             f"{without} of {len(recordings)} recordings hold no tool definitions: their calls are held to be JSON "
             "objects, and their names and parameters are not checked"
         )
-    lengths = sum(turn.tokens is not None for trace in traces for turn in trace.turns)
+    lengths = sum(recording.lengths for recording in recordings)
     if lengths:
         yield f"{lengths} recorded turns hold lengths only: they have no verdict"
 
@@ -319,22 +354,19 @@ def _any_tools(recorded: RecordedTrace) -> list[ToolSchema]:
     return [ToolSchema(name=name, description="", parameters={}) for name in recorded.names]
 
 
-def per_session(folder: Path) -> Iterator[JsonObject]:
-    """Counts of each session from the journal's own lines, for the table of `audit`."""
-    rows: dict[str, JsonObject] = {}
-    for event in journalled(folder):
-        kind, key = event.get("type"), event.get("session", "")
-        if kind == "session_started":
-            facts = {"trace": event["trace"], "lane": event["lane"]}
-            rows[key] = {**facts, **dict.fromkeys(COUNTS, 0), "turns": event["turns"]}
-        elif kind == "turn_finished":
-            rows[key]["calls"] += len(event["tool_calls"])
-        elif kind == "tool_run":
-            rows[key]["failed"] += event["outcome"] != "ok"
-        elif kind == "verdict":
-            rows[key]["unusable"] += not event["usable"]
-        elif kind == "alarm":
-            rows[key]["collapsed"] += event["finding"].get("level") == "collapsed"
-        elif kind == "signal":
-            rows[key]["loops"] += event["signal"] == "call_loops" and event["finding"].get("level") == "loop"
-    yield from rows.values()
+def _count(counts: dict[str, JsonObject], event: AnyEvent) -> None:
+    """For the table of sessions."""
+    match event:
+        case SessionStarted():
+            none = dict.fromkeys(COUNTS, 0)
+            counts[event.session] = {"trace": event.trace, "lane": event.lane, **none, "turns": event.turns}
+        case TurnFinished():
+            counts[event.session]["calls"] += len(event.tool_calls)
+        case ToolRunFinished():
+            counts[event.session]["failed"] += event.outcome != "ok"
+        case VerdictGiven():
+            counts[event.session]["unusable"] += not event.usable
+        case Alarm():
+            counts[event.session]["collapsed"] += event.finding.get("level") == "collapsed"
+        case SignalFinding(signal="call_loops"):
+            counts[event.session]["loops"] += event.finding.get("level") == "loop"
