@@ -18,7 +18,7 @@ water room mother area money story fact month lot right study book eye job word 
 head house service friend father power hour game line end member law car city community name president
 team minute idea body information back parent face others level office door health person art war history
 party result change morning reason research girl guy moment air teacher force education
-""".split()  # noqa: SIM905 - one word a line is a page
+""".split()
 
 
 def filler(seed: object, tokens: int) -> str:

@@ -25,28 +25,15 @@ SCHEMA = 1
 MOST_BYTES = 200_000
 """A committed file should stay one that people look at; about 3,000 turns fit as they are, ten times as many packed."""
 NAME = "replayer-gate.json"
-_PLAN_KEYS = (
-    "mode",
-    "tools",
-    "dialect",
-    "profile",
-    "transform",
-    "differential",
-    "traces",
-    "repeat",
-    "max_turns",
-    "aa",
+_PLAN_KEYS = tuple(
+    """
+    mode tools dialect profile transform differential traces repeat max_turns aa
+    """.split()
 )
-_FACTS = (
-    "version",
-    "model",
-    "kv_cache_dtype_resolved",
-    "dtype",
-    "tool_call_parser",
-    "speculation",
-    "tp",
-    "pp",
-    "dp",
+_FACTS = tuple(
+    """
+    version model kv_cache_dtype_resolved dtype tool_call_parser speculation tp pp dp
+    """.split()
 )
 
 

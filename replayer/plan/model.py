@@ -34,15 +34,9 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NAME = re.compile(r"[\w.+@=-]+\Z")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
 _OWN_HEADERS = frozenset(
-    {
-        "host",
-        "content-length",
-        "content-type",
-        "transfer-encoding",
-        "connection",
-        "accept-encoding",
-        "user-agent",
-    }
+    """
+    host content-length content-type transfer-encoding connection accept-encoding user-agent
+    """.split()
 )
 _SECRET_HEADER = re.compile(r"(?i)auth|cookie|secret|passw|token|api-?key")
 _TIMING = re.compile(r"(asap|recorded|scaled:\d+(\.\d+)?)\Z")

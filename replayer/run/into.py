@@ -9,19 +9,10 @@ from replayer.plan.load import make_plan_unexpanded
 from replayer.plan.model import LanePlan, Plan
 from replayer.plan.spread import Spread, instead
 
-_KEPT = (
-    "traces",
-    "workload",
-    "mode",
-    "tools",
-    "max_turns",
-    "max_tokens",
-    "concurrency",
-    "timing",
-    "load",
-    "profile",
-    "dialect",
-    "transform",
+_KEPT = tuple(
+    """
+    traces workload mode tools max_turns max_tokens concurrency timing load profile dialect transform
+    """.split()
 )
 """What makes a session the same session: an earlier run's stay as they are."""
 

@@ -297,20 +297,9 @@ def _collapse(reply: Reply, scene: Scene) -> bool:
 
 def _lead(text: str, length: int, rng: Random) -> str:
     """`length` characters of sound text, so that the collapse begins where it was asked for."""
-    words = [
-        "so",
-        "we",
-        "read",
-        "file",
-        "line",
-        "then",
-        "check",
-        "value",
-        "before",
-        "change",
-        "test",
-        "queue",
-    ]
+    words = """
+    so we read file line then check value before change test queue
+    """.split()
     while len(text) < length:
         text += (" " if text else "") + rng.choice(words) + str(rng.randint(1, 9999))
     return text[:length]

@@ -16,46 +16,17 @@ from replayer.text import nearest
 
 STATUS_FAULTS = {"429": 429, "500": 500, "503": 503, "history_rejected": 400}
 WIRE_FAULTS = frozenset(
-    [
-        "disconnect",
-        "stall",
-        "malformed_sse",
-        "stream_error",
-        "no_usage",
-        "null_details",
-        "no_done",
-        "slow_headers",
-    ]
+    """
+    disconnect stall malformed_sse stream_error no_usage null_details no_done slow_headers
+    """.split()
 )
 REPLY_FAULTS = frozenset(
-    [
-        "arguments_not_json",
-        "arguments_not_object",
-        "missing_parameter",
-        "wrong_type",
-        "bad_value",
-        "unexpected_parameter",
-        "unknown_tool",
-        "leaked_markup",
-        "swallowed_parameter",
-        "damaged_text",
-        "parallel_ignored",
-        "call_in_reasoning",
-        "bad_call_id",
-        "bad_call_index",
-        "silent_repair",
-        "silent_drop",
-        "truncated",
-        "empty_turn",
-        "finish_contradicts",
-        "protocol",
-        "choice_ignored",
-        "stream_differs",
-        "breaks_schema",
-        "collapse",
-        "merged_calls",
-        "first_delta_dropped",
-    ]
+    """
+    arguments_not_json arguments_not_object missing_parameter wrong_type bad_value unexpected_parameter
+    unknown_tool leaked_markup swallowed_parameter damaged_text parallel_ignored call_in_reasoning
+    bad_call_id bad_call_index silent_repair silent_drop truncated empty_turn finish_contradicts
+    protocol choice_ignored stream_differs breaks_schema collapse merged_calls first_delta_dropped
+    """.split()
 )
 CLASSES = REPLY_FAULTS | WIRE_FAULTS | STATUS_FAULTS.keys()
 ALIASES = {

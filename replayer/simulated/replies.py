@@ -11,44 +11,10 @@ import orjson
 from replayer.simulated.token_bytes import WIDTH, call_markup
 from replayer.wire.types import Json, JsonObject
 
-_WORDS = [
-    "the",
-    "function",
-    "returns",
-    "early",
-    "when",
-    "queue",
-    "is",
-    "empty",
-    "so",
-    "each",
-    "call",
-    "keeps",
-    "its",
-    "own",
-    "buffer",
-    "and",
-    "a",
-    "second",
-    "reader",
-    "sees",
-    "stale",
-    "bytes",
-    "until",
-    "flush",
-    "runs",
-    "again",
-    "with",
-    "new",
-    "size",
-    "limit",
-    "from",
-    "config",
-    "file",
-    "test",
-    "then",
-    "passes",
-]
+_WORDS = """
+    the function returns early when queue is empty so each call keeps its own buffer and a second reader
+    sees stale bytes until flush runs again with new size limit from config file test then passes
+    """.split()
 
 
 @dataclass(slots=True)

@@ -9,20 +9,11 @@ from typing import Literal
 
 from replayer.wire.types import Json
 
-COUNTERS = (
-    "prompt_tokens",
-    "cached_tokens",
-    "prefix_queries",
-    "generated_tokens",
-    "preempted",
-    "evicted_tokens",
-    "drafts",
-    "drafted",
-    "accepted",
-    "cached_device_tokens",
-    "cached_host_tokens",
-    "cached_remote_tokens",
-    "external_cached_tokens",
+COUNTERS = tuple(
+    """
+    prompt_tokens cached_tokens prefix_queries generated_tokens preempted evicted_tokens drafts drafted
+    accepted cached_device_tokens cached_host_tokens cached_remote_tokens external_cached_tokens
+    """.split()
 )
 """Fields of a TelemetrySample that only grow while a server lives."""
 

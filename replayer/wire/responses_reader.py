@@ -21,16 +21,9 @@ from replayer.wire.response_items import (
 from replayer.wire.types import Channel, Json, JsonObject, Wire
 
 _KEPT = frozenset(
-    {
-        "id",
-        "model",
-        "status",
-        "incomplete_details",
-        "service_tier",
-        "previous_response_id",
-        "background",
-        "store",
-    }
+    """
+    id model status incomplete_details service_tier previous_response_id background store
+    """.split()
 )
 """What is kept of a response object; the rest repeats the request."""
 _CHANNELS: dict[str, Channel] = {

@@ -69,15 +69,10 @@ ActionKind = Literal[
 ]
 ACTION_KINDS: frozenset[str] = frozenset(get_args(ActionKind))
 
-KITS = (
-    "zed",
-    "zed-2026-04",
-    "zed-2025",
-    "claude-code",
-    "codex",
-    "mini-swe-agent",
-    "swe-agent",
-    "openhands",
+KITS = tuple(
+    """
+    zed zed-2026-04 zed-2025 claude-code codex mini-swe-agent swe-agent openhands
+    """.split()
 )
 """All kits. Where a trace fits several equally well, it is taken for the earlier one."""
 

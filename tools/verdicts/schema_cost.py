@@ -17,17 +17,10 @@ MOST_WORK = 20_000_000
 _DEEP = 12
 """Levels; a schema that meets no more subschemas at this depth than MOST_CHECKS does not grow with its values."""
 
-_SAME_VALUE = (
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentSchemas",
-    "dependencies",
-    "extends",
+_SAME_VALUE = tuple(
+    """
+    allOf anyOf oneOf not if then else dependentSchemas dependencies extends
+    """.split()
 )
 _INNER_VALUE = (
     "properties", "patternProperties", "additionalProperties", "items", "prefixItems", "additionalItems", "contains",

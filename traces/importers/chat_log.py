@@ -26,32 +26,16 @@ _PARAMETERS = frozenset(
     {"model", "tools", "temperature", "max_tokens", "max_completion_tokens", "stream", "output_length"}
 )
 _NOT_SENT = frozenset(
-    {
-        "response",
-        "start_time",
-        "end_time",
-        "finish_reason",
-        "usage",
-        "id",
-        "session_id",
-        "output_length",
-        "timestamp",
-        "delay",
-        "message_mode",
-    }
+    """
+    response start_time end_time finish_reason usage id session_id output_length timestamp delay
+    message_mode
+    """.split()
 )
 _LITELLM_CALLS = ("completion", "acompletion")
 _OF_RESPONSES = frozenset(
-    {
-        "instructions",
-        "tools",
-        "stream",
-        "max_output_tokens",
-        "store",
-        "reasoning",
-        "previous_response_id",
-        "text",
-    }
+    """
+    instructions tools stream max_output_tokens store reasoning previous_response_id text
+    """.split()
 )
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 

@@ -10,15 +10,10 @@ from replayer.traces.chat import definition, standard
 from replayer.traces.schema import AnyItem, OpaqueItem, ReasoningItem, SystemItem, ToolSet, Turn
 from replayer.wire.types import JsonObject
 
-_ORDER = (
-    "model",
-    "messages",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "reasoning_effort",
-    "stream",
-    "stream_options",
+_ORDER = tuple(
+    """
+    model messages tools tool_choice parallel_tool_calls reasoning_effort stream stream_options
+    """.split()
 )
 
 

@@ -30,19 +30,11 @@ from replayer.traces.schema import (
 )
 from replayer.wire.types import JsonObject
 
-_ORDER = (
-    "model",
-    "messages",
-    "stream",
-    "stream_options",
-    "max_completion_tokens",
-    "stop",
-    "temperature",
-    "tool_choice",
-    "parallel_tool_calls",
-    "tools",
-    "prompt_cache_key",
-    "reasoning_effort",
+_ORDER = tuple(
+    """
+    model messages stream stream_options max_completion_tokens stop temperature tool_choice
+    parallel_tool_calls tools prompt_cache_key reasoning_effort
+    """.split()
 )
 _EMPTY_RESULT = "<Tool returned an empty string>"
 
