@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from replayer.metrics.answers import story
 from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
-from replayer.metrics.documents import LaneFigures, PrefixCache
+from replayer.metrics.documents import LaneFigures
 from replayer.metrics.fault_words import fault_words
-from replayer.metrics.lane_answers import is_cold
+from replayer.metrics.lane_answers import cause_words, is_cold
 from replayer.metrics.run_documents import (
     Conclusions,
     Crossover,
@@ -24,7 +24,6 @@ from replayer.metrics.run_documents import (
     Verdict,
 )
 from replayer.metrics.shown import and_list, expected_words, figure, percent
-from replayer.signals.prefix_reuse.causes import PHRASES
 
 K = TypeVar("K", bound=Hashable)
 FULL_POOL = 0.95
@@ -255,7 +254,7 @@ def _reuse(lane: LaneFigures) -> str | None:
     ideal, reported = prefix.ideal, prefix.reported
     if reported is None:
         unknown = prefix.cause not in (None, "not_reported")
-        return f"Prefix reuse was not reported; {_cause(prefix)}." if unknown else None
+        return f"Prefix reuse was not reported; {cause_words(prefix)}." if unknown else None
     if ideal is None:
         return f"Its prefix cache served {percent(reported)} of the prompts; the best possible is not known."
     where = f" {prefix.counted}" if prefix.counted else ""
@@ -266,13 +265,9 @@ def _reuse(lane: LaneFigures) -> str | None:
     parts += [_WARM] if prefix.above is not None else []
     if is_cold(lane):
         parts.append(
-            f"Chief cause: {_cause(prefix)}; {(prefix.verdict or 'no more is known').removesuffix('.')}."
+            f"Chief cause: {cause_words(prefix)}; {(prefix.verdict or 'no more is known').removesuffix('.')}."
         )
     return " ".join(parts)
-
-
-def _cause(prefix: PrefixCache) -> str:
-    return PHRASES.get(str(prefix.cause), str(prefix.cause))
 
 
 def _pressure(lane: LaneFigures) -> str | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from replayer.metrics.catalogue import METRICS, PRIMARY
-from replayer.metrics.documents import LaneFigures
+from replayer.metrics.documents import LaneFigures, PrefixCache
 from replayer.metrics.fault_words import fault_words
 from replayer.metrics.run_documents import Ramp
 from replayer.metrics.shown import and_list, expected_words, figure, number, percent
@@ -84,7 +84,11 @@ def _first(lane: LaneFigures) -> str:
 
 def cache(lanes: Sequence[LaneFigures]) -> str:
     known = [lane for lane in lanes if lane.prefix_cache.reported is not None]
-    silent = [lane.lane for lane in lanes if lane.prefix_cache.cause == "not_reported"]
+    silent = [
+        one.lane
+        for one in lanes
+        if one.prefix_cache.cause == "not_reported" and one.prefix_cache.reported is None
+    ]
     cold = sorted(filter(is_cold, known), key=lambda lane: -_gap(lane))
     parts = [_cold(lane) for lane in cold[:_PLACES]]
     parts += [f"{len(cold) - _PLACES} more lanes fall short"] if len(cold) > _PLACES else []
@@ -124,9 +128,15 @@ def _reuse(lane: LaneFigures) -> str:
 
 def _cold(lane: LaneFigures) -> str:
     prefix = lane.prefix_cache
-    cause = PHRASES.get(str(prefix.cause), str(prefix.cause))
+    cause = cause_words(prefix)
     why = prefix.pressure["sentence"] if prefix.pressure else next(iter(prefix.evidence), "")
     return f"{lane.lane} reused {_reuse(lane)}: {cause}{f' ({why})' if why else ''}"
+
+
+def cause_words(prefix: PrefixCache) -> str:
+    if prefix.cause == "not_reported" and prefix.reported is not None:
+        return "the cause is unknown, for its replies do not report cached tokens"
+    return PHRASES.get(str(prefix.cause), str(prefix.cause))
 
 
 def load(lanes: Sequence[LaneFigures], ramps: Sequence[Ramp]) -> str:

@@ -11,8 +11,9 @@ from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import CurvePoint, LostTokens, PrefixCache
 from replayer.metrics.stats import quantile
-from replayer.signals.prefix_reuse.conclusion import ServerFacts, conclude
+from replayer.signals.prefix_reuse.conclusion import conclude
 from replayer.signals.prefix_reuse.finding import PrefixFinding
+from replayer.signals.prefix_reuse.server_facts import ServerFacts
 from replayer.telemetry.deltas import deltas, merge
 from replayer.wire.types import JsonObject
 
@@ -62,12 +63,12 @@ def server_facts(lane: LaneView, turns: Sequence[TurnFacts]) -> ServerFacts:
     for reading in lane.telemetry:
         by_instance[reading.instance].append(reading.sample)
     total = merge([deltas(samples) for samples in by_instance.values()])
-    whole = total.resets == 0 and total.readings >= 2
+    asked, counted = lane.asked_of_server, total.counters.get("prompt_tokens")
+    lost = 0.98 * (asked.prompt_tokens or 0) > (counted or 0)  # cleared between two readings
+    whole = total.resets == 0 and total.readings >= 2 and not lost
     busy = [r.sample["kv_used"] for r in lane.telemetry if r.sample.get("running") and "kv_used" in r.sample]
     held = [_largest(attempt) for attempt in lane.attempts if attempt.turns]
-    asked = lane.asked_of_server
     alone = len(asked.lanes) <= 1 and asked.prompt_tokens is not None and whole
-    counted = total.counters.get("prompt_tokens")
     return ServerFacts(
         sessions=asked.in_flight,
         session_tokens=round(median(held)) if any(held) else None,

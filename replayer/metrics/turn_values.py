@@ -52,7 +52,7 @@ def schema_valid(turn: TurnFacts) -> Count | None:
 def cached(turn: TurnFacts) -> Count | None:
     """Tokens, so that a long prompt weighs as much as it costs. From usage, else from the finding's counters."""
     if turn.cached_tokens is not None and turn.prompt_tokens:
-        return turn.cached_tokens, turn.prompt_tokens
+        return (turn.cached_tokens, turn.prompt_tokens) if turn.cached_tokens <= turn.prompt_tokens else None
     finding = turn.prefix if turn.cached_tokens is None else None
     if finding and finding.get("reported_tokens") is not None and finding["prompt_tokens"]:
         return finding["reported_tokens"], finding["prompt_tokens"]

@@ -10,7 +10,7 @@ from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.tokenizers import Tokenizer
 from replayer.requests.chat_requests import ChatRequest
 from replayer.signals.prefix_reuse.analyser import PrefixReuse
-from replayer.signals.prefix_reuse.conclusion import session_verdict, settled
+from replayer.signals.prefix_reuse.conclusion import called_off, session_verdict, settled
 from replayer.signals.prefix_reuse.divergence import Divergence
 from replayer.signals.prefix_reuse.finding import PrefixFinding, TurnReuse
 from replayer.signals.prefix_reuse.tokens import pack
@@ -112,7 +112,7 @@ def analyse(requests: Iterable[ChatRequest], tokenizer: Tokenizer, settings: Set
         before = request
         report.turns.append(turn)
         report.findings.append(found)
-    report.findings = settled(report.findings)
+    report.findings = settled(called_off(report.findings, "or its cached tokens are not counted"))
     return report
 
 

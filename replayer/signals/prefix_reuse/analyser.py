@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from replayer.signals.prefix_reuse.continuation import Past, later_divergence
-from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report, TtftWitness
+from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
 from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse
 from replayer.signals.prefix_reuse.index import Node, Pool, Position, RadixIndex
@@ -15,11 +15,14 @@ from replayer.signals.prefix_reuse.lineage import Lineage
 from replayer.signals.prefix_reuse.messages import Message, as_bytes, role_of
 from replayer.signals.prefix_reuse.scale import Scale
 from replayer.signals.prefix_reuse.tokens import Prompt, count, ideal_reuse, segments_of, template_tail
+from replayer.signals.prefix_reuse.ttft_witness import TtftWitness
 from replayer.text import kept_json
 from replayer.traces.schema import Usage
 
 _TURNS_KEPT = 4096
 _THREADS_KEPT = 4096
+_NEAR = 0.5
+"""Share of the pool that may be taken up in between while a prefix is still surely held."""
 
 
 @dataclass(slots=True)
@@ -81,11 +84,23 @@ class PrefixReuse:
         self._witness = TtftWitness()
         self._diagnosis = Diagnosis(block_size, slots=slots, caching=caching)
         self._doubted = -1
+        self._rendered = self._counted = 0
+        """Tokens of all prompts that the engine has counted, in our measure and in its own."""
         self._empty()
 
     def _empty(self) -> None:
         self._index = RadixIndex()
         self._pool = Pool(self._index, self._block, self._capacity) if self._capacity else None
+        self._fit_pool()
+
+    @property
+    def _rate(self) -> float:
+        """The engine's tokens for each of ours."""
+        return self._counted / self._rendered if self._rendered else 1.0
+
+    def _fit_pool(self) -> None:
+        if self._pool and self._capacity:
+            self._pool.resize(round(self._capacity / self._rate))
 
     def reset(self) -> None:
         """The cache was emptied while nothing was in flight."""
@@ -140,7 +155,7 @@ class PrefixReuse:
         held, recency = self._in_pool(met)
         before, divergence = self._compare(key, messages, tools, f"{scope}\n{thread}")
         past = Past(before.reuse, before.generated, before.reply) if before else None
-        divergence = divergence or later_divergence(past, met.depth, total, messages)
+        divergence = divergence or later_divergence(past, met.depth, total, messages, _length(tools))
         ideal = self._ideal(held, total)
         reuse = TurnReuse(
             key=key,
@@ -159,8 +174,9 @@ class PrefixReuse:
             divergence=divergence,
             mark_left=next((mark for mark in before.marks if mark not in marks), None) if before else None,
             token_source=self.token_source,
-            recency=recency,
-            recency_limit=self._pool.tokens if self._pool else None,
+            recency=None if recency is None else round(recency * self._rate),
+            recency_limit=self._capacity if self._pool else None,
+            near=self._pool is None or (recency or 0) + total <= _NEAR * self._pool.tokens,
             pool_evicts=self._pool is not None and self._pool.evicted > 0,
             others=self._others(thread),
         )
@@ -251,6 +267,9 @@ class PrefixReuse:
     def _anchor(self, turn: _Turn, counted: int) -> None:
         """Remember where in the tree the engine counted how many tokens."""
         self._index.split(turn.end).anchor = turn.tokens = counted
+        if self.token_source != "engine":
+            self._rendered, self._counted = self._rendered + turn.reuse.prompt_tokens, self._counted + counted
+            self._fit_pool()
         if turn.grown is not None and turn.grown.depth > turn.end.depth:
             self._index.split(turn.grown).anchor = counted + turn.generated
 
@@ -361,6 +380,10 @@ class PrefixReuse:
         if found is None:
             return None, None
         return self._turns.get(found[0]), diverge(found[1], conversation)
+
+
+def _length(tools: Sequence[object] | bytes | None) -> int:
+    return len(tools if isinstance(tools, bytes) else kept_json(list(tools or ())))
 
 
 def _has_head(messages: Sequence[Message] | None, tools: Sequence[object] | bytes | None) -> bool:

@@ -40,7 +40,7 @@ PHRASES: dict[str, str] = {
     "eviction": "the blocks were evicted before they were needed again",
     "cache_off": "the prefix cache is off",
     "not_reported": "the engine does not report cached tokens",
-    "counter_broken": "the engine's counter does not count",
+    "counter_broken": "the engine miscounts cached tokens",
     "unknown": "the cause is unknown",
 }
 
@@ -60,6 +60,6 @@ FIXES: dict[str, str] = {
     "eviction": "enlarge the KV pool (more memory, a smaller KV type) or run fewer sessions at a time",
     "cache_off": "turn prefix caching on at the engine",
     "not_reported": "vLLM: --enable-prompt-tokens-details; SGLang: --enable-cache-report",
-    "counter_broken": "trust the time to first token, and update the engine",
+    "counter_broken": "trust the server's own counters and the time to first token, and update the engine",
 }
 """Only for causes that are certain once they are named."""

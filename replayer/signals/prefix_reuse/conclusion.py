@@ -9,69 +9,19 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
+from replayer.signals.prefix_reuse.diagnosis import NO_HIT, SAID_ON
 from replayer.signals.prefix_reuse.finding import PrefixFinding
+from replayer.signals.prefix_reuse.server_facts import FULL, Pressure, ServerFacts
 
 _LEAST_SHARE = 0.005
 """Share of all prompt tokens below which a loss is not worth a cause: it lies within what counters round."""
 _OFF_TURNS, _OFF_TOKENS = 3, 2000
-_FULL, _IDLE = 0.9, 0.3
-"""Peak use of the KV pool from which on it counts as full, and below which nothing was evicted."""
+_APART = 0.02
+"""Share of the prompts by which the replies' counts and the server's own may differ."""
 _MOST_TURNS = 0.9
 """Share of the turns that must have reported their reuse for it to stand for the lane without a word."""
 _FELL = 0.05
 """Least fall of the reused share that is called pressure."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerFacts:
-    """What is known of a lane's server beside its turns. None is unknown, never 0."""
-
-    sessions: int = 1
-    """In flight at most, of all lanes on it."""
-    session_tokens: int | None = None
-    """What one session holds at its end."""
-    pool_tokens: int | None = None
-    preempted: float | None = None
-    """Preemptions and retractions, counted since the run began."""
-    kv_peak: float | None = None
-    """Peak use of the pool, 0..1, among readings that found requests running."""
-    cached: float | None = None
-    prompt: float | None = None
-    """Tokens that the server counted, cached ones and all."""
-    alone: bool = True
-    """Nothing but this lane used the server: its counters are this lane's."""
-    ms_per_token: float | None = None
-    """Time to the first token per prompt token that is computed, without waiting."""
-
-    @property
-    def is_full(self) -> bool:
-        needed = self.sessions * (self.session_tokens or 0)
-        too_much = bool(self.pool_tokens) and needed > (self.pool_tokens or 0)
-        return bool(self.preempted) or (self.kv_peak or 0.0) >= _FULL or too_much
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pressure:
-    """The pool is too small for the sessions in flight."""
-
-    sessions: int
-    preempted: int
-    kv_peak: float | None
-    expected: float
-    reported: float
-    would_fit: int | None
-    session_tokens: int | None = None
-    pool_tokens: int | None = None
-
-    @property
-    def sentence(self) -> str:
-        facts = [f"{self.preempted} preemption{'s' * (self.preempted != 1)}"] if self.preempted else []
-        facts += [f"KV at {self.kv_peak:.0%}"] if self.kv_peak is not None and self.kv_peak >= _FULL else []
-        if not facts and self.session_tokens and self.pool_tokens:
-            facts.append(f"{self.session_tokens:,} tokens each on {self.pool_tokens:,}")
-        facts.append(f"reuse fell from {self.expected:.0%} to {self.reported:.0%}")
-        fit = f"; about {self.would_fit} would fit" if self.would_fit else ""
-        return f"pool too small for {self.sessions} sessions: {', '.join(facts)}{fit}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +51,17 @@ class ReuseConclusion:
 
 def conclude(findings: Sequence[PrefixFinding], server: ServerFacts) -> ReuseConclusion:
     """Findings of one lane in order. A cause outweighs the error of the figures and contradicts none of them."""
-    found = [_in_the_light_of(f, server) for f in settled(_counted_as_none(findings, server))]
-    with_report = [f for f in found if f.reported_tokens is not None]
+    found = settled(_counted_otherwise(_counted_as_none(findings, server), server))
+    found = [_in_the_light_of(f, server) for f in found]
+    with_report = [f for f in found if f.reported_tokens is not None and f.reported_tokens <= f.prompt_tokens]
     judged = with_report or found
     prompt = sum(f.prompt_tokens for f in judged)
     reported, source = _reported(with_report, prompt, server)
-    chief, lost = _chief(judged, prompt)
+    chief, lost = _chief([f for f in found if f.reported_tokens is not None] or found, prompt)
     if chief is None and not with_report and (found or reported is None):
         chief = "not_reported"
     pressure = _pressure(chief, judged, prompt, reported, server)
-    above = sum(f.above for f in judged)
+    above, miscounted = sum(f.above for f in judged), chief == "counter_broken"
     return ReuseConclusion(
         ideal=_share(sum(f.ideal_tokens for f in judged), prompt),
         low=_share(sum(_low(f) for f in judged), prompt),
@@ -122,11 +73,11 @@ def conclude(findings: Sequence[PrefixFinding], server: ServerFacts) -> ReuseCon
         causes=dict(Counter(f.cause for f in found if f.cause).most_common()),
         evidence=_evidence(chief, judged, server),
         lost_tokens=lost,
-        lost_ms=lost * server.ms_per_token if lost and server.ms_per_token else None,
+        lost_ms=lost * server.ms_per_token if lost and server.ms_per_token and not miscounted else None,
         fix=FIXES.get(chief or ""),
-        above=_share(above, prompt) if above > _LEAST_SHARE * prompt else None,
+        above=_share(above, prompt) if above > _LEAST_SHARE * prompt and not miscounted else None,
         pressure=pressure,
-        verdict=_verdict(found, chief, pressure, cost(lost, server.ms_per_token)),
+        verdict=_verdict(found, chief, reported, pressure, cost(lost, server.ms_per_token)),
         counted=_counted(with_report, found),
     )
 
@@ -162,17 +113,49 @@ def _counted_as_none(findings: Sequence[PrefixFinding], server: ServerFacts) -> 
     return [replace(f, cause="cache_off", evidence=(fact,)) if f.cause else f for f in zeros]
 
 
+def _counted_otherwise(findings: Sequence[PrefixFinding], server: ServerFacts) -> Sequence[PrefixFinding]:
+    """The server's own counters as a witness for what the replies count: no hit at all, or other hits."""
+    prompt, replies = sum(f.prompt_tokens for f in findings), sum(f.reported_tokens or 0 for f in findings)
+    if server.cached is None or not server.prompt or server.preempted:
+        return findings
+    if not replies and server.cached <= _LEAST_SHARE * server.prompt:
+        return called_off(findings, fact=f"the server's counter says {server.cached:,.0f}, too")
+    apart = abs(replies - server.cached) > max(_APART * prompt, _OFF_TOKENS)
+    low, high = sum(map(_low, findings)) - _APART * prompt, sum(map(_high, findings)) + _APART * prompt
+    whole = all(f.reported_tokens is not None for f in findings)
+    if not (server.alone and whole and apart and low <= server.cached <= high):
+        return findings
+    fact = f"the replies count {replies:,} cached tokens, the server's counter {server.cached:,.0f}"
+    return [
+        replace(f, cause="counter_broken", detail=fact, evidence=(fact,), lost_tokens=abs(f.gap))
+        if f.gap
+        else f
+        for f in findings
+    ]
+
+
+def called_off(
+    findings: Sequence[PrefixFinding], detail: str = "", fact: str | None = None
+) -> Sequence[PrefixFinding]:
+    """What only the replies reported, believed."""
+    return [
+        replace(f, cause="cache_off", detail=detail, evidence=(*f.evidence, *([fact] if fact else [])))
+        if f.detail == NO_HIT
+        else f
+        for f in findings
+    ]
+
+
 def _in_the_light_of(found: PrefixFinding, server: ServerFacts) -> PrefixFinding:
     """What the server counted over the whole run holds for each turn."""
     if found.cause == "cache_off" and server.preempted:
         return replace(found, cause="unknown", evidence=(), detail="")
-    if found.cause == "unknown" and server.preempted:
+    at_engine = 2 * (found.gap or 0) > found.lost_tokens
+    if found.cause == "unknown" and at_engine and server.preempted and not server.is_idle:
         return replace(found, cause="eviction", detail="the pool holds too few tokens", evidence=())
-    idle = server.kv_peak is not None and server.kv_peak < _IDLE and not server.preempted
-    if found.cause == "eviction" and idle and not found.detail.startswith("the server has"):
-        return replace(
-            found, cause="unknown", evidence=(f"KV use peaked at {server.kv_peak:.0%}",), detail=""
-        )
+    if found.cause == "eviction" and server.is_idle and not found.detail.startswith("the server has"):
+        used = server.fill if server.kv_peak is None else server.kv_peak
+        return replace(found, cause="unknown", evidence=(f"KV use peaked at {used:.0%}",), detail="")
     return found
 
 
@@ -229,24 +212,33 @@ def _evidence(chief: str | None, findings: Sequence[PrefixFinding], server: Serv
     facts = list(max(mine, key=lambda f: f.lost_tokens).evidence) if mine else []
     if chief == "eviction" and server.preempted:
         facts.append(f"{server.preempted:,.0f} preemptions or retractions over the run")
-    if chief == "eviction" and server.kv_peak is not None and server.kv_peak >= _FULL:
+    if chief == "eviction" and server.kv_peak is not None and server.kv_peak >= FULL:
         facts.append(f"KV use peaked at {server.kv_peak:.0%}")
     return tuple(dict.fromkeys(facts))
 
 
 def _evicted(findings: Sequence[PrefixFinding]) -> float | None:
-    known = [f for f in findings if f.evicted_tokens is not None]
-    return _share(sum(f.evicted_tokens or 0 for f in known), sum(f.prompt_tokens for f in known))
+    """What was reused all the same had not been evicted."""
+    known = [(f, f.evicted_tokens) for f in findings if f.evicted_tokens is not None]
+    kept = [max(0, (f.reported_tokens or 0) - f.ideal_tokens) for f, _ in known]
+    gone = sum(max(0, tokens - more) for (_, tokens), more in zip(known, kept, strict=True))
+    return _share(gone, sum(f.prompt_tokens for f, _ in known))
 
 
 def _verdict(
-    findings: Sequence[PrefixFinding], chief: str | None, pressure: Pressure | None, price: str
+    findings: Sequence[PrefixFinding],
+    chief: str | None,
+    reported: float | None,
+    pressure: Pressure | None,
+    price: str,
 ) -> str | None:
     """Where something was lost, of the session that lost most; else of the lane, as its figures are."""
     if pressure is not None:
         return f"{pressure.sentence}; {price}; fix: {FIXES['eviction']}."
     if chief is None:
         return _healthy(findings) if findings else None
+    if chief == "not_reported" and reported is not None:
+        return f"{reported:.1%} of the prompt tokens were reused by the server's own counter; its replies report nothing."
     sessions: dict[str, list[PrefixFinding]] = defaultdict(list)
     for found in findings:
         sessions[found.key.rpartition("/")[0]].append(found)
@@ -289,7 +281,7 @@ def session_verdict(findings: Sequence[PrefixFinding]) -> str:
         return _healthy(findings)
     cause = weights.most_common(1)[0][0]
     hit = [n for n, found in enumerate(findings) if found.cause == cause]
-    price = "" if cause == "not_reported" else f"; {_price([findings[n] for n in hit])}"
+    price = "" if cause == "not_reported" else f"; {_price(cause, [findings[n] for n in hit])}"
     when, many = _when(hit, len(findings))
     sentence = f"{when} {_what(cause, [findings[n] for n in hit], many)}{price}"
     return f"{sentence}; fix: {FIXES[cause]}." if cause in FIXES else f"{sentence}."
@@ -308,7 +300,8 @@ def _what(cause: str, hit: Sequence[PrefixFinding], many: bool) -> str:
     place, often = Counter((found.message_index, found.path, found.offset) for found in hit).most_common(1)[0]
     index, path, offset = place
     if not path:
-        return f"{'fall' if many else 'falls'} short: {PHRASES.get(cause, cause)}{_detail(hit)}"
+        verb = "cannot be judged" if cause == "not_reported" else "fall short" if many else "falls short"
+        return f"{verb}: {PHRASES.get(cause, cause)}{_detail(hit)}"
     mostly = "" if often == len(hit) else "mostly " if 2 * often > len(hit) else "at changing places, first "
     verb = "differ" if many else "differs"
     return f"{verb} {mostly}at {_where(index, path)}, offset {offset}: {PHRASES.get(cause, cause)}{_owner(cause, path)}"
@@ -337,12 +330,14 @@ def _detail(hit: Sequence[PrefixFinding]) -> str:
     return f" ({hit[-1].detail})" if hit[-1].detail else ""
 
 
-def _price(hit: Sequence[PrefixFinding]) -> str:
+def _price(cause: str, hit: Sequence[PrefixFinding]) -> str:
     lost, prompt = (
         round(median(values)) for values in zip(*((f.lost_tokens, f.prompt_tokens) for f in hit), strict=True)
     )
     each = "each turn" if len(hit) > 1 else "there"
-    return f"{lost:,} of {prompt:,} prompt tokens are recomputed {each}"
+    what = "not reported as reused" if hit[-1].detail in (NO_HIT, SAID_ON) else "recomputed"
+    what = "counted wrongly" if cause == "counter_broken" else what
+    return f"{lost:,} of {prompt:,} prompt tokens are {what} {each}"
 
 
 def _healthy(findings: Sequence[PrefixFinding]) -> str:

@@ -12,6 +12,8 @@ from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields, is
 from replayer.signals.prefix_reuse.tokens import template_tail
 
 _THINK = re.compile(r"<think(?:ing)?>")
+_NEAR = 0.6
+"""How near the tokens part to where reasoning stands by its share of the text, tools and markup not being in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +34,26 @@ class Past:
 
 
 def later_divergence(
-    past: Past | None, shared: int, total: int, messages: Sequence[Message] | None
+    past: Past | None, shared: int, total: int, messages: Sequence[Message] | None, tools: int
 ) -> Divergence | None:
-    """For messages that only grew: the reply came back otherwise, or the template or the tokenizer changed the past."""
+    """For messages that only grew: the reply came back otherwise, or the template or the tokenizer changed the past.
+    `tools`: how long their text is, before that of the messages."""
     if past is None or messages is None:
         return None
     tail = template_tail(past.reuse.token_source)
     if past.expected(total) - shared <= tail:
         return None
     if shared < min(past.sent, total) - tail:
-        return _rendered_otherwise(messages, shared)
+        return _rendered_otherwise(messages, shared, total, tools)
     at = _first_reply(messages, past.reply)
     if past.reply is None or at is None:
         return None
     found = edited(past.reply, as_bytes(messages[at]), at)
-    return found if found.before != found.after else _rendered_otherwise(messages[at : at + 1], shared, at)
+    if found.before != found.after:
+        return found
+    path, detail = f"messages[{at}]", f"the messages are the same, the tokens part at token {shared}"
+    thoughts = _reasoning(messages[at], at)
+    return thoughts or Divergence("retokenisation", at, path, 0, "", "", detail)
 
 
 def _first_reply(messages: Sequence[Message], reply: bytes | None) -> int | None:
@@ -57,14 +64,23 @@ def _first_reply(messages: Sequence[Message], reply: bytes | None) -> int | None
     return None
 
 
-def _rendered_otherwise(messages: Sequence[Message], shared: int, reply: int | None = None) -> Divergence:
-    for index, message in enumerate(messages, reply or 0):
-        for path, text in fields(message):
-            if is_reasoning(path) or _THINK.search(text):
-                detail = "the messages are the same, the template renders earlier reasoning otherwise"
-                return Divergence(
-                    "reasoning_stripped", index, f"messages[{index}].{path}", 0, text[:60], "", detail
-                )
-    detail = f"the messages are the same, the tokens part at token {shared}"
-    path = "" if reply is None else f"messages[{reply}]"
-    return Divergence("retokenisation", reply, path, 0, "", "", detail)
+def _rendered_otherwise(messages: Sequence[Message], shared: int, total: int, tools: int) -> Divergence:
+    """The template changed what was sent before: reasoning, where the tokens part about where some stands."""
+    said = [sum(len(text) for path, text in fields(one) if not is_reasoning(path)) for one in messages]
+    whole, before = tools + sum(said) or 1, tools
+    for index, message in enumerate(messages):
+        found = _reasoning(message, index)
+        if found and _NEAR * shared <= total * before / whole <= shared / _NEAR:
+            return found
+        before += said[index]
+    detail = f"the messages are the same, but the template rendered them otherwise from token {shared} on"
+    return Divergence("unknown", None, "", 0, "", "", detail)
+
+
+def _reasoning(message: Message, index: int) -> Divergence | None:
+    for path, text in fields(message):
+        if is_reasoning(path) or _THINK.search(text):
+            detail = "the messages are the same, the template renders earlier reasoning otherwise"
+            where = f"messages[{index}].{path}"
+            return Divergence("reasoning_stripped", index, where, 0, text[:60], "", detail)
+    return None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from math import gcd
 from typing import Literal
 
 from replayer.signals.prefix_reuse.causes import Cause
 from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse, Witness
+
+NO_HIT = "no hit was reported, and neither a counter nor the clock says whether anything was cached"
+"""The detail of turns that a cache which is off would give as well as a count that is not kept."""
+SAID_ON = "no hit was reported, although the server says that its prefix cache is on"
 
 _STRAY = 8
 """Generated tokens that may happen to begin a recorded reply as well, where they were not learnt."""
@@ -21,8 +24,6 @@ _OFF_TURNS, _OFF_TOKENS, _OFF_UNKNOWN = 3, 500, 2000
 tokens where the block size is not known."""
 _LARGE_BLOCK = 528
 """Where the block size is not known, a cache of large blocks misses shorter prefixes, too."""
-_NEAR = 0.5
-"""Share of the pool that may be taken up in between while a prefix is still surely held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ class Diagnosis:
         assert expected is not None
         losses = [self._client(turn, expected, report), self._granularity(turn, expected, report)]
         losses += [self._model_evicted(turn, expected, report), self._engine(turn, expected, report)]
+        losses += [_too_many(expected, report)]
         worst = max((loss for loss in losses if loss), key=lambda loss: loss.tokens, default=None)
         worst = worst or (_unreported(turn, report) if asked else None)
         self._remember(turn, expected, report)
@@ -113,7 +115,7 @@ class Diagnosis:
             server.hits += 1
             server.unit = gcd(server.unit, cached)
             server.reported += cached
-        elif cached == 0 and expected.least and self._surely_held(turn):
+        elif cached == 0 and expected.least and turn.near:
             server.missed_turns += 1
             server.missed_tokens += expected.least
             server.largest_missed = max(server.largest_missed, expected.least)
@@ -187,13 +189,6 @@ class Diagnosis:
         """Blocks of unknown size round down."""
         return max(self._server.unit - 1 if cached and not self.block else 0, 0 if self.block else 1)
 
-    def _surely_held(self, turn: TurnReuse) -> bool:
-        return turn.recency is None or self._near(turn)
-
-    def _near(self, turn: TurnReuse) -> bool:
-        size = turn.recency_limit
-        return size is None or (turn.recency or 0) + turn.prompt_tokens <= _NEAR * size
-
     def _none_cached(self, turn: TurnReuse, expected: Expected, report: Report, gap: int) -> Loss | None:
         server = self._server
         if report.cached:
@@ -216,17 +211,20 @@ class Diagnosis:
         return self._off(turn, expected, report, gap)
 
     def _off(self, turn: TurnReuse, expected: Expected, report: Report, gap: int) -> Loss | None:
-        """Never a hit with much that was surely cached, and no faster for it."""
+        """Never a hit with much that was surely cached, and no faster for it. Without the clock, the counters of the whole
+        run decide (`conclude`)."""
         server = self._server
         turns, tokens = server.missed_turns + 1, server.missed_tokens + expected.least
         largest = max(server.largest_missed, expected.least)
-        if not self._surely_held(turn) or (self.block is None and largest < _LARGE_BLOCK):
+        if not turn.near or (self.block is None and largest < _LARGE_BLOCK):
             return None
         slow = report.witness == "recomputed"
         if not slow and (turns < _OFF_TURNS or tokens < (_OFF_TOKENS if self.block else _OFF_UNKNOWN)):
             return None
         evidence = [f"no hit in {turns} turns that could have reused {tokens:,} tokens"]
-        evidence += ["the first token came as slowly as from a cold cache"] if slow else []
+        if self.caching or not slow:
+            return Loss("unknown", gap, SAID_ON if self.caching else NO_HIT, tuple(evidence))
+        evidence.append("the first token came as slowly as from a cold cache")
         detail = "" if self.block else f"or its blocks are longer than {largest} tokens"
         return Loss("cache_off", gap, detail, tuple(evidence))
 
@@ -239,7 +237,7 @@ class Diagnosis:
         if server.preempted:
             fact = f"the server counted {server.preempted:.0f} preemptions or retractions"
             return Loss("eviction", gap, "the pool holds too few tokens", (fact,))
-        if turn.recency is not None and not self._near(turn) and turn.pool_evicts:
+        if not turn.near and turn.pool_evicts:
             fact = (
                 f"{turn.recency:,} tokens took room in the pool of {turn.recency_limit:,} since the last use"
             )
@@ -302,6 +300,12 @@ class Diagnosis:
         )
 
 
+def _too_many(expected: Expected, report: Report) -> Loss | None:
+    over = (report.cached or 0) - expected.prompt
+    fact = f"{report.cached} cached tokens were reported of {expected.prompt} prompt tokens"
+    return Loss("counter_broken", over, fact, (fact,)) if over > expected.error else None
+
+
 def _said_off(tokens: int) -> Loss:
     return Loss("cache_off", tokens, "", ("the server says that prefix caching is off",))
 
@@ -342,59 +346,3 @@ def _disagreements(turn: TurnReuse, expected: Expected, report: Report) -> tuple
             f"{report.source} says {cached} cached tokens, this lane had sent at most {expected.most}"
         )
     return tuple(found)
-
-
-_CLEAR = 2.0
-"""How many times longer a full prefill must be than the ideal one before a time can tell them apart."""
-
-_MARGIN = 1.2
-"""How far from the middle, on a ratio scale, a time must lie."""
-
-_APART = 1.5
-"""How many times longer than the shortest the longest cold prompt must be to learn the cost of a token from both."""
-
-_LEAST_NS = 100_000_000
-"""A shorter cold prefill is mostly fixed cost, which caching does not shorten."""
-
-
-class TtftWitness:
-    """Time to first token as an independent witness, on servers that run one stream at a time.
-
-    A first token costs a fixed part and a part per token that is computed. The cost per token is learnt from requests
-    that nothing can have been cached for: between the shortest and the longest of them, or above the quickest answer of
-    all, as far as that can be a fixed cost. Where that leaves next to nothing, as with a small model, the clock cannot tell a warm cache from a cold one.
-    """
-
-    def __init__(self) -> None:
-        self._cold: dict[int, int] = {}
-        """Quickest time to first token in nanoseconds, by length of prompts that nothing was cached for."""
-        self._quickest = 0
-
-    def learn(self, turn: TurnReuse, ttft_ns: int) -> None:
-        self._quickest = min(self._quickest or ttft_ns, ttft_ns)
-        if turn.shared * 8 <= turn.prompt_tokens:
-            length = turn.prompt_tokens
-            self._cold[length] = min(self._cold.get(length, ttft_ns), ttft_ns)
-            if len(self._cold) > 2:
-                self._cold = {length: self._cold[length] for length in (min(self._cold), max(self._cold))}
-
-    def judge(self, turn: TurnReuse, ttft_ns: int) -> Witness | None:
-        """`cached` or `recomputed`, whichever time is nearer on a ratio scale; None when it cannot tell."""
-        if not self._cold or not turn.ideal:
-            return None
-        fixed, pace = self._pace(min(self._quickest, ttft_ns))
-        cold = fixed + pace * turn.prompt_tokens
-        warm = fixed + pace * max(1, turn.prompt_tokens - turn.ideal)
-        middle = math.sqrt(cold * warm)
-        if cold < _CLEAR * warm or cold < _LEAST_NS or middle / _MARGIN < ttft_ns < middle * _MARGIN:
-            return None
-        return "cached" if ttft_ns < middle else "recomputed"
-
-    def _pace(self, quickest: int) -> tuple[float, float]:
-        """Nanoseconds of the fixed part, and per token."""
-        short, long = min(self._cold), max(self._cold)
-        if long >= _APART * short:
-            pace = max(0.0, (self._cold[long] - self._cold[short]) / (long - short))
-            return max(0.0, self._cold[long] - pace * long), pace
-        fixed = min(quickest, _LEAST_NS)
-        return fixed, (self._cold[long] - fixed) / long

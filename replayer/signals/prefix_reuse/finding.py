@@ -45,6 +45,8 @@ class TurnReuse:
     None: the pool is not known."""
     recency_limit: int | None = None
     """What the pool can hold."""
+    near: bool = True
+    """Whether so little took room since that the prefix is surely held still, or the pool is not known."""
     pool_evicts: bool = False
     """Whether the model of the pool has evicted anything yet."""
     others: int | None = None

@@ -271,6 +271,10 @@ class Pool:
         """What it can hold."""
         return self._capacity * self._block
 
+    def resize(self, tokens: int) -> None:
+        """What does not fit any more is evicted with the next use."""
+        self._capacity = tokens // self._block
+
     def resident(self, position: Position) -> int:
         """How many leading tokens of the stream that ends at `position` are still held."""
         depth = 0

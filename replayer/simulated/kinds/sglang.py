@@ -110,7 +110,7 @@ class Sglang(Kind):
             "enable_metrics": spec.report_metrics,
             "tool_call_parser": "hermes" if spec.tool_parser else None,
             "reasoning_parser": None,
-            "disable_radix_cache": False,
+            "disable_radix_cache": not self.spec.pool_tokens,
             "speculative_algorithm": "NGRAM" if spec.draft_tokens else None,
             "speculative_num_draft_tokens": spec.draft_tokens or None,
             "max_total_num_tokens": spec.pool_tokens,

@@ -121,7 +121,11 @@ class Vllm(Kind):
         sizes = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
         return {
             "model_config": model,
-            "cache_config": {"block_size": spec.block, "cache_dtype": "auto", "enable_prefix_caching": True},
+            "cache_config": {
+                "block_size": spec.block,
+                "cache_dtype": "auto",
+                "enable_prefix_caching": spec.pool_tokens > 0,
+            },
             "parallel_config": dict.fromkeys(sizes, 1),
             "speculative_config": draft if spec.draft_tokens else None,
         }
@@ -191,7 +195,7 @@ class Vllm(Kind):
         block = self.spec.block
         blocks = self.spec.pool_tokens // block
         labels = (
-            f'block_size="{block}",cache_dtype="auto",enable_prefix_caching="True",engine="0",'
+            f'block_size="{block}",cache_dtype="auto",enable_prefix_caching="{self.spec.pool_tokens > 0}",engine="0",'
             f'kv_cache_size_tokens="{blocks * block}",num_gpu_blocks="{blocks}"'
         )
         return "vllm:cache_config_info", "gauge", labels, 1.0
