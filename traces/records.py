@@ -172,7 +172,7 @@ def content_hash(item: Item) -> str:
 
 
 def parse_arguments(text: str, freeform: bool = False) -> object:
-    """The value of argument text, None where it is no JSON."""
+    """The value of argument text, None where it is not JSON."""
     if freeform:
         return None
     try:

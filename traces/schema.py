@@ -112,7 +112,7 @@ class ToolCallItem(Item):
     arguments: str
     parsed: Json = None
     freeform: bool = False
-    """The arguments are no JSON by design (Codex `apply_patch`)."""
+    """The arguments are not JSON by design (Codex `apply_patch`)."""
     kind: Literal["tool_call"] = "tool_call"
 
 

@@ -193,7 +193,7 @@ def _from_file(path: Path) -> Iterator[Rule]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise TraceError(f"--redact-rules {path}: the rules cannot be read ({reason})") from None
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):

@@ -33,7 +33,7 @@ Arguments = Mapping[str, Json]
 
 
 def parsed(raw: str) -> Json:
-    """The arguments, or None where they are no strict JSON: then the text itself is what there is to see."""
+    """The arguments, or None where they are not strict JSON: then the text itself is what there is to see."""
     try:
         return parse(raw)
     except NotJson:

@@ -17,7 +17,7 @@ def seconds_left(lane: LaneView) -> float | None:
     """None before two turns have finished, and where it is not known how many are planned, as in a load.
 
     Turns finish at the measured rate whatever the concurrency, so the rate is what is measured. After a resume only
-    what has been asked since counts: the pause was no work.
+    what has been asked since counts: the pause was not work.
     """
     done, planned = lane.turns_done, lane.turns_planned
     if lane.load is not None:

@@ -87,7 +87,7 @@ def summary(
 
 
 def is_load(story: Story) -> bool:
-    """Whether lanes differ in load: then they are no ranking but curves."""
+    """Whether lanes differ in load: then there are curves, not a ranking."""
     return any(answer.key == "load" for answer in story.answers)
 
 

@@ -151,7 +151,7 @@ def _check(view: RunView) -> None:
     if sessions < MIN_SESSIONS:
         raise PlanError(
             f"a gate needs at least {MIN_SESSIONS} different sessions, this run has {sessions}: name more traces "
-            "(repeats of a session are no further evidence)"
+            "(repeats of a session are not further evidence)"
         )
 
 

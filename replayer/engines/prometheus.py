@@ -17,7 +17,7 @@ _SKIP = re.compile(r"^(?:#|[^ {]*_(?:bucket|created)[ {])")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Samples by name: (labels, value). Histogram buckets, and values that are no number, are left out."""
+    """Samples by name: (labels, value). Histogram buckets, and values that are not numbers, are left out."""
 
     samples: dict[str, list[tuple[dict[str, str], float]]] = field(default_factory=dict)
 

@@ -52,7 +52,7 @@ def kind_of(line: bytes) -> str:
 def parsed(line: bytes, path: Path) -> AnyEvent | None:
     """The event of a whole line, None for a type of a later version.
 
-    Raises Damage for what is no event, RunFolderError for a journal of a later schema.
+    Raises Damage for what is not an event, RunFolderError for a journal of a later schema.
     """
     try:
         event = EVENT.validate_json(line)

@@ -245,7 +245,7 @@ class Fold:
 
     def view(self, *, run: str, running: bool = False) -> RunView:
         plan = self.opening.plan if self.opening else {}
-        name = run.encode("utf-8", "replace").decode()  # a folder's name may be no text at all
+        name = run.encode("utf-8", "replace").decode()  # a folder's name may not be text at all
         lanes = tuple(replace(self._lane(lane, plan), run=name) for lane in _lane_names(plan, self.lanes))
         return RunView(
             run=name,

@@ -17,7 +17,7 @@ METRICS = ("output_tok_s", "ttft_ms.p50", "tpot_ms.p50", "e2e_ms.p50")
 
 
 def variance(lane: LaneView) -> Variance | None:
-    """None with fewer than two repeats, and for a load, in which they are no repeats of the whole."""
+    """None with fewer than two repeats, and for a load, in which they do not repeat the whole."""
     if lane.load is not None:
         return None
     turns: dict[int, list[TurnFacts]] = defaultdict(list)

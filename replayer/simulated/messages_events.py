@@ -108,7 +108,7 @@ class MessagesEvents(Events):
 
 
 def messages_body(job: Job) -> JsonObject | None:
-    """The whole reply; None where the server fails on arguments that are no object, as vLLM and SGLang do."""
+    """The whole reply; None where the server fails on arguments that are not an object, as vLLM and SGLang do."""
     sent = delivered(job.generation.pieces)
     content: list[JsonObject] = []
     if sent.reasoning and job.kind.name != "sglang":

@@ -13,7 +13,7 @@ _NAME = (
     r"|authorization|credentials?|cookie|(?:api|access|auth|bearer|refresh|session|hf|id)[-_]?token)"
 )
 _FIELD = re.compile(rf"(?:.*[^a-z])?{_NAME}s?|token|key|auth", re.I | re.S)
-"""`stop_token`, `max_tokens` and their like are no secrets."""
+"""`stop_token`, `max_tokens` and their like are not secrets."""
 _IN_TEXT = (
     (re.compile(r"(?<=//)\S*@|(?<=['\"=])(?!https?:)\S*@"), "…@"),
     (re.compile(r"([?#])[^\s,]+"), r"\1…"),

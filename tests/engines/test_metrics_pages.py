@@ -1,4 +1,4 @@
-"""Metrics pages as they come: exemplars, values that are no number, several models, broken lines, refusals."""
+"""Metrics pages as they come: exemplars, values that are not numbers, several models, broken lines, refusals."""
 
 from __future__ import annotations
 

@@ -157,7 +157,9 @@ def test_whatever_ends_shards_is_said_and_resumed(tmp_path: Path, monkeypatch: p
     assert not any(map(alive, process.values()))
     assert isinstance(events[-1], RunFinished) and len(events[-1].reasons) == 4
     assert all(f"unfinished: `replayer resume {folder}` goes on" in reason for reason in events[-1].reasons)
-    assert not any(e.fault for e in events if isinstance(e, TurnFinished)), "what we did is no engine's fault"
+    assert not any(e.fault for e in events if isinstance(e, TurnFinished)), (
+        "what we did is not an engine's fault"
+    )
     sessions = {line.part for e, line in Reading(folder).events() if isinstance(e, SessionFinished)}
     assert 1 in sessions
     monkeypatch.delenv("PYTHONPATH")

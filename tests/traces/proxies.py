@@ -86,7 +86,7 @@ class Scripted:
 
 @asynccontextmanager
 async def scripted(answer: Answer) -> AsyncIterator[Scripted]:
-    """A server that keeps connections and answers as told."""
+    """A server that keeps connections and answers as asked."""
     state = Scripted()
 
     ended: dict[asyncio.StreamWriter, asyncio.Event] = {}

@@ -12,7 +12,7 @@ from replayer.traces.reader import Trace
 from replayer.traces.tally import text_size
 
 Figure = tuple[str, int, int] | None
-"""`equal`: prompts that are the source's own, of all; `within 10 %`: prompts whose tokens can be told within 10 % from
+"""`equal`: prompts that are the source's own, of all; `within 10 %`: prompts whose tokens can be computed within 10 % from
 the prompt before and the characters added since, of all but the first; None where the source says nothing of them."""
 Prompt = list[tuple[str, str]]
 
@@ -47,7 +47,7 @@ def _rebuilt(trace: Trace) -> list[Prompt]:
 
 
 def _growth(trace: Trace) -> list[float]:
-    """Relative errors of the tokens of each prompt, told from the prompt before it in its thread."""
+    """Relative errors of the tokens of each prompt, computed from the prompt before it in its thread."""
     pairs: list[tuple[int, int, int]] = []
     before: dict[str, tuple[int, int]] = {}
     for turn in trace.turns:

@@ -111,7 +111,7 @@ async def test_another_protocol_passes_both_ways(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "answered"),
     [
         (b"\x16\x03\x01\x02\x00\x01\x00\x01", b"begins with http://"),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"HTTP/2.0 is not spoken here"),
@@ -120,10 +120,12 @@ async def test_another_protocol_passes_both_ways(tmp_path: Path) -> None:
         (b"POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n", b"is not a number"),
     ],
 )
-async def test_what_is_no_request_gets_one_clear_answer(tmp_path: Path, sent: bytes, told: bytes) -> None:
+async def test_what_is_not_a_request_gets_one_clear_answer(
+    tmp_path: Path, sent: bytes, answered: bytes
+) -> None:
     async with scripted(_echo) as server, proxy(server.url, Recording(tmp_path)) as url:
         answer = await _exchange(url, sent)
-    assert told in answer and answer.startswith(b"HTTP/1.1 4")
+    assert answered in answer and answer.startswith(b"HTTP/1.1 4")
 
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
@@ -225,15 +227,15 @@ def test_paths_meet_the_prefix_of_the_upstream(base: str, asked: str, target: st
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "says"),
     [
         ("http://me:pass@h/v1", "a user, a password"),
         ("http://h/v1?api_key=x", "a query"),
         ("ftp://h", "a URL like"),
     ],
 )
-def test_an_upstream_that_cannot_be_meant_is_refused_without_its_password(url: str, told: str) -> None:
-    with pytest.raises(TraceError, match=told) as caught:
+def test_an_upstream_that_cannot_be_meant_is_refused_without_its_password(url: str, says: str) -> None:
+    with pytest.raises(TraceError, match=says) as caught:
         upstream(url)
     assert "pass@" not in str(caught.value)
 

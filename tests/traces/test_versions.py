@@ -445,7 +445,7 @@ def test_har_bodies_as_proxies_keep_them(tmp_path: Path) -> None:
         assert any("a reply cannot be read" in w for w in trace.header.meta["warnings"])
     del document["log"]["entries"][1:]
     (tmp_path / "page.har").write_bytes(orjson.dumps(document))
-    with pytest.raises(TraceError, match=r"holds no session \(entries that are no chat completions"):
+    with pytest.raises(TraceError, match=r"holds no session \(entries that are not chat completions"):
         list(convert(tmp_path / "page.har", tmp_path))
 
 

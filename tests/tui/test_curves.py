@@ -55,6 +55,6 @@ def test_readings_that_are_no_number_are_unknown_and_times_out_of_reach_break_no
 def test_one_spike_does_not_flatten_a_curve() -> None:
     speeds = [300.0, 310.0, 290.0, 320.0] * 20
     assert usual(speeds) == 320, "the highest is the top"
-    assert usual([10.0, 40.0]) == 40, "few values are no spikes"
+    assert usual([10.0, 40.0]) == 40, "few values are not spikes"
     assert usual([*speeds, 108_569.0]) == 1.3 * 320
     assert usual([0.0]) == 0

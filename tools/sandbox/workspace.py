@@ -39,7 +39,7 @@ DAMAGE = (
     lzma.LZMAError,
     pyzstd.ZstdError,
 )
-"""Everything that tarfile and the decompressors raise for bytes that are no sound archive."""
+"""Everything that tarfile and the decompressors raise for bytes that are not a sound archive."""
 
 QUIET_GIT = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"),

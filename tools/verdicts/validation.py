@@ -136,7 +136,7 @@ def _emptiness(seen: Seen) -> Iterable[Fault]:
 
 def _structured(seen: Seen) -> Iterable[Fault]:
     """Whether the answer holds to its schema. One that was cut cannot, but that is the budget's doing; a call, a
-    refusal and silence are no answers."""
+    refusal and silence are not answers."""
     form = seen.case.request.response_format
     if form is None or seen.checks or not seen.answer or seen.reply.extra.get("refusal"):
         return ()

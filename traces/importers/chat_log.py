@@ -156,7 +156,7 @@ def _divided(text: str) -> bytes:
 
 
 def _bare(record: JsonObject) -> Exchange:
-    """A request alone; results that a benchmark or an export adds to the line are no parameters."""
+    """A request alone; results that a benchmark or an export adds to the line are not parameters."""
     request = {key: value for key, value in record.items() if key not in _NOT_SENT}
     started, ended = epoch(record.get("start_time")), epoch(record.get("end_time"))
     exchange = Exchange(

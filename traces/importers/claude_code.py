@@ -119,7 +119,9 @@ class _Reader:
         if self.unprompted:
             builder.warn(f"replies to a prompt that the file does not hold: {self.unprompted}")
         if self.failures:
-            builder.warn(f"replies made up by the client for API errors, which are no turns: {self.failures}")
+            builder.warn(
+                f"replies made up by the client for API errors, which are not turns: {self.failures}"
+            )
 
     def _file(self, probe: Probe) -> str | None:
         session: str | None = None

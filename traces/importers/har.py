@@ -38,7 +38,7 @@ class Har(Importer):
         exchanges = [found for entry in entries if (found := _exchange(as_dict(entry)))]
         if len(exchanges) < len(entries):
             probe.warn(
-                f"entries that are no chat completions, and are left out: {len(entries) - len(exchanges)}"
+                f"entries that are not chat completions, and are left out: {len(entries) - len(exchanges)}"
             )
         yield from conversations(exchanges)
 

@@ -81,7 +81,7 @@ class OTel(Importer):
             )
         if left_out := len(spans) - len(exchanges) - len(calls):
             kind = "with counts of tokens" if calls else "with messages"
-            words = f"spans that are no chat requests {kind}, and are left out: {left_out}"
+            words = f"spans that are not chat requests {kind}, and are left out: {left_out}"
         sessions = conversations(exchanges) if exchanges else lengths(calls)
         yield from _warned(sessions, words) if left_out else sessions
 

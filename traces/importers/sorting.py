@@ -188,7 +188,7 @@ class Sorter:
 def gist(message: Message) -> int:
     """A number for what a message says, in this process: equal where a client only writes it in another way.
 
-    Reasoning, ids of calls, the spacing of arguments and marks for caches are no part of it.
+    Reasoning, ids of calls, the spacing of arguments and marks for caches are not part of it.
     """
     content = message.get("content")
     role, calls = message.get("role"), dicts(message.get("tool_calls"))

@@ -54,7 +54,7 @@ _WARN_MS = 5.0
 
 
 class Crew:
-    """`on_event` is told of what the shards journal."""
+    """`on_event` hears of what the shards journal."""
 
     def __init__(self, folder: Path, launcher: Launcher, patience: float) -> None:
         self._folder, self._launcher, self._patience = folder, launcher, patience
@@ -228,7 +228,7 @@ class Crew:
             )
         if bound > _WARN_MS and not member.uncertain:
             member.uncertain = True
-            words = f"the clock of {member.name} is known within {bound:.1f} ms: busy time and concurrency are no better"
+            words = f"the clock of {member.name} is known within {bound:.1f} ms: busy time and concurrency are not known better"
             self._run.warn(words, code="clock")
 
     async def _each(self) -> None:

@@ -123,7 +123,7 @@ class PrefixFinding:
     above: int = 0
     """Tokens reused beyond the range: the cache was warm before the run, or the estimate is low."""
     evicted_tokens: int | None = None
-    """Tokens that a pool without limit would still hold; they are no part of the ideal. None: the pool is not known."""
+    """Tokens that a pool without limit would still hold; they are not part of the ideal. None: the pool is not known."""
 
     @classmethod
     def from_dict(cls, data: JsonObject) -> PrefixFinding:

@@ -33,7 +33,7 @@ CUT, CUT_KNOWN = 0.68, 0.5
 """Of it, where the token limit cut the text in the middle of it; the second where hardly a pair of the last piece was new."""
 STALE = 0.1
 ASK_AGAIN = 1.1
-"""How much the score must grow before a text that was no loop is judged again: a look is dear."""
+"""How much the score must grow before a text that was not a loop is judged again: a look is dear."""
 """Score at which prose, lists and licences are loops."""
 GRAPHEMES, SIGNS = 5, 3
 """How many make a gram: of the graphemes of Thai and its like, of the signs of Chinese and Japanese."""

@@ -1,7 +1,7 @@
 """A few sentences or lines said in any order, each of them exactly as before.
 
 What `vocabulary` asks of words is asked here of sentences. A refrain, a form or a plan that is shown again says its
-sentences in one order: those are exact cycles, or they are no loop. So a sentence speaks for a loop where it was said
+sentences in one order: those are exact cycles, or they are not a loop. So a sentence speaks for a loop where it was said
 before, but behind another one; where only one or two are said, order says nothing, and the marks between them differ.
 """
 

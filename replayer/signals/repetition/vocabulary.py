@@ -62,7 +62,7 @@ class Vocabulary:
         """Characters of the newest text to those of its words, a blank behind each."""
 
     def skip(self) -> None:
-        """Text of numbers and code is no babble."""
+        """Text of numbers and code is not babble."""
         self._texts, self._words = [], []
 
     def push(self, text: str, words: list[str], fresh: float) -> Babble | None:
