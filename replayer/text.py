@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -150,6 +150,10 @@ def similar(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     from difflib import get_close_matches  # late: it costs the start of every command 3 ms
 
     return next(iter(get_close_matches(word, sorted(known), n=1, cutoff=cutoff)), None)
+
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with a file's name, the bytes that are there, and those of the whole file where that is known."""
 
 
 def show_progress(label: str, done: int, total: int | None) -> None:

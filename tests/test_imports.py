@@ -33,6 +33,7 @@ def test_no_import_chain_is_longer_than_twelve_modules() -> None:
     "place",
     [
         "engines.registry:KINDS",
+        "engines.embedded.weights:_FETCH",
         "signals.every:SIGNALS",
         "tools.clients:CLIENTS",
         "tools.sandbox.probe:BACKENDS",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import httpx
 
-from replayer.errors import ReplayerError, TraceError
+from replayer.errors import MissingPartError, ReplayerError, TraceError
+from replayer.text import Progress
 from replayer.traces.public.workloads import Workload
 from replayer.wire.dial import environment_proxy, read_url, tls_context
 from replayer.wire.types import JsonObject
@@ -20,8 +21,7 @@ from replayer.wire.types import JsonObject
 _CHUNK = 1 << 18
 _ATTEMPTS = 5
 _SECONDS = 60.0
-Progress = Callable[[str, int, int | None], None]
-"""Called with a file's name, the bytes that are there, and those of the whole file where that is known."""
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class Unreachable(ReplayerError):
@@ -68,7 +68,7 @@ def remotes_in(workload: Workload, folder: Path) -> list[Remote]:
     return [Remote("", path) for path in found]
 
 
-def fetch(remote: Remote, folder: Path, report: Progress) -> str:
+def fetch(remote: Remote, folder: Path, report: Progress, attempts: int = _ATTEMPTS) -> str:
     """Brings one file into a folder unless it is there; returns its SHA-256. Raises TraceError, Unreachable."""
     target = folder / remote.path
     if target.is_file() and target.stat().st_size == (remote.size or target.stat().st_size):
@@ -76,14 +76,14 @@ def fetch(remote: Remote, folder: Path, report: Progress) -> str:
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.partial")
     with _client(remote.url) as client:
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(attempts):
             try:
-                _go_on(client, remote, partial, report)
+                remote = _go_on(client, remote, partial, report)
                 break
             except httpx.HTTPStatusError as error:
-                raise Unreachable(f"{remote.url}: status {error.response.status_code}") from None
+                raise Unreachable(f"{remote.url}: the server answered {error.response.status_code}") from None
             except (httpx.TransportError, httpx.StreamError) as error:
-                if attempt + 1 == _ATTEMPTS:
+                if attempt + 1 == attempts:
                     here = partial.stat().st_size if partial.exists() else 0
                     raise Unreachable(
                         f"{remote.url}: broke off after {here:,} bytes ({error}); the same command goes on from there"
@@ -91,6 +91,19 @@ def fetch(remote: Remote, folder: Path, report: Progress) -> str:
     digest = _checked(remote, partial)
     partial.replace(target)
     return digest
+
+
+def fetch_model(url: str, target: Path, report: Progress) -> None:
+    """One file of the hub, whose hash it states as it answers. Raises MissingPartError."""
+    try:
+        fetch(Remote(url, target.name), target.parent, report, attempts=1)
+    except Unreachable as error:
+        words = (
+            f"the model hub could not be read ({error}); run the same command again to go on where it stopped"
+        )
+        raise MissingPartError(words) from None
+    except TraceError as error:
+        raise MissingPartError(f"{url} arrived damaged ({error}); run the command again") from None
 
 
 def take(remote: Remote, source: Path, folder: Path) -> str:
@@ -109,11 +122,12 @@ def take(remote: Remote, source: Path, folder: Path) -> str:
     return digest
 
 
-def _go_on(client: httpx.Client, remote: Remote, partial: Path, report: Progress) -> None:
-    """Fetches what a partial file lacks; all of it where the server's file is another by now."""
+def _go_on(client: httpx.Client, remote: Remote, partial: Path, report: Progress) -> Remote:
+    """Fetches what a partial file lacks; all of it where the server's file is another by now. With the hash that a hub
+    states as it answers, where none was known."""
     start = partial.stat().st_size if partial.exists() else 0
     if remote.size is not None and start == remote.size:
-        return
+        return remote
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     with client.stream("GET", remote.url, headers=headers) as answer:
         if answer.status_code == 416:
@@ -129,6 +143,8 @@ def _go_on(client: httpx.Client, remote: Remote, partial: Path, report: Progress
                 file.write(chunk)
                 done += len(chunk)
                 report(Path(remote.path).name, done, total)
+        stated = (str(one.headers.get("x-linked-etag", "")).strip('"') for one in (answer, *answer.history))
+        return replace(remote, sha256=remote.sha256 or next(filter(_SHA256.fullmatch, stated), None))
 
 
 def _checked(remote: Remote, path: Path, keep: bool = False) -> str:

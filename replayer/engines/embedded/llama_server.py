@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from replayer.engines.embedded import weights
 from replayer.errors import EngineUnavailable, MissingPartError, PlanError
 from replayer.simulated.process import ChildServer, end_child, start_child
-from replayer.text import nearest
+from replayer.text import Progress, nearest
 from replayer.wire.types import JsonObject
 
 CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
@@ -50,7 +50,7 @@ OPTIONS = frozenset(Options.model_fields)
 """The names of the options, which an engine SPEC separates from sampling fields."""
 
 
-async def launch(options: JsonObject, progress: weights.Progress | None = None) -> ChildServer:
+async def launch(options: JsonObject, progress: Progress | None = None) -> ChildServer:
     """Start llama.cpp and wait until it answers.
 
     Raises PlanError for an option that makes no sense, MissingPartError where xllamacpp or the model is not to be

