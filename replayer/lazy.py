@@ -1,12 +1,14 @@
-"""Tables of parts by name, each imported when it is first asked for: who uses one part loads no other."""
+"""What is not held for ever: parts that are imported when they are first asked for, and tables that drop what is old."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from pkgutil import resolve_name
 from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 class LazyTable(Mapping[str, T], Generic[T]):
@@ -26,3 +28,16 @@ class LazyTable(Mapping[str, T], Generic[T]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+
+class Newest(OrderedDict[K, T]):
+    """Keeps so many entries: the one that was put in longest ago goes first."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def __setitem__(self, key: K, value: T) -> None:
+        super().__setitem__(key, value)
+        if len(self) > self._limit:
+            self.popitem(last=False)

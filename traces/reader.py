@@ -6,13 +6,13 @@ The index takes 12 bytes per item and turn; bodies are read by offset from a mem
 from __future__ import annotations
 
 from array import array
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar, overload
 
 from replayer.errors import TraceError
+from replayer.lazy import Newest
 from replayer.traces.migrate import check_schema, migrate
 from replayer.traces.records import End, Record, RecordError, build, loads, tag_of
 from replayer.traces.schema import (
@@ -89,8 +89,8 @@ class Trace:
         self._end: End | None = None
         self.torn = False
         """The last line was cut and is left out."""
-        self._contexts: OrderedDict[int, tuple[int, ...]] = OrderedDict()
-        self._recent: OrderedDict[int, AnyItem] = OrderedDict()
+        self._contexts: Newest[int, tuple[int, ...]] = Newest(_CONTEXTS_KEPT)
+        self._recent: Newest[int, AnyItem] = Newest(_RECENT_ITEMS)
         self.header = self._scan()
 
     @classmethod
@@ -130,8 +130,6 @@ class Trace:
         if not isinstance(record, Item) or record.id != number:
             raise self._damage(self._items.offset(number), f"item {number} expected")
         self._recent[number] = record
-        if len(self._recent) > _RECENT_ITEMS:
-            self._recent.popitem(last=False)
         return record
 
     def items(self) -> Iterator[AnyItem]:
@@ -178,8 +176,6 @@ class Trace:
                 )
             kept = follows[: turn.context.keep]
         self._contexts[turn.id] = kept + turn.context.append
-        if len(self._contexts) > _CONTEXTS_KEPT:
-            self._contexts.popitem(last=False)
 
     def _scan(self) -> Header:
         header: Header | None = None
@@ -264,7 +260,7 @@ class _Lazy(Sequence[R]):
     def __init__(self, trace: Trace, index: _Index, klass: type[R]) -> None:
         self._trace, self._index = trace, index
         self._klass: type[R] = klass
-        self._recent: OrderedDict[int, R] = OrderedDict()
+        self._recent: Newest[int, R] = Newest(_RECENT)
 
     def __len__(self) -> int:
         return len(self._index)
@@ -288,8 +284,6 @@ class _Lazy(Sequence[R]):
         if isinstance(record, Turn) and record.id != number:
             raise self._trace._damage(self._index.offset(number), f"turn {number} expected, not {record.id}")
         self._recent[number] = record
-        if len(self._recent) > _RECENT:
-            self._recent.popitem(last=False)
         return record
 
 

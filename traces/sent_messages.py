@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from replayer.lazy import Newest
 from replayer.traces.schema import AnyItem, Context, OpaqueItem, Turn
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class SentMessages:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._known: OrderedDict[int, list[Sent] | None] = OrderedDict()
+        self._known: Newest[int, list[Sent] | None] = Newest(_KEPT)
 
     def of(self, turn: int) -> list[Sent] | None:
         """Every message of the turn; None where the cut is not known for all of it."""
@@ -36,8 +36,6 @@ class SentMessages:
             number = chain[-1].context.base
         for current in reversed(chain):
             self._known[current.id] = _cut(current.context, self._known)
-            if len(self._known) > _KEPT:
-                self._known.popitem(last=False)
         return self._known[turn]
 
 

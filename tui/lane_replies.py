@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
@@ -13,6 +12,7 @@ from replayer.journal.older import loads
 from replayer.journal.parts import Line, journal_of
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
+from replayer.lazy import Newest
 from replayer.tui.live_text import LiveTexts
 from replayer.tui.replies import Shown, of_journal, of_stream
 
@@ -39,7 +39,7 @@ class LaneReplies:
     def __init__(self, folder: Path, lane: str) -> None:
         self._folder = folder
         self._live = LiveTexts(folder, lane)
-        self._known: OrderedDict[tuple[object, ...], Shown] = OrderedDict()
+        self._known: Newest[tuple[object, ...], Shown] = Newest(_KEPT)
 
     def poll(self, lane: LaneView, pins: Mapping[str, str]) -> Talk | None:
         """None before the lane's first session."""
@@ -77,8 +77,6 @@ class LaneReplies:
         key = (attempt.session, attempt.number, turn.turn, turn.usable, len(turn.tool_outcomes))
         if key not in self._known:
             self._known[key] = self._read(attempt, turn, turn.line)
-            if len(self._known) > _KEPT:
-                self._known.popitem(last=False)
         return self._known[key]
 
     def _read(self, attempt: Attempt, turn: TurnFacts, at_line: Line) -> Shown:

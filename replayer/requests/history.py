@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
 import orjson
 
 from replayer.errors import TraceError
+from replayer.lazy import Newest
 from replayer.requests.byte_store import Span, Spool
 from replayer.requests.dialects import HOME, Dialect, DialectName, dialect
 from replayer.requests.dialects.given import asked_by, asked_on_another_wire
@@ -69,9 +69,9 @@ class RecordedHistory:
         self.filled = _filled(trace, self._profile)
         self._spool = Spool()
         self._pieces: dict[Key, Piece | None] = {}
-        self._recorded: OrderedDict[int, tuple[AnyItem, ...]] = OrderedDict()
+        self._recorded: Newest[int, tuple[AnyItem, ...]] = Newest(_LAYOUTS_KEPT)
         self._blocks: dict[tuple[int, int], Span] = {}
-        self._layouts: OrderedDict[tuple[int, Length | None], Layout] = OrderedDict()
+        self._layouts: Newest[tuple[int, Length | None], Layout] = Newest(_LAYOUTS_KEPT)
         self._tools: dict[str, bytes] = {}
         with_profile = self._profile is not None and self._lacks("system")
         self._messages = Layouts(
@@ -105,8 +105,6 @@ class RecordedHistory:
         if found is None:
             found = tuple(self.trace.item(number) for number in self.trace.turns[turn].produced)
             self._recorded[turn] = found
-            if len(self._recorded) > _LAYOUTS_KEPT:
-                self._recorded.popitem(last=False)
         return found
 
     def messages(
@@ -263,8 +261,6 @@ class RecordedHistory:
         layout = self._layouts.get(key)
         if layout is None:
             layout = self._layouts[key] = self._layout(turn, length)
-            if len(self._layouts) > _LAYOUTS_KEPT:
-                self._layouts.popitem(last=False)
         else:
             self._layouts.move_to_end(key)
         mark = self._mark(turn, marker, length)

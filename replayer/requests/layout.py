@@ -6,11 +6,11 @@ last message is always worked out anew, because what follows may join it.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from replayer.lazy import Newest
 from replayer.requests.byte_store import Span
 from replayer.traces.grouping import Outputs, from_model
 from replayer.traces.reader import Trace
@@ -87,7 +87,7 @@ class Layouts:
         self._trace, self._dialect, self._wire = trace, dialect, wire
         self._outputs, self._piece, self._with_profile = outputs, piece, with_profile
         self._sent = SentMessages(trace)
-        self._known: OrderedDict[int, _Settled] = OrderedDict()
+        self._known: Newest[int, _Settled] = Newest(_KEPT)
         """By the length of what they were made of: the contexts of neighbours grow."""
 
     def of(self, turn: Turn) -> Spans:
@@ -101,8 +101,6 @@ class Layouts:
         )
         self._known[turn.id] = settled
         self._known.move_to_end(turn.id)
-        if len(self._known) > _KEPT:
-            self._known.popitem(last=False)
         return spans
 
     def _recorded(self, sent: list[Sent], style: str) -> tuple[_Settled, Spans]:

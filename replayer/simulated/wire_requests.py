@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 
+from replayer.lazy import Newest
 from replayer.simulated.kinds.base import JSON, Answer
 from replayer.tools.verdicts.request_facts import tool_choice_of
 from replayer.traces.wire_forms import LIST_OF, chat_messages
@@ -44,7 +44,7 @@ class Stored:
 
     def __init__(self, *, keeps: bool) -> None:
         self._keeps = keeps
-        self._items: OrderedDict[str, list[Json]] = OrderedDict()
+        self._items: Newest[str, list[Json]] = Newest(256)
 
     def whole(self, body: Json) -> Json:
         """The request with all the input that it stands for; None where what it goes on from is not stored."""
@@ -57,8 +57,6 @@ class Stored:
     def keep(self, body: Json, response: JsonObject) -> None:
         if self._keeps and body.get("store", True):
             self._items[response["id"]] = [*_as_items(body.get("input")), *response["output"]]
-            if len(self._items) > 256:
-                self._items.popitem(last=False)
 
 
 def _as_items(given: Json) -> list[Json]:

@@ -6,9 +6,9 @@ every engine sees the recorded prompt, over any wire.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import NamedTuple
 
+from replayer.lazy import Newest
 from replayer.traces.chat import STYLES
 from replayer.traces.importers.exchange import Exchange
 from replayer.wire.types import Json, JsonObject
@@ -31,7 +31,7 @@ class Chains:
     """The responses of a recording by their ids, the newest 4,096."""
 
     def __init__(self) -> None:
-        self._stored: OrderedDict[str, _Stored] = OrderedDict()
+        self._stored: Newest[str, _Stored] = Newest(_KEPT)
 
     def write_out(self, exchange: Exchange) -> None:
         """Gives the exchange's request all the input that it stands for."""
@@ -49,8 +49,6 @@ class Chains:
             exchange.notes += (_UNKNOWN if before is None else _NOTE,)
         if exchange.response_id:
             self._stored[exchange.response_id] = _Stored(before, (*added, *exchange.output))
-            if len(self._stored) > _KEPT:
-                self._stored.popitem(last=False)
 
 
 def _whole(asked: JsonObject, items: list[Json]) -> JsonObject:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from replayer.lazy import Newest
 from replayer.signals.prefix_reuse.continuation import Past, later_divergence
 from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
@@ -75,8 +76,8 @@ class PrefixReuse:
         self.token_source = token_source
         self._caches_last = caches_last
         self._slots = slots
-        self._lineages: OrderedDict[str, Lineage] = OrderedDict()
-        self._turns: OrderedDict[str, _Turn] = OrderedDict()
+        self._lineages: Newest[str, Lineage] = Newest(_THREADS_KEPT)
+        self._turns: Newest[str, _Turn] = Newest(_TURNS_KEPT)
         self._asked: OrderedDict[str, int] = OrderedDict()
         """Threads, in the order in which they last asked, with the number of that request."""
         self._busy: dict[str, int] = {}
@@ -214,8 +215,6 @@ class PrefixReuse:
         if self._pool:
             self._pool.use(turn.end)
         self._turns[turn.reuse.key] = turn
-        if len(self._turns) > _TURNS_KEPT:
-            self._turns.popitem(last=False)
 
     def generated(
         self, key: str, output: Prompt, reply: Message | None = None, *, tokens: int | None = None
@@ -368,8 +367,6 @@ class PrefixReuse:
             return None, None
         lineage = self._lineages.pop(line, None) or Lineage()
         self._lineages[line] = lineage
-        if len(self._lineages) > _THREADS_KEPT:
-            self._lineages.popitem(last=False)
         offered = tools if isinstance(tools, bytes) else kept_json(list(tools or ()))
         conversation = Conversation(
             lineage.intern(messages),

@@ -4,11 +4,11 @@ KV pool of known size would still hold (whole blocks, least recently used out fi
 from __future__ import annotations
 
 import heapq
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from replayer.lazy import Newest
 from replayer.signals.prefix_reuse.tokens import WIDTH, Segment, common
 from replayer.text import shared_start
 
@@ -106,7 +106,7 @@ class RadixIndex:
         self._limit = limit
         self._clock = 0
         self._owner = ""
-        self._threads: OrderedDict[str, tuple[tuple[Segment, ...], list[Position]]] = OrderedDict()
+        self._threads: Newest[str, tuple[tuple[Segment, ...], list[Position]]] = Newest(_THREADS)
 
     def add(
         self, segments: Sequence[Segment], owner: str = "", *, scope: str = "", thread: str = ""
@@ -125,8 +125,6 @@ class RadixIndex:
                 position = self._grow(position, segment[matched * WIDTH :])
             marks.append(position)
         self._threads[name] = tuple(segments), marks
-        if len(self._threads) > _THREADS:
-            self._threads.popitem(last=False)
         self._see(position)
         return met or position, position
 
