@@ -68,7 +68,12 @@ def assistant_message(items: Sequence[AnyItem]) -> Message | None:
     reasoning = "".join(item.text for item in items if isinstance(item, ReasoningItem))
     if not (text or calls or reasoning) and not any(isinstance(item, AssistantItem) for item in items):
         return None
-    message: Message = {"role": "assistant", "content": text if text or not calls else None}
+    return assistant(text if text or not calls else None, reasoning, calls)
+
+
+def assistant(content: str | None, reasoning: str, calls: Sequence[JsonObject]) -> Message:
+    """As a client sends a reply back; `calls` as `function_call` makes them."""
+    message: Message = {"role": "assistant", "content": content}
     if reasoning:
         message["reasoning_content"] = reasoning
     if calls:
@@ -76,33 +81,22 @@ def assistant_message(items: Sequence[AnyItem]) -> Message | None:
     return message
 
 
+def function_call(call_id: object, name: object, arguments: object) -> JsonObject:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
 def message_of(reply: Reply) -> Message | None:
     """The assistant message of a reply; None when nothing was generated."""
     if not (reply.content or reply.reasoning or reply.tool_calls):
         return None
-    message: Message = {"role": "assistant", "content": reply.content or None}
-    if reply.reasoning:
-        message["reasoning_content"] = reply.reasoning
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name or "", "arguments": call.arguments},
-            }
-            for call in reply.tool_calls
-        ]
-    return message
+    calls = [function_call(call.id, call.name or "", call.arguments) for call in reply.tool_calls]
+    return assistant(reply.content or None, reply.reasoning, calls)
 
 
 def tool_call(call: ToolCallItem) -> JsonObject:
     """Functions take JSON: the text of a freeform call is its `input`."""
     arguments = orjson.dumps({"input": call.arguments}).decode() if call.freeform else call.arguments
-    return {
-        "id": call.call_id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": arguments},
-    }
+    return function_call(call.call_id, call.name, arguments)
 
 
 def definition(tool: ToolSchema) -> JsonObject:

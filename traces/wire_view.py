@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import orjson
 
-from replayer.traces.chat import Message, definition, tool_schemas
+from replayer.traces.chat import Message, assistant, definition, function_call, tool_schemas
 from replayer.wire.types import JsonObject, Wire
 
 Entry = JsonObject
@@ -92,11 +92,13 @@ def _assistant(blocks: list[JsonObject]) -> Message:
     text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
     thinking = "".join(str(block.get("thinking") or "") for block in blocks)
     calls = [
-        _call(block.get("id"), block.get("name"), orjson.dumps(block.get("input")).decode())
+        function_call(
+            block.get("id"), str(block.get("name") or ""), orjson.dumps(block.get("input")).decode()
+        )
         for block in blocks
         if block.get("type") == "tool_use"
     ]
-    return _message(text, thinking, calls)
+    return assistant(text or None, thinking, calls)
 
 
 def _of_input(entry: Entry) -> Iterable[Message]:
@@ -112,31 +114,22 @@ def _of_input(entry: Entry) -> Iterable[Message]:
         content = entry.get("content")
         parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
         text = _content(parts) if isinstance(content, list) else content
-        yield _message(_joined(content), "", []) if role == "assistant" else {"role": role, "content": text}
+        yield (
+            assistant(_joined(content) or None, "", [])
+            if role == "assistant"
+            else {"role": role, "content": text}
+        )
     elif kind == "reasoning":
-        yield _message("", _joined(entry.get("content")) or _joined(entry.get("summary")), [])
+        yield assistant(None, _joined(entry.get("content")) or _joined(entry.get("summary")), [])
     elif kind in ("function_call", "custom_tool_call"):
         arguments = entry.get("arguments", entry.get("input"))
-        yield _message("", "", [_call(entry.get("call_id"), entry.get("name"), str(arguments or ""))])
+        call = function_call(entry.get("call_id"), str(entry.get("name") or ""), str(arguments or ""))
+        yield assistant(None, "", [call])
     elif kind == "local_shell_call":
         action = orjson.dumps(entry.get("action")).decode()
-        yield _message("", "", [_call(entry.get("call_id"), "local_shell", action)])
+        yield assistant(None, "", [function_call(entry.get("call_id"), "local_shell", action)])
     elif kind.endswith("_output"):
         yield _result(entry.get("call_id"), entry.get("output"))
-
-
-def _message(text: str, thinking: str, calls: list[JsonObject]) -> Message:
-    message: Message = {"role": "assistant", "content": text or None}
-    if thinking:
-        message["reasoning_content"] = thinking
-    if calls:
-        message["tool_calls"] = calls
-    return message
-
-
-def _call(call_id: object, name: object, arguments: str) -> JsonObject:
-    function = {"name": str(name or ""), "arguments": arguments}
-    return {"id": call_id, "type": "function", "function": function}
 
 
 def _result(call_id: object, content: object) -> Message:

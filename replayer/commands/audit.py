@@ -7,22 +7,24 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from itertools import chain, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
-from rich.table import Table
 
 from replayer.commands.import_ import converted, inputs, staged
 from replayer.commands.many import add_processes_flag, mapped
 from replayer.errors import TraceError
 from replayer.journal.log import create_folder, new_run_folder
-from replayer.metrics.figures import run_figures
-from replayer.report.table import print_report
 from replayer.run.audit import COUNTS, Audited, audit, read
 from replayer.text import console, print_json, safe
 from replayer.traces.library import shipped
 from replayer.wire.types import JsonObject
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _WORDS = {"trace": "session", "lane": "model", "failed": "failed calls", "collapsed": "repeated itself"}
 
@@ -56,11 +58,15 @@ class Command:
             print(f"replayer: {error}", file=sys.stderr)
         if not recordings:
             raise TraceError("nothing to audit: no file holds a recorded turn")
+        from replayer.metrics.figures import run_figures
+
         view, rows = audit(recordings, folder, partial(mapped, processes=args.processes))
         if args.json:
             document: JsonObject = orjson.loads(orjson.dumps(run_figures(view)))
             print_json({**document, **_tables(rows, recordings)})
         else:
+            from replayer.report.table import print_report
+
             screen = console()
             print_report(run_figures(view), screen, str(folder))
             for title, found in _tables(rows, recordings).items():
@@ -83,7 +89,9 @@ def _recordings(
             errors.append(error)
     with staged(traces) as stage:
         jobs = [(path, stage / str(number)) for number, (path, _) in enumerate(found)]
-        for (_, shipped_name), outcomes in zip(found, mapped(_imported, jobs, processes), strict=True):
+        results = mapped(_imported, jobs, processes)
+        import_module("replayer.metrics.figures")  # while others work
+        for (_, shipped_name), outcomes in zip(found, results, strict=True):
             for outcome in outcomes:
                 if isinstance(outcome, TraceError):
                     errors.append(outcome)
@@ -125,6 +133,8 @@ def _tables(rows: list[JsonObject], recordings: list[Audited]) -> dict[str, list
 
 
 def _table(title: str, rows: list[JsonObject]) -> Table:
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left")
     for key in rows[0]:
         table.add_column(_WORDS.get(key, key), justify="right" if isinstance(rows[0][key], int) else "left")

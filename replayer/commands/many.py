@@ -7,7 +7,10 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.pool import Pool
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -24,14 +27,18 @@ def add_processes_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def mapped(work: Callable[[T], R], items: Sequence[T], processes: int) -> Iterator[R]:
-    """`work` on each item. Beside several processes it must be a function of a module, or a `partial` of one."""
+    """`work` on each item. Other processes begin at once, and it must be a function of a module then, or a `partial` of one."""
     n = min(processes, len(items))
     if n <= 1:
-        yield from map(work, items)
-        return
+        return map(work, items)
     how = "fork" if sys.platform == "linux" else "spawn"  # no thread runs yet, and nothing is loaded twice
-    with multiprocessing.get_context(how).Pool(n) as pool:
-        yield from pool.imap(work, items)
+    pool = multiprocessing.get_context(how).Pool(n)
+    return _results(pool, pool.imap(work, items))
+
+
+def _results(pool: Pool, found: Iterator[R]) -> Iterator[R]:
+    with pool:
+        yield from found
 
 
 def _count(text: str) -> int:

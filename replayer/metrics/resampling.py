@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -37,12 +37,7 @@ def sign_flip(differences: Sequence[float]) -> float:
     values = np.asarray([value for value in differences if value != 0])
     if not len(values):
         return 1.0
-    seen = abs(math.fsum(values)) * (1 - 1e-9)
-    hits = total = 0
-    for signs in _patterns(len(values)):
-        hits += int((np.abs(signs @ values) >= seen).sum())
-        total += len(signs)
-    return hits / total if len(values) <= EXACT_SESSIONS else (hits + 1) / (total + 1)
+    return _as_far(abs(math.fsum(values)), len(values), lambda signs: signs @ values)
 
 
 def swap(a: Sequence[tuple[float, float]], b: Sequence[tuple[float, float]]) -> float:
@@ -57,12 +52,17 @@ def swap(a: Sequence[tuple[float, float]], b: Sequence[tuple[float, float]]) -> 
     if not moved.any():
         return 1.0
     half, middle = (second - first)[moved] / 2, (first + second).sum(axis=0) / 2
-    seen = abs(_gap(half.sum(axis=0)[None], middle)[0]) * (1 - 1e-9)
+    seen = abs(_gap(half.sum(axis=0)[None], middle)[0])
+    return _as_far(seen, len(half), lambda signs: _gap(signs @ half, middle))
+
+
+def _as_far(seen: float, sessions: int, value: Callable[[Array], Array]) -> float:
+    """The share of sign patterns whose value lies as far from 0 as the seen one."""
     hits = total = 0
-    for signs in _patterns(len(half)):
-        hits += int((np.abs(_gap(signs @ half, middle)) >= seen).sum())
+    for signs in _patterns(sessions):
+        hits += int((abs(value(signs)) >= seen * (1 - 1e-9)).sum())
         total += len(signs)
-    return hits / total if len(half) <= EXACT_SESSIONS else (hits + 1) / (total + 1)
+    return hits / total if sessions <= EXACT_SESSIONS else (hits + 1) / (total + 1)
 
 
 def _gap(half: Array, middle: Array) -> Array:

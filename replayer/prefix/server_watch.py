@@ -20,6 +20,7 @@ from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.signals.prefix_reuse.tokens import WIDTH, pack
 from replayer.text import shared_start
+from replayer.traces.chat import assistant, function_call
 from replayer.traces.schema import Usage
 from replayer.wire.types import Json, JsonObject
 
@@ -265,19 +266,8 @@ def backs_off(facts: EngineFacts) -> bool:
 
 def assistant_message(content: str, reasoning: str, calls: Sequence[Mapping[str, object]]) -> JsonObject:
     """The message that a client would send back for a reply; calls have id, name and arguments."""
-    message: JsonObject = {"role": "assistant", "content": content or None}
-    if reasoning:
-        message["reasoning_content"] = reasoning
-    if calls:
-        message["tool_calls"] = [
-            {
-                "id": call["id"],
-                "type": "function",
-                "function": {"name": call["name"], "arguments": call["arguments"]},
-            }
-            for call in calls
-        ]
-    return message
+    found = [function_call(call["id"], call["name"], call["arguments"]) for call in calls]
+    return assistant(content or None, reasoning, found)
 
 
 def _text(message: JsonObject) -> str | None:

@@ -40,6 +40,27 @@ GENAI = (
     "gen_ai.token.type",
 )
 """Attributes of the conventions; as labels their dots are `_`."""
+_SEEN: dict[str, tuple[str, str, tuple[float, ...], str, tuple[str, ...]]] = {
+    "turn": ("gen_ai.client.operation.duration", "s", _SECONDS, "Whole time of a turn's exchange.", ("error.type",)),
+    "first": ("gen_ai.client.operation.time_to_first_chunk", "s", _SECONDS, "Until the first delta of a reply.", ()),
+    "tool": ("gen_ai.execute_tool.duration", "s", _SECONDS, "Time of an executed call.", ("error.type",)),
+    "session": ("gen_ai.invoke_agent.duration", "s", _SECONDS, "Whole time of a session.", ()),
+    "tokens": ("gen_ai.client.token.usage", "{token}", _TOKENS, "Tokens of a turn.", ("gen_ai.token.type",)),
+    "turns": ("gen_ai.invoke_agent.inference_calls", "{call}", _CALLS, "Turns of a session.", ()),
+    "calls": ("gen_ai.invoke_agent.tool_calls", "{call}", _CALLS, "Tool calls of a session.", ()),
+}  # fmt: skip
+"""Histograms of the conventions: name and unit there, bounds, words, and labels beside those that all have."""
+_TOTAL: dict[str, tuple[str, ...]] = {
+    "judged": ("judged_turns", "Turns that have a verdict."),
+    "usable": ("usable_turns", "Turns whose reply is usable."),
+    "calls": ("tool_calls", "Tool calls by their worst fault, none where valid.", "fault", "blame"),
+    "faults": ("turn_faults", "Faults of turns that belong to no call.", "fault", "blame"),
+    "collapsed": ("collapsed", "Turns that fell into repetition."),
+}
+_NOW = (
+    ("sessions_live", "Sessions that are being replayed."),
+    ("loop_lag_seconds", "How late the receiver was at worst during the lane's newest turn."),
+)
 OnEvent = Callable[[AnyEvent], None]
 
 
@@ -61,61 +82,18 @@ class MetricsPage:
         self.conventions: dict[str, tuple[str, str]] = {}
         """Name and unit in the conventions, by the name on the page."""
 
-        def observed(name: str, unit: str, bounds: tuple[float, ...], words: str, *more: str) -> Histogram:
-            """A histogram of the conventions, by its name there."""
+        self._seen: dict[str, Histogram] = {}
+        for key, (name, unit, bounds, words, more) in _SEEN.items():
             plain = name.replace(".", "_") + ("_seconds" if unit == "s" else "")
             self.conventions[plain] = name, unit
             labels = ["lane", *(label.replace(".", "_") for label in (*GENAI[:3], *more))]
-            return Histogram(plain, words, labels, buckets=bounds, registry=registry)
-
-        def total(name: str, words: str, *labels: str) -> Counter:
-            return Counter(name, words, ("lane", *labels), registry=registry)
-
-        self._duration = observed(
-            "gen_ai.client.operation.duration",
-            "s",
-            _SECONDS,
-            "Whole time of a turn's exchange.",
-            "error.type",
-        )
-        self._first = observed(
-            "gen_ai.client.operation.time_to_first_chunk", "s", _SECONDS, "Until the first delta of a reply."
-        )
-        self._tool_time = observed(
-            "gen_ai.execute_tool.duration", "s", _SECONDS, "Time of an executed call.", "error.type"
-        )
-        self._session_time = observed(
-            "gen_ai.invoke_agent.duration", "s", _SECONDS, "Whole time of a session."
-        )
-        self._tokens = observed(
-            "gen_ai.client.token.usage", "{token}", _TOKENS, "Tokens of a turn.", "gen_ai.token.type"
-        )
-        self._session_turns = observed(
-            "gen_ai.invoke_agent.inference_calls", "{call}", _CALLS, "Turns of a session."
-        )
-        self._session_calls = observed(
-            "gen_ai.invoke_agent.tool_calls", "{call}", _CALLS, "Tool calls of a session."
-        )
-        self._judged = total("replayer_judged_turns_total", "Turns that have a verdict.")
-        self._usable = total("replayer_usable_turns_total", "Turns whose reply is usable.")
-        self._calls = total(
-            "replayer_tool_calls_total",
-            "Tool calls by their worst fault, none where valid.",
-            "fault",
-            "blame",
-        )
-        self._faults = total(
-            "replayer_turn_faults_total", "Faults of turns that belong to no call.", "fault", "blame"
-        )
-        self._collapsed = total("replayer_collapsed_total", "Turns that fell into repetition.")
-        self._live = Gauge(
-            "replayer_sessions_live", "Sessions that are being replayed.", ("lane",), registry=registry
-        )
-        self._lag = Gauge(
-            "replayer_loop_lag_seconds",
-            "How late the receiver was at worst during the lane's newest turn.",
-            ("lane",),
-            registry=registry,
+            self._seen[key] = Histogram(plain, words, labels, buckets=bounds, registry=registry)
+        self._total = {
+            key: Counter(f"replayer_{name}_total", words, ("lane", *labels), registry=registry)
+            for key, (name, words, *labels) in _TOTAL.items()
+        }
+        self._live, self._lag = (
+            Gauge(f"replayer_{name}", words, ("lane",), registry=registry) for name, words in _NOW
         )
         self._lanes: dict[str, tuple[str, str]] = {}
         self._open: dict[tuple[str, int], _Open] = {}
@@ -133,7 +111,8 @@ class MetricsPage:
         match event:
             case LaneReady():
                 self._lanes[event.lane] = event.kind, event.model or ""
-                for counted in (self._judged, self._usable, self._collapsed, self._live, self._lag):
+                totals = (self._total[key] for key in ("judged", "usable", "collapsed"))
+                for counted in (*totals, self._live, self._lag):
                     counted.labels(event.lane)  # from the start 0, so that a rate has a first value
             case SessionStarted():
                 self._open[event.session, event.attempt] = _Open(event.lane, event.at)
@@ -144,11 +123,11 @@ class MetricsPage:
             case VerdictGiven():
                 self._verdict(event)
             case Alarm() if event.finding.get("level") == "collapsed":
-                self._collapsed.labels(self._lane(event)).inc()
+                self._total["collapsed"].labels(self._lane(event)).inc()
             case ToolRunFinished() if event.duration_ns is not None:
                 failed = "" if event.outcome == "ok" else event.outcome
                 labels = self._labels(self._lane(event), "execute_tool", failed)
-                self._tool_time.labels(*labels).observe(event.duration_ns / 1e9)
+                self._seen["tool"].labels(*labels).observe(event.duration_ns / 1e9)
             case SessionFinished():
                 self._ended(event)
             case _:
@@ -164,12 +143,12 @@ class MetricsPage:
         lane = self._lane(event)
         chat = self._labels(lane, "chat")
         error = event.fault["kind"] if event.fault else ""
-        self._duration.labels(*chat, error).observe(event.total_ns / 1e9)
+        self._seen["turn"].labels(*chat, error).observe(event.total_ns / 1e9)
         if event.ttft_ns is not None:
-            self._first.labels(*chat).observe(event.ttft_ns / 1e9)
+            self._seen["first"].labels(*chat).observe(event.ttft_ns / 1e9)
         for kind, key in (("input", "prompt_tokens"), ("output", "completion_tokens")):
             if (tokens := (event.usage or {}).get(key)) is not None:
-                self._tokens.labels(*chat, kind).observe(tokens)
+                self._seen["tokens"].labels(*chat, kind).observe(tokens)
         self._lag.labels(lane).set(event.lag_ns / 1e9)
         made = self._made[event.session, event.attempt]
         made[0], made[1] = made[0] + 1, made[1] + len(event.tool_calls)
@@ -179,28 +158,28 @@ class MetricsPage:
 
     def _verdict(self, event: VerdictGiven) -> None:
         lane = self._lane(event)
-        self._judged.labels(lane).inc()
-        self._usable.labels(lane).inc(event.usable)
+        self._total["judged"].labels(lane).inc()
+        self._total["usable"].labels(lane).inc(event.usable)
         worst: dict[int, JsonObject] = {}
         indices = self._indices.pop((event.session, event.attempt, event.turn), [])
         for fault in event.faults:
             index = fault["call_index"]
             if index not in indices:
-                self._faults.labels(lane, fault["klass"], fault["blame"]).inc()
+                self._total["faults"].labels(lane, fault["klass"], fault["blame"]).inc()
             elif index not in worst or (fault["fatal"] and not worst[index]["fatal"]):
                 worst[index] = fault
         for index in indices:
             found = worst.get(index, {"klass": "none", "blame": "none"})
-            self._calls.labels(lane, found["klass"], found["blame"]).inc()
+            self._total["calls"].labels(lane, found["klass"], found["blame"]).inc()
 
     def _ended(self, event: SessionFinished) -> None:
         key = event.session, event.attempt
         opened, (turns, calls) = self._open.pop(key), self._made.pop(key)
         labels = self._labels(opened.lane, "invoke_agent")
         self._live.labels(opened.lane).dec()
-        self._session_time.labels(*labels).observe((event.at - opened.at) / 1e9)
-        self._session_turns.labels(*labels).observe(turns)
-        self._session_calls.labels(*labels).observe(calls)
+        self._seen["session"].labels(*labels).observe((event.at - opened.at) / 1e9)
+        self._seen["turns"].labels(*labels).observe(turns)
+        self._seen["calls"].labels(*labels).observe(calls)
 
 
 @contextmanager
