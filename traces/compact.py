@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-_FIRST_SLOTS = 1 << 10
+_FIRST_SLOTS = 1 << 6
 
 
 class Index:

@@ -43,10 +43,10 @@ class LaneReplies:
 
     def poll(self, lane: LaneView, pins: Mapping[str, str]) -> Talk | None:
         """None before the lane's first session."""
-        self._live.poll()
-        attempts = {attempt.session: attempt for attempt in (*lane.attempts, *lane.running)}
-        pinned = pins.get(lane.name, "")
-        attempt = attempts.get(pinned) or self._newest(lane)
+        self._live.poll({attempt.session for attempt in lane.running})
+        pinned = pins.get(lane.name)
+        held = (one for one in (*lane.running, *lane.attempts) if one.session == pinned)
+        attempt = (next(held, None) if pinned else None) or self._newest(lane)
         if attempt is None:
             return None
         streams = tuple(running.session for running in lane.running) or (attempt.session,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
+from collections.abc import Container
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from replayer.journal.parts import part_folder, parts
 STREAM_KEPT = 8_000
 """Characters of a streaming reply that a column can show."""
 _PIECES_KEPT = 200
+_ENDED_KEPT = 64
+"""Streams of a feed that are kept though their sessions have ended, or are not known to have begun."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +80,12 @@ class LiveText:
             pieces.popleft()
         self.newest = session
 
+    def forget_all_but(self, running: Container[str]) -> None:
+        """A load has hundreds of thousands of sessions."""
+        for session in list(self.streams)[:-_ENDED_KEPT]:
+            if session not in running:
+                del self.streams[session]
+
     def stream(self, session: str | None) -> Stream | None:
         found = self.streams.get(session) if session is not None else None
         return (
@@ -93,12 +102,13 @@ class LiveTexts:
         self.newest: str | None = None
         """The session that spoke last."""
 
-    def poll(self) -> None:
+    def poll(self, running: Container[str]) -> None:
         for part in parts(self._folder):
             path = part_folder(self._folder, part) / "live" / f"{self._lane}.jsonl"
             feed = self._feeds.setdefault(part, LiveText(path))
             before = feed.offset
             feed.poll()
+            feed.forget_all_but(running)
             if feed.offset != before:
                 self.newest = feed.newest
 

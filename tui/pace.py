@@ -9,21 +9,31 @@ from collections.abc import Sequence
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
 
-_NEWEST = 30
+NEWEST = 30
 """Finished turns that the pace is measured over: recent ones, since prompts grow."""
+
+
+def seconds_for(turns: int, ends: Sequence[float]) -> float | None:
+    """What so many `turns` still take, by when the newest ended, in seconds and any order. None before two have.
+
+    Turns finish at the measured rate whatever the concurrency, so the rate is what is measured.
+    """
+    if len(ends) < 2:
+        return None
+    left = max(0, turns) * (max(ends) - min(ends)) / (len(ends) - 1)
+    return left if math.isfinite(left) else None
 
 
 def seconds_left(lane: LaneView) -> float | None:
     """None before two turns have finished, and where it is not known how many are planned, as in a load.
 
-    Turns finish at the measured rate whatever the concurrency, so the rate is what is measured. After a resume only
-    what has been asked since counts: the pause was not work.
+    After a resume only what has been asked since counts: the pause was not work.
     """
     done, planned = lane.turns_done, lane.turns_planned
     if lane.load is not None:
         return None
     ends = heapq.nlargest(
-        _NEWEST,
+        NEWEST,
         (
             turn.wall + turn.total_ns / 1e9
             for attempt in _latest(lane.attempts)
@@ -31,16 +41,13 @@ def seconds_left(lane: LaneView) -> float | None:
             if turn.total_ns is not None and turn.wall >= lane.resumed_wall
         ),
     )
-    if len(ends) < 2 or not planned:
-        return None
-    left = max(0, planned - done) * (ends[0] - ends[-1]) / (len(ends) - 1)
-    return left if math.isfinite(left) else None
+    return seconds_for(planned - done, ends) if planned else None
 
 
 def _latest(attempts: Sequence[Attempt]) -> list[Attempt]:
     """Those that run, and as many of the ended ones as can hold the newest turns: a long run has thousands."""
     ended = (attempt for attempt in attempts if attempt.ended is not None and attempt.finished)
-    last = heapq.nlargest(_NEWEST, ended, key=lambda attempt: attempt.ended or 0)
+    last = heapq.nlargest(NEWEST, ended, key=lambda attempt: attempt.ended or 0)
     return [attempt for attempt in attempts if attempt.ended is None] + last
 
 

@@ -188,7 +188,7 @@ def _attempt_in(lane: str, row: list[Json]) -> Attempt:
         session=f"{lane}/{trace}/{repeat}", number=1, lane=lane, trace=trace, repeat=repeat, planned=len(turns),
         mode="recorded", tools="recorded", cache_reset="unknown", isolation=None, tag=None, started=0, ended=0,
         outcome=outcome, turns=turns, finished=len(turns),
-        gaps=Counter(dict(zip(gaps[::2], gaps[1::2], strict=True))),
+        counted=Counter(dict(zip(gaps[::2], gaps[1::2], strict=True))),
     )  # fmt: skip
 
 
@@ -198,7 +198,7 @@ def _turn_in(row: list[Json]) -> TurnFacts:
     return TurnFacts(
         turn=number, recorded_turn=number, wall=0.0, usable=usable, calls=calls, invalid_calls=invalid, error=error,
         stopped=bool(stopped), stalled=bool(stalled), ttft_ns=_ns(ttft), total_ns=_ns(total),
-        decode_ns=_ns(decode), prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion, deltas=deltas,
+        streamed=decode is not None, prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion, deltas=deltas,
         marks=tuple(FaultMark(*mark) for mark in marks), tool_outcomes=tuple(outcomes),
     )  # fmt: skip
 

@@ -1,10 +1,14 @@
-"""What the fold keeps of each turn: counts and times, no text. Under 1 KB a turn."""
+"""What the fold keeps of each turn: counts and times, no text. Some 800 bytes a turn: a screen keeps them
+for as long as it watches."""
 
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import orjson
@@ -13,6 +17,7 @@ from replayer.journal.events import (
     STALL_NS,
     Alarm,
     IsolationKind,
+    SessionFinished,
     SessionStarted,
     SignalFinding,
     Substituted,
@@ -31,6 +36,8 @@ from replayer.wire.types import JsonObject, Wire
 _BIN = math.log(1.01)
 """Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
 _REMEMBERED = 1 << 16
+_PARTS = 1 << 16
+_LONGEST = 1 << 30
 _TOGETHER_US = 50
 """No engine decodes 20,000 tokens a second in one stream: deltas nearer to each other came in one chunk."""
 
@@ -73,24 +80,35 @@ class _Form(NamedTuple):
 
 
 _FORMS: dict[bytes, _Form] = {}
+_UNREAD = {
+    "ideal_by_block_size", "shared", "expected", "excerpt_before", "excerpt_after", "previous", "witness", "disagreements",
+    "token_source",
+}  # fmt: skip
+"""Of a prefix finding: what is only shown of one turn, from its line in the journal."""
+_COUNTS: dict[int | None, int | None] = {}
+
+
+def _shared(count: int | None) -> int | None:
+    """One object for all turns with the same count, which would else take 32 bytes in each."""
+    return _COUNTS.setdefault(count, count) if (count or 0) < _REMEMBERED else count
 
 
 @dataclass(slots=True)
 class TurnFacts:
-    """One turn. Unknown is None. `line` is where its `turn_finished` line starts in the journal."""
+    """One turn. Unknown is None. Few objects: what is read seldom is put into one, and taken apart by a property."""
 
     turn: int
     recorded_turn: int
     wall: float
     at: int = 0
     """When it was sent, on the clock of the journal."""
-    line: Line | None = None
+    place: int | None = None
     body_bytes: int = 0
     substituted: str | None = None
     ttft_ns: int | None = None
     total_ns: int | None = None
-    decode_ns: int | None = None
-    """From the first delta to the end of the stream: the last tokens of a call are markup that delivers no delta."""
+    streamed: bool = False
+    """More deltas than one arrived, and when is known."""
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     completion_tokens: int | None = None
@@ -126,8 +144,9 @@ class TurnFacts:
     finding: _Form | None = None
     values: bytes = b""
     """What the prefix signal found, but for what `finding` has: as a dictionary all would take 2 KB a turn."""
-    ideal: tuple[int, int] | None = None
-    """Tokens that the turn could have reused, and of how many, once the prefix signal has worked them out."""
+    ideal_tokens: int | None = None
+    """Tokens that the turn could have reused, once the prefix signal has worked them out."""
+    ideal_of: int = 0
     server_tok_s: float | None = None
     """Decode speed that the engine itself states for this reply."""
     drafted: int | None = None
@@ -136,8 +155,18 @@ class TurnFacts:
     modes: dict[str, Any] | None = None
     """`usable` and fatal `faults` streamed and not, where both were asked for."""
     deltas: int = 0
-    chars: tuple[int, int, int] = (0, 0, 0)
-    """Characters of the reply by channel, in the order of CHANNELS."""
+    lengths: int = 0
+
+    @property
+    def line(self) -> Line | None:
+        """Where its `turn_finished` line starts in the journal."""
+        return None if self.place is None else Line(self.place % _PARTS, self.place // _PARTS)
+
+    @property
+    def chars(self) -> tuple[int, int, int]:
+        """Characters of the reply by channel, in the order of CHANNELS."""
+        rest, arguments = divmod(self.lengths, _LONGEST)
+        return rest // _LONGEST, rest % _LONGEST, arguments
 
     @property
     def prefix(self) -> JsonObject | None:
@@ -147,7 +176,12 @@ class TurnFacts:
 
     @property
     def judged(self) -> bool:
-        return self.ideal is not None
+        return self.ideal_tokens is not None
+
+    @property
+    def ideal(self) -> tuple[int, int] | None:
+        """Tokens that the turn could have reused, and of how many."""
+        return None if self.ideal_tokens is None else (self.ideal_tokens, self.ideal_of)
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -179,18 +213,30 @@ class TurnFacts:
         return self.completion_tokens - max(1.0, self.completion_tokens / self.deltas)
 
     @property
+    def after_first_ns(self) -> int | None:
+        """From the first delta to the end of the stream: the last tokens of a call are markup that delivers no delta.
+
+        None where less passed than any engine needs for the tokens: the reply came at once, and says nothing of a speed."""
+        if self.ttft_ns is None or self.total_ns is None:
+            return None
+        passed, tokens = self.total_ns - self.ttft_ns, self.completion_tokens or 0
+        return passed if passed > 0 and passed >= _TOGETHER_US * 1000 * (tokens - 1) else None
+
+    @property
+    def decode_ns(self) -> int | None:
+        """The time of `decoded_tokens`."""
+        return self.after_first_ns if self.streamed else None
+
+    @property
     def tpot_ns(self) -> float | None:
         """Time per output token after the first: (whole time - TTFT) / (tokens - 1), as vLLM's `bench serve` has it."""
-        tokens = self.completion_tokens
-        if self.ttft_ns is None or self.total_ns is None or tokens is None or tokens < 2:
-            return None
-        return (self.total_ns - self.ttft_ns) / (tokens - 1)
+        tokens, passed = self.completion_tokens, self.after_first_ns
+        return None if passed is None or tokens is None or tokens < 2 else passed / (tokens - 1)
 
     @property
     def decode_tok_s(self) -> float | None:
-        if not self.decoded_tokens or not self.decode_ns:
-            return None
-        return self.decoded_tokens / (self.decode_ns / 1e9)
+        tokens, passed = self.decoded_tokens, self.decode_ns
+        return tokens / (passed / 1e9) if tokens and passed else None
 
     @property
     def prefilled_tokens(self) -> int | None:
@@ -224,17 +270,32 @@ class Attempt:
     turns: dict[int, TurnFacts] = field(default_factory=dict)
     finished: int = 0
     """Turns whose reply has ended."""
-    gaps: Counter[int] = field(default_factory=Counter)
-    """Times between arrivals, by bin; those of turns that were stalled are left out."""
+    counted: Counter[int] = field(default_factory=Counter)
+    packed: bytes = b""
+    """Bins and how often each was met, once the session has ended: a dictionary takes twenty times as much."""
     together: int = 0
     """Deltas that came in one chunk with the one before: no time passed between them."""
-    collapsed: set[int] = field(default_factory=set)
+    collapsed: tuple[int, ...] = ()
     """Turns with an alarm of repetition."""
 
     @property
     def complete(self) -> bool:
         """It came to its own end. One that ended because its engine was gone did not, and is run again by `resume`."""
         return is_complete(self.outcome)
+
+    @property
+    def gaps(self) -> Counter[int]:
+        """Times between arrivals, by bin; those of turns that were stalled are left out."""
+        if not self.packed:
+            return self.counted
+        found = array("H", self.packed)
+        return self.counted + Counter(dict(zip(found[::2], found[1::2], strict=True)))
+
+    def end(self, event: SessionFinished) -> None:
+        self.ended, self.outcome, self.check = event.at, event.outcome, event.check
+        with suppress(OverflowError):  # a bin of more than 65,535
+            self.packed = array("H", chain.from_iterable(self.gaps.items())).tobytes()
+            self.counted = Counter()
 
     @classmethod
     def of(cls, event: SessionStarted) -> Attempt:
@@ -262,7 +323,7 @@ def start(attempt: Attempt, event: TurnStarted) -> None:
         recorded_turn=event.recorded_turn,
         wall=event.wall,
         at=event.at,
-        body_bytes=event.body_bytes,
+        body_bytes=_shared(event.body_bytes) or 0,
         asked_input=event.asked["input"] if event.asked else None,
         asked_output=(event.asked["output"] or None) if event.asked else None,
         max_tokens=event.max_tokens,
@@ -273,11 +334,11 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
     turn = attempt.turns[event.turn]
     usage = event.usage or {}
     attempt.finished += turn.total_ns is None
-    turn.line = line
+    turn.place = line and line.offset * _PARTS + line.part
     turn.ttft_ns, turn.total_ns = event.ttft_ns, event.total_ns
-    turn.prompt_tokens = usage.get("prompt_tokens")
-    turn.cached_tokens = usage.get("cached_tokens")
-    turn.completion_tokens = usage.get("completion_tokens")
+    turn.prompt_tokens = _shared(usage.get("prompt_tokens"))
+    turn.cached_tokens = _shared(usage.get("cached_tokens"))
+    turn.completion_tokens = _shared(usage.get("completion_tokens"))
     turn.cached_by_tier = usage.get("cached_by_tier")
     turn.usage_source = event.usage_source
     turn.finish_reason = event.finish_reason
@@ -289,22 +350,21 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
     turn.stopped = event.stopped_by_us is not None
     turn.calls = len(event.tool_calls)
     turn.deltas, turn.wire = event.deltas, event.wire
-    turn.chars = _chars(event)
+    turn.lengths = _lengths(event)
     if event.extra:
         turn.drafted, turn.accepted = draft_tokens(event.extra)
         turn.server_tok_s = server_decode_speed(event.extra, turn.completion_tokens)
     gaps = gaps_us(event.arrivals)[1:]
-    if event.ttft_ns is not None and gaps:
-        turn.decode_ns = event.total_ns - event.ttft_ns
+    turn.streamed = bool(gaps)
     if not turn.stalled:
         apart = [gap for gap in gaps if gap >= _TOGETHER_US]
         attempt.together += len(gaps) - len(apart)
-        attempt.gaps.update(map(_BIN_OF.__getitem__, apart))
+        attempt.counted.update(map(_BIN_OF.__getitem__, apart))
 
 
-def _chars(event: TurnFinished) -> tuple[int, int, int]:
+def _lengths(event: TurnFinished) -> int:
     arguments = sum([len(call.get("arguments") or "") for call in event.tool_calls])
-    return len(event.content), len(event.reasoning), arguments
+    return (len(event.content) * _LONGEST + len(event.reasoning)) * _LONGEST + arguments
 
 
 def judge(attempt: Attempt, event: VerdictGiven) -> None:
@@ -322,7 +382,7 @@ def judge(attempt: Attempt, event: VerdictGiven) -> None:
 def alarm(attempt: Attempt, event: Alarm) -> None:
     if event.finding.get("level") == "collapsed" and event.turn in attempt.turns:
         attempt.turns[event.turn].collapse = event.finding
-        attempt.collapsed.add(event.turn)
+        attempt.collapsed += (event.turn,)
 
 
 def substituted(attempt: Attempt, event: Substituted) -> None:
@@ -337,14 +397,15 @@ def ran(attempt: Attempt, event: ToolRunFinished) -> None:
 
 def signal(attempt: Attempt, event: SignalFinding) -> None:
     if event.signal == "prefix_reuse":
-        turn, found = attempt.turns[event.turn], event.finding
+        turn = attempt.turns[event.turn]
+        found = {name: value for name, value in event.finding.items() if name not in _UNREAD}
+        values = tuple([name for name, value in found.items() if value])
         empty: JsonObject = {name: 1 if value else value for name, value in found.items()}
         key = kept_json(empty)
-        if (form := _FORMS.get(key)) is None:
-            names = tuple(name for name, value in found.items() if value)
-            form = _FORMS[key] = _Form(names, empty)
-        turn.finding, turn.values = form, kept_json([value for value in found.values() if value])
+        form = _FORMS.setdefault(key, _Form(values, empty))
+        turn.finding, turn.values = form, kept_json([found[name] for name in values])
         ideal, of = found.get("ideal_tokens"), found.get("prompt_tokens")
-        turn.ideal = (ideal, of) if ideal is not None and of is not None else None
+        if ideal is not None and of is not None:
+            turn.ideal_tokens, turn.ideal_of = _shared(ideal), _shared(of) or 0
     elif event.signal == "call_loops" and event.finding.get("level") == "loop":
         attempt.turns[event.turn].loops += 1

@@ -182,8 +182,7 @@ class Fold:
             case SessionStarted():
                 self.attempts.setdefault(event.session, {})[event.attempt] = Attempt.of(event)
             case SessionFinished():
-                attempt = self._attempt(event.session, event.attempt)
-                attempt.ended, attempt.outcome, attempt.check = event.at, event.outcome, event.check
+                self._attempt(event.session, event.attempt).end(event)
             case Warned():
                 self.warnings.append(event)
             case ShardHealth() if event.shard not in self.shards:

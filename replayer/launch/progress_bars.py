@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING, TextIO
 
 from replayer.journal.events import (
@@ -18,7 +19,7 @@ from replayer.journal.events import (
 from replayer.journal.view import LaneView, RunView
 from replayer.plan.model import Plan
 from replayer.text import console, safe
-from replayer.tui.pace import duration_words, seconds_left
+from replayer.tui.pace import NEWEST, duration_words, seconds_for, seconds_left
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -83,8 +84,8 @@ class LineProgress:
         self._planned = 0
         self._done: dict[str, int] = {}
         self._shown: dict[str, float] = {}
-        self._began: dict[str, float] = {}
-        """When the first turn of each lane had finished: later ones tell its pace."""
+        self._ends: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=NEWEST))
+        """When the newest turns of each lane finished."""
 
     def event(self, event: AnyEvent) -> None:
         match event:
@@ -97,7 +98,7 @@ class LineProgress:
             case TurnFinished():
                 lane = self._lane_of[event.session]
                 self._done[lane] = self._done.get(lane, 0) + 1
-                self._began.setdefault(lane, time.monotonic())
+                self._ends[lane].append(time.monotonic())
                 self._line(lane, _LINE_EVERY)
             case SessionFinished():
                 self._line(self._lane_of.pop(event.session), _SESSION_EVERY)
@@ -121,15 +122,9 @@ class LineProgress:
             self._say(lane, f"{done} turns")
             return
         filled = round(20 * min(1.0, done / planned)) if planned else 0
-        left = self._left(lane, now, done)
-        self._say(lane, f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{planned or '?'} turns{left}")
-
-    def _left(self, lane: str, now: float, done: int) -> str:
-        """By the mean pace since the lane's first turn had finished; empty before the second."""
-        if not 1 < done < self._planned:
-            return ""
-        seconds = (now - self._began[lane]) / (done - 1) * (self._planned - done)
-        return f", {duration_words(seconds)} left"
+        left = seconds_for(planned - done, self._ends[lane]) if done < planned else None
+        words = "" if left is None else f", {duration_words(left)} left"
+        self._say(lane, f"[{'#' * filled}{'.' * (20 - filled)}] {done}/{planned or '?'} turns{words}")
 
     def _say(self, lane: str, text: str) -> None:
         print(f"{lane:<{self._width}}  {text}", file=self._stream, flush=True)

@@ -175,18 +175,25 @@ def _quantiles(
     import numpy as np
 
     values, counts = _pooled(sessions)
-    seen, drawn = [], []
-    reached = np.cumsum(times @ counts, axis=1)
+    blocks = np.array_split(times, 1 + len(times) * len(values) // _BLOCK)
+    parts = [_read(np.cumsum(block @ counts, axis=1), values, shares) for block in blocks]
+    rows = [np.concatenate(row) for row in zip(*parts, strict=True)]
+    return [float(row[0]) for row in rows], [row[1:] for row in rows]
+
+
+def _read(reached: Array, values: Array, shares: Sequence[float]) -> list[Array]:
+    """By share, the quantile of each draw, of which `reached` says how many lie at or below each value."""
+    import numpy as np
+
+    found = []
     for share in shares:
         place = (reached[:, -1] - 1) * share
         below = np.floor(place + 1e-9)
         low = values[(reached <= below[:, None]).sum(axis=1).clip(max=len(values) - 1)]
         above = np.minimum(below + 1, reached[:, -1] - 1)
         high = values[(reached <= above[:, None]).sum(axis=1).clip(max=len(values) - 1)]
-        found = low + (high - low) * (place - below)
-        seen.append(float(found[0]))
-        drawn.append(found[1:])
-    return seen, drawn
+        found.append(low + (high - low) * (place - below))
+    return found
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,9 @@
 """What is said of a run: the same words in every output, and nothing that its figures do not hold."""
 
+import csv
 import html
 import io
+import math
 import re
 from functools import partial
 from pathlib import Path
@@ -23,6 +25,7 @@ from replayer.journal.log import JournalWriter
 from replayer.journal.progress import attempts_so_far
 from replayer.journal.view import load
 from replayer.metrics.figures import run_figures
+from replayer.report.csv import csv_report
 from replayer.report.evidence import gather
 from replayer.report.html import html_report
 from replayer.report.junit import junit_report
@@ -214,6 +217,37 @@ def test_deltas_of_one_chunk_are_no_latency(tmp_path: Path) -> None:
     lane = run_figures(load(made.path)).lanes[0]
     assert lane.itl_ms.p50 == pytest.approx(10, rel=0.01)
     assert "per chunk" in terminal(made.path)
+
+
+def test_a_reply_that_comes_in_one_read_has_no_speed(tmp_path: Path) -> None:
+    """Forty tokens within 0.4 ms: 100,000 a second are no engine's. The others' speed is as without it."""
+    from replayer.journal.packing import pack
+
+    made, alone = (Folder(tmp_path / name, {"a": {}}) for name in ("run", "alone"))
+    arrivals = [50_000_000 + 10_000 * n for n in range(40)]
+    usage = {"prompt_tokens": 900, "cached_tokens": 0, "completion_tokens": 40}
+    at_once = {
+        "arrivals": pack(arrivals),
+        "ttft_ns": arrivals[0],
+        "total_ns": arrivals[-1],
+        "deltas": 40,
+        "usage": usage,
+    }
+    for turn in range(4):
+        made.turn("a", turn, **(at_once if turn == 2 else {}))
+        alone.turn("a", turn)
+    alone.journal.close()
+    made.journal.close()
+    with_it, without = (run_figures(load(folder.path)).lanes[0] for folder in (made, alone))
+    assert (with_it.ttft_ms.n, with_it.decode_tok_s.n, with_it.tpot_ms.n) == (4, 3, 3)
+    assert with_it.decode_tok_s.value == pytest.approx(without.decode_tok_s.value, rel=0.02)
+    assert (with_it.decode_tok_s.p99 or math.inf) < 1000
+    rows = [row["decode_tok_s"] for row in csv.DictReader(io.StringIO(csv_report(gather([made.path]))))]
+    assert [bool(speed) for speed in rows] == [True, True, False, True]
+    shown = load(made.path).lanes[0].attempts[0].turns
+    assert [turn for turn in shown if shown[turn].decode_tok_s is None] == [2], (
+        "what the screen shows of a turn"
+    )
 
 
 def test_one_reply_that_makes_the_speed_is_named(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ class Expected:
 
 _ABSENT: JsonObject = {
     "key": "", "prompt_tokens": 0, "ideal_tokens": 0, "shared": 0, "expected": 0, "reported_tokens": None,
-    "source": None, "gap": None, "cause": None, "lost_tokens": 0,
+    "source": None, "gap": None, "cause": None, "lost_tokens": 0, "ideal_by_block_size": {},
 }  # fmt: skip
 
 
@@ -130,9 +130,8 @@ class PrefixFinding:
         """The inverse of `as_dict`, for findings read from a journal. Of another version's, keys that are not known
         here are left out, missing ones are unknown, and a cause stays as it is written."""
         sizes = {int(size): n for size, n in data.get("ideal_by_block_size", {}).items()}
-        if data.keys() != _KNOWN:
-            data = _ABSENT | {"ideal_by_block_size": {}} | {key: data[key] for key in data if key in _KNOWN}
-        found = cls(**data)
+        known = data if data.keys() <= _KNOWN else {key: data[key] for key in data if key in _KNOWN}
+        found = cls(**{**_ABSENT, **known})
         found.ideal_by_block_size = sizes
         return found
 
