@@ -10,6 +10,7 @@ import orjson
 from replayer.doctor.cache_probe import Chat, Message, ProbeReply, ProbeResult, probe_prefix_cache
 from replayer.doctor.wire_probe import NOTES, probe_wires
 from replayer.engines.base import Engine, EngineFacts, Tristate
+from replayer.engines.detect import facts_of
 from replayer.engines.json_values import tristate
 from replayer.engines.registry import KINDS
 from replayer.telemetry.sampler import read
@@ -78,7 +79,7 @@ async def examine(
     `longest_prompt` is what a trace needs, in tokens.
     """
     say(f"asking the {engine.kind} server for its settings")
-    facts = await engine.facts()
+    facts = await facts_of(engine)
     found = Diagnosis(facts, {**KINDS[facts.kind].features, **facts.features})
     if probe and facts.model is not None:
         await _ask(found, engine, client, facts.model, say)

@@ -7,7 +7,9 @@ import orjson
 
 from replayer.engines.base import Tristate
 from replayer.engines.http_client import http_client
+from replayer.engines.json_values import parsed, section
 from replayer.wire.client import WireClient
+from replayer.wire.counts import cached_tokens
 from replayer.wire.types import JsonObject, Reply, Request, Wire
 
 _ASK = [{"role": "user", "content": "Say hi."}]
@@ -64,7 +66,7 @@ def _works(reply: Reply) -> Tristate:
 
 
 def _cached(reply: Reply) -> object:
-    return ((reply.usage or {}).get("prompt_tokens_details") or {}).get("cached_tokens")
+    return cached_tokens(reply.usage or {})
 
 
 async def _counts(base_url: str, model: str, api_key: str | None) -> Tristate:
@@ -76,6 +78,6 @@ async def _counts(base_url: str, model: str, api_key: str | None) -> Tristate:
         async with http_client(base_url, timeout=_SECONDS) as client:
             url = base_url.rstrip("/") + "/messages/count_tokens"
             answer = await client.post(url, json={"model": model, "messages": _ASK}, headers=headers)
-            return "yes" if answer.status_code == 200 and "input_tokens" in answer.json() else "no"
+            return "yes" if answer.status_code == 200 and "input_tokens" in section(parsed(answer)) else "no"
     except (httpx.HTTPError, ValueError):
         return "unknown"

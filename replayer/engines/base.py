@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from replayer.traces.schema import Usage
+from replayer.wire.counts import count
 from replayer.wire.types import JsonObject, WireFault
 
 if TYPE_CHECKING:
@@ -27,6 +28,19 @@ def origin(url: str) -> str:
     return f"{parts.scheme}://{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
+_LONGEST_WORD, _MOST_MODELS = 1000, 4096
+_SETTINGS = {"weights": str, "lora": list, "speculation": dict, "slots": int}
+"""Those that are read by their type; of the others any value is shown."""
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) and len(value) <= _LONGEST_WORD else None
+
+
+def _is_setting(key: str, value: object) -> bool:
+    return isinstance(value, _SETTINGS.get(key, object)) and len(str(value)) <= _LONGEST_WORD
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineFacts:
     """What a server says of itself. `effective` holds settings the server reports (layout, KV dtype, pools, flags)."""
@@ -44,6 +58,16 @@ class EngineFacts:
     promises_usage: bool | None = None
     effective: JsonObject = field(default_factory=dict)
     features: dict[str, Tristate] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """A server may say anything: what is of another type, or larger than such a value is, counts as not said."""
+        for name in ("version", "model"):
+            object.__setattr__(self, name, _word(getattr(self, name)))
+        for name in ("context_length", "kv_pool_tokens", "block_size"):
+            object.__setattr__(self, name, count(getattr(self, name)) or None)
+        object.__setattr__(self, "models", tuple(filter(_word, self.models[:_MOST_MODELS])))
+        sound = {key: value for key, value in self.effective.items() if _is_setting(key, value)}
+        object.__setattr__(self, "effective", sound)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from replayer.engines.base import Engine
+from replayer.engines.base import Engine, EngineFacts
 from replayer.engines.http_client import http_client
-from replayer.engines.json_values import section, text
+from replayer.engines.json_values import parsed, section, text
 from replayer.engines.kind import EngineKind
 from replayer.engines.openai.adapter import PROBE_SECONDS
 from replayer.engines.registry import KINDS, kind_named
@@ -59,6 +59,17 @@ async def connect(
     except BaseException:
         await client.aclose()
         raise
+
+
+async def facts_of(engine: Engine) -> EngineFacts:
+    """What the server says of itself. Raises EngineUnavailable where that makes no sense: one such lane ends no run."""
+    try:
+        return await engine.facts()
+    except (httpx.HTTPError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        said = f"{type(error).__name__}: {safe(str(error)[:200])}"
+        raise EngineUnavailable(
+            f"{engine.base_url} says of itself what no {engine.kind} server says ({said})"
+        ) from error
 
 
 def unasked(base_url: str, kind: str, *, api_key: str | None, headers: Mapping[str, str]) -> Engine:
@@ -116,7 +127,7 @@ async def _detect(client: httpx.AsyncClient, url: str, models: httpx.Response) -
 
 def _owner(reply: httpx.Response) -> str:
     try:
-        return (text(section(reply.json()["data"][0]), "owned_by") or "").lower()
+        return (text(section(section(parsed(reply))["data"][0]), "owned_by") or "").lower()
     except (ValueError, LookupError, TypeError):
         return ""
 

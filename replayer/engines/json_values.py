@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from replayer.engines.base import Tristate
-from replayer.wire.types import JsonObject
+from replayer.wire.counts import count
+from replayer.wire.payload import read_json
+from replayer.wire.types import Json, JsonObject
+
+if TYPE_CHECKING:
+    import httpx
+
+
+def parsed(reply: httpx.Response) -> Json:
+    """The JSON of an answer. Raises ValueError, also for what is nested too deeply or would fill the memory."""
+    return read_json(reply.content)[0]
 
 
 def section(source: object, *path: str) -> JsonObject:
@@ -19,8 +31,7 @@ def text(source: JsonObject, key: str) -> str | None:
 
 
 def whole(source: JsonObject, key: str) -> int | None:
-    value = source.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return count(source.get(key))
 
 
 def tristate(value: object) -> Tristate:

@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import isfinite
 
 STARTED = "process_start_time_seconds"
 """Of the server's process, where it says so: it changes with a restart, whatever the counters come to."""
 
+_MOST = 1e15
+_WHOLE = re.compile("[0-9]{1,10}")
 _SKIP = re.compile(r"^(?:#|[^ {]*_(?:bucket|created)[ {])")
 
 
@@ -63,10 +64,15 @@ class Page:
         """Sums per `position` label, in order."""
         sums: dict[int, float] = {}
         for labels, value in self.samples.get(name, []):
-            if labels.get("position", "").isdigit():
-                position = int(labels["position"])
+            if (position := whole_label(labels, "position")) is not None:
                 sums[position] = sums.get(position, 0.0) + value
         return tuple(sums[position] for position in sorted(sums)) or None
+
+
+def whole_label(labels: dict[str, str], name: str) -> int | None:
+    """A count that stands in a label; None for anything else."""
+    value = labels.get(name, "")
+    return int(value) if _WHOLE.fullmatch(value) else None
 
 
 def parse(text: str, wanted: frozenset[str] | None = None) -> Page:
@@ -78,7 +84,7 @@ def parse(text: str, wanted: frozenset[str] | None = None) -> Page:
     lines = _every(text) if wanted is None else _pattern(wanted).findall(text)
     samples: dict[str, list[tuple[dict[str, str], float]]] = {}
     for name, labels, value in _read([_EXEMPLAR.sub("", line) for line in lines]):
-        if isfinite(value):
+        if abs(value) <= _MOST:  # neither NaN nor infinite, nor will a sum be
             samples.setdefault(name, []).append((labels, value))
     return Page(samples)
 

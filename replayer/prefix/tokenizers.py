@@ -12,6 +12,7 @@ import threading
 import unicodedata
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -105,7 +106,10 @@ def load_tokenizer(spec: str | None, warn: Warn) -> Tokenizer:
 def _from_file(path: Path) -> Tokenizer:
     if not path.is_file():
         raise ReplayerError(f"--tokenizer {path}: no such file")
-    vocabulary: Vocabulary = from_tokenizer_json(path) if path.suffix == ".json" else from_gguf(path)
+    try:
+        vocabulary: Vocabulary = from_tokenizer_json(path) if path.suffix == ".json" else from_gguf(path)
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise ReplayerError(f"{path}: not a vocabulary that can be read ({error})") from None
     return Bpe(path.name, vocabulary.encoding, vocabulary.nfc)
 
 
@@ -118,11 +122,9 @@ def model_tokenizer(weights: str | None) -> Tokenizer | None:
     snapshots = Path(hub).expanduser() / f"models--{weights.replace('/', '--')}" / "snapshots"
     places = [Path(weights), Path(weights) / "tokenizer.json", *sorted(snapshots.glob("*/tokenizer.json"))]
     for place in places:
-        if place.suffix in (".gguf", ".json") and place.is_file():
-            try:
+        with suppress(ReplayerError, OSError):  # the server may have named anything
+            if place.suffix in (".gguf", ".json") and place.is_file():
                 return _from_file(place)
-            except ReplayerError:
-                continue
     return None
 
 

@@ -76,7 +76,7 @@ def from_gguf(path: Path) -> Vocabulary:
 
 
 def from_tokenizer_json(path: Path) -> Vocabulary:
-    """Raises ReplayerError for a missing or damaged file, and as `from_gguf` does."""
+    """Raises ReplayerError for a missing file, and as `from_gguf` does; LookupError, TypeError and the like for a damaged one."""
     try:
         data = orjson.loads(path.read_bytes())
         model, added = data["model"], data.get("added_tokens") or []

@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 
 from replayer.engines.base import Engine, EngineFacts
-from replayer.engines.detect import connect
+from replayer.engines.detect import connect, facts_of
 from replayer.engines.engine_spec import launch_options
 from replayer.engines.sampling_fields import unknown_fields, wrong_types
 from replayer.engines.starting import Launched, Starts
@@ -190,7 +190,7 @@ async def _open_instance(
         key, headers = api_key(plan), lane_headers(plan)
         async with asyncio.timeout(_FACTS_SECONDS) as limit:
             engine = await connect(url, kind=plan.kind, api_key=key, headers=fixed(headers))
-            facts = await engine.facts()
+            facts = await facts_of(engine)
         client = WireClient(
             engine.dial_url, api_key=key, classify=engine.fault, receiver=receiver, timeouts=timeouts
         )
@@ -222,7 +222,7 @@ def api_key(plan: LanePlan) -> str | None:
 def _model(plan: LanePlan, facts: EngineFacts) -> str:
     if plan.model is None or plan.launch is not None:
         if facts.model is None:
-            raise PlanError(f"lane {plan.name!r}: {facts.base_url} lists no model; name one with model=…")
+            raise EngineUnavailable(f"{facts.base_url} lists no model; name one with model=…")
         return facts.model
     if facts.models and plan.model not in facts.models:
         near = similar(plan.model, facts.models, cutoff=0.3) or facts.models[0]

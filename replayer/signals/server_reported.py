@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from replayer.wire.counts import count, speed
 from replayer.wire.types import JsonObject
 
 
@@ -12,25 +13,25 @@ def server_decode_speed(extra: JsonObject, completion: int | None) -> float | No
     """
     timings, metrics = extra.get("timings"), extra.get("metrics")
     if isinstance(timings, dict) and "predicted_per_second" in timings:
-        return float(timings["predicted_per_second"])
-    if not isinstance(metrics, dict) or not metrics.get("generation_time_ms") or not completion:
+        return speed(timings["predicted_per_second"])
+    took = speed(metrics.get("generation_time_ms")) if isinstance(metrics, dict) else None
+    if not took or not completion:
         return None
-    steps = _speculation(metrics).get("num_spec_steps")
-    first = max(1.0, completion / steps) if isinstance(steps, int) and steps else 1.0
-    return (completion - first) / float(metrics["generation_time_ms"]) * 1000
+    steps = count(_speculation(metrics).get("num_spec_steps"))
+    return (completion - (max(1.0, completion / steps) if steps else 1.0)) / took * 1000
 
 
 def draft_tokens(extra: JsonObject) -> tuple[int | None, int | None]:
     """Drafted and accepted tokens, by the same reports; None where nothing was drafted."""
     timings, metrics = extra.get("timings"), extra.get("metrics")
-    if isinstance(timings, dict) and timings.get("draft_n"):
-        return timings["draft_n"], timings.get("draft_n_accepted")
-    detail = _speculation(metrics) if isinstance(metrics, dict) else {}
-    if detail.get("num_draft_tokens"):
-        return detail["num_draft_tokens"], detail.get("num_accepted_draft_tokens")
+    if isinstance(timings, dict) and (drafted := count(timings.get("draft_n"))):
+        return drafted, count(timings.get("draft_n_accepted"))
+    detail = _speculation(metrics)
+    if drafted := count(detail.get("num_draft_tokens")):
+        return drafted, count(detail.get("num_accepted_draft_tokens"))
     return None, None
 
 
-def _speculation(metrics: JsonObject) -> JsonObject:
-    detail = metrics.get("speculative_decoding")
+def _speculation(metrics: object) -> JsonObject:
+    detail = metrics.get("speculative_decoding") if isinstance(metrics, dict) else None
     return detail if isinstance(detail, dict) else {}

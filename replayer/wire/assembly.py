@@ -83,7 +83,7 @@ class Assembler:
                 data = data[self._take_run(template, data, at) :]
         if data:
             self._take_blocks(splitter.feed(data), at)
-        if splitter.blocks - len(self.parts.arrivals) > LIMITS.empty:
+        if splitter.blocks - len(self.parts.arrivals) > LIMITS.empty and not self.parts.done:
             raise TooLarge(f"the stream has more than {LIMITS.empty:,} events without text or a call")
         return self._drain()
 

@@ -21,8 +21,8 @@ _SLICE = 128 << 10
 _GRACE_NS = 500_000_000
 """How long a response may stay open after the sink has all it wants."""
 _FOR_EVER = Timeouts(None, None, None, None, None)
-_TICK = 0.5
-"""Seconds between two looks at the deadlines, at most."""
+_TICK, _LEAST_TICK = 0.5, 0.01
+"""Seconds between two looks at the deadlines: at most, and at least."""
 
 
 class Sink(Protocol):
@@ -314,18 +314,23 @@ class Connection(asyncio.Protocol):
             self._waiter.set_exception(error)
 
     def _check(self) -> None:
-        """About twice a second: far cheaper than a timer per packet."""
+        """At the next deadline, and about twice a second: far cheaper than a timer per packet."""
         now = self._transport.seen if isinstance(self._transport, StampingTransport) else time.monotonic_ns()
-        if self._done_at and now - self._done_at > _GRACE_NS:
+        at, missed = min(self._deadlines(), default=(now + _GRACE_NS, ""))
+        if now <= at:
+            until = max(min(self._tick, (at - now) / 1e9), _LEAST_TICK)
+            self._watch = self._loop.call_later(until, self._check)
+        elif self._done_at:
             self._keep_alive = False
             self._finish(self._done_at)
-        elif (missed := self._missed(now)) is not None:
-            self._fail(Overdue(missed))
         else:
-            self._watch = self._loop.call_later(self._tick, self._check)
+            self._fail(Overdue(missed))
 
-    def _missed(self, now: int) -> str | None:
-        """The sentence about the deadline that has passed."""
+    def _deadlines(self) -> Iterator[tuple[int, str]]:
+        """When each is over, and the sentence about it. A reply that is whole can no longer be late."""
+        if self._done_at:
+            yield self._done_at + _GRACE_NS, ""
+            return
         limits, progress = self._timeouts, self._sink.progress if self._sink is not None else None
         if not self._headers_done:
             limit, since, what = limits.first_byte, self._begun_at, "did not begin to answer within"
@@ -333,11 +338,10 @@ class Connection(asyncio.Protocol):
             limit, since, what = limits.first_token, self._begun_at, "sent no token within"
         else:
             limit, since, what = limits.idle, progress, "sent nothing new for"
-        if limit is not None and now - since > limit * 1e9:
-            return f"the engine {what} {limit:g} s"
-        total = limits.total
-        over = total is not None and now - self._asked_at > total * 1e9
-        return f"the reply was not complete within {total:g} s" if over else None
+        if limit is not None:
+            yield since + int(limit * 1e9), f"the engine {what} {limit:g} s"
+        if (total := limits.total) is not None:
+            yield self._asked_at + int(total * 1e9), f"the reply was not complete within {total:g} s"
 
 
 def _batches(head: bytes, body: Iterable[Piece]) -> Iterator[Piece]:

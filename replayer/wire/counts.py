@@ -6,12 +6,22 @@ from collections.abc import Mapping
 
 from replayer.wire.types import JsonObject
 
+_MOST = 1 << 31
+"""No reply and no pool has more; sums of what lies below can be written as JSON."""
+
 
 def count(value: object) -> int | None:
-    """A whole number of at least 0, also where it is written `12.0`; None for anything else."""
+    """A whole number from 0 to `_MOST`, also where it is written `12.0`; None for anything else."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST else None
+
+
+def speed(value: object) -> float | None:
+    """Tokens/s, above 0; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 < value <= _MOST else None
 
 
 def cached_tokens(usage: Mapping[str, object]) -> int | None:

@@ -91,16 +91,22 @@ class ReplyReader:
         self._packets += 1
         self._kernel_packets += by_kernel
         try:
-            if self._decode is None:
-                deltas = self._read(data, at)
-            else:
-                deltas = [delta for piece in self._decode(data) for delta in self._read(piece, at)]
+            deltas = self._read(data, at) if self._decode is None else self._unpack(self._decode, data, at)
         except ValueError as error:
             self._fault = self._unreadable(error)
             return True
         if deltas and self._on_deltas is not None:
             self.stopped = self._on_deltas(deltas)
         return self.stopped
+
+    def _unpack(self, decode: Decode, data: bytes, at: int) -> list[Delta]:
+        """As far as the wire's own end: what is packed behind it may be damaged or a bomb."""
+        deltas: list[Delta] = []
+        for piece in () if self.done else decode(data):
+            deltas += self._read(piece, at)
+            if self.done:
+                break
+        return deltas
 
     def _unreadable(self, error: ValueError) -> WireFault:
         if isinstance(error, TooLarge):

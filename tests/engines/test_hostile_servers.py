@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from replayer.cli import main
-from replayer.engines.detect import connect
+from replayer.engines.detect import connect, facts_of
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.telemetry.sampler import read
 
@@ -57,8 +57,8 @@ async def silent(writer):
 
 
 @contextlib.asynccontextmanager
-async def serving(answer, models=None):
-    """Answers every request in one hostile way; `models` is what /models gets instead."""
+async def serving(answer, models=None, pages=None):
+    """Answers every request in one hostile way; `models` is what /models gets instead, `pages` what other paths get."""
 
     tasks = set()
 
@@ -70,6 +70,8 @@ async def serving(answer, models=None):
                     pass
                 if models is not None and b"/models " in line:
                     writer.write(whole(models))
+                elif pages and (page := pages.get(line.split()[1])):
+                    writer.write(whole(page))
                 else:
                     await answer(writer)
 
@@ -81,6 +83,10 @@ async def serving(answer, models=None):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def nowhere(writer):
+    writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
 
 
 MODES = [interim, headers, drip, flood, bomb, silent]
@@ -114,6 +120,62 @@ async def test_a_server_that_only_lists_its_models_still_has_facts(mode):
     assert sample["missing"] not in ("", "off")
 
 
+HUGE = b"9" * 5000
+ODD = {
+    "vllm": {
+        b"/version": b'{"version":"' + HUGE + b'"}',
+        b"/metrics": b'vllm:cache_config_info{block_size="\xc2\xb2",num_gpu_blocks="' + HUGE + b'"} 1\n'
+        b'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="' + HUGE + b'"} 1\n'
+        b'vllm:prompt_tokens_total 1e308\nvllm:generation_tokens_total{a="b"} 1e308\n',
+    },
+    "sglang": {
+        b"/server_info": b'{"version":5,"internal_states":7,"page_size":0,"context_length":-1,"model_path":["x"],'
+        b'"kv_cache_dtype":"auto","max_total_num_tokens":1000000000000000000000000000000}'
+    },
+    "llamacpp": {
+        b"/props": b'{"model_path":5,"build_info":{},"total_slots":-3,"default_generation_settings":{"n_ctx":1e300}}',
+        b"/slots": b"[1,2]",
+    },
+    "trtllm": {
+        b"/version": b"[1]",
+        b"/metrics": b'[{"numActiveRequests":"x","kvCacheStats":{"maxNumBlocks":1e19,"tokensPerBlock":[]},'
+        b'"specDecodingStats":{"numDraftTokens":"y"}}]',
+    },
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+async def test_settings_that_make_no_sense_count_as_not_said(kind):
+    models = b'{"data":[{"id":"m","max_model_len":-5,"root":7},{"id":"' + b"x" * 2000 + b'"}]}'
+    async with serving(nowhere, models, ODD[kind]) as url:
+        engine = await connect(url, kind=kind)
+        facts, sample = await facts_of(engine), await read(engine)
+        await engine.aclose()
+    numbers = (facts.context_length, facts.kv_pool_tokens)
+    assert (facts.model, facts.models, facts.version, numbers) == ("m", ("m",), None, (None, None))
+    assert facts.block_size in (None, 1) and "weights" not in facts.effective
+    assert all(not isinstance(value, float) or abs(value) < 1e15 for value in sample.values())
+
+
+async def test_pages_nested_without_end_are_no_facts():
+    deep = b"[" * 100_000 + b"]" * 100_000
+    pages = dict.fromkeys((b"/version", b"/props"), deep)
+    async with serving(nowhere, b'{"data":' + deep + b"}", pages) as url:
+        engine = await connect(url)
+        facts = await facts_of(engine)
+        await engine.aclose()
+    assert (facts.kind, facts.model) == ("openai", None)
+
+
+@pytest.mark.parametrize("tokens", [10**30, 2**63, 1e308, -1, float("inf"), True, "5", [1]])
+async def test_a_number_of_tokens_that_no_reply_has_is_not_reported(tokens):
+    async with serving(nowhere, MODELS) as url:
+        engine = await connect(url)
+        usage = engine.usage({"prompt_tokens": tokens, "completion_tokens": 3}, {})
+        await engine.aclose()
+    assert usage is not None and (usage.prompt_tokens, usage.completion_tokens) == (None, 3)
+
+
 async def test_a_flood_of_models_is_refused():
     models = b'{"data":[' + b"{}," * 1_000_000 + b"{}]}"
     async with serving(silent, models) as url:
@@ -144,10 +206,7 @@ async def test_a_login_in_the_url_is_sent_and_never_shown(serve):
 async def test_escape_sequences_of_a_server_do_not_reach_the_terminal(capsys):
     models = b'{"data":[{"id":"\\u001b[31mred\\u001b]0;title\\u0007","owned_by":"vllm"}]}'
 
-    async def absent(writer):
-        writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
-
-    async with serving(absent, models) as url:
+    async with serving(nowhere, models) as url:
         assert await asyncio.to_thread(main, ["doctor", url]) == 0
     shown = capsys.readouterr().out
     assert "red" in shown and "\x1b" not in shown and "\x07" not in shown

@@ -24,3 +24,12 @@ def test_vllms_metrics_of_a_captured_request() -> None:
 def test_a_server_that_reports_nothing() -> None:
     assert server_decode_speed({}, 16) is None and draft_tokens({}) == (None, None)
     assert server_decode_speed({"metrics": {"generation_time_ms": 3.0}}, None) is None
+
+
+def test_figures_that_no_server_has_are_not_reported() -> None:
+    for odd in (None, "x", [1], -5, float("inf"), float("nan"), 1e308, True):
+        timings = {"timings": {"predicted_per_second": odd, "draft_n": 5, "draft_n_accepted": odd}}
+        assert server_decode_speed(timings, 5) is None and draft_tokens(timings) == (5, None)
+        metrics = {"metrics": {"generation_time_ms": odd, "speculative_decoding": {"num_draft_tokens": odd}}}
+        assert server_decode_speed(metrics, 5) is None
+        assert draft_tokens(metrics) == (None, None)

@@ -60,6 +60,22 @@ def is_ordinary(reply: Reply) -> bool:
     return (reply.content, reply.done, reply.fault, reply.notes) == ("Hello there", True, None, ())
 
 
+async def test_what_follows_the_end_of_a_reply_does_not_spoil_it() -> None:
+    """Comments beyond every limit, or bytes that are not gzip, in the same packet as `[DONE]`."""
+
+    async def comments(request: Received) -> None:
+        await request.send(stream_head() + chunk(b"".join(chat()) + b": x\n\n" * 40_000))
+
+    async def junk(request: Received) -> None:
+        packed = gzip.compress(b"".join(chat())) + b"not gzip" * 100
+        await request.send(plain(packed, headers="Content-Encoding: gzip\r\n"))
+
+    for answer in (comments, junk):
+        async with serving(answer) as server:
+            reply = await ask(server.url)
+        assert (reply.content, reply.done, reply.fault) == ("Hello there", True, None), answer
+
+
 # TLS
 
 

@@ -11,13 +11,12 @@ import orjson
 from replayer.engines.base import EngineFacts, Sampling, TelemetrySample, Tristate
 from replayer.engines.error_words import engine_fault
 from replayer.engines.http_client import METRICS_BYTES, PAGE_BYTES, at_most
-from replayer.engines.json_values import section, text
+from replayer.engines.json_values import parsed, section, text
 from replayer.engines.kind import EngineKind
 from replayer.engines.openai import OPENAI
 from replayer.engines.prometheus import Page, parse
 from replayer.traces.schema import Usage
 from replayer.wire.counts import cached_tokens, count
-from replayer.wire.limits import check_parsed
 from replayer.wire.types import JsonObject, WireFault
 
 PROBE_SECONDS = 10.0
@@ -72,7 +71,7 @@ class OpenAIEngine:
             base_url=self.base_url,
             model=text(first, "id"),
             models=tuple(model["id"] for model in self.listed),
-            context_length=next((length for length in lengths if isinstance(length, int)), None),
+            context_length=next((length for length in map(count, lengths) if length), None),
             promises_done=self.entry.promises,
             promises_usage=self.entry.promises,
         )
@@ -89,7 +88,7 @@ class OpenAIEngine:
         """The JSON that a GET answers; None where there is none."""
         try:
             reply = await self.http.get(url, timeout=PROBE_SECONDS)
-            return reply.json() if reply.status_code == 200 else None
+            return parsed(reply) if reply.status_code == 200 else None
         except (httpx.HTTPError, ValueError):
             return None
 
@@ -100,8 +99,7 @@ class OpenAIEngine:
             url = self.root + path
             timeout, most = PROBE_SECONDS * 2, at_most(PAGE_BYTES)
             reply = await self.http.post(url, content=data, headers=kind, timeout=timeout, extensions=most)
-            check_parsed(reply.content, "the answer")
-            return orjson.loads(reply.content) if reply.status_code == 200 else None
+            return parsed(reply) if reply.status_code == 200 else None
         except (httpx.HTTPError, ValueError):
             return None
 
@@ -180,7 +178,7 @@ class OpenAIEngine:
         if reply.status_code != 200:
             return "no"
         try:
-            said = reply.json()
+            said = parsed(reply)
         except ValueError:  # 0.21 and SGLang answer with nothing, or with a sentence
             return "yes"
         return "no" if section(said).get("success") is False else "yes"

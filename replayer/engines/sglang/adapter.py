@@ -159,8 +159,8 @@ def _effective(info: JsonObject) -> JsonObject:
     speculation = known({word: info.get(key) for word, key in _SPECULATION.items()})
     found["speculation"] = speculation if speculation.get("method") else None
     found["kv_cache_dtype_resolved"] = _resolved(info)
-    states = info.get("internal_states") or [{}]
-    memory = section(states[0], "memory_usage")
+    states = info.get("internal_states")
+    memory = section(states[0] if isinstance(states, list) and states else {}, "memory_usage")
     size, capacity = memory.get("kvcache"), whole(memory, "token_capacity")
     found["kv_cache_gb"] = size
     if isinstance(size, float) and capacity:

@@ -7,14 +7,16 @@ one reader per server, and counters are summed up here.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import httpx
 
 from replayer.engines.base import EngineFacts, TelemetrySample
-from replayer.engines.json_values import section, whole
+from replayer.engines.json_values import parsed, section, whole
 from replayer.engines.openai.adapter import METRICS_SECONDS, OpenAIEngine
 from replayer.engines.trtllm import TRTLLM
+from replayer.wire.counts import count
 from replayer.wire.types import JsonObject
 
 
@@ -38,13 +40,14 @@ class TrtLlmEngine(OpenAIEngine):
 
     async def facts(self) -> EngineFacts:
         facts, version = await super().facts(), await self._version()
-        await self._drain()
+        with suppress(httpx.HTTPError):  # without its metrics it still has facts
+            await self._drain()
         cache = section(self._last, "kvCacheStats")
         pool = _tokens(cache, "maxNumBlocks")
         return replace(
             facts,
             version=version,
-            kv_pool_tokens=int(pool) if pool is not None else None,
+            kv_pool_tokens=count(pool),
             block_size=whole(cache, "tokensPerBlock"),
             features={
                 "metrics": "yes" if self._last else "unknown",
@@ -67,8 +70,8 @@ class TrtLlmEngine(OpenAIEngine):
             at=time.monotonic(),
             cached_tokens=reused,
             prefix_queries=reused + missed if reused is not None and missed is not None else None,
-            running=now.get("numActiveRequests"),
-            waiting=now.get("numQueuedRequests"),
+            running=whole(now, "numActiveRequests"),
+            waiting=whole(now, "numQueuedRequests"),
             kv_used=used / most if used is not None and most else None,
             drafts=totals.drafts if totals.speculative else None,
             drafted=totals.drafted if totals.speculative else None,
@@ -79,7 +82,7 @@ class TrtLlmEngine(OpenAIEngine):
     async def _drain(self) -> None:
         reply = await self.http.get(f"{self.root}/metrics", timeout=METRICS_SECONDS)
         try:
-            entries = reply.json() if reply.status_code == 200 else []
+            entries = parsed(reply) if reply.status_code == 200 else []
         except ValueError:
             entries = []
         for entry in entries if isinstance(entries, list) else []:
@@ -90,9 +93,9 @@ class TrtLlmEngine(OpenAIEngine):
     def _add(self, speculation: JsonObject) -> None:
         if speculation:
             self._totals.speculative = True
-            self._totals.drafts += speculation.get("numRequestsWithDraftTokens") or 0
-            self._totals.drafted += speculation.get("numDraftTokens") or 0
-            self._totals.accepted += speculation.get("numAcceptedTokens") or 0
+            self._totals.drafts += whole(speculation, "numRequestsWithDraftTokens") or 0
+            self._totals.drafted += whole(speculation, "numDraftTokens") or 0
+            self._totals.accepted += whole(speculation, "numAcceptedTokens") or 0
 
 
 def _tokens(cache: JsonObject, name: str) -> float | None:

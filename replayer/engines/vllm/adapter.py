@@ -11,7 +11,7 @@ import httpx
 from replayer.engines.base import EngineFacts, TelemetrySample, Tristate
 from replayer.engines.json_values import known, section, text, tristate
 from replayer.engines.openai.adapter import OpenAIEngine
-from replayer.engines.prometheus import STARTED, Page
+from replayer.engines.prometheus import STARTED, Page, whole_label
 from replayer.engines.vllm import VLLM
 from replayer.wire.types import JsonObject
 
@@ -70,7 +70,7 @@ class VllmEngine(OpenAIEngine):
             facts,
             version=version,
             kv_pool_tokens=_pool(cache),
-            block_size=_int(cache.get("block_size")),
+            block_size=whole_label(cache, "block_size"),
             effective=self._effective(cache, config),
             features={
                 "metrics": "yes" if page else "no",
@@ -93,7 +93,7 @@ class VllmEngine(OpenAIEngine):
 
     def _restrict_sampling(self, version: str | None, speculative: bool) -> None:
         """vLLM 0.21 logs that min_p and logit_bias do nothing under speculative decoding."""
-        numbers = [int(part) for part in re.findall(r"\d+", version or "")[:2]]
+        numbers = [int(part) for part in re.findall(r"[0-9]{1,9}", version or "")[:2]]
         if speculative and numbers and numbers <= [0, 21] and self.sampling_fields is not None:
             ignored = {"min_p", "logit_bias"}
             self.sampling_fields = {k: v for k, v in self.sampling_fields.items() if k not in ignored}
@@ -176,15 +176,11 @@ def _speculative(page: Page | None, config: JsonObject) -> Tristate:
 
 def _pool(cache: dict[str, str]) -> int | None:
     """0.32 says it in tokens, 0.21 in blocks."""
-    tokens = _int(cache.get("kv_cache_size_tokens"))
+    tokens = whole_label(cache, "kv_cache_size_tokens")
     if tokens is not None:
         return tokens
-    blocks, block = _int(cache.get("num_gpu_blocks")), _int(cache.get("block_size"))
+    blocks, block = whole_label(cache, "num_gpu_blocks"), whole_label(cache, "block_size")
     return blocks * block if blocks is not None and block is not None else None
-
-
-def _int(label: str | None) -> int | None:
-    return int(label) if label is not None and label.isdigit() else None
 
 
 def _used(page: Page | None, counter: str) -> Tristate:
