@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,17 @@ def test_a_client_that_is_too_slow_is_said(tmp_path: Path, capsys: pytest.Captur
     view, limits = load(tmp_path / "run"), parse_limits("ttft_ms.p95=2000")
     found = level(view, 4, limits, 0.95, None, "run", emptied=True)
     assert not found.valid and "this machine was too slow" in found.reasons[0]
+
+
+def test_a_real_level_far_past_its_capacity_fails_surely_with_few_turns(tmp_path: Path) -> None:
+    archive = Path(__file__).parents[1] / "captures" / "runs-h200" / "capacity-overload.tar.xz"
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    view, limits = load(tmp_path / "capacity-overload"), parse_limits("ttft_ms.p95=3000,decode_tok_s.p5=30")
+    found = level(view, 16, limits, 0.95, None, "run", emptied=True)
+    assert found.outcome == "fails" and found.turns == 39 and found.valid, found.reasons
+    lenient = level(view, 16, parse_limits("ttft_ms.p95=60000"), 0.95, None, "run", emptied=True)
+    assert not lenient.valid and "at least 1 s and 40 turns" in lenient.reasons[0], "too few to hold"
 
 
 def test_what_cannot_be_searched_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,7 +129,8 @@ def level(
     figures, turns = lane_figures(lane), window_turns(lane)
     shares = shares_of(turns, limits, threshold)
     steady = figures.steady
-    reasons = why_not(view, figures, turns, (*limits, *tiers), emptied=emptied)
+    outcome = outcome or decided(shares, limits, threshold) or leaning(shares, limits, threshold)
+    reasons = why_not(view, figures, turns, (*limits, *tiers), emptied=emptied, fails=outcome == "fails")
     good = shares.good.value
     gpu = gpu_figures([reading.sample for reading in lane.telemetry], None)
     seconds = steady.window_s if steady else 0.0
@@ -137,7 +138,7 @@ def level(
     return Level(
         sessions=sessions,
         folder=folder,
-        outcome=outcome or decided(shares, limits, threshold) or leaning(shares, limits, threshold),
+        outcome=outcome,
         turns=len(turns),
         shares=shares,
         window_s=seconds,

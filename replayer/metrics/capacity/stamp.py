@@ -22,17 +22,25 @@ SHORT = 16
 """Tokens of a reply that may come in one piece; nothing is missed without its speed."""
 LEAST_SECONDS, LEAST_TURNS = 1.0, 40
 """A steady window that is shorter says nothing."""
+LEAST_FAILING = 20
+"""Turns of one that surely fails: a server far past its capacity answers too few of them to ask for more."""
 
 
 def why_not(
-    view: RunView, figures: LaneFigures, turns: Sequence[TurnFacts], limits: Sequence[Limit], *, emptied: bool
+    view: RunView,
+    figures: LaneFigures,
+    turns: Sequence[TurnFacts],
+    limits: Sequence[Limit],
+    *,
+    emptied: bool,
+    fails: bool,
 ) -> list[str]:
-    """`turns` are those of the steady window; `emptied`: the cache was to be empty at the begin."""
+    """`turns` are those of the steady window; `emptied`: the cache was to be empty at the begin; `fails`: surely, by its interval."""
     [lane] = view.lanes
     return [
         *_of_server(view, lane, figures, emptied=emptied),
         *_of_client(view, lane),
-        *_of_window(figures, turns),
+        *_of_window(figures, turns, fails),
         *_of_limits(turns, limits),
     ]
 
@@ -64,15 +72,16 @@ def _of_client(view: RunView, lane: LaneView) -> Iterator[str]:
     yield from (reason for reason in view.reasons if "receiving loop" in reason)
 
 
-def _of_window(figures: LaneFigures, turns: Sequence[TurnFacts]) -> Iterator[str]:
+def _of_window(figures: LaneFigures, turns: Sequence[TurnFacts], fails: bool) -> Iterator[str]:
     steady = figures.steady
     if steady is None:
         return
-    least = max(LEAST_TURNS, steady.sessions or 0)
+    least = LEAST_FAILING if fails else max(LEAST_TURNS, steady.sessions or 0)
     if steady.window_s < LEAST_SECONDS or len(turns) < least:
+        each = "" if fails else ", one for each session"
         yield (
             f"its steady window is too short: {steady.window_s:.1f} s with {len(turns)} turns "
-            f"(at least {LEAST_SECONDS:g} s and {least} turns, one for each session)"
+            f"(at least {LEAST_SECONDS:g} s and {least} turns{each})"
         )
 
 
