@@ -231,7 +231,7 @@ async def cluster(plan: Plan, todo: Sequence[Session], folder: Path) -> AsyncIte
     where = {} if plan.ray == "local" else {"address": plan.ray}
     try:
         ray().init(**where, logging_level="ERROR", log_to_driver=False)
-    except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:  # also where Ray's own programs cannot be started
         raise EngineUnavailable(
             f"no Ray cluster at {plan.ray}: {str(error).splitlines()[0]}; one that asks for a token needs RAY_AUTH_MODE=token"
         ) from None
