@@ -57,6 +57,10 @@ _OWN_FAULT = 70
 """EX_SOFTWARE of sysexits.h: 1 would read as a limit that the engine broke."""
 
 
+_FLAGS_SHOWN = 15
+"""Most flags that a command's usage line shows."""
+
+
 class Command(Protocol):
     """A sub-command. Its class docstring is the long help and ends with an example."""
 
@@ -200,4 +204,14 @@ def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(sub)
+        if sum(bool(action.option_strings) for action in sub._actions) > _FLAGS_SHOWN:
+            sub.usage = _short_usage(sub)
     return parser
+
+
+def _short_usage(parser: argparse.ArgumentParser) -> str:
+    """Without the flags: fifty of them, which the help lists by groups, hide what went wrong."""
+    words = argparse.ArgumentParser(prog=f"{parser.prog} [options]", add_help=False)
+    for action in parser._get_positional_actions():
+        words._add_action(action)
+    return words.format_usage().removeprefix("usage: ").strip().replace("%", "%%")

@@ -25,6 +25,13 @@ def test_every_help_has_two_examples(command: str, capsys: pytest.CaptureFixture
     assert len({*examples}) >= 2, shown
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_usage_line_leaves_the_sight_of_what_went_wrong(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(_said(capsys, command, "--help").partition("\n\n")[0].splitlines()) <= 6
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [

@@ -6,9 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from replayer.errors import PlanError
 from replayer.journal.log import writer_pid
 from replayer.journal.parts import JOURNAL
 from replayer.launch.job import Perform, follow
+from replayer.report.otlp.exporter import exporting
 from replayer.run.job import Job
 
 
@@ -17,9 +19,34 @@ def add_view_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
 
 
+def add_live_flags(parser: argparse.ArgumentParser) -> None:
+    """What others may see of a run while it goes on."""
+    parser.add_argument(
+        "--metrics-port",
+        type=int,
+        metavar="P",
+        help="serve counts and times to Prometheus on 127.0.0.1:P while the run goes on",
+    )
+    parser.add_argument(
+        "--otel",
+        metavar="URL",
+        help="send OpenTelemetry GenAI spans and metrics to this OTLP receiver while the run goes on",
+    )
+    parser.add_argument(
+        "--content", action="store_true", help="with --otel: prompts, replies, arguments and results too"
+    )
+
+
+def check_live_flags(args: argparse.Namespace) -> None:
+    if args.content and not args.otel:
+        raise PlanError("--content says what --otel sends: give both")
+
+
 def finish(job: Job, perform: Perform, args: argparse.Namespace) -> int:
     """Run the job, print its report, return the exit code. A run that was left running has no report yet."""
-    code = follow(job, perform, _screen, plain=args.plain or args.json)
+    asked = vars(args)
+    with exporting(job.folder, asked.get("otel"), content=asked.get("content", False)):
+        code = follow(job, perform, _screen, plain=args.plain or args.json)
     if (job.folder / JOURNAL).exists() and writer_pid(job.folder) is None:
         from replayer.report.output import show
 

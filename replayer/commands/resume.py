@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from replayer.commands.finishing import add_view_flags, finish
+from replayer.commands.finishing import add_live_flags, add_view_flags, check_live_flags, finish
 from replayer.commands.plan_flags import add_flags, flag_values
 from replayer.engines.engine_spec import parse
 from replayer.journal.log import find_run
@@ -37,11 +37,13 @@ class Command:
         )
         add_flags(parser, Spread, "spread")
         add_flags(parser, Limits, "limits")
+        add_live_flags(parser)
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from replayer.run.runner import perform  # late: behind a screen another process runs it
 
+        check_live_flags(args)
         folder = find_run(args.run)
         plan = plan_of(folder)
         given = make_plan({"lane": [parse(spec).lane() for spec in args.engine]}, "--engine").lane
@@ -49,4 +51,4 @@ class Command:
         anew = instead(flag_values(args, Spread, "spread")) | {"limits": limits}
         lanes = tuple(with_secrets_of(plan.lane, given))
         plan = make_plan_unexpanded(plan.model_copy(update=anew), lanes, "resume")
-        return finish(Job(plan, folder, {}, "resume"), perform, args)
+        return finish(Job(plan, folder, {}, "resume", args.metrics_port), perform, args)

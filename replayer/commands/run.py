@@ -6,13 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
-from replayer.commands.finishing import add_view_flags, finish
+from replayer.commands.finishing import add_live_flags, add_view_flags, check_live_flags, finish
 from replayer.commands.plan_arguments import complete, merged, resolve, take_plan
 from replayer.commands.plan_flags import add_plan_flags
-from replayer.errors import PlanError
 from replayer.journal.log import find_run, new_run_folder
 from replayer.journal.progress import plan_of
-from replayer.launch.job import Perform
 from replayer.metrics.gate import check_plan
 from replayer.plan.load import load_plan, make_plan
 from replayer.plan.shipped import find_plan, purpose, shipped
@@ -68,20 +66,7 @@ class Command:
         where.add_argument(
             "--into", metavar="RUN", help="run only what this earlier run lacks: lanes, repeats"
         )
-        parser.add_argument(
-            "--metrics-port",
-            type=int,
-            metavar="P",
-            help="serve counts and times to Prometheus on 127.0.0.1:P while the run goes on",
-        )
-        parser.add_argument(
-            "--otel",
-            metavar="URL",
-            help="send OpenTelemetry GenAI spans and metrics to this OTLP receiver while the run goes on",
-        )
-        parser.add_argument(
-            "--content", action="store_true", help="with --otel: prompts, replies, arguments and results too"
-        )
+        add_live_flags(parser)
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -89,8 +74,7 @@ class Command:
 
         if sys.platform == "darwin":
             print(f"replayer: {ON_MACOS}", file=sys.stderr)
-        if args.content and not args.otel:
-            raise PlanError("--content says what --otel sends: give both")
+        check_live_flags(args)
         take_plan(args)
         if args.plan:
             args.plan = find_plan(args.plan)
@@ -98,22 +82,13 @@ class Command:
         origin = str(args.plan) if args.plan else "the command line"
         values = merged(values, args)
         if args.into:
-            return _followed(_widening(values, origin, args), perform, args)
+            return finish(_widening(values, origin, args), perform, args)
         paths = resolve(values, args.plan)
         plan = make_plan(values, origin)
         check_plan(plan, origin)
         complete(plan)
         folder = new_run_folder("run", args.out)
-        return _followed(Job(plan, folder, paths, metrics_port=args.metrics_port), perform, args)
-
-
-def _followed(job: Job, perform: Perform, args: argparse.Namespace) -> int:
-    if args.otel is None:
-        return finish(job, perform, args)
-    from replayer.report.otlp.live import exporting
-
-    with exporting(job.folder, args.otel, content=args.content):
-        return finish(job, perform, args)
+        return finish(Job(plan, folder, paths, metrics_port=args.metrics_port), perform, args)
 
 
 def _widening(values: JsonObject, origin: str, args: argparse.Namespace) -> Job:

@@ -60,7 +60,7 @@ class Limits:
     """Events without text or a call: comments, pings, empty deltas."""
     parts: int = 1 << 10
     """Calls, content blocks and output items of a reply."""
-    parsed: int = 48 * MIB
+    parsed: int = 40 * MIB
     """Estimated memory of one event or body as JSON objects, and of all that adds up over a reply."""
     after_done: int = MIB // 16
     """What may follow the wire's own end."""

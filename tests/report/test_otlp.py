@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 from collections import Counter
@@ -19,7 +20,7 @@ from opentelemetry.proto_json.collector.trace.v1 import trace_service
 from replayer.cli import main
 from replayer.traces.reader import Trace
 from tests.generate import long_session
-from tests.journals import lines_of
+from tests.journals import lines_of, write_lines
 
 LANES = ("--engine", "a=simulated,seed=1", "--engine", "b=simulated,seed=2,fault=unknown_tool@0.5")
 
@@ -251,6 +252,20 @@ def test_spans_arrive_while_the_run_goes_on(receiver: Receiver, tmp_path: Path) 
     live = [one.hex() for one in receiver.spans()]
     after = [span["spanId"] for span in exported(tmp_path / "run", tmp_path / "o.jsonl")]
     assert len(live) == 8 and sorted(live) == sorted(after)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_resumed_sends_what_it_does_then(run: Path, receiver: Receiver, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(run, tmp_path / "run"))
+    whole = lines_of(copy / "journal.jsonl")
+    first = next(n for n, line in enumerate(whole) if line["type"] == "session_finished")
+    write_lines(copy / "journal.jsonl", whole[: first + 1])
+    before = {span["spanId"] for span in exported(copy, tmp_path / "before.jsonl")}
+    assert main(["resume", str(copy), "--otel", receiver.url, "--plain"]) == 0
+    after = {span["spanId"] for span in exported(copy, tmp_path / "after.jsonl")}
+    live = [one.hex() for one in receiver.spans()]
+    assert len(live) == len(set(live)) and after - before <= set(live) <= after
+    assert main(["resume", str(copy), "--content"]) == 2
 
 
 @pytest.mark.slow

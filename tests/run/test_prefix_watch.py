@@ -73,7 +73,7 @@ def test_a_transform_that_rewrites_is_caught(tmp_path: Path) -> None:
     report = run(tmp_path / "run", "a=simulated", extra=("--transform", "manager:stamp"))["a"]
     assert report["cause"] == "clock_or_date"
     assert report["verdict"].startswith("every request since turn 2 differs ")
-    assert "at message 0 (messages[0].content), offset " in report["verdict"]
+    assert "at message 0 (messages[0].content), character " in report["verdict"]
     second = findings(tmp_path / "run", "a")[1]
     assert "09:00" in second["excerpt_before"], (
         "it is asked once for each request: what is judged is what was sent"
@@ -114,7 +114,7 @@ def test_a_client_that_writes_arguments_anew_is_caught_live(tmp_path: Path) -> N
         "no engine is asked for tokens between the turns of a live session: the range is stated"
     )
     assert max(f["most"] - f["least"] for f in found) <= 0.1 * max(f["prompt_tokens"] for f in found)
-    assert ".function.arguments), offset 1: " in zed["verdict"]
+    assert ".function.arguments), character 2: " in zed["verdict"]
 
 
 def test_a_stopped_reply_is_nobodys_fault_and_its_first_words_count(tmp_path: Path) -> None:

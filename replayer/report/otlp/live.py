@@ -1,4 +1,4 @@
-"""Sends a run's spans and metrics while it goes on, from a process of its own that reads the journal.
+"""Sends a run's spans and metrics while it goes on, from a process of its own (`exporter` starts it) that reads the journal.
 
 The run does not know of it: a slow or dead receiver costs the run nothing, and what was not delivered can be sent
 afterwards from the journal (`report --otlp`), with the same ids. Prints at most one line, the warning.
@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 import select
-import subprocess
 import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -28,65 +26,16 @@ from replayer.report.otlp.metrics import request
 from replayer.report.otlp.receiver import Receiver, Refused, Signal
 from replayer.report.otlp.spans import RunSpans, resource
 from replayer.run.metrics_page import MetricsPage
-from replayer.text import safe
 from replayer.wire.types import JsonObject
 
 _EVERY_S = 1.0
 _METRICS_EVERY_S = 10.0
 _TIMEOUT_S = 5.0
 _RETRY_S = 10.0
-_START_S, _END_S = 10.0, 20.0
-"""What a run waits for this process, before its first request and after its last."""
 _NOTHING = b'{"resourceSpans":[]}'
 """Asks whether the receiver is there."""
 _MOST_PENDING = 64
 """Batches (at most 3 MiB each) that wait for a receiver that does not answer; then the oldest go."""
-
-
-@contextmanager
-def exporting(folder: Path, url: str, *, content: bool) -> Iterator[None]:
-    """Around a run, which may be in another process and may outlive the block: the exporter ends with the run."""
-    command = [sys.executable, "-m", "replayer.report.otlp.live", str(folder), url, *(["content"] * content)]
-    child = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-    assert child.stdin is not None and child.stdout is not None
-    ready = select.select([child.stdout], [], [], _START_S)[0]
-    warned = _warned(child.stdout.readline() if ready else "")
-    try:
-        yield
-    finally:
-        child.stdin.close()
-        if (folder / JOURNAL).exists() and writer_pid(folder) is None:
-            left = _ended(child) or child.stdout.read()
-            if not warned:
-                _warned(left)
-        child.stdout.close()
-
-
-def _ended(child: subprocess.Popen[str]) -> str:
-    """What went wrong with the process itself."""
-    try:
-        code = child.wait(_END_S)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        code = child.wait()
-    return (
-        f"--otel: the exporter did not come to its end (code {code}); `replayer report --otlp` sends all"
-        if code
-        else ""
-    )
-
-
-def _warned(words: str) -> bool:
-    if words.strip():
-        print(f"replayer: warning: {safe(words.strip())}", file=sys.stderr)
-    return bool(words.strip())
 
 
 class _Tail:

@@ -304,7 +304,7 @@ def _what(cause: str, hit: Sequence[PrefixFinding], many: bool) -> str:
         return f"{verb}: {PHRASES.get(cause, cause)}{_detail(hit)}"
     mostly = "" if often == len(hit) else "mostly " if 2 * often > len(hit) else "at changing places, first "
     verb = "differ" if many else "differs"
-    return f"{verb} {mostly}at {_where(index, path)}, offset {offset}: {PHRASES.get(cause, cause)}{_owner(cause, path)}"
+    return f"{verb} {mostly}at {_where(index, path)}, character {(offset or 0) + 1}: {PHRASES.get(cause, cause)}{_owner(cause, path)}"
 
 
 def _where(index: int | None, path: str) -> str:

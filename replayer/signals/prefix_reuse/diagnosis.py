@@ -134,7 +134,7 @@ class Diagnosis:
         if lost <= expected.error + _STRAY:
             return None
         where = place.path or "the tokens"
-        evidence = f"the request differs from the one it continues at {where}, character {place.offset}"
+        evidence = f"the request differs from the one it continues at {where}, character {place.offset + 1}"
         return Loss(place.cause, lost, place.detail, (evidence,))
 
     def _granularity(self, turn: TurnReuse, expected: Expected, report: Report) -> Loss | None:

@@ -389,7 +389,7 @@ def test_a_finding_is_plain_data() -> None:
 def test_the_verdict_reads_as_a_sentence() -> None:
     _, findings = judge(session(clock_in_system))
     assert session_verdict(findings) == (
-        f"every request since turn 2 differs at message 0 (messages[0].content), offset {len(RULES) + 20}: a date or "
+        f"every request since turn 2 differs at message 0 (messages[0].content), character {len(RULES) + 21}: a date or "
         "time in the system prompt; 2,095 of 3,447 prompt tokens are recomputed each turn; "
         "fix: move it behind the conversation, or drop the part that changes."
     )
