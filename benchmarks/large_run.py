@@ -32,7 +32,7 @@ IDLE_S = 20
 
 
 def real_run(folder: Path) -> None:
-    lanes = [f"{name}=simulated,ttft_ms=1,tok_s=20000,fault=unknown_tool@0.1" for name in ("a", "b")]
+    lanes = [f"{name}=simulated,ttft_ms=1,tok_s=10000,fault=unknown_tool@0.1" for name in ("a", "b")]
     engines = [part for lane in lanes for part in ("--engine", lane)]
     command = [*REPLAYER, "run", "--trace", TRACE, *engines, "--repeat", str(REPEATS), "--out", str(folder)]
     subprocess.run([*command, "--plain", "--max-lag", "60000"], check=True, capture_output=True)

@@ -198,7 +198,7 @@ def _turn_in(row: list[Json]) -> TurnFacts:
     return TurnFacts(
         turn=number, recorded_turn=number, wall=0.0, usable=usable, calls=calls, invalid_calls=invalid, error=error,
         stopped=bool(stopped), stalled=bool(stalled), ttft_ns=_ns(ttft), total_ns=_ns(total),
-        streamed=decode is not None, prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion, deltas=deltas,
+        decode_ns=_ns(decode), prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion, deltas=deltas,
         marks=tuple(FaultMark(*mark) for mark in marks), tool_outcomes=tuple(outcomes),
     )  # fmt: skip
 

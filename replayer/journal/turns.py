@@ -3,15 +3,14 @@ for as long as it watches."""
 
 from __future__ import annotations
 
+import marshal
 import math
 from array import array
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
-
-import orjson
+from typing import Any
 
 from replayer.journal.events import (
     STALL_NS,
@@ -30,7 +29,6 @@ from replayer.journal.packing import gaps_us
 from replayer.journal.parts import Line
 from replayer.signals.server_reported import draft_tokens, server_decode_speed
 from replayer.signals.tool_reliability import FaultMark, marks
-from replayer.text import kept_json
 from replayer.wire.types import JsonObject, Wire
 
 _BIN = math.log(1.01)
@@ -70,21 +68,13 @@ def is_complete(outcome: str | None) -> bool:
     return outcome is not None and outcome not in (UNREACHABLE, CUT)
 
 
-class _Form(NamedTuple):
-    """The names of a prefix finding's values, and those of them that are empty or 0: one for many turns."""
-
-    names: tuple[str, ...]
-    """Of the values that are neither."""
-    empty: JsonObject
-    """All names in their order."""
-
-
-_FORMS: dict[bytes, _Form] = {}
-_UNREAD = {
-    "ideal_by_block_size", "shared", "expected", "excerpt_before", "excerpt_after", "previous", "witness", "disagreements",
-    "token_source",
-}  # fmt: skip
-"""Of a prefix finding: what is only shown of one turn, from its line in the journal."""
+_READ = (
+    "key", "prompt_tokens", "ideal_tokens", "reported_tokens", "source", "gap", "cause", "lost_tokens", "message_index",
+    "path", "offset", "detail", "least", "most", "evidence", "above", "evicted_tokens",
+)  # fmt: skip
+"""Of a prefix finding: the rest is only shown of one turn, from its line in the journal."""
+_NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}
+"""Those of `_READ` that findings have, once for all turns."""
 _COUNTS: dict[int | None, int | None] = {}
 
 
@@ -107,8 +97,10 @@ class TurnFacts:
     substituted: str | None = None
     ttft_ns: int | None = None
     total_ns: int | None = None
-    streamed: bool = False
-    """More deltas than one arrived, and when is known."""
+    decode_ns: int | None = None
+    """From the first delta to the end of the stream: the last tokens of a call are markup that delivers no delta.
+
+    None where less passed than any engine needs for the tokens: the reply came at once, and says nothing of a speed."""
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     completion_tokens: int | None = None
@@ -141,9 +133,9 @@ class TurnFacts:
     """Tool runs whose result differs from the recorded one."""
     loops: int = 0
     """Loops of tool calls that this turn's calls completed."""
-    finding: _Form | None = None
+    found: tuple[str, ...] = ()
     values: bytes = b""
-    """What the prefix signal found, but for what `finding` has: as a dictionary all would take 2 KB a turn."""
+    """What the prefix signal found, and its values packed: as a dictionary they would take 2 KB a turn."""
     ideal_tokens: int | None = None
     """Tokens that the turn could have reused, once the prefix signal has worked them out."""
     ideal_of: int = 0
@@ -171,8 +163,7 @@ class TurnFacts:
     @property
     def prefix(self) -> JsonObject | None:
         """What the prefix signal found."""
-        form = self.finding
-        return form and form.empty | dict(zip(form.names, orjson.loads(self.values), strict=True))
+        return dict(zip(self.found, marshal.loads(self.values), strict=True)) if self.found else None
 
     @property
     def judged(self) -> bool:
@@ -213,25 +204,13 @@ class TurnFacts:
         return self.completion_tokens - max(1.0, self.completion_tokens / self.deltas)
 
     @property
-    def after_first_ns(self) -> int | None:
-        """From the first delta to the end of the stream: the last tokens of a call are markup that delivers no delta.
-
-        None where less passed than any engine needs for the tokens: the reply came at once, and says nothing of a speed."""
-        if self.ttft_ns is None or self.total_ns is None:
-            return None
-        passed, tokens = self.total_ns - self.ttft_ns, self.completion_tokens or 0
-        return passed if passed > 0 and passed >= _TOGETHER_US * 1000 * (tokens - 1) else None
-
-    @property
-    def decode_ns(self) -> int | None:
-        """The time of `decoded_tokens`."""
-        return self.after_first_ns if self.streamed else None
-
-    @property
     def tpot_ns(self) -> float | None:
         """Time per output token after the first: (whole time - TTFT) / (tokens - 1), as vLLM's `bench serve` has it."""
-        tokens, passed = self.completion_tokens, self.after_first_ns
-        return None if passed is None or tokens is None or tokens < 2 else passed / (tokens - 1)
+        tokens, first = self.completion_tokens, self.ttft_ns
+        if first is None or self.total_ns is None or tokens is None or tokens < 2:
+            return None
+        each = (self.total_ns - first) / (tokens - 1)
+        return each if each >= _TOGETHER_US * 1000 else None
 
     @property
     def decode_tok_s(self) -> float | None:
@@ -284,12 +263,13 @@ class Attempt:
         return is_complete(self.outcome)
 
     @property
-    def gaps(self) -> Counter[int]:
+    def gaps(self) -> dict[int, int]:
         """Times between arrivals, by bin; those of turns that were stalled are left out."""
         if not self.packed:
             return self.counted
         found = array("H", self.packed)
-        return self.counted + Counter(dict(zip(found[::2], found[1::2], strict=True)))
+        packed = dict(zip(found[::2], found[1::2], strict=True))
+        return self.counted + Counter(packed) if self.counted else packed
 
     def end(self, event: SessionFinished) -> None:
         self.ended, self.outcome, self.check = event.at, event.outcome, event.check
@@ -355,7 +335,9 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
         turn.drafted, turn.accepted = draft_tokens(event.extra)
         turn.server_tok_s = server_decode_speed(event.extra, turn.completion_tokens)
     gaps = gaps_us(event.arrivals)[1:]
-    turn.streamed = bool(gaps)
+    passed = event.total_ns - event.ttft_ns if event.ttft_ns is not None and gaps else 0
+    if passed >= _TOGETHER_US * 1000 * ((turn.completion_tokens or 1) - 1):
+        turn.decode_ns = passed or None
     if not turn.stalled:
         apart = [gap for gap in gaps if gap >= _TOGETHER_US]
         attempt.together += len(gaps) - len(apart)
@@ -397,13 +379,10 @@ def ran(attempt: Attempt, event: ToolRunFinished) -> None:
 
 def signal(attempt: Attempt, event: SignalFinding) -> None:
     if event.signal == "prefix_reuse":
-        turn = attempt.turns[event.turn]
-        found = {name: value for name, value in event.finding.items() if name not in _UNREAD}
-        values = tuple([name for name, value in found.items() if value])
-        empty: JsonObject = {name: 1 if value else value for name, value in found.items()}
-        key = kept_json(empty)
-        form = _FORMS.setdefault(key, _Form(values, empty))
-        turn.finding, turn.values = form, kept_json([found[name] for name in values])
+        turn, found = attempt.turns[event.turn], event.finding
+        names = tuple([name for name in _READ if name in found])
+        turn.found = _NAMES.setdefault(names, names)
+        turn.values = marshal.dumps([found[name] for name in names])
         ideal, of = found.get("ideal_tokens"), found.get("prompt_tokens")
         if ideal is not None and of is not None:
             turn.ideal_tokens, turn.ideal_of = _shared(ideal), _shared(of) or 0

@@ -250,7 +250,7 @@ def _saved(stopped: Sequence[TurnFacts]) -> int | None:
 
 def _deltas_per_chunk(attempts: Sequence[Attempt]) -> float | None:
     together = sum(attempt.together for attempt in attempts)
-    apart = sum(attempt.gaps.total() for attempt in attempts)
+    apart = sum(sum(attempt.gaps.values()) for attempt in attempts)
     return (together + apart) / apart if apart else None
 
 

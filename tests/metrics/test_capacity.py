@@ -15,8 +15,8 @@ from replayer.metrics.capacity.sequential import design_effect, interval
 
 def turn(ttft_ms: float = 100, tokens: int = 11, decode_ms: float = 100, **changed: object) -> TurnFacts:
     found = TurnFacts(turn=0, recorded_turn=0, wall=0.0, usable=True, completion_tokens=tokens, deltas=tokens)
-    found.ttft_ns, found.total_ns = int(ttft_ms * 1e6), int((ttft_ms + decode_ms) * 1e6)
-    found.streamed = True
+    found.ttft_ns, found.decode_ns = int(ttft_ms * 1e6), int(decode_ms * 1e6)
+    found.total_ns = found.ttft_ns + found.decode_ns
     for name, value in changed.items():
         setattr(found, name, value)
     return found
