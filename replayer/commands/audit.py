@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from replayer.commands.import_ import converted, inputs, staged
-from replayer.commands.many import add_processes_flag, mapped
+from replayer.commands.many import Cluster, add_processes_flag, mapped
 from replayer.errors import TraceError
 from replayer.journal.log import create_folder, new_run_folder
 from replayer.run.audit import COUNTS, Audited, audit, read
@@ -75,7 +75,7 @@ class Command:
 
 
 def _recordings(
-    names: list[str], traces: Path, errors: list[TraceError], processes: int
+    names: list[str], traces: Path, errors: list[TraceError], processes: int | Cluster
 ) -> Iterator[Audited]:
     """Imports every file into a folder of its own below `traces`; what cannot be read goes to `errors`."""
     known, found = shipped(), list[tuple[Path, str | None]]()

@@ -59,7 +59,7 @@ class Command:
         if not args.files:
             raise TraceError("name at least one FILE to import, or `zed` for the editor's own store")
         paths = [path for name in args.files for path in inputs(name)]
-        if args.processes > 1 and not args.list:
+        if args.processes != 1 and not args.list:
             errors = _by_processes(paths, args)
         else:
             errors = [error for path in paths for error in _one(path, args)]

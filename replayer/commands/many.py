@@ -1,4 +1,4 @@
-"""The same work on many files, by as many processes as the user asks for: results come in order, whoever made them."""
+"""The same work on many files, by as many processes or machines as the user asks for: results come in order, whoever made them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,35 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+class Cluster(str):
+    """The address of a Ray cluster, or `local`."""
+
+
 def add_processes_flag(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    many = parser.add_mutually_exclusive_group()
+    many.add_argument(
         "--processes",
         type=_count,
         default=1,
         metavar="N",
         help="work on so many files at a time; auto: one for each core (default: 1)",
     )
+    many.add_argument(
+        "--ray",
+        dest="processes",
+        type=Cluster,
+        default=argparse.SUPPRESS,
+        metavar="ADDRESS",
+        help="work on the cores of a Ray cluster (local: of this machine); its nodes share the files' folder",
+    )
 
 
-def mapped(work: Callable[[T], R], items: Sequence[T], processes: int) -> Iterator[R]:
+def mapped(work: Callable[[T], R], items: Sequence[T], processes: int | Cluster) -> Iterator[R]:
     """`work` on each item. Other processes begin at once, and it must be a function of a module then, or a `partial` of one."""
+    if isinstance(processes, Cluster):
+        from replayer.run.shards.ray_files import on_ray
+
+        return on_ray(processes, work, items)
     n = min(processes, len(items))
     if n <= 1:
         return map(work, items)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +17,8 @@ import pytest
 
 from replayer.journal.events import LaneReady, ShardClock, TurnStarted, Warned
 from replayer.journal.log import Reading, read
-from tests.run.test_runs import assert_counted_once, replayer, report
+from replayer.traces.library import shipped
+from tests.run.test_runs import assert_counted_once, replayer, report, without_clock
 
 TRACE = "fix-failing-test"
 
@@ -70,6 +73,34 @@ command = ["{python}", "-m", "replayer", "simulate", "--trace", "fix-failing-tes
   "--port", "{{port}}"]
 resources = {{ engine = 1 }}
 """
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_files_are_audited_to_the_same_report(cluster: Any, tmp_path: Path) -> None:
+    files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "torn.jsonl"]
+    for name, file in zip((TRACE, "first-look"), files, strict=False):
+        shutil.copyfile(shipped()[name], file)
+    files[-1].write_text("no session\n")
+    found = {}
+    for how in (["--processes", "1"], ["--ray", cluster.address]):
+        command = [
+            sys.executable,
+            "-m",
+            "replayer",
+            "audit",
+            *files,
+            *how,
+            "--out",
+            tmp_path / how[0],
+            "--json",
+        ]
+        done = subprocess.run(
+            list(map(str, command)), cwd=tmp_path, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 2 and "torn.jsonl" in done.stderr, done.stderr
+        found[how[0]] = without_clock(json.loads(done.stdout))
+    assert found["--processes"] == found["--ray"]
 
 
 @pytest.mark.slow

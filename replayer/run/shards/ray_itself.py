@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from replayer.errors import MissingPartError
+from replayer.errors import EngineUnavailable, MissingPartError
 
 ANSWER = 10.0
 """Seconds after which a node that does not answer counts as lost."""
@@ -18,6 +18,15 @@ def ray() -> Any:
         return import_module("ray")
     except ImportError:
         raise MissingPartError("--ray needs the extra `ray`: pip install 'agent-replayer[ray]'") from None
+
+
+def connected(address: str) -> None:
+    """`local`: a cluster of this machine alone, for this process. Raises EngineUnavailable."""
+    where = {} if address == "local" else {"address": address}
+    try:
+        ray().init(**where, logging_level="ERROR", log_to_driver=False)
+    except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
+        raise EngineUnavailable(f"no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
 
 
 async def value(reference: Any) -> Any:
