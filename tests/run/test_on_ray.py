@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -26,6 +27,17 @@ TRACE = "fix-failing-test"
 def test_ray_is_imported_by_nothing_that_does_not_ask_for_it() -> None:
     code = "import sys, replayer.run.shards.on_ray, replayer.run.runner; sys.exit('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_an_address_where_nobody_answers_is_refused() -> None:
+    pytest.importorskip("ray")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    command = [sys.executable, "-m", "replayer", "prefix", TRACE, "--ray", address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 3 and f"no Ray cluster at {address}" in done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -23,9 +24,12 @@ def ray() -> Any:
 def connected(address: str) -> None:
     """`local`: a cluster of this machine alone, for this process. Raises EngineUnavailable."""
     where = {} if address == "local" else {"address": address}
+    host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
+        if port.isdigit():  # Ray itself asks a place where nobody answers for ever
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
         ray().init(**where, logging_level="ERROR", log_to_driver=False)
-    except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
         raise EngineUnavailable(f"no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
 
 
