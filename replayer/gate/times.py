@@ -56,12 +56,12 @@ def compared(
 def _tested(
     pair: Pair, metric: Metric, spread: float, runs: int, floor: float, of: int, level: float
 ) -> Pair:
-    error = max(spread, metric.clock, 1e-9 * abs(pair.value_a), 1e-12) * math.sqrt(1 + 1 / runs)
+    error = max(spread, metric.least, 1e-9 * abs(pair.value_a), 1e-12) * math.sqrt(1 + 1 / runs)
     p = 2 * (1 - student_cdf(abs(pair.difference) / error, runs - 1))
     adjusted = min(1.0, p * of)
     reach = student_t(0.975, runs - 1) * error
     found = _replaced(pair, p, adjusted, reach, runs)
-    beyond = abs(pair.difference) > max(floor, metric.clock)
+    beyond = abs(pair.difference) > max(floor, metric.least)
     return _said(found, metric, decided=adjusted < level and beyond)
 
 

@@ -26,7 +26,7 @@ def decide(pairs: list[Pair], primary: str = PRIMARY) -> list[Pair]:
     found = []
     for number, pair in enumerate(pairs):
         p = adjusted.get(str(number))
-        decided = p is not None and p < ALPHA and _off_zero(pair) and not _below_clock(pair)
+        decided = p is not None and p < ALPHA and _off_zero(pair) and not _below_least(pair)
         pair = replace(pair, p_value_adjusted=p, decided=decided)
         found.append(replace(pair, conclusion=sentence(pair)))
     return found
@@ -36,8 +36,8 @@ def _off_zero(pair: Pair) -> bool:
     return pair.low is not None and pair.high is not None and (pair.low > 0 or pair.high < 0)
 
 
-def _below_clock(pair: Pair) -> bool:
-    return abs(pair.difference) < COMPARED[pair.metric].clock
+def _below_least(pair: Pair) -> bool:
+    return abs(pair.difference) < COMPARED[pair.metric].least
 
 
 def _weights(pairs: Mapping[str, Pair], primary: str) -> dict[str, float]:
@@ -59,8 +59,8 @@ def sentence(pair: Pair) -> str:
         return f"{words}: not tested, {_untested(pair)} ({amount(pair)})"
     if pair.difference == 0:
         return f"{words}: no difference seen ({amount(pair)})"
-    if _below_clock(pair):
-        return f"{words}: no difference beyond the error of this clock, {COMPARED[pair.metric].clock:g} ms ({amount(pair)})"
+    if _below_least(pair):
+        return f"{words}: no difference beyond {COMPARED[pair.metric].least_is} ({amount(pair)})"
     alone = pair.p_value < ALPHA and _off_zero(pair)
     looked = ", once everything compared here is counted" if alone else ""
     return f"{words}: no evidence of a difference{looked}{_needed(pair)} ({amount(pair)})"

@@ -118,7 +118,7 @@ def test_several_models_are_set_beside_each_other(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN.replace("concurrency = [1, 2]", "concurrency = [1]"))
     for model in ("small", "large"):
-        engines = [f"--engine={name}=simulated,model={model}" for name in ("x", "y")]
+        engines = [f"--engine={name}=simulated,tok_s=2000,model={model}" for name in ("x", "y")]
         lanes(plan, *engines, "--out", tmp_path / model)
     done = replayer("report", tmp_path / "small", tmp_path / "large", "--together", "--json")
     grid = json.loads(done.stdout)["models"]

@@ -24,7 +24,7 @@ from replayer.text import markdown as words
 from replayer.tui.source import RunSource
 
 ARCHIVES = Path(__file__).parents[1] / "captures" / "runs-h200"
-RUNS = ("kill9", "l32k", "pre", "r1", "r5django")
+RUNS = ("kill9", "l32k", "pre", "r1", "r5django", "ray")
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +118,10 @@ def test_sessions_that_an_engine_never_saw_are_missing(folders: dict[str, Path])
 def test_a_first_answer_of_91_seconds_is_named(folders: dict[str, Path]) -> None:
     sglang = figures(folders, "r1").conclusions.lanes[1]
     assert "took 91.4 s" in sglang.words and "25.8 tok/s with it and 154 without" in sglang.words
+
+
+def test_another_way_of_counting_prompts_is_no_worse_cache(folders: dict[str, Path]) -> None:
+    found = [pair for pair in figures(folders, "ray").comparisons if pair.metric == "prefix_hit_rate"]
+    assert len(found) == 3 and not any(pair.decided for pair in found)
+    [apart] = [pair for pair in found if (pair.a, pair.b) == ("vllm", "sglang")]
+    assert -0.01 < apart.difference < 0 and "no difference beyond what block sizes" in apart.conclusion
