@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tests.tools.second_set.case import WARNED_LEAK, Case, Json, body, both, model, parser, stream, warn
+from tests.tools.second_set.case import WARNED_LEAK, Case, Json, body, both, model, parser, warn
 from tests.tools.second_set.grammars import FAMILIES, Calls, around, dumps, each, objects, plain, tagged
-from tests.tools.second_set.streams import ROLE, piece
+from tests.tools.third_set_streams import streams
 
 
 def keywords(calls: Calls, between: str = "\n") -> str:
@@ -91,7 +91,7 @@ def cases() -> Iterator[Case]:
     yield from _hidden_and_cut()
     yield from _delivered()
     yield from _demanded()
-    yield from _streams()
+    yield from streams(FORMS, CONTENTS[1])
     yield from _answers()
     yield from _errors()
     yield from _sound()
@@ -285,78 +285,6 @@ def _demanded() -> Iterator[Case]:
         yield from both(f"third-format-{name}", text, request=wanted, fatal={"breaks_schema": "engine"})
     yield from both("third-format-holds", '{"ok": false}', request=wanted, sound=True)
     yield from both("third-format-more", '{"ok": true, "why": "all pass"}', request=wanted, sound=True)
-
-
-def _streams() -> Iterator[Case]:
-    bash, calls = '{"command": "ls"}', "tool_calls"
-    yield stream(
-        "third-id-changes-late",
-        ROLE,
-        piece(0, "", "Bash", "x1"),
-        piece(0, bash[:6]),
-        piece(0, bash[6:], None, "x9"),
-        finish=calls,
-        **warn("protocol"),
-    )
-    yield stream(
-        "third-same-ids",
-        ROLE,
-        piece(0, bash, "Bash", "z"),
-        piece(1, '{"path": "/"}', "List", "z"),
-        finish=calls,
-        fatal={"bad_call_id": "parser"},
-    )
-    yield stream("third-index-2", ROLE, piece(2, bash, "Bash", "z"), finish=calls, **warn("bad_call_index"))
-    yield stream(
-        "third-object", ROLE, piece(0, {"command": "ls"}, "Bash", "z"), finish=calls, **warn("protocol")
-    )
-    yield stream(
-        "third-mixed",
-        ROLE,
-        piece(0, "", "Bash", "a"),
-        piece(1, "", "List", "b"),
-        piece(1, bash),
-        piece(0, '{"path": "/"}'),
-        finish=calls,
-        fatal={"missing_parameter": "model"},
-        allowed=frozenset({"unexpected_parameter"}),
-        warnings=frozenset({"unexpected_parameter"}),
-    )
-    yield stream("third-nothing", ROLE, {"content": ""}, fatal={"empty_turn": "unknown"})
-    yield stream(
-        "third-late-call",
-        ROLE,
-        {"content": "Done."},
-        finish="stop",
-        after=[{"delta": piece(0, bash, "Bash", "z"), "finish_reason": None}],
-        **warn("protocol", allowed=frozenset({"finish_contradicts"})),
-    )
-    yield stream(
-        "third-sound-name-after-id",
-        ROLE,
-        piece(0, None, None, "z"),
-        piece(0, None, "Bash"),
-        piece(0, bash),
-        finish=calls,
-        sound=True,
-    )
-    yield stream("third-sound-no-role", {"content": "Do"}, {"content": "ne."}, sound=True)
-    for form in (
-        "hermes-list",
-        "coder-one-line",
-        "glm-one-line",
-        "kimi-no-section",
-        "claude-1",
-        "step3",
-        "mistral-call-id",
-    ):
-        text = FORMS[form](CONTENTS[1])
-        yield stream(
-            f"third-by-threes-{form}",
-            ROLE,
-            *({"content": text[at : at + 3]} for at in range(0, len(text), 3)),
-            **parser(),
-        )
 
 
 def _answers() -> Iterator[Case]:
