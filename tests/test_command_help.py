@@ -48,6 +48,21 @@ def test_the_nearest_word_is_named(
     assert f"did you mean {meant}?" in _said(capsys, *words)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", "--port", "99999"),
+        ("watch", "x", "--web", "--port", "-1"),
+        ("record", "--upstream", "http://127.0.0.1:9", "--port", "http"),
+        ("resume", "x", "--metrics-port", "65536"),
+    ],
+)
+def test_what_is_no_port_is_said_in_one_line(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _said(capsys, *words).rstrip().endswith("is not a port: a number from 0 (any free) to 65535")
+
+
 def test_nothing_is_guessed_for_what_is_like_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean" not in _said(capsys, "qqqqq")
 

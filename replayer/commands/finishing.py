@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from replayer.commands.ports import port
 from replayer.errors import PlanError
 from replayer.journal.log import writer_pid
 from replayer.journal.parts import JOURNAL
@@ -23,7 +24,7 @@ def add_live_flags(parser: argparse.ArgumentParser) -> None:
     """What others may see of a run while it goes on."""
     parser.add_argument(
         "--metrics-port",
-        type=int,
+        type=port,
         metavar="P",
         help="serve counts and times to Prometheus on 127.0.0.1:P while the run goes on",
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 
+from replayer.commands.ports import port
 from replayer.errors import ReplayerError, TraceError
 from replayer.signals.repetition.detector import scan
 from replayer.text import safe
@@ -47,7 +48,7 @@ class Command:
         )
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
         parser.add_argument(
-            "--port", type=int, default=0, metavar="P", help="port to listen on (default: any free)"
+            "--port", type=port, default=0, metavar="P", help="port to listen on (default: any free)"
         )
         parser.add_argument("-o", "--out", metavar="DIR", default="recordings", help="folder for the traces")
         parser.add_argument(

@@ -108,7 +108,7 @@ def _lines(file: str, text: str) -> Iterator[Item]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ReplayerError(
                 f"{file}, line {number}, is not JSON ({error}); name the file .txt to judge it whole"
             ) from None

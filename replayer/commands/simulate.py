@@ -9,6 +9,7 @@ import textwrap
 from dataclasses import fields
 from typing import get_args
 
+from replayer.commands.ports import port
 from replayer.simulated.planted import CLASSES
 from replayer.simulated.serve import serve
 from replayer.simulated.spec import LISTS, SETTINGS, WHOLE, SimulatedKind, SimulatedSpec
@@ -31,7 +32,7 @@ class Command:
         )
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument(
-            "--port", type=int, default=8000, help="0 picks a free one (default: %(default)s)"
+            "--port", type=port, default=8000, help="0 picks a free one (default: %(default)s)"
         )
         groups: dict[str, argparse._ArgumentGroup] = {}
         for item in fields(SimulatedSpec):

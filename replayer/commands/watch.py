@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from replayer.commands.ports import port
 from replayer.errors import MissingPartError, ReplayerError
 from replayer.journal.log import find_run
 from replayer.launch.job import stop
@@ -26,7 +27,9 @@ class Command:
             action="store_true",
             help="in a browser: serve the screen and the report on 127.0.0.1 with a token",
         )
-        parser.add_argument("--port", type=int, default=0, metavar="P", help="of --web (default: a free one)")
+        parser.add_argument(
+            "--port", type=port, default=0, metavar="P", help="of --web (default: a free one)"
+        )
 
     def run(self, args: argparse.Namespace) -> int:
         folders = [find_run(name) for name in args.runs]

@@ -128,7 +128,7 @@ def value(raw: str) -> object:
     """JSON where it is JSON, else the text itself."""
     try:
         return json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return raw
 
 

@@ -55,10 +55,13 @@ def opened(path: Path, values: Sequence[str], command: Sequence[str]) -> State:
 
 def saved(path: Path, state: State) -> None:
     """Whole or not at all: a search is killed between any two steps."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.new")
-    new.write_bytes(orjson.dumps(state.model_dump(), option=orjson.OPT_INDENT_2))
-    os.replace(new, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new.write_bytes(orjson.dumps(state.model_dump(), option=orjson.OPT_INDENT_2))
+        os.replace(new, path)
+    except OSError as error:
+        raise PlanError(f"--state {path} cannot be written: {error.strerror}") from None
 
 
 def span(state: State) -> tuple[int, int]:

@@ -12,13 +12,13 @@ import numpy as np
 import orjson
 
 from replayer import __version__
-from replayer.errors import MissingPartError, ReplayerError
+from replayer.errors import MissingPartError
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView, load
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import lane_figures
-from replayer.report.saving import write
+from replayer.report.saving import new_folder, write
 from replayer.text import safe
 from replayer.wire.types import JsonObject
 
@@ -31,10 +31,7 @@ _SHARES = {"p0p1": 0.1, "p1": 1, "p5": 5, "p10": 10, "p25": 25, "p50": 50, "p75"
 def export_reports(folders: Sequence[Path], into: Path) -> list[Path]:
     """Write them into a folder; the files. Raises MissingPartError, RunFolderError, ReplayerError."""
     check = _package()
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ReplayerError(f"--br {into}: {error.strerror}; name a folder") from None
+    new_folder(into)
     views = [load(folder) for folder in folders]
     lanes = [(view, lane) for view in views for lane in view.lanes]
     beside: list[JsonObject] = []

@@ -15,6 +15,7 @@ from replayer.metrics.figures import run_figures
 from replayer.metrics.shown import DASH
 from replayer.report.evidence import gather
 from replayer.report.formats import WRITERS
+from replayer.report.saving import new_folder
 from replayer.report.saving import write as save
 from replayer.report.templates import render_page
 
@@ -48,14 +49,14 @@ class Cell:
 def write(folders: Sequence[Path], out: Path) -> int:
     """The page, and the report of each run beside it. The number of cells. Raises RunFolderError."""
     views = named_apart([load(folder) for folder in folders])
-    out.mkdir(parents=True, exist_ok=True)
+    new_folder(out)
     rows: dict[Row, dict[str, list[Cell]]] = {}
     for folder, view in zip(folders, views, strict=True):
         name = f"run-{''.join(c if c.isalnum() or c in '-_.' else '_' for c in view.run)}.html"
         save(out / name, WRITERS["html"](gather([folder])))
         for row, wire, cell in _cells(view, name):
             rows.setdefault(row, {}).setdefault(wire, []).append(cell)
-    (out / INDEX).write_text(_page(rows, [view.run for view in views]), "utf-8")
+    save(out / INDEX, _page(rows, [view.run for view in views]))
     return sum(len(cells) for by_wire in rows.values() for cells in by_wire.values())
 
 

@@ -247,11 +247,9 @@ def call_text(name: str | None, raw: str | None) -> str:
     """A line with the name and one an argument, so that a comparison by lines shows which argument differs."""
     try:
         arguments = json.loads(raw or "")
-    except ValueError:
-        arguments = None
-    if not isinstance(arguments, dict):
+        lines = [f"  {key}: {_value(value)}" for key, value in arguments.items()]
+    except (ValueError, AttributeError, RecursionError):  # no JSON, no object, or one nested without end
         return f"⚒ {name}  {raw or ''}".rstrip()
-    lines = [f"  {key}: {_value(value)}" for key, value in arguments.items()]
     return "\n".join([f"⚒ {name}", *lines])
 
 

@@ -55,7 +55,7 @@ def _command(text: str) -> Transform:
             raise PlanError(f"--transform {text} ended with code {done.returncode}; it said: {said[0]}")
         try:
             return json.loads(done.stdout)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise PlanError(f"--transform {text} wrote no JSON: {error}") from None
 
     return _checked(text, run)

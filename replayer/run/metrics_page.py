@@ -193,7 +193,7 @@ def served(port: int | None, on_event: OnEvent | None) -> Iterator[OnEvent | Non
     page = MetricsPage()
     try:
         server, thread = start_http_server(port, "127.0.0.1", page.registry)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise ReplayerError(
             f"--metrics-port {port} cannot be served ({error}); choose another, 0 for a free one"
         ) from None

@@ -21,6 +21,7 @@ from replayer.report.evidence import gather
 from replayer.report.faults import marked
 from replayer.report.html import html_report
 from replayer.report.templates import environment
+from replayer.report.turn_table import call_text
 from tests.report.runs import hostile_run
 
 TAGS = set(
@@ -262,3 +263,10 @@ def test_text_never_becomes_markup(words: str, value: str) -> None:
     made = element.render(words=words, value=value)
     assert made.count("<") == 2 + 2 * made.count("<code>")
     assert made.count('"') == 2
+
+
+def test_arguments_nested_without_end_are_shown_as_they_came() -> None:
+    raw = '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"
+    assert call_text("ls", raw) == f"⚒ ls  {raw}"
+    assert call_text("ls", "[1]") == "⚒ ls  [1]"
+    assert call_text("ls", '{"a": "b"}') == "⚒ ls\n  a: b"

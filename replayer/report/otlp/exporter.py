@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from replayer.errors import PlanError
 from replayer.journal.log import writer_pid
 from replayer.journal.parts import JOURNAL
 from replayer.text import safe
@@ -24,6 +25,8 @@ def exporting(folder: Path, url: str | None, *, content: bool) -> Iterator[None]
     if url is None:
         yield
         return
+    if not url.startswith(("http://", "https://")):
+        raise PlanError(f"--otel {url}: give the URL of a receiver, for example http://127.0.0.1:4318")
     command = [sys.executable, "-m", "replayer.report.otlp.live", str(folder), url, *(["content"] * content)]
     child = subprocess.Popen(
         command,

@@ -88,10 +88,11 @@ class Receiver:
         """A receiver answers 200 even where it drops spans."""
         try:
             partial = orjson.loads(body or b"{}").get("partialSuccess") or {}
-        except (orjson.JSONDecodeError, AttributeError):
-            return
-        if dropped := int(partial.get("rejectedSpans") or partial.get("rejectedDataPoints") or 0):
+            dropped = int(partial.get("rejectedSpans") or partial.get("rejectedDataPoints") or 0)
             why = partial.get("errorMessage", "")
+        except (ValueError, AttributeError, TypeError):  # not the answer of the protocol
+            return
+        if dropped:
             raise EngineUnavailable(
                 f"the OTLP receiver at {self.url} dropped {dropped} {self._signal}: {why}"
             )
