@@ -30,15 +30,12 @@ class Tree:
     """An independent part of a trace: a root thread and all its subagents. The root is the first line."""
 
     lines: tuple[Line, ...]
+    turns: tuple[int, ...]
+    """All replayable turns in the order in which they began."""
 
     @property
     def root(self) -> str:
         return self.lines[0].thread
-
-    @property
-    def turns(self) -> tuple[int, ...]:
-        """All replayable turns in the order in which they were recorded."""
-        return tuple(sorted(number for line in self.lines for number in line.turns))
 
 
 def trees(trace: Trace) -> list[Tree]:
@@ -51,7 +48,15 @@ def trees(trace: Trace) -> list[Tree]:
     for name in turns:
         parent = _living_parent(known, name, turns)
         (roots if parent is None else children[parent]).append(name)
-    return [Tree(tuple(_lines(trace, known, turns, children, root))) for root in roots]
+    return [_tree(trace, tuple(_lines(trace, known, turns, children, root))) for root in roots]
+
+
+def _tree(trace: Trace, lines: tuple[Line, ...]) -> Tree:
+    every = sorted(number for line in lines for number in line.turns)
+    begun = [times.started if (times := trace.turns[number].times) else None for number in every]
+    if None not in begun:
+        every = [number for _, number in sorted(zip(begun, every, strict=True))]
+    return Tree(lines, tuple(every))
 
 
 def skipped(trace: Trace) -> int:
@@ -107,7 +112,15 @@ def _started_by(trace: Trace, parent: Sequence[int], call: int | None, first: in
     for number in parent:
         if call is not None and call in trace.turns[number].produced:
             return number
-    return max((number for number in parent if number < first), default=parent[0])
+    before = [number for number in parent if _is_after(trace, first, number)]
+    return max(before, default=parent[0])
+
+
+def _is_after(trace: Trace, one: int, other: int) -> bool:
+    """Whether a turn began after another: by their times, since a file may hold a subagent behind its parent."""
+    begun = [trace.turns[number].times for number in (one, other)]
+    a, b = (times.started if times else None for times in begun)
+    return one > other if a is None or b is None or a == b else a > b
 
 
 def _joined_at(trace: Trace, parent: Sequence[int], call: int | None, after: int, last: int) -> int | None:
@@ -121,5 +134,5 @@ def _joined_at(trace: Trace, parent: Sequence[int], call: int | None, after: int
             continue
         new = [n for n in trace.context(number) if n not in before]
         if any(isinstance(r := trace.item(n), ToolResultItem) and r.call_id == item.call_id for n in new):
-            return number if number > last else None
+            return number if _is_after(trace, number, last) else None
     return None

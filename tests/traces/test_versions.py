@@ -17,6 +17,7 @@ from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
 from replayer.traces.schema import AnyItem, OpaqueItem, ToolCallItem, ToolResultItem
 from replayer.traces.summary import Summary
+from replayer.traces.trees import trees
 from tests.traces import samples as made
 
 
@@ -364,3 +365,61 @@ def test_qwen_code_is_not_taken_for_claude_code(tmp_path: Path) -> None:
         assert _contexts(trace) == [["user Tidy"], ["user We listed.", "assistant Good.", "user Go on"]]
         results = [item.call_id for item in trace.items() if isinstance(item, ToolResultItem)]
         assert results == ["c2", "c1"]
+
+
+@pytest.mark.parametrize("layout", ["one file", "a file for each agent"])
+def test_claude_2_subagents_that_start_others_and_that_are_resumed(tmp_path: Path, layout: str) -> None:
+    """Two at a time, one of them with a subagent of its own, and resumed later: who starts after what, who waits."""
+
+    def task(call: str, prompt: str) -> dict[str, Any]:
+        return made.claude_call(call, "Task") | {"input": {"prompt": prompt}}
+
+    def said(text: str) -> dict[str, Any]:
+        return {"type": "text", "text": text}
+
+    def done(call: str, agent: str) -> dict[str, Any]:
+        return {"content": made.claude_result(call, "done"), "toolUseResult": {"agentId": agent}}
+
+    def side(agent: str) -> dict[str, Any]:
+        return {"isSidechain": True, "agentId": agent}
+
+    lines = [
+        made.claude_user("u1", None, 0, "Go"),
+        made.claude_block("m1a", "u1", 1, "m1", task("A", "do A")),
+        made.claude_block("m1b", "m1a", 1, "m1", task("B", "do B")),
+        made.claude_user("b1", None, 2, "do B", **side("bb")),
+        made.claude_block("b2", "b1", 3, "b", said("B done"), **side("bb")),
+        made.claude_user("a1", None, 2, "do A", **side("aa")),
+        made.claude_block("a2", "a1", 3, "a1", task("C", "do C"), **side("aa")),
+        made.claude_user("c1", None, 4, "do C", **side("cc")),
+        made.claude_block("c2", "c1", 5, "c", said("C done"), **side("cc")),
+        made.claude_user("a3", "a2", 6, **done("C", "cc"), **side("aa")),
+        made.claude_block("a4", "a3", 7, "a2", said("A done"), **side("aa")),
+        made.claude_user("u2", "m1b", 8, **done("B", "bb")),
+        made.claude_user("u3", "m1a", 8, **done("A", "aa")),
+        made.claude_block("m2", "u3", 9, "m2", task("A2", "more A")),
+        made.claude_user("a5", "a4", 10, "more A", **side("aa")),
+        made.claude_block("a6", "a5", 11, "a3", said("more done"), **side("aa")),
+        made.claude_user("u4", "m2", 12, **done("A2", "aa")),
+        made.claude_block("m3", "u4", 13, "m3", said("All done")),
+    ]
+    agents = ["bb", "aa", "cc"] if layout == "a file for each agent" else []
+    main = [line for line in lines if line.get("agentId") not in agents]
+    for agent in agents:
+        folder = tmp_path / "s1" / "subagents"
+        folder.mkdir(parents=True, exist_ok=True)
+        own = [orjson.dumps(line) for line in lines if line.get("agentId") == agent]
+        Path(folder, f"agent-{agent}.jsonl").write_bytes(b"\n".join(own) + b"\n")
+    trace = _import(tmp_path, "s1.jsonl", made.jsonl(main))
+    (tree,) = trees(trace)
+    begun = {line.thread: line.turns for line in tree.lines}
+    main_turns, first = begun["main"], begun["aa"]
+    assert {line.thread: (line.after, line.joined) for line in tree.lines[1:]} == {
+        "aa": (main_turns[0], main_turns[1]),
+        "bb": (main_turns[0], main_turns[1]),
+        "cc": (first[0], first[1]),
+        "aa-2": (main_turns[1], main_turns[2]),
+    }
+    times = [record.times for record in map(trace.turns.__getitem__, tree.turns)]
+    assert [times[0], times[-1]] == [trace.turns[main_turns[n]].times for n in (0, 2)]
+    assert tree.turns.index(first[1]) > tree.turns.index(begun["cc"][0])

@@ -85,6 +85,10 @@ class _Reader:
         self.starters: dict[str, str] = {}
         self.prompts: dict[str, str] = {}
         """Calls that start a subagent, by the prompt that they carry."""
+        self.callers: dict[str, str] = {}
+        """The thread of each of those calls."""
+        self.parts: dict[str, list[str]] = {}
+        """By subagent, the calls that started it and that went on with it: a thread each."""
         self.sides: dict[str, str] = {}
         self.system: list[int] = []
         self.tool_set: str | None = None
@@ -160,7 +164,7 @@ class _Reader:
         if not record.get("isSidechain"):
             return "main"
         if agent := as_str(record.get("agentId")):
-            return agent
+            return self._part_of(agent, record)
         parent = record.get("parentUuid")
         thread = self.sides.get(parent) if isinstance(parent, str) else None
         if thread is None:
@@ -170,6 +174,15 @@ class _Reader:
             self.starters.setdefault(thread, self.prompts.get(said, "") if isinstance(said, str) else "")
         self.sides[as_str(record.get("uuid"))] = thread
         return thread
+
+    def _part_of(self, agent: str, record: JsonObject) -> str:
+        """A subagent that is resumed goes on as a thread of its own: another call of its parent waits for that part."""
+        said, calls = as_dict(record.get("message")).get("content"), self.parts.setdefault(agent, [])
+        call = self.prompts.get(said) if isinstance(said, str) and record.get("type") == "user" else None
+        if call is not None and call not in calls:
+            calls.append(call)
+            self.starters[_part(agent, len(calls))] = call
+        return _part(agent, len(calls))
 
     def _attachment(self, record: JsonObject, thread: str) -> None:
         """What the client put into the prompt beside a message; its text is kept since 2.1.3xx only."""
@@ -246,7 +259,7 @@ class _Reader:
         call_id = as_str(block.get("tool_use_id"))
         agent = as_dict(record.get("toolUseResult")).get("agentId")
         if isinstance(agent, str):
-            self.starters[agent] = call_id
+            self.starters.setdefault(agent, call_id)
         content, failed = content_of(block.get("content")), block.get("is_error") is True
         item = self.builder.result(call_id, content, is_error=failed, own=own_result(block))
         if self.graph.answer(self.builder.call_number(call_id), self.order, item):
@@ -293,7 +306,8 @@ class _Reader:
                 reply.calls.append(self.builder.call_number(as_str(block.get("id"))))
                 if block.get("name") in SPAWNING:
                     prompt = as_str(as_dict(block.get("input")).get("prompt"))
-                    self.prompts[prompt] = as_str(block.get("id"))
+                    self.prompts[prompt] = call = as_str(block.get("id"))
+                    self.callers[call] = reply.thread
         for key in _KEPT_OF_A_REPLY:
             if (value := message.get(key)) is not None:
                 reply.message[key] = value
@@ -348,8 +362,15 @@ class _Reader:
 
     def _threads(self) -> None:
         for name in sorted(self.threads - {"main"}):
-            call = self.builder.call_item(self.starters.get(name, ""))
-            self.builder.thread(Thread(id=name, parent="main", parent_call=call))
+            started = self.starters.get(name, "")
+            parent, call = self.callers.get(started, "main"), self.builder.call_item(started)
+            self.builder.thread(
+                Thread(id=name, parent="main" if parent == name else parent, parent_call=call)
+            )
+
+
+def _part(agent: str, number: int) -> str:
+    return agent if number < 2 else f"{agent}-{number}"
 
 
 def _results_apart(content: object) -> tuple[list[JsonObject], list[Any]]:
