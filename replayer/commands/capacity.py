@@ -10,8 +10,8 @@ import orjson
 from pydantic import ValidationError
 from rich.console import Console
 
-from replayer.commands.plan_arguments import merged, resolve, take_plan
-from replayer.commands.plan_flags import add_flags, add_plan_flags, flag_values
+from replayer.commands.plan_arguments import add_plan_arguments, merged, resolve, take_plan
+from replayer.commands.plan_flags import add_flags, flag_values
 from replayer.errors import Interrupted, PlanError
 from replayer.journal.log import new_run_folder
 from replayer.metrics.capacity.document import Capacity
@@ -47,25 +47,8 @@ class Command:
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "plan", nargs="?", type=Path, metavar="PLAN.toml", help="plan file with a [capacity] table"
-        )
-        parser.add_argument(
-            "--trace",
-            action="extend",
-            nargs="+",
-            default=[],
-            metavar="FILE",
-            help="native traces, or shipped ones",
-        )
-        parser.add_argument(
-            "--engine", action="append", default=[], metavar="SPEC", help="a lane (repeatable)"
-        )
+        add_plan_arguments(parser, "plan file with a [capacity] table")
         add_flags(parser, CapacityShape, "capacity")
-        add_plan_flags(parser)
-        parser.add_argument(
-            "--set", action="append", default=[], metavar="KEY=VALUE", help="any key of a plan"
-        )
         parser.add_argument(
             "--out", type=Path, metavar="DIR", help="folder of the levels (default: a new one under runs/)"
         )

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from replayer.commands.finishing import add_live_flags, add_view_flags, check_live_flags, finish
-from replayer.commands.plan_arguments import complete, merged, resolve, take_plan
-from replayer.commands.plan_flags import add_plan_flags
+from replayer.commands.plan_arguments import add_plan_arguments, complete, merged, resolve, take_plan
 from replayer.journal.log import find_run, new_run_folder
 from replayer.journal.progress import plan_of
 from replayer.metrics.gate import check_plan
@@ -39,28 +38,7 @@ class Command:
         parser.epilog = "ready plans:\n" + "\n".join(
             f"  {name:18} {purpose(path)}" for name, path in shipped().items()
         )
-        parser.add_argument(
-            "plan", nargs="?", type=Path, metavar="PLAN.toml", help="plan file, or the name of a ready plan"
-        )
-        parser.add_argument(
-            "--trace",
-            action="extend",
-            nargs="+",
-            default=[],
-            metavar="FILE",
-            help="native traces, or names of shipped ones (repeatable)",
-        )
-        parser.add_argument(
-            "--engine", action="append", default=[], metavar="SPEC", help="a lane (repeatable)"
-        )
-        add_plan_flags(parser)
-        parser.add_argument(
-            "--set",
-            action="append",
-            default=[],
-            metavar="KEY=VALUE",
-            help="any key of a plan, e.g. workload.sessions=4 or matrix.concurrency=[1,2,4] (repeatable)",
-        )
+        add_plan_arguments(parser, "plan file, or the name of a ready plan")
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--out", type=Path, metavar="DIR", help="run folder (default: runs/TIME)")
         where.add_argument(

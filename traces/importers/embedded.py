@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from replayer.errors import TraceError
@@ -26,7 +27,7 @@ class Embedded(Importer):
         for number, (key, record) in enumerate(probe.located(), start=1):
             if _text(record):
                 name = as_str(as_dict(record).get("session_id")) or f"row-{number}"
-                yield Session(_writer(probe, key, name), name=name, key=name)
+                yield Session(partial(_write, probe, key, name), name=name, key=name)
 
 
 def _text(record: object) -> str:
@@ -35,18 +36,15 @@ def _text(record: object) -> str:
     return next((text for text in found if text.lstrip()[:1] == "{"), "")
 
 
-def _writer(probe: Probe, key: int, name: str) -> Callable[[Builder], None]:
-    def write(builder: Builder) -> None:
-        with tempfile.TemporaryDirectory(prefix="replayer-") as folder:
-            path = Path(folder, f"{probe.path.name}-{name[:40]}.jsonl".replace("/", "-"))
-            path.write_text(_text(probe.record_at(key)), "utf-8", "replace")
-            inner = Probe(path)
-            try:
-                _import(builder, inner)
-            finally:
-                inner.close()
-
-    return write
+def _write(probe: Probe, key: int, name: str, builder: Builder) -> None:
+    with tempfile.TemporaryDirectory(prefix="replayer-") as folder:
+        path = Path(folder, f"{probe.path.name}-{name[:40]}.jsonl".replace("/", "-"))
+        path.write_text(_text(probe.record_at(key)), "utf-8", "replace")
+        inner = Probe(path)
+        try:
+            _import(builder, inner)
+        finally:
+            inner.close()
 
 
 def _import(builder: Builder, inner: Probe) -> None:

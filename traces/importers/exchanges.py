@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import orjson
 
@@ -34,21 +35,20 @@ def conversations(exchanges: list[Exchange]) -> Iterator[Session]:
 def sessions(sorter: Sorter, load: Callable[[int], Exchange], agent: str | None = None) -> Iterator[Session]:
     """One session per conversation; `load` gives an exchange again by its number."""
     for conversation in sorter.conversations:
-        yield Session(_writer(conversation, load, agent), name=conversation.key, title=conversation.title)
+        yield Session(
+            partial(_write, conversation, load, agent), name=conversation.key, title=conversation.title
+        )
 
 
-def _writer(
-    conversation: Conversation, load: Callable[[int], Exchange], agent: str | None
-) -> Callable[[Builder], None]:
-    def write(builder: Builder) -> None:
-        builder.describe(agent=agent)
-        recorder, chains = ExchangeWriter(builder), Chains()
-        for number, line in conversation.members:
-            exchange = load(number)
-            chains.write_out(exchange)
-            recorder.write(exchange, line.name, line.parent_text)
-
-    return write
+def _write(
+    conversation: Conversation, load: Callable[[int], Exchange], agent: str | None, builder: Builder
+) -> None:
+    builder.describe(agent=agent)
+    recorder, chains = ExchangeWriter(builder), Chains()
+    for number, line in conversation.members:
+        exchange = load(number)
+        chains.write_out(exchange)
+        recorder.write(exchange, line.name, line.parent_text)
 
 
 class ExchangeWriter:

@@ -8,6 +8,7 @@ code), condensations. Events that never reach the model (state changes, recalls 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from replayer.traces.chat import split, tool_schemas
@@ -79,20 +80,20 @@ def _instances(probe: Probe) -> Iterator[Session]:
         if _is_output(as_dict(record)):
             key = as_str(record.get("instance_id")) or str(offset)
             yield Session(
-                _instance(probe, offset), name=key, key=key, title=opt_str(record.get("instruction"))
+                partial(_write_instance, probe, offset),
+                name=key,
+                key=key,
+                title=opt_str(record.get("instruction")),
             )
 
 
-def _instance(probe: Probe, offset: int) -> Any:
-    def write(builder: Builder) -> None:
-        record = as_dict(probe.record_at(offset))
-        builder.describe(title=as_str(record.get("instance_id")) or None)
-        builder.remember(error=opt_str(record.get("error")), test_result=record.get("test_result"))
-        model = opt_str(as_dict(as_dict(record.get("metadata")).get("llm_config")).get("model"))
-        instruction = as_str(record.get("instruction"))
-        V0(builder, model, extensions=False).write(_events(record.get("history")), instruction)
-
-    return write
+def _write_instance(probe: Probe, offset: int, builder: Builder) -> None:
+    record = as_dict(probe.record_at(offset))
+    builder.describe(title=as_str(record.get("instance_id")) or None)
+    builder.remember(error=opt_str(record.get("error")), test_result=record.get("test_result"))
+    model = opt_str(as_dict(as_dict(record.get("metadata")).get("llm_config")).get("model"))
+    instruction = as_str(record.get("instruction"))
+    V0(builder, model, extensions=False).write(_events(record.get("history")), instruction)
 
 
 class V0:

@@ -6,8 +6,9 @@ spans, else those that have a span of their own below the LLM call's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 from replayer.traces.importers.base import Session
@@ -38,20 +39,17 @@ def lengths(calls: list[Call]) -> Iterator[Session]:
     for call in sorted(calls, key=lambda call: (call.times and call.times.started) or 0.0):
         sessions.setdefault(call.session, []).append(call)
     for name, members in sessions.items():
-        yield Session(_writer(members), name=name, key=name)
+        yield Session(partial(_write, members), name=name, key=name)
 
 
-def _writer(members: list[Call]) -> Callable[[Builder], None]:
-    def write(builder: Builder) -> None:
-        builder.warn(FILLER)
-        builder.warn(DERIVED)
-        builder.fidelity(text="absent", arguments="absent", usage="recorded")
-        blocks, fresh = list[int](), count(1)
-        for call in members:
-            blocks = shared_blocks(blocks, call.prompt, call.usage.cached_tokens, fresh)
-            _turn(builder, call, blocks)
-
-    return write
+def _write(members: list[Call], builder: Builder) -> None:
+    builder.warn(FILLER)
+    builder.warn(DERIVED)
+    builder.fidelity(text="absent", arguments="absent", usage="recorded")
+    blocks, fresh = list[int](), count(1)
+    for call in members:
+        blocks = shared_blocks(blocks, call.prompt, call.usage.cached_tokens, fresh)
+        _turn(builder, call, blocks)
 
 
 def _turn(builder: Builder, call: Call, blocks: list[int]) -> None:

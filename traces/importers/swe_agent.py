@@ -8,7 +8,8 @@ retries is a session per attempt. mini-swe-agent: every assistant message is a t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from replayer.traces.chat import Message, split
 from replayer.traces.importers.base import Importer, Session
@@ -35,13 +36,13 @@ class SweAgent(Importer):
         document = as_dict(probe.document)
         attempts = [attempt for attempt in dicts(document.get("attempts")) if _is_run(attempt)]
         if not attempts:
-            yield Session(lambda builder: _SweAgent(builder, document).write())
+            yield Session(partial(_write, document))
         for number, attempt in enumerate(attempts, start=1):
-            yield Session(_writer(attempt), name=f"attempt-{number}", key=f"attempt-{number}")
+            yield Session(partial(_write, attempt), name=f"attempt-{number}", key=f"attempt-{number}")
 
 
-def _writer(document: JsonObject) -> Callable[[Builder], None]:
-    return lambda builder: _SweAgent(builder, document).write()
+def _write(document: JsonObject, builder: Builder) -> None:
+    _SweAgent(builder, document).write()
 
 
 def _is_run(document: JsonObject) -> bool:

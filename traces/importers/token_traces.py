@@ -9,6 +9,7 @@ lengths, hashes, times, stop reasons; kinds of inputs and outputs are kept as pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -110,7 +111,7 @@ class KvCacheTester(Importer):
         for offset, record in probe.located():
             if _is_kv(record):
                 name = as_str(as_dict(record).get("id"))
-                yield Session(_kv_writer(probe, offset), name=name, title=name or None)
+                yield Session(partial(_write_kv, probe, offset), name=name, title=name or None)
 
 
 def _is_kv(record: object) -> bool:
@@ -226,11 +227,8 @@ class _Chains:
         return f"chain-{self._count}"
 
 
-def _kv_writer(probe: Probe, offset: int) -> Any:
-    def write(builder: Builder) -> None:
-        _Kv(builder, as_dict(probe.record_at(offset))).write()
-
-    return write
+def _write_kv(probe: Probe, offset: int, builder: Builder) -> None:
+    _Kv(builder, as_dict(probe.record_at(offset))).write()
 
 
 class _Kv:

@@ -7,6 +7,7 @@ it (boundaries derived). Rewards, scores and the like are kept in the header.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from replayer.traces.chat import Message, split, tool_schemas
 from replayer.traces.importers.base import Importer, Session
@@ -75,22 +76,19 @@ def _sessions(probe: Probe, read: Read) -> Iterator[Session]:
     skipped = 0
     for number, (offset, record) in enumerate(probe.located(), start=1):
         if messages := read(record):
-            yield Session(_writer(probe, offset, read), name=_name(record, number), title=_title(messages))
+            yield Session(
+                partial(_write, probe, offset, read), name=_name(record, number), title=_title(messages)
+            )
         else:
             skipped += 1
     if skipped:
         probe.warn(f"records that hold no conversation, and are left out: {skipped}")
 
 
-def _writer(probe: Probe, offset: int, read: Read) -> Callable[[Builder], None]:
-    def write(builder: Builder) -> None:
-        record = as_dict(probe.record_at(offset))
-        builder.remember(
-            **{key: record.get(key) for key in ("task_id", "trial", "reward", "source", "model")}
-        )
-        write_transcript(builder, read(record), parsed(record.get("tools")), record.get("model"))
-
-    return write
+def _write(probe: Probe, offset: int, read: Read, builder: Builder) -> None:
+    record = as_dict(probe.record_at(offset))
+    builder.remember(**{key: record.get(key) for key in ("task_id", "trial", "reward", "source", "model")})
+    write_transcript(builder, read(record), parsed(record.get("tools")), record.get("model"))
 
 
 def write_transcript(
