@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import os
 import sys
@@ -49,6 +50,7 @@ def mapped(work: Callable[[T], R], items: Sequence[T], processes: int | Cluster)
     if n <= 1:
         return map(work, items)
     how = "fork" if sys.platform == "linux" else "spawn"  # no thread runs yet, and nothing is loaded twice
+    gc.freeze()  # children that look at no object of ours copy no page of it
     pool = multiprocessing.get_context(how).Pool(n)
     return _results(pool, pool.imap(work, items))
 

@@ -10,7 +10,7 @@ import platform
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,10 +177,7 @@ async def _run(
     async with contextlib.AsyncExitStack() as open_now:
         open_now.enter_context(contextlib.closing(servers))
         receiver = open_now.enter_context(contextlib.closing(Receiver(lag.add)))
-        crew = None
-        if plan.ray is not None or plan.processes is not None:
-            driven_by = CREWS["ray" if plan.ray is not None else "processes"]
-            crew = await open_now.enter_async_context(driven_by(plan, todo, folder))
+        crew = await open_now.enter_async_context(_crew(plan, todo, folder))
         if crew is not None:
             phases = crew.fit(plan, phases, servers.starts)
         lanes, failed = await open_lanes(plan, lanes_of(phases[:1]), folder, traces, receiver, servers.starts)
@@ -194,31 +191,36 @@ async def _run(
             early_stop = stopper or _early_stop(plan, folder)
             tell = _observer(early_stop, on_event)
             with contextlib.closing(JournalWriter(folder, tell, plan.sync_every, plan.sync_apart)) as journal:
-                run = Run(
-                    plan,
-                    folder,
-                    journal,
-                    Traces(histories, transform),
-                    Schedule(attempts, len(todo), early_stop),
-                    LiveFeed(folder / "live"),
-                    tools,
-                    receiver,
-                    lag,
-                    servers,
-                    lanes,
-                )
-                journal.go_on_after(attempts.last_at)
-                journal.append(_opening(run, resumed=resumed))
-                for message in early:
-                    run.warn(message, code="sandbox")
-                for credit in () if resumed else credits_of(h.trace.header for h in histories.values()):
-                    run.warn(credit, code="workload")
-                _leave_out(run, failed)
+                parts = Traces(histories, transform), Schedule(attempts, len(todo), early_stop)
+                feed = LiveFeed(folder / "live")
+                run = Run(plan, folder, journal, *parts, feed, tools, receiver, lag, servers, lanes)
+                _begin(run, early, failed, resumed=resumed)
                 if crew is not None:
                     await crew.join(run, traces, tell)
                 return await _drive(run, phases, traces, ahead, crew)
         finally:
             await close_lanes(lanes)
+
+
+def _crew(
+    plan: Plan, todo: Sequence[Session], folder: Path
+) -> contextlib.AbstractAsyncContextManager[Crew | None]:
+    """Who drives the sessions; None where this process does."""
+    if plan.ray is None and plan.processes is None:
+        return contextlib.nullcontext()
+    return CREWS["ray" if plan.ray is not None else "processes"](plan, todo, folder)
+
+
+def _begin(run: Run, early: Sequence[str], failed: dict[str, ReplayerError], *, resumed: bool) -> None:
+    """The first lines of the journal. `early`: what was to be said before there was one."""
+    run.journal.go_on_after(run.schedule.attempts.last_at)
+    run.journal.append(_opening(run, resumed=resumed))
+    for message in early:
+        run.warn(message, code="sandbox")
+    histories = run.traces.histories.values()
+    for credit in () if resumed else credits_of(history.trace.header for history in histories):
+        run.warn(credit, code="workload")
+    _leave_out(run, failed)
 
 
 def tools_of(plan: Plan, histories: dict[str, RecordedHistory], warn: Callable[[str], None]) -> Tools | None:
