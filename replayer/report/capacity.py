@@ -11,6 +11,7 @@ from replayer.metrics.capacity.levels import Level, Part
 from replayer.metrics.capacity.limits import shown
 from replayer.metrics.capacity.search import Agents
 from replayer.metrics.documents import Rate
+from replayer.metrics.lane_answers import counted
 from replayer.metrics.shown import DASH, count, number, percent
 from replayer.report import pictures
 from replayer.report.charts import Chart, chart
@@ -107,7 +108,7 @@ def _levels(lane: LaneCapacity, limits: Sequence[str]) -> Section:
         "good turn: usable and within every limit. In square brackets: where the true share lies, 9 times in 10, however often it was "
         "looked at; a level surely holds, or fails, when its threshold lies outside",
         *(
-            f"{level.sessions} sessions, NOT VALID: {reason}"
+            f"{counted(level.sessions, 'session')}, NOT VALID: {reason}"
             for level in lane.levels
             for reason in level.reasons
         ),
@@ -182,9 +183,14 @@ def capacity_html(document: Capacity) -> str:
         "replayer: capacity",
         drawn,
         charts=shown,
+        headline=" · ".join(f"{lane.lane}: {_agents(lane)}" for lane in document.lanes) or "Capacity",
         sentences=document.sentences(),
         sections=found,
     )
+
+
+def _agents(lane: LaneCapacity) -> str:
+    return "no number is claimed" if lane.agents is None else f"{lane.agents.words} usable agents"
 
 
 def _charts(document: Capacity) -> list[Chart]:

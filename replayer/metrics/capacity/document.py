@@ -129,7 +129,7 @@ def _how_sure(found: Agents) -> str:
     if found.capped:
         return f" {holds[0].upper()}{holds[1:]}."
     fails = "no level surely fails" if found.high is None else f"{found.high + 1} surely fail"
-    return f" {holds[0].upper()}{holds[1:]}, {fails}; levels between were not decided in their time (longer: --duration)."
+    return f" {holds[0].upper()}{holds[1:]}, {fails}; what lies between was not decided (finer: --resolution, longer: --duration)."
 
 
 def _crossing_words(one: LevelCrossing) -> str:

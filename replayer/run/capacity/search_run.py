@@ -13,6 +13,7 @@ from replayer.metrics.capacity.levels import Level, level, side
 from replayer.metrics.capacity.limits import Limit
 from replayer.metrics.capacity.search import Agents, Outcome, agents, next_level
 from replayer.metrics.capacity.stamp import too_idle
+from replayer.metrics.lane_answers import counted
 from replayer.plan.load_shape import LoadShape
 from replayer.plan.model import LanePlan, Plan
 from replayer.run.capacity.level_stop import LevelStop
@@ -80,7 +81,7 @@ class Search:
             self.levels.append(found)
             self.say(_words(lane.name, found, outcome))
             if not found.valid:
-                raise _NotValid(f"at {n} sessions: {'; '.join(found.reasons)}")
+                raise _NotValid(f"at {counted(n, 'session')}: {'; '.join(found.reasons)}")
             tried[n] = outcome
         return tried
 
