@@ -66,7 +66,7 @@ class RepetitionDetector(Signal):
     """
 
     name = "repetition"
-    version = 6
+    version = 7
 
     def __init__(self, expected: Expected | None = None) -> None:
         self.begin(expected or Expected())

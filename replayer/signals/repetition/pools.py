@@ -15,9 +15,9 @@ TIMES = 4
 """how often each must come on average, and at least"""
 LINES, CHARACTERS = 24, 1000
 """lines of so many characters together (without indents)."""
-FLAGS, FLAG = 600, re.compile(r"--?[A-Za-z]\S{3,}")
+FLAGS, FLAG = 400, re.compile(r"--?[A-Za-z]\S{3,}")
 """Characters of flags of a shell at least, which stand on one line."""
-RULES, RULED = 60, re.compile(r"([^\w\s])([^\w\s])\2{2,}\1?")
+RULES, RULED = 48, re.compile(r"([^\w\s])([^\w\s])\2{2,}\1?")
 """Rulers at least, one below the other."""
 SOME = 14
 """Lines from which on a text is judged by lines."""

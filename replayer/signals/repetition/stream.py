@@ -9,12 +9,23 @@ from replayer.signals.repetition.copies import FAMILIAR, CopiedText, near_copies
 from replayer.signals.repetition.cycles import CycleSignal, Run
 from replayer.signals.repetition.evidence import Evidence
 from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Finding, Kind, Level
+from replayer.signals.repetition.news import is_silent
 from replayer.signals.repetition.pools import LOOKED_AT, pool_of
-from replayer.signals.repetition.prose import DIGIT, DROP_DIGITS, is_prose, looks_like_code, spoken
+from replayer.signals.repetition.prose import (
+    DIGIT,
+    DROP_DIGITS,
+    is_legal,
+    is_list,
+    is_prose,
+    lines_differ,
+    looks_like_code,
+    spoken,
+)
 from replayer.signals.repetition.sayings import Sayings
 from replayer.signals.repetition.scripts import sentences_of
 from replayer.signals.repetition.templates import Template, TemplateSignal
 from replayer.signals.repetition.vocabulary import END, Vocabulary
+from replayer.signals.repetition.worn import Worn, WornWords
 
 STRIDE, CALM_STRIDE = 32, 64
 """Verdicts fall on a grid of this many characters only, however the text was cut into deltas; the second where the
@@ -26,6 +37,10 @@ GLANCE = 7
 """Newest characters that are looked up at each stride: where they recur, perhaps nothing new is being said."""
 CALM = 0.4
 """Share of known word pairs (smoothed) from which on words are looked at often, too."""
+FEW_LISTED, LONG_LISTED, CUT_LISTED = 0.875, 1000, 600
+"""Share of known words, and characters without a new one, from which on a list says nothing; where it was cut."""
+WORN = 60
+"""Characters without a new word from which on the next ones are looked at soon."""
 FEW_DIGITS = 0.2
 """Share of digits from which on a text is a table of numbers."""
 RECURS = 2
@@ -42,7 +57,7 @@ LITTLE = 0.55
 """Share of known word pairs (smoothed) below which no template is looked for."""
 CODE_IS = 0.2
 """More familiar than prose, for good reasons."""
-NOTHING_NEW, SAID_BEFORE = 0.02, 0.8
+NOTHING_NEW, SAID_BEFORE = 0.05, 0.3
 """Share of new word pairs, and of known ones (smoothed), where a pool of lines is looked for."""
 NEAR_TEXT = 12_288
 """Characters that near-copies are looked for in."""
@@ -67,6 +82,7 @@ class TextDetector:
         self._vocabulary = Vocabulary()
         self._copied = CopiedText()
         self._sayings = Sayings()
+        self._worn = WornWords()
         self._rest = ""
         self._code = False
         self._words_every = WORDS_OFTEN
@@ -91,7 +107,8 @@ class TextDetector:
         running was not going to end by itself, and a suspicion is enough."""
         self._cut = cut
         rest, self.pending = self.pending, ""
-        return list(self._look(rest, last=True)) if self._level != "collapsed" else []
+        found = list(self._look(rest, last=True)) if self._level != "collapsed" else []
+        return found + self._listen() if cut else found
 
     def advance(self) -> list[Finding]:
         """Look at every whole stride that has arrived. A stream that has collapsed is not looked at again."""
@@ -139,7 +156,12 @@ class TextDetector:
         """A glance, which is cheap: is perhaps nothing new being said?"""
         near, copied = self._near.tracker, self._copied
         said_again = near.lag > 0 or near.recurs >= RECURS
-        return self._thin or said_again or (copied.size > 0 and copied.familiar >= CALM)
+        return (
+            self._thin
+            or said_again
+            or self._worn.size > WORN
+            or (copied.size > 0 and copied.familiar >= CALM)
+        )
 
     def _next_look(self) -> int:
         self._thin = not self._code and self._copied.fresh <= NOVEL and self._vocabulary.is_thin
@@ -166,14 +188,17 @@ class TextDetector:
         if self._code:
             copied.push(text.translate(DROP_DIGITS).split(), len(text), False)
             self._sayings.wait(f"{text}\n")
+            self._worn.skip()
             return self._look_for_pool()
         text = spoken(text)
         sentences = sentences_of(text)
         joined = f" {END} ".join(filter(None, sentences))
         size = len(joined)
+        words = joined.split()
+        spelled = list(filter(END.__ne__, words))
         if DIGIT.search(joined):
             joined = joined.translate(DROP_DIGITS)
-        words = joined.split()
+            words = joined.split()
         unspaced = not text.isascii() and len(words) > 0.5 * len(text)
         due = copied.push(words, len(text), unspaced) or (self._cut and copied.size > 0)
         end, found = self._offset - len(self._rest), self._look_for_pool()
@@ -183,6 +208,11 @@ class TextDetector:
             onset = max(0, end - said.size)
             found = self._state(
                 "recycled", "collapsed", onset, None, self._recent(200), said.share, said.size
+            )
+        if (worn := self._worn.push(spelled, len(text), unspaced)) and self._is_free(worn):
+            onset = max(0, end - worn.size)
+            found += self._state(
+                "recycled", "collapsed", onset, None, self._recent(200), worn.share, worn.size
             )
         if size - len(joined) > FEW_DIGITS * size:
             self._vocabulary.skip()
@@ -195,6 +225,15 @@ class TextDetector:
             onset = max(0, end - copied.size)
             found += self._state("recycled", "collapsed", onset, None, self._recent(200), copied.share, 400)
         return found
+
+    def _is_free(self, worn: Worn) -> bool:
+        """Whether it is running prose; a list says its words in every line, so there they must be few for long."""
+        text = self._recent(worn.size)
+        if not is_prose(text) or is_legal(text):
+            return False
+        listed = is_list(text) or lines_differ(self._recent(worn.size + worn.size // 2))
+        least = CUT_LISTED if self._cut else LONG_LISTED
+        return not listed or (worn.share >= FEW_LISTED and worn.size >= least)
 
     def _look_for_pool(self) -> list[Finding]:
         """A few lines or flags again and again; only where all was said before, since a look is dear."""
@@ -237,6 +276,8 @@ class TextDetector:
             return []
         self._near_looks = min(self._near_looks + 1, PATIENCE + 3)
         self._near_due = self._near_wait()
+        if silent := self._listen():
+            return silent
         text = self._recent(NEAR_TEXT)
         copies = near_copies(text.replace("\\n", " \n") if self.channel == "tool_arguments" else text)
         if copies is None:
@@ -244,6 +285,18 @@ class TextDetector:
         onset = self._offset - copies.length + copies.period
         return self._state(
             "recycled", "collapsed", onset, copies.period, copies.unit, copies.alike, copies.length
+        )
+
+    def _listen(self) -> list[Finding]:
+        """Whether the newest text says anything."""
+        silence = (
+            is_silent(spoken(self._recent(LOOKED_AT)), self._cut) if self._level != "collapsed" else None
+        )
+        if silence is None:
+            return []
+        onset = max(0, self._offset - silence.size)
+        return self._state(
+            "recycled", "collapsed", onset, None, self._recent(200), silence.share, silence.size
         )
 
     def _template(self, found: Template) -> list[Finding]:
