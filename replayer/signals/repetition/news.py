@@ -20,6 +20,8 @@ RATES = (0.4, 0.7)
 """Bits a character that are expected of a text at least."""
 LOOKED_AT = 3500
 """Characters of the newest text that are weighed: what a chat says on one screen."""
+GLANCE = 600
+"""Characters of it that must be prose."""
 NEW, LETTER, LETTERS = 7.0, 2.0, 5
 """Bits of a word that was never said, and of each of its first letters."""
 NUMBER = 6.0
@@ -105,6 +107,8 @@ def _bits(word: str, foretold: str | None, ago: int) -> float:
 
 def is_silent(text: str, cut: bool) -> Silence | None:
     """The silence that the end of a text has fallen into, if only a loop does so. `cut`: by the token limit."""
+    if not is_prose(text[-GLANCE:]):
+        return None
     silence = silence_of(text[-LOOKED_AT:])
     if silence.since < (CUT_SINCE if cut else SINCE):
         return None

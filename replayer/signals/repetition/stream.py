@@ -39,12 +39,14 @@ CALM = 0.4
 """Share of known word pairs (smoothed) from which on words are looked at often, too."""
 FEW_LISTED, LONG_LISTED, CUT_LISTED = 0.875, 1000, 600
 """Share of known words, and characters without a new one, from which on a list says nothing; where it was cut."""
-WORN = 60
+WORN = 100
 """Characters without a new word from which on the next ones are looked at soon."""
 FEW_DIGITS = 0.2
 """Share of digits from which on a text is a table of numbers."""
 RECURS = 2
 """Looks in a row that must find the newest characters before."""
+LOOKS_IN_VAIN, LEAST_OFTEN = 32, 3
+"""Looks without a finding after which the next ones come half as often, and how often that happens."""
 FAR_EVERY, FAR_OFTEN = 512, 256
 """Characters after which everything is looked at, and long cycles and templates where the text is familiar."""
 LONGEST_WORD, JOINTS = 48, "_-,./;:) \n"
@@ -89,7 +91,7 @@ class TextDetector:
         self._waiting = self._unread = 0
         self._thin = False
         self._near_due = NEAR_EVERY
-        self._near_looks = 0
+        self._near_looks = self._in_vain = 0
         self._block: list[str] = []
         self._offset = 0
         self._checksum = 0
@@ -143,8 +145,8 @@ class TextDetector:
         if words_due:
             block = "".join(self._block)
             found = [*found, *self._look_at_words(block[len(block) - self._unread :], last)]
-            self._unread = 0
             self._words_every = self._next_look()
+            self._unread = 0
         if far_due:
             found = [*found, *self._look_far(last)]
         return found
@@ -164,10 +166,13 @@ class TextDetector:
         )
 
     def _next_look(self) -> int:
+        """Soon where little is said; less often where that was looked at many times in vain."""
+        self._in_vain = self._in_vain + 1 if self._unread < FAR_EVERY else 0
         self._thin = not self._code and self._copied.fresh <= NOVEL and self._vocabulary.is_thin
-        if not self._thin:
-            return CODE_OFTEN if self._code else WORDS_OFTEN
-        return STRIDE if self._vocabulary.is_staged else WORDS_THIN
+        every = CODE_OFTEN if self._code else WORDS_OFTEN
+        if self._thin:
+            every = STRIDE if self._vocabulary.is_staged else WORDS_THIN
+        return every << min(self._in_vain // LOOKS_IN_VAIN, LEAST_OFTEN)
 
     def _look_at_words(self, block: str, last: bool) -> list[Finding]:
         """Whole words only; the rest waits for the next look."""
@@ -195,7 +200,7 @@ class TextDetector:
         joined = f" {END} ".join(filter(None, sentences))
         size = len(joined)
         words = joined.split()
-        spelled = list(filter(END.__ne__, words))
+        spelled = " ".join(sentences).split()
         if DIGIT.search(joined):
             joined = joined.translate(DROP_DIGITS)
             words = joined.split()
@@ -276,7 +281,7 @@ class TextDetector:
             return []
         self._near_looks = min(self._near_looks + 1, PATIENCE + 3)
         self._near_due = self._near_wait()
-        if silent := self._listen():
+        if not self._code and self._copied.familiar >= OFTEN and (silent := self._listen()):
             return silent
         text = self._recent(NEAR_TEXT)
         copies = near_copies(text.replace("\\n", " \n") if self.channel == "tool_arguments" else text)

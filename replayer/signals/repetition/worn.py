@@ -8,6 +8,7 @@ them in a row, each said twice, came in no sound text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -46,16 +47,15 @@ class WornWords:
         """The stretch without a new word, if only a loop has such. `size`: characters of the piece."""
         if not words:
             return None
-        units: list[object] = list(pairwise([self._last, *words])) if unspaced else list(words)
+        units: Sequence[object] = list(pairwise([self._last, *words])) if unspaced else words
         self._last = words[-1]
         different = set(units)
         if new := different.difference(self._seen, self._older):
-            first = dict(zip(reversed(units), range(len(units), 0, -1), strict=True))
-            begin = max(map(first.__getitem__, new))
+            begin = _behind(units, new)
             size = size * (len(units) - begin) // len(units)
             units = units[begin:]
             self.skip()
-            self._different.update(units)
+            self._different = set(units)
         else:
             self._different |= different
         self.size += size
@@ -73,3 +73,11 @@ class WornWords:
             return None
         self._ask_from = AGAIN * self.size
         return Worn(self.size, 1 - 1 / times)
+
+
+def _behind(units: Sequence[object], new: set[object]) -> int:
+    """Where the text goes on behind the last of its new words, where that came first."""
+    for at in range(len(units) - 1, 0, -1):
+        if units[at] in new and units.index(units[at]) == at:
+            return at + 1
+    return 1
