@@ -18,7 +18,7 @@ SPACED = ((5.0, 200), (4.0, 650), (3.0, 1400))
 """How often each word was said on average, and characters, since the last new word."""
 UNSPACED = ((2.0, 200),)
 AGAIN = 1.15
-"""How much longer it must have become before a text that was no loop is judged again: a look is dear."""
+"""How much longer it must have become before a text that was not a loop is judged again: a look is dear."""
 
 
 class Worn(NamedTuple):
