@@ -3,6 +3,7 @@ start."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ class State(BaseModel):
     """What was tried. The first value is good and the last is bad: that is what the user came with."""
 
     values: list[str]
-    command: list[str]
+    command: str
+    """A digest: its words may hold a key."""
     answers: dict[str, Answer] = {}
     why: dict[str, str] = {}
     """Why a value was skipped."""
@@ -39,18 +41,22 @@ class Found:
 def opened(path: Path, values: Sequence[str], command: Sequence[str]) -> State:
     """The state of an interrupted search, or a new one. Raises PlanError where the file is of another search."""
     if not path.exists():
-        return State(values=list(values), command=list(command))
+        return State(values=list(values), command=_digest(command))
     try:
         state = State.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise PlanError(
             f"{path} is not a state of a bisection ({str(error).splitlines()[0]}): delete it"
         ) from None
-    if state.values != list(values) or state.command != list(command):
+    if state.values != list(values) or state.command != _digest(command):
         raise PlanError(
             f"{path} is of another bisection: name another file with --state, or delete it to start anew"
         )
     return state
+
+
+def _digest(command: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(command).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def saved(path: Path, state: State) -> None:

@@ -189,8 +189,10 @@ def _outlier(lane: LaneView) -> str | None:
         return None
     (tokens, seconds), trace, turn = max(timed, key=lambda one: one[0][1])
     all_tokens, all_seconds = (sum(one[0][part] for one in timed) for part in (0, 1))
+    if seconds < _WORTH_A_WORD or all_seconds <= seconds:
+        return None
     value, without = all_tokens / all_seconds, (all_tokens - tokens) / (all_seconds - seconds)
-    if seconds < _WORTH_A_WORD or without < _OUTLIER * value:
+    if without < _OUTLIER * value:
         return None
     return outlier_words(value, without, seconds, seconds / all_seconds, f"turn {turn + 1} of {trace}")
 

@@ -271,11 +271,16 @@ def test_a_run_that_is_resumed_sends_what_it_does_then(run: Path, receiver: Rece
 @pytest.mark.slow
 def test_a_dead_receiver_is_one_warning(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        shown = f"127.0.0.1:{free.getsockname()[1]}"
+    url = f"http://user:CANARY@{shown}"
     trace = long_session(tmp_path / "s.trace.jsonl", turns=3, tokens=600, seed=4)
     words = ["run", "--trace", str(trace), "--engine", "a=simulated", "--otel", url, "--plain"]
     assert main([*words, "--out", str(tmp_path / "run")]) == 0
     said = capfd.readouterr().err
-    assert said.count("warning") == 1 and f"replayer report {tmp_path / 'run'} --otlp {url}" in said
+    assert (
+        said.count("warning") == 1 and f"replayer report {tmp_path / 'run'} --otlp http://…@{shown}" in said
+    )
+    assert main(["report", str(tmp_path / "run"), "--otlp", url]) == 3
+    assert "CANARY" not in said + capfd.readouterr().err
     done = [line["type"] for line in lines_of(tmp_path / "run" / "journal.jsonl")]
     assert done.count("verdict") == 3 and done[-1] == "run_finished"

@@ -13,6 +13,7 @@ from replayer.errors import PlanError
 from replayer.journal.log import writer_pid
 from replayer.journal.parts import JOURNAL
 from replayer.text import safe
+from replayer.wire.credentials import without_secrets
 
 _START_S, _END_S = 10.0, 20.0
 """What a run waits for that process, before its first request and after its last."""
@@ -26,7 +27,9 @@ def exporting(folder: Path, url: str | None, *, content: bool) -> Iterator[None]
         yield
         return
     if not url.startswith(("http://", "https://")):
-        raise PlanError(f"--otel {url}: give the URL of a receiver, for example http://127.0.0.1:4318")
+        raise PlanError(
+            f"--otel {without_secrets(url)}: give the URL of a receiver, for example http://127.0.0.1:4318"
+        )
     command = [sys.executable, "-m", "replayer.report.otlp.live", str(folder), url, *(["content"] * content)]
     child = subprocess.Popen(
         command,

@@ -26,6 +26,7 @@ from replayer.report.otlp.metrics import request
 from replayer.report.otlp.receiver import Receiver, Refused, Signal
 from replayer.report.otlp.spans import RunSpans, resource
 from replayer.run.metrics_page import MetricsPage
+from replayer.wire.credentials import without_secrets
 from replayer.wire.types import JsonObject
 
 _EVERY_S = 1.0
@@ -130,7 +131,7 @@ def main() -> None:
 
 def _warn(trouble: str, folder: str, url: str) -> None:
     """The parent waits for the first line: an empty one where there is nothing to say."""
-    remedy = f"the run goes on; `replayer report {folder} --otlp {url}` sends afterwards what is missing"
+    remedy = f"the run goes on; `replayer report {folder} --otlp {without_secrets(url)}` sends afterwards what is missing"
     print(f"--otel: {trouble}; {remedy}" if trouble else "", flush=True)
 
 

@@ -14,6 +14,7 @@ import orjson
 
 from replayer.errors import EngineUnavailable, MissingPartError
 from replayer.report.saving import write
+from replayer.wire.credentials import without_login
 from replayer.wire.types import Json
 
 Signal = Literal["traces", "metrics"]
@@ -51,7 +52,8 @@ class Receiver:
     """Takes JSON, or protobuf from where it refuses JSON on. `target` is its base, or where it takes spans."""
 
     def __init__(self, target: str, signal: Signal, timeout: float = 30) -> None:
-        self.url = f"{target.rstrip('/').removesuffix('/v1/traces')}/v1/{signal}"
+        self._address = f"{target.rstrip('/').removesuffix('/v1/traces')}/v1/{signal}"
+        self.url = without_login(self._address)
         self._signal, self._binary, self.is_taken = signal, False, True
         self._client = httpx.Client(headers=_headers(), timeout=timeout)
 
@@ -73,7 +75,7 @@ class Receiver:
                 return
             body = answer.raise_for_status().content
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            words = f"the OTLP receiver at {self.url} took no {self._signal}: {error}"
+            words = f"the OTLP receiver at {self.url} took no {self._signal}: {str(error).replace(self._address, self.url)}"
             refused = isinstance(error, httpx.HTTPStatusError) and error.response.status_code not in _LATER
             raise (Refused if refused else EngineUnavailable)(words) from None
         if not self._binary:
@@ -82,7 +84,7 @@ class Receiver:
     def _send(self, line: bytes) -> httpx.Response:
         kind = "application/x-protobuf" if self._binary else "application/json"
         content = _protobuf(line, self._signal) if self._binary else line
-        return self._client.post(self.url, content=content, headers={"Content-Type": kind})
+        return self._client.post(self._address, content=content, headers={"Content-Type": kind})
 
     def _check(self, body: bytes) -> None:
         """A receiver answers 200 even where it drops spans."""
