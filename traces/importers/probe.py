@@ -101,30 +101,24 @@ class Probe:
             document = self.document
             yield from enumerate(document if isinstance(document, list) else [document], start=1)
             return
-        left = self._size
-        for number, line in enumerate(self.file, start=1):
-            try:
-                yield number, orjson.loads(line)
-            except orjson.JSONDecodeError:
-                if not line.isspace():
-                    yield from self._line(number, line, quiet)
-            left -= len(line)
-            if left <= 0:
-                return
+        yield from ((number, record) for number, _, record in self._lines(quiet))
 
     def located(self) -> Iterator[tuple[int, Json]]:
         """Each record with a key for `record_at`: its offset in the file, or its place in the document."""
         if self.shape != "jsonl":
             yield from enumerate(self._listed())
             return
+        yield from ((offset, record) for _, offset, record in self._lines(quiet=False))
+
+    def _lines(self, quiet: bool) -> Iterator[tuple[int, int, Json]]:
+        """Number, offset and value of each line."""
         offset = 0
         for number, line in enumerate(self.file, start=1):
             try:
-                yield offset, orjson.loads(line)
+                yield number, offset, orjson.loads(line)
             except orjson.JSONDecodeError:
                 if not line.isspace():
-                    for _, record in self._line(number, line, quiet=False):
-                        yield offset, record
+                    yield from ((number, offset, record) for _, record in self._line(number, line, quiet))
             offset += len(line)
             if offset >= self._size:
                 return
