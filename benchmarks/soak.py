@@ -1,6 +1,6 @@
 """A soak: a simulated engine, the recorder before it, a run through it under load, and a screen on the run.
 
-`python -m benchmarks.soak SECONDS [SESSIONS]` prints the resident memory, open files and threads of each process every
+`python -m benchmarks.soak SECONDS [SESSIONS [TOKENS_PER_S]]` prints the resident memory, open files and threads of each process every
 tenth of the time, and what each grew by after the first quarter, in per cent and for 1,000 turns.
 """
 
@@ -66,12 +66,12 @@ def await_port(port: int) -> None:
             return
 
 
-def start(folder: Path, seconds: float, sessions: int) -> dict[str, subprocess.Popen[bytes]]:
+def start(folder: Path, seconds: float, sessions: int, speed: str) -> dict[str, subprocess.Popen[bytes]]:
     engine, proxy = free_port(), free_port()
     traces = ("first-look", "fix-failing-test")
     played = [word for trace in traces for word in ("--trace", trace)]
     commands = {
-        "engine": ["simulate", "--port", str(engine), "--tok-s", "2000", "--ttft-ms", "5", *played],
+        "engine": ["simulate", "--port", str(engine), "--tok-s", speed, "--ttft-ms", "5", *played],
         "record": ["record", "--upstream", f"http://127.0.0.1:{engine}/v1", "--port", str(proxy), "-o", str(folder / "recorded")],
         "run": ["run", *played, "--engine", f"a=http://127.0.0.1:{proxy}/v1,kind=vllm", "--engine", f"b=http://127.0.0.1:{engine}/v1,kind=vllm",
                 "--sessions", str(sessions), "--duration", str(seconds), "--plain", "--out", str(folder / "run")],
@@ -91,9 +91,9 @@ def turns(folder: Path) -> int:
 
 
 def main() -> None:
-    seconds, sessions = float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 6
+    seconds, sessions, speed = float(sys.argv[1]), *(sys.argv[2:] + ["6", "2000"][len(sys.argv) - 2 :])
     folder = Path(tempfile.mkdtemp(prefix="replayer-soak-"))
-    processes = start(folder, seconds, sessions)
+    processes = start(folder, seconds, int(sessions), speed)
     while not (folder / "run/journal.jsonl").exists():
         time.sleep(0.2)
     screen = PtyScreen([*REPLAYER, "watch", str(folder / "run")])

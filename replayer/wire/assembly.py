@@ -135,7 +135,7 @@ class Assembler:
             return 0
         end = len(data) - len(closing) if data.endswith(closing) else data.rfind(closing)
         strings = data[len(opening) : max(end, 0)]
-        count, texts = _decoded(strings, template.seam, together=self._joins)
+        count, texts = _decoded(template.strings(strings), together=self._joins)
         if not count:
             return 0
         self._splitter.skip(count)
@@ -242,11 +242,10 @@ class Assembler:
         self.parts.error = extras.read_error(chunk, text) or self.parts.error
 
 
-def _decoded(strings: bytes, seam: bytes, *, together: bool) -> tuple[int, list[str]]:
-    """How many JSON strings without their quotes there are between the seams, and their texts, or one of all; none
-    where one of them is empty or no string."""
-    inner = strings.split(seam)
-    if not all(inner):
+def _decoded(inner: list[bytes], *, together: bool) -> tuple[int, list[str]]:
+    """How many JSON strings without their quotes there are, and their texts, or one of all; none where one of them is
+    empty or not a string."""
+    if not inner or not all(inner):
         return 0, []
     if together:
         whole = b"".join(inner)

@@ -58,6 +58,18 @@ class Template:
         self.opening, self.closing = self.prefix + b'"', b'"' + self.suffix + b"\n\n"
         self.seam = self.closing + self.opening
 
+    def strings(self, joined: bytes) -> list[bytes]:
+        """What stands between the seams; nothing where a line break stands anywhere else.
+
+        `bytes.split` at a long seam prepares its search again at each: up to 2.6 us an event, where lines take 0.2."""
+        lines = joined.split(b"\n")[:: self.seam.count(b"\n")]
+        if len(lines) < 2:
+            return [joined]
+        start, stop = len(self.opening) - self.opening.rfind(b"\n") - 1, -self.closing.index(b"\n")
+        found = [line[start:stop] for line in lines]
+        found[0], found[-1] = lines[0][:stop], lines[-1][start:]
+        return found if self.seam.join(found) == joined else []
+
     def count(self) -> None:
         """An event was read: the next one has the next number."""
         counted = self.counted
