@@ -205,6 +205,22 @@ def test_chunks_that_differ_in_their_text_alone_are_not_parsed(monkeypatch: pyte
     assert len(read) == 1
 
 
+@pytest.mark.parametrize("odd", ["", "\n\n", '"', "\\", "é", "x" * 5000, None])
+@pytest.mark.parametrize("lines", [b"", b"event: message\n"])
+def test_a_large_read_gives_what_its_events_give(odd: str | None, lines: bytes) -> None:
+    """`None` stands for an event whose data has two lines."""
+    events = [b"%bdata: %s\n\n" % (lines, chunk(str(number))) for number in range(400)]
+    events[200] = b"%bdata: %s\n\n" % (
+        lines,
+        chunk("two").replace(b',"usage"', b'\ndata: ,"usage"') if odd is None else chunk(odd),
+    )
+    whole, apart = Assembler(), Assembler()
+    together = [*whole.feed(events[0], 1), *whole.feed(b"".join(events[1:]), 1)]
+    one_by_one = [delta for event in events for delta in apart.feed(event, 1)]
+    assert together == one_by_one and whole.parts.arrivals == apart.parts.arrivals
+    assert "".join(whole.parts.content) == "".join(apart.parts.content)
+
+
 def test_learning_stops_where_it_never_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     tries = []
     monkeypatch.setattr(assembly, "learn", lambda *args: tries.append(1) or learn(*args))
