@@ -245,5 +245,5 @@ SESSION = Session(
     kit=KIT,
     steps=STEPS,
     check=("sh", "-c", "cd relay && python3 -m unittest && ./relay status 3 | grep -q done"),
-    purpose="Polling with changing results, which is not a loop, and one true loop that the agent leaves by itself.",
+    purpose="Polling with changing results, which is no loop, and one true loop that the agent leaves by itself.",
 )
