@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 
@@ -16,6 +17,8 @@ TURNS: dict[str, Wire] = {"/chat/completions": "chat", "/messages": "messages", 
 RAW_PATHS = ("/completions",)
 """Endpoints that are kept as they passed."""
 _KEPT_RAW = 64 << 20
+_ASKS_FOR_STREAM = re.compile(rb'"stream"\s*:\s*true')
+"""Within a string of the conversation its quotes would be escaped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,7 @@ class Observed:
         self.has_length = False
         self._encoding = head.fields.get(b"content-encoding", b"").decode("latin-1")
         self._block = block
-        self._reader = ReplyReader(stream=True, wire=self.wire) if self.wire else None
+        self._reader = ReplyReader(stream=None, wire=self.wire) if self.wire else None
         self._raw = _Raw()
         self._sent = 0
         self._wall = 0.0
@@ -112,10 +115,12 @@ class Observed:
         now = time.monotonic_ns()
         sent = self._sent or now
         fault = WireFault(kind, broken, self.status or None) if broken else None
-        reader, raw = self._reader, self._raw
+        reader, raw, request = self._reader, self._raw, self._request()
+        if reader is not None and _ASKS_FOR_STREAM.search(request):
+            reader.asked_stream = True
         return Passed(
             path=self.path,
-            request=self._request(),
+            request=request,
             status=self.status,
             reply=reader.reply(ended=now, broken=fault) if reader is not None else None,
             wire=self.wire or "chat",

@@ -41,7 +41,8 @@ class ReplyReader:
         self.status = 0
         self.retry_after: float | None = None
         self.stopped = False
-        self._asked_stream = stream
+        self.asked_stream = stream
+        """Whether a stream had been asked for; None where that is not known."""
         self._streamed: bool | None = None
         self._on_deltas = on_deltas
         self._classify = classify
@@ -64,7 +65,7 @@ class ReplyReader:
     @property
     def progress(self) -> int | None:
         """When the last text or call came; None before any. A body that is not streamed comes at once: its headers count."""
-        if not (self._asked_stream if self._streamed is None else self._streamed):
+        if not (self.asked_stream if self._streamed is None else self._streamed):
             return self._headers_at
         arrivals = self._parts.arrivals
         return arrivals[-1] if arrivals else None
@@ -163,7 +164,7 @@ class ReplyReader:
             done=parts.done,
             fault=fault,
             stopped_by_us=self.stopped,
-            streamed=bool(self._asked_stream if self._streamed is None else self._streamed),
+            streamed=bool(self.asked_stream if self._streamed is None else self._streamed),
             notes=parts.notes.all(),
             extra=parts.extra,
             reasoning_field=parts.reasoning_field,
@@ -186,7 +187,7 @@ class ReplyReader:
 
     def _finish(self, at: int, *, whole: bool) -> None:
         """The body is over: read what was held back."""
-        asked = self._asked_stream
+        asked = self.asked_stream
         deltas: list[Delta] = []
         if self._streamed:
             if whole:

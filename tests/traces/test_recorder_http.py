@@ -175,6 +175,31 @@ async def _half(request: bytes, reader: asyncio.StreamReader, writer: asyncio.St
     return False
 
 
+async def test_a_reply_that_was_asked_for_whole_is_no_missing_stream() -> None:
+    """SDKs leave `stream` out of a request that is not streamed."""
+
+    async def answer(request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        writer.write(whole(said("ok")))
+        return True
+
+    notes = {}
+    for asked in (b"", b'"stream" : true, '):
+        seen: list[Passed] = []
+        request = asking("hi").replace(b'{"model"', b"{" + asked + b'"model"')
+        body = request.partition(b"\r\n\r\n")[2]
+        head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n" % len(body)
+        async with scripted(answer) as server:
+            proxied = await serve(upstream(server.url), seen.append, "127.0.0.1", 0)
+            reader, writer = await asyncio.open_connection("127.0.0.1", proxied.port)
+            writer.write(head + body)
+            await reader.readuntil(b'"ok"')
+            writer.close()
+            await proxied.close()
+        assert seen[0].reply is not None
+        notes[asked] = [note.code for note in seen[0].reply.notes]
+    assert list(notes.values()) == [[], ["other_mode"]]
+
+
 @pytest.mark.parametrize("leaves", ["client", "recorder"])
 async def test_a_stream_that_is_left_is_cancelled_and_keeps_what_had_come(
     leaves: str, tmp_path: Path
