@@ -1,9 +1,9 @@
 """The confusion tables: what is found and what alarms, by family, by script and by kind of sound text.
 
-    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth|fifth] [--files FOLDER] [--list] [--seed S] [--skip N]
+    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth|fifth|sixth] [--files FOLDER] [--list] [--seed S] [--skip N]
 
 `--files` is the folder that `repetition_files.py FOLDER` (for later sets `repetition_fourth_sound.py`, `repetition_fifth_sound.py`) has
-filled; without it only the drawn texts are judged. `--seed` draws the fourth or fifth set anew; `--skip` takes the files after those.
+filled; without it only the drawn texts are judged. `--seed` draws a later set anew; `--skip` takes the files after those.
 Tokens are characters / 4 (1.5 where a script has more than half of its characters beyond U+2E80).
 """
 
@@ -29,6 +29,9 @@ from benchmarks.repetition_fourth_sound import drawn as drawn_fourth
 from benchmarks.repetition_fourth_sound import files as files_fourth
 from benchmarks.repetition_loops import Loop, Part, loops
 from benchmarks.repetition_machine import machine
+from benchmarks.repetition_sixth import SEED as SEED_OF_SIXTH
+from benchmarks.repetition_sixth import sixth
+from benchmarks.repetition_sixth_sound import drawn as drawn_sixth
 from benchmarks.repetition_sound import drawn
 from benchmarks.repetition_unseen import unseen
 from benchmarks.repetition_work import works
@@ -142,16 +145,23 @@ def fifth_tables(folder: Path | None, seed: str, *, listed: bool) -> None:
     alarms(((text.kind, text.name, text.text) for text in files_fifth(folder)), listed)
 
 
+def sixth_tables(seed: str, *, listed: bool) -> None:
+    recall(sixth(seed), listed)
+    alarms(((text.kind, text.name, text.text) for text in drawn_sixth(f"sound {seed}")), listed)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--part", choices=("tuning", "validation", "unseen", "fourth", "fifth"), default="validation"
+        "--part",
+        choices=("tuning", "validation", "unseen", "fourth", "fifth", "sixth"),
+        default="validation",
     )
     parser.add_argument("--files", type=Path, help="folder filled by repetition_files.py")
     parser.add_argument("--list", action="store_true", help="name what is missed, late, or alarms")
-    parser.add_argument("--seed", help="draw the fourth or fifth set anew")
+    parser.add_argument("--seed", help="draw the fourth, fifth or sixth set anew")
     parser.add_argument("--skip", type=int, default=0, help="files of each kind to leave out")
     args = parser.parse_args()
     if args.part == "unseen":
@@ -160,6 +170,8 @@ def main() -> None:
         fourth_tables(args.files, args.seed or SEED, args.skip, listed=args.list)
     elif args.part == "fifth":
         fifth_tables(args.files, args.seed or SEED_OF_FIFTH, listed=args.list)
+    elif args.part == "sixth":
+        sixth_tables(args.seed or SEED_OF_SIXTH, listed=args.list)
     else:
         tables(args.part, args.files, listed=args.list)
 
