@@ -54,10 +54,11 @@ def test_the_nearest_word_is_named(
         ("simulate", "--port", "99999"),
         ("watch", "x", "--web", "--port", "-1"),
         ("record", "--upstream", "http://127.0.0.1:9", "--port", "http"),
+        ("record", "--upstream", "https://127.0.0.1:9", "--port", "99999"),
         ("resume", "x", "--metrics-port", "65536"),
     ],
 )
-def test_what_is_no_port_is_said_in_one_line(
+def test_what_is_not_a_port_is_said_in_one_line(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _said(capsys, *words).rstrip().endswith("is not a port: a number from 0 (any free) to 65535")
