@@ -30,7 +30,7 @@ def read_json(data: bytes) -> tuple[Json, list[NoteCode]]:
 def _forgive(data: bytes) -> tuple[Json, list[NoteCode]]:
     codes: set[NoteCode] = set()
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         codes.add("invalid_utf8")
         text = data.decode("utf-8", "replace")

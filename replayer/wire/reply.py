@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -273,7 +274,7 @@ def assemble(
 
 def _looks_streamed(start: bytes) -> bool | None:
     """By the first byte, which tells more than the content types that gateways make up; None before there is one."""
-    start = start.lstrip()
+    start = start.removeprefix(BOM_UTF8).lstrip()
     return start[:1] not in (b"{", b"[", b"<") if start else None
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import NamedTuple
 
 from replayer.wire.limits import LIMITS, TooLarge, mib
 
-_BOM = b"\xef\xbb\xbf"
 _LF, _CR = 10, 13
 """Looking for a number in bytes is twenty times as fast as looking for bytes of length one."""
 
@@ -69,7 +69,7 @@ class SseSplitter:
         self.skip(len(blocks))
         if self._first and blocks:
             self._first = False
-            blocks[0] = blocks[0].removeprefix(_BOM)
+            blocks[0] = blocks[0].removeprefix(BOM_UTF8)
         return blocks
 
     def _count(self, pending: int) -> None:
@@ -81,7 +81,7 @@ class SseSplitter:
         """The end of the stream; an event without its blank line still counts."""
         rest = b"".join(self._pieces)
         self._pieces = []
-        return [rest.removeprefix(_BOM) if self._first else rest] if rest else []
+        return [rest.removeprefix(BOM_UTF8) if self._first else rest] if rest else []
 
     def _newlines(self, data: bytes) -> bytes:
         if self._after_cr:

@@ -332,6 +332,18 @@ def test_an_error_object_instead_of_a_whole_reply() -> None:
     assert reply.fault is not None and reply.fault.kind == "context_too_long" and not reply.done
 
 
+def test_a_byte_order_mark_before_a_whole_body_says_nothing() -> None:
+    for whole in (
+        b'{"error":{"message":"too long","code":400}}',
+        b'{"choices":[{"message":{"content":"hi"}}]}',
+    ):
+        with_mark, without = (assemble(body, stream=True) for body in (b"\xef\xbb\xbf" + whole, whole))
+        found, plain = (
+            (r.content, r.fault and (r.fault.kind, r.fault.message)) for r in (with_mark, without)
+        )
+        assert found == plain
+
+
 def test_characters_split_over_packets_and_broken_ones() -> None:
     body = 'data: {"choices":[{"index":0,"delta":{"content":"é漢😀"}}]}\n\n'.encode()
     assert assemble([body[i : i + 1] for i in range(len(body))]).content == "é漢😀"
