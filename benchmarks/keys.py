@@ -20,7 +20,7 @@ from replayer.tui.app import ReplayerApp
 from replayer.tui.pages import PAGES
 from replayer.tui.rest import Rest
 from replayer.tui.source import Sources
-from replayer.tui.watch import settled_memory
+from replayer.tui.watch import COLLECT, settled_memory
 
 ANYWHERE = "question_mark escape t t t t space space"
 OF_PAGES = {
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("--times", type=int, default=3)
     asked = parser.parse_args()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(*COLLECT)
     for (page, key), cost in asyncio.run(measured(asked.run, asked.times)).cost.items():
         print(f"{page:10} {key:14} {statistics.median(cost):6.0f} ms  most {max(cost):6.0f}")
 

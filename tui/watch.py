@@ -19,7 +19,7 @@ _SHARE = 0.35
 """Of a core, for all that the screen does; a flood of events makes frames rarer instead."""
 _SWITCH_S = 0.001
 """How long a key may wait for the thread that reads; Python's own is 5 ms, and an answer takes many turns."""
-_COLLECT = 50_000, 5, 400
+COLLECT = 50_000, 5, 400
 """New objects between two collections, and how often the next older ones are gone over too. A journal's facts stay, and
 going over them again and again costs most; the lines of a picture refer to themselves, 50 KB of them a second."""
 
@@ -32,7 +32,7 @@ def watch(folders: Sequence[Path]) -> str:
     os.nice(_NICENESS)
     sys.setswitchinterval(_SWITCH_S)
     gc.freeze()
-    gc.set_threshold(*_COLLECT)
+    gc.set_threshold(*COLLECT)
     pins: dict[str, str] = {}
     rest = Rest()
     poll = settled_memory(Sources(folders, pins, rest).poll)
