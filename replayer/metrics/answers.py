@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from replayer.metrics import lane_answers as of_lanes
 from replayer.metrics.catalogue import COMPARED, PRIMARY
+from replayer.metrics.decide import leans
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.lane_answers import NAMED, counted, named
 from replayer.metrics.order import FIRST, SECOND
@@ -110,7 +111,8 @@ def _better(pairs: Sequence[Pair], ranked: Sequence[Standing]) -> str:
 def _undecided(pairs: Sequence[Pair], ranked: Sequence[Standing]) -> str:
     shown = ", ".join(f"{one.lane} {percent(one.value)}" for one in ranked[:NAMED] if one.value is not None)
     seen = f" Usable turns: {shown}." if shown else ""
-    if (count := max(pair.n_sessions for pair in pairs)) < MIN_SESSIONS:
+    first = _of(pairs, PRIMARY) or pairs
+    if (count := max(pair.n_sessions for pair in first)) < MIN_SESSIONS:
         return f"Not decided: {counted(count, 'session')} of at least {MIN_SESSIONS}.{seen}"
     return f"Not decided: between two runs the run itself varies.{seen}"
 
@@ -130,8 +132,11 @@ def _of_two(pairs: Sequence[Pair]) -> Iterator[str]:
             if rest:
                 yield f"{name} is also better in {and_list([COMPARED[pair.metric].words for pair in rest])}."
     if primary and not primary.winner:
-        more = "" if any(ahead.values()) else " or in anything else that was compared"
+        open_ = [COMPARED[pair.metric].words for pair in pairs if leans(pair)]
+        more = "" if any(ahead.values()) or open_ else " or in anything else that was compared"
         yield f"No difference between {names[0]} and {names[1]} is shown in usable turns{more}."
+        if open_:
+            yield f"More sessions may decide {and_list(open_)}."
 
 
 def _values(pair: Pair, winner: str) -> str:

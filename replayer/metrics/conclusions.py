@@ -10,9 +10,10 @@ from typing import TypeVar
 
 from replayer.metrics.answers import story
 from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
+from replayer.metrics.decide import leans
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.fault_words import fault_words
-from replayer.metrics.lane_answers import cause_words, is_cold
+from replayer.metrics.lane_answers import cause_words, counted, is_cold
 from replayer.metrics.run_documents import (
     Conclusions,
     Crossover,
@@ -118,7 +119,8 @@ def pair_sentences(pairs: Sequence[Pair]) -> list[Difference]:
             else:
                 rest.append(pair)
         for words, some in (
-            ("no evidence of a difference in", [pair for pair in rest if pair.p_value is not None]),
+            ("no evidence of a difference in", [p for p in rest if p.p_value is not None and not leans(p)]),
+            ("not decided, though the interval alone excludes zero:", list(filter(leans, rest))),
             ("not tested:", [pair for pair in rest if pair.p_value is None]),
         ):
             if some:
@@ -190,7 +192,7 @@ def lane_conclusion(lane: LaneFigures) -> LaneConclusion:
 
 def verdict(lane: LaneFigures) -> Verdict:
     """The gravest thing first: a lane that did not finish may still hide the others."""
-    if lane.missing_sessions or not lane.turns:
+    if _missing(lane) or not lane.turns:
         return "unfinished"
     if lane.repetition.collapsed_turns:
         return "collapsed"
@@ -224,6 +226,8 @@ def _answers(lane: LaneFigures) -> str:
 
 def _missing(lane: LaneFigures) -> str | None:
     """What the figures of an unfinished lane lack."""
+    if lane.steady is not None and lane.steady.outcome == "server_gone":
+        return f"Partial: the load ended after {lane.steady.load_s:.1f} s, since its server was gone."
     if not lane.missing_sessions:
         return None
     total = lane.sessions + lane.missing_sessions
@@ -234,7 +238,9 @@ def _missing(lane: LaneFigures) -> str | None:
         else []
     )
     parts += [f"{never} not at all"] if never else []
-    reached = f"; {lane.unreached_turns} requests reached no engine" if lane.unreached_turns else ""
+    reached = (
+        f"; {counted(lane.unreached_turns, 'request')} reached no engine" if lane.unreached_turns else ""
+    )
     return f"Partial: {lane.sessions} of {total} sessions were replayed to their end, {and_list(parts)}{reached}."
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from replayer.metrics.catalogue import COMPARED, PRIMARY
+from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY
 from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import interval, signed
 from replayer.metrics.stats import MIN_SESSIONS, holm
@@ -30,6 +31,12 @@ def decide(pairs: list[Pair], primary: str = PRIMARY) -> list[Pair]:
         pair = replace(pair, p_value_adjusted=p, decided=decided)
         found.append(replace(pair, conclusion=sentence(pair)))
     return found
+
+
+def leans(pair: Pair) -> bool:
+    """By itself it would be a difference; among all that was compared it is not decided."""
+    alone = pair.p_value is not None and pair.p_value < ALPHA and _off_zero(pair)
+    return alone and not pair.decided and not _below_least(pair)
 
 
 def _off_zero(pair: Pair) -> bool:
@@ -61,8 +68,7 @@ def sentence(pair: Pair) -> str:
         return f"{words}: no difference seen ({amount(pair)})"
     if _below_least(pair):
         return f"{words}: no difference beyond {COMPARED[pair.metric].least_is} ({amount(pair)})"
-    alone = pair.p_value < ALPHA and _off_zero(pair)
-    looked = ", once everything compared here is counted" if alone else ""
+    looked = ", once everything compared here is counted" if leans(pair) else ""
     return f"{words}: no evidence of a difference{looked}{_needed(pair)} ({amount(pair)})"
 
 
@@ -77,6 +83,9 @@ def _untested(pair: Pair) -> str:
 
 
 def _needed(pair: Pair) -> str:
+    least = math.ceil(math.log2(2 * (len(DEFAULT) - 1) / (ALPHA * (1 - PRIMARY_SHARE))))
+    if leans(pair) and pair.metric != PRIMARY and pair.n_sessions < least and not pair.sequential:
+        return f"; this one can be decided from {least} such sessions on"
     if not pair.needed or pair.needed <= pair.n_sessions:
         return ""
     return f"; about {rounded(pair.needed):,} such sessions would show {pair.needed_for}"

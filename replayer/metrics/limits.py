@@ -57,6 +57,8 @@ def _lane_reasons(lane: LaneView, plan: Plan) -> list[str]:
     turns = finished_turns(lane)
     errors = sum(turn.error is not None for turn in turns)
     reasons = []
+    if lane.load is not None and lane.load.outcome == "server_gone":
+        reasons.append(f"{lane.name}: its server was gone before the load's time was over")
     if turns and errors / len(turns) > plan.limits.errors:
         reasons.append(
             f"{lane.name}: {errors} of {len(turns)} turns ended in an engine error "

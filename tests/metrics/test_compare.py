@@ -1,11 +1,14 @@
 """Comparison of lanes: what may be said of a difference, and what not."""
 
+from dataclasses import replace
+
 import pytest
 
 from replayer.errors import PlanError
 from replayer.journal.turns import TurnFacts
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.compare import compare_turns
+from replayer.metrics.conclusions import pair_sentences
 from replayer.metrics.decide import decide
 from replayer.metrics.gate import parse
 from replayer.metrics.run_documents import Pair
@@ -168,3 +171,21 @@ def test_repeats_of_enough_sessions_do_not_change_what_is_decided(repeats: int) 
     )
     found = compared(a, b)
     assert (found.p_value, found.decided) == (2 / 2**7, True)
+
+
+def test_a_clear_difference_of_few_sessions_is_open_and_not_denied() -> None:
+    """Seven sessions, each 88 ms slower: among all that is compared that is not decided yet, and nowhere called equal."""
+    clear = Pair(
+        a="a", b="b", metric="ttft_ms.p50", better="lower", aa=False, sequential=False, n_turns=41, n_sessions=7,
+        value_a=14.0, value_b=102.0, difference=88.0, low=86.0, high=94.0, p_value=0.0156, method="", needed=180,
+        needed_for="10%",
+    )  # fmt: skip
+    same = [
+        replace(clear, metric=metric, difference=0.0, low=-0.1, high=0.1, p_value=1.0, needed=None)
+        for metric in ("usable_turn_rate", "ttft_ms.p95", "itl_ms.p50", "decode_tok_s")
+    ]
+    family = decide([*same, clear])
+    assert not family[-1].decided and "from 10 such sessions on" in family[-1].conclusion
+    words = [one.words for one in pair_sentences(family)]
+    open_ = "a and b: not decided, though the interval alone excludes zero: time to first token (median)."
+    assert open_ in words and sum("time to first token (median)" in said for said in words) == 1

@@ -23,6 +23,8 @@ from replayer.journal.events import (
     TurnStarted,
 )
 from replayer.journal.log import read
+from replayer.journal.view import load
+from replayer.metrics.figures import run_figures
 from replayer.metrics.steady import EQUAL
 from replayer.plan.load_shape import LoadShape, coming
 from replayer.simulated import ChildServer
@@ -227,7 +229,9 @@ async def test_a_load_whose_server_is_gone_ends_and_says_so(tmp_path: Path, star
         await asyncio.sleep(0.1)
     await server.stop()
     _, errors = await asyncio.wait_for(going.communicate(), 300)
-    assert b"its server is gone" in errors
+    assert b"its server is gone" in errors and going.returncode == 1
+    (lane,) = run_figures(load(tmp_path / "run")).conclusions.lanes
+    assert lane.verdict == "unfinished" and "since its server was gone" in lane.words
     events = list(read(tmp_path / "run"))
     assert [event.outcome for event in events if isinstance(event, LoadEnded)] == ["server_gone"]
 
