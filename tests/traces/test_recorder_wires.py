@@ -126,7 +126,7 @@ async def test_a_server_that_closes_after_each_answer_loses_no_request(tmp_path:
 
     async with (
         scripted(_closing) as server,
-        proxy(server.url, recording) as url,
+        proxy(server.url, recording, idle_seconds=30) as url,
         httpx.AsyncClient(timeout=30, limits=httpx.Limits(max_connections=4)) as client,
     ):
         await asyncio.gather(*(many(client, url, name) for name in range(4)))
