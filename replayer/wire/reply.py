@@ -274,6 +274,8 @@ def assemble(
 
 def _looks_streamed(start: bytes) -> bool | None:
     """By the first byte, which tells more than the content types that gateways make up; None before there is one."""
+    if BOM_UTF8.startswith(start):
+        return None
     start = start.removeprefix(BOM_UTF8).lstrip()
     return start[:1] not in (b"{", b"[", b"<") if start else None
 

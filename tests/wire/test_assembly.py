@@ -344,6 +344,12 @@ def test_a_byte_order_mark_before_a_whole_body_says_nothing() -> None:
         assert found == plain
 
 
+@pytest.mark.parametrize("cut", range(1, 5))
+def test_a_byte_order_mark_may_come_in_pieces(cut: int) -> None:
+    body = b'\xef\xbb\xbf{"error":{"message":"too long","code":400}}'
+    assert assemble([body[:cut], body[cut:]]) == assemble(body)
+
+
 def test_characters_split_over_packets_and_broken_ones() -> None:
     body = 'data: {"choices":[{"index":0,"delta":{"content":"é漢😀"}}]}\n\n'.encode()
     assert assemble([body[i : i + 1] for i in range(len(body))]).content == "é漢😀"
