@@ -1,10 +1,12 @@
 """What more processes bring: deltas a second and the error of TTFT, by servers that stamp what they send.
 
-    python -m benchmarks.processes [--counts 1 2 4 8] [--only flood|paced] [--streams 256]
+    python -m benchmarks.processes [--counts 1 2 4 8] [--only flood|paced] [--streams 256] [--longer 1] [--apart]
 
 Each row is one `replayer run --processes N` against N servers (`stamped_server.c`), a lane each, so that no server is the
 ceiling: with N servers and N shards, each of two processes, a machine needs 3 x N cores. Rates are by the servers' own stamps,
-from the first delta to the last; `of ideal` is the rate over N times that of the first row.
+from the first delta to the last; `of ideal` is the rate over N times that of the first row. `--longer` multiplies the turns: a
+flood of a second is mostly its beginning and its end. `--apart` sets beside each row N runs of one process that share nothing but
+the machine: what is lost there is lost to the machine.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.run import Load, Server, Truth, compiled, quantile, whole
@@ -22,22 +25,22 @@ from replayer.journal.log import read
 TRACE = "fix-failing-test"
 
 
-def loads(streams: int) -> list[Load]:
+def loads(streams: int, longer: int = 1) -> list[Load]:
     """By server; `paced` sends 50 deltas a second on each stream."""
     return [
-        Load("flood", streams // 4, streams, 512, 0, 0),
-        Load("paced", streams, 2 * streams, 100, 20_000, 200_000),
+        Load("flood", streams // 4, streams * longer, 512, 0, 0),
+        Load("paced", streams, 2 * streams * longer, 100, 20_000, 200_000),
     ]
 
 
-def row(load: Load, n: int, binary: Path) -> tuple[float, list[float], int]:
+def row(load: Load, n: int, binary: Path, core: int = 0) -> tuple[float, list[float], int]:
     """Deltas a second, errors of TTFT in ms, and the share of marked turns in percent."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         folders = [folder / str(number) for number in range(n)]
         for one in folders:
             one.mkdir()
-        servers = [Server(binary, load, one, core) for core, one in enumerate(folders)]
+        servers = [Server(binary, load, one, place) for place, one in enumerate(folders, core)]
         given = ["run", "--trace", TRACE, "--max-turns", "1", "--repeat", str(load.turns), "--json"]
         given += ["--concurrency", str(load.streams), "--processes", str(n), "--max-lag", "60000"]
         for number, server in enumerate(servers):
@@ -53,6 +56,18 @@ def row(load: Load, n: int, binary: Path) -> tuple[float, list[float], int]:
             [_error(turn, truths) for turn in kept],
             100 * (len(turns) - len(kept)) // len(turns),
         )
+
+
+def apart(load: Load, n: int, binary: Path) -> tuple[float, list[float], int]:
+    """As `row`, of `n` runs of one process at the same time; their rates are added up."""
+    with ThreadPoolExecutor(n) as pool:
+        runs = list(pool.map(lambda core: row(load, 1, binary, core), range(n)))
+    return sum(one[0] for one in runs), [off for one in runs for off in one[1]], max(one[2] for one in runs)
+
+
+def show(name: str, count: str, ideal: float, rate: float, errors: list[float], marked: int) -> None:
+    off = f"{quantile(errors, 0.5):.3f} / {quantile(errors, 0.99):.3f}"
+    print(f"| {name} | {count} | {rate:,.0f} | {rate / ideal:.2f} | {off} | {marked} % |", flush=True)
 
 
 def _rate(truths: list[Truth]) -> float:
@@ -72,22 +87,24 @@ def main() -> None:
     parser.add_argument("--counts", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--only", nargs="*", default=["flood", "paced"])
     parser.add_argument("--streams", type=int, default=256, help="paced streams of each server")
+    parser.add_argument("--longer", type=int, default=1, help="times as many turns")
+    parser.add_argument(
+        "--apart", action="store_true", help="beside each row, as many runs that share nothing"
+    )
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     print(
         "| load | processes | deltas/s | of ideal | TTFT off p50 / p99 ms | marked |\n|---|---|---|---|---|---|"
     )
     with compiled() as binary:
-        for load in loads(given.streams):
+        for load in loads(given.streams, given.longer):
             single = 0.0
             for n in given.counts if load.name in given.only else ():
-                rate, errors, marked = row(load, n, binary)
-                single = single or rate / n
-                off = f"{quantile(errors, 0.5):.3f} / {quantile(errors, 0.99):.3f}"
-                print(
-                    f"| {load.name} | {n} | {rate:,.0f} | {rate / n / single:.2f} | {off} | {marked} % |",
-                    flush=True,
-                )
+                one = row(load, n, binary)
+                single = single or one[0] / n
+                show(load.name, str(n), n * single, *one)
+                if given.apart and n > 1:
+                    show(load.name, f"{n} runs", n * single, *apart(load, n, binary))
 
 
 if __name__ == "__main__":
