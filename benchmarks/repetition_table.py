@@ -1,6 +1,6 @@
 """The confusion tables: what is found and what alarms, by family, by script and by kind of sound text.
 
-    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth|fifth|sixth] [--files FOLDER] [--list] [--seed S] [--skip N]
+    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth|fifth|sixth|seventh] [--files FOLDER] [--list] [--seed S] [--skip N]
 
 `--files` is the folder that `repetition_files.py FOLDER` (for later sets `repetition_fourth_sound.py`, `repetition_fifth_sound.py`) has
 filled; without it only the drawn texts are judged. `--seed` draws a later set anew; `--skip` takes the files after those.
@@ -29,6 +29,10 @@ from benchmarks.repetition_fourth_sound import drawn as drawn_fourth
 from benchmarks.repetition_fourth_sound import files as files_fourth
 from benchmarks.repetition_loops import Loop, Part, loops
 from benchmarks.repetition_machine import machine
+from benchmarks.repetition_seventh import SEED as SEED_OF_SEVENTH
+from benchmarks.repetition_seventh import seventh
+from benchmarks.repetition_seventh_sound import drawn as drawn_seventh
+from benchmarks.repetition_seventh_sound import files as files_seventh
 from benchmarks.repetition_sixth import SEED as SEED_OF_SIXTH
 from benchmarks.repetition_sixth import sixth
 from benchmarks.repetition_sixth_sound import drawn as drawn_sixth
@@ -150,18 +154,24 @@ def sixth_tables(seed: str, *, listed: bool) -> None:
     alarms(((text.kind, text.name, text.text) for text in drawn_sixth(f"sound {seed}")), listed)
 
 
+def seventh_tables(folder: Path | None, seed: str, *, listed: bool) -> None:
+    recall(seventh(seed), listed)
+    alarms(((f"drawn {text.kind}", text.name, text.text) for text in drawn_seventh(f"sound {seed}")), listed)
+    alarms(((text.kind, text.name, text.text) for text in files_seventh(folder)), listed)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
         "--part",
-        choices=("tuning", "validation", "unseen", "fourth", "fifth", "sixth"),
+        choices=("tuning", "validation", "unseen", "fourth", "fifth", "sixth", "seventh"),
         default="validation",
     )
     parser.add_argument("--files", type=Path, help="folder filled by repetition_files.py")
     parser.add_argument("--list", action="store_true", help="name what is missed, late, or alarms")
-    parser.add_argument("--seed", help="draw the fourth, fifth or sixth set anew")
+    parser.add_argument("--seed", help="draw the fourth or a later set anew")
     parser.add_argument("--skip", type=int, default=0, help="files of each kind to leave out")
     args = parser.parse_args()
     if args.part == "unseen":
@@ -172,6 +182,8 @@ def main() -> None:
         fifth_tables(args.files, args.seed or SEED_OF_FIFTH, listed=args.list)
     elif args.part == "sixth":
         sixth_tables(args.seed or SEED_OF_SIXTH, listed=args.list)
+    elif args.part == "seventh":
+        seventh_tables(args.files, args.seed or SEED_OF_SEVENTH, listed=args.list)
     else:
         tables(args.part, args.files, listed=args.list)
 
