@@ -97,7 +97,7 @@ class Row:
 
 
 Truth = dict[int, tuple[int, list[int]]]
-"""By number: when a request had been read, and when each delta was sent (ns)."""
+"""By number: when a request had arrived, and when each delta was sent (ns)."""
 
 
 class Server:

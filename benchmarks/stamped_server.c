@@ -4,8 +4,9 @@
    stamped_server FIRST_US GAP_US DELTAS LOG
 
    Listens on 127.0.0.1 and prints the port. Each reply has DELTAS events (fewer where max_tokens says so), each with one
-   word, sent and stamped one by one: the first FIRST_US after the request was read, the others every GAP_US, or as fast
-   as they are taken (flood) with a GAP_US of 0. The first word is `q<number>`, so that a client's record finds its
+   word, sent and stamped one by one: the first FIRST_US after the request arrived, the others every GAP_US, or as fast
+   as they are taken (flood) with a GAP_US of 0. A request arrives when the kernel has its last byte: of a hundred that
+   come at once, the last is read milliseconds later. The first word is `q<number>`, so that a client's record finds its
    truth. When standard input ends, LOG is written, per reply: number, arrival, count, then the stamps
    (int64, CLOCK_MONOTONIC, ns). Single-threaded: the whole load is one core. */
 #define _GNU_SOURCE
@@ -178,11 +179,28 @@ static void begin(struct client *c, int64_t arrival) {
   active[actives++] = c->fd;
 }
 
+/* Into the buffer as recv does; `arrival` becomes when the kernel had the last of it, or now where it does not say. */
+static ssize_t take(struct client *c, int64_t *arrival) {
+  union { char room[CMSG_SPACE(sizeof(struct timespec))]; struct cmsghdr aligned; } control;
+  struct iovec space = { c->in + c->size, c->room - c->size };
+  struct msghdr message = { .msg_iov = &space, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+  ssize_t got = recvmsg(c->fd, &message, MSG_DONTWAIT);
+  *arrival = now();
+  struct cmsghdr *stamp = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+  if (!stamp || stamp->cmsg_type != SCM_TIMESTAMPNS) return got;
+  struct timespec wall, came;
+  clock_gettime(CLOCK_REALTIME, &wall);
+  memcpy(&came, CMSG_DATA(stamp), sizeof came);
+  *arrival -= (wall.tv_sec - came.tv_sec) * 1000000000LL + wall.tv_nsec - came.tv_nsec;
+  return got;
+}
+
 /* Everything that has come; returns 0 where the client is gone. */
 static int receive(struct client *c) {
   for (;;) {
     if (c->room - c->size < 65536) c->in = realloc(c->in, (c->room = c->room * 2 + 131072) + 1);
-    ssize_t got = recv(c->fd, c->in + c->size, c->room - c->size, MSG_DONTWAIT);
+    int64_t arrival;
+    ssize_t got = take(c, &arrival);
     if (got == 0 || (got < 0 && errno != EAGAIN)) return 0;
     if (got < 0) return 1;
     c->size += got;
@@ -196,7 +214,7 @@ static int receive(struct client *c) {
       *end = '\r';
     }
     if (c->wanted && c->size >= c->wanted) {
-      begin(c, now());
+      begin(c, arrival);
       memmove(c->in, c->in + c->wanted, c->size - c->wanted);
       c->size -= c->wanted;
       c->wanted = 0;
@@ -234,6 +252,7 @@ int main(int count, char **given) {
   setrlimit(RLIMIT_NOFILE, &limit);
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  setsockopt(listener, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
   struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
   socklen_t size = sizeof address;
   if (bind(listener, (struct sockaddr *)&address, size) || listen(listener, MOST)) return 1;
