@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable
+from functools import partial
+from itertools import accumulate, chain, repeat
+from operator import sub
+
 import orjson
 
 from replayer.wire import extras
@@ -20,6 +28,9 @@ _QUOTE = ord('"')
 _new = tuple.__new__
 _LEARNT_BYTES = 64 << 10
 """Longest event that later ones may be like: to learn from it takes a hundred times its size."""
+
+Packet = tuple[bytes, int]
+"""Bytes of a body, and when they arrived."""
 
 READERS: dict[Wire, type[ChatReader] | type[MessagesReader] | type[ResponsesReader]] = {
     "chat": ChatReader,
@@ -48,6 +59,8 @@ class Assembler:
     def __init__(self, wire: Wire | None = "chat", *, joins: bool = False) -> None:
         self.parts = Parts()
         self._joins = joins
+        self.done_at: int | None = None
+        """When the wire's own end arrived, in a stream."""
         self._reader: WireReader | None = READERS[wire](self.parts) if wire else None
         self._splitter = SseSplitter()
         self._template: Template | None = None
@@ -73,19 +86,30 @@ class Assembler:
 
     def feed(self, data: bytes, at: int) -> list[Delta]:
         """Body bytes of a stream that arrived at `at`; returns the deltas that they complete."""
-        splitter, template = self._splitter, self._template
-        if template is not None and template.counted is None and len(data) > 2 * len(template.seam):
-            if not splitter.between:  # the rest of an event that came in two
-                end = data.find(b"\n\n") + 2
-                self._take_blocks(splitter.feed(data[:end]), at)
-                data = data[end:]
-            if splitter.between and self._template is template:
-                data = data[self._take_run(template, data, at) :]
-        if data:
-            self._take_blocks(splitter.feed(data), at)
-        if splitter.blocks - len(self.parts.arrivals) > LIMITS.empty and not self.parts.done:
-            raise TooLarge(f"the stream has more than {LIMITS.empty:,} events without text or a call")
+        return self.feed_all([(data, at)])
+
+    def feed_all(self, packets: Iterable[Packet]) -> list[Delta]:
+        """The same of what came one after another and is read at once: each event has the stamp of its last byte."""
+        rest, tried = deque(packets), False
+        while rest:
+            template = self._template
+            if not tried and template is not None and template.counted is None:
+                if not self._splitter.between:
+                    _cut_event(rest)
+                else:
+                    tried = True
+                    self._take_run(template, rest)
+            if rest:
+                self._feed(*rest.popleft())
         return self._drain()
+
+    def _feed(self, data: bytes, at: int) -> None:
+        splitter, parts = self._splitter, self.parts
+        self._take_blocks(splitter.feed(data), at)
+        if splitter.blocks - len(parts.arrivals) > LIMITS.empty and not parts.done:
+            raise TooLarge(f"the stream has more than {LIMITS.empty:,} events without text or a call")
+        if parts.done and self.done_at is None:
+            self.done_at = at
 
     def flush(self, at: int) -> list[Delta]:
         """The body ended: an event that lacks its blank line still counts."""
@@ -125,28 +149,32 @@ class Assembler:
             self.parts.arrivals.append(at)
             self.parts.deltas.append(_new(Delta, (at, template.channel, text, template.call_index, 1)))
 
-    def _take_run(self, template: Template, data: bytes, at: int) -> int:
-        """Events that are alike in everything but their strings, and the first of `data`, in one decoding.
+    def _take_run(self, template: Template, rest: deque[Packet]) -> None:
+        """Events that are alike in everything but their strings, and the first of `rest`, in one decoding.
 
-        Returns how many bytes were taken: none where another is among them, or one whose string is not plain.
-        """
+        Nothing is taken where another is among them, or one whose string is not plain."""
         opening, closing = template.opening, template.closing
-        if not data.startswith(opening):
-            return 0
+        if not rest[0][0].startswith(opening):
+            return
+        data = rest[0][0] if len(rest) == 1 else b"".join([data for data, _ in rest])
+        if len(data) <= 2 * len(template.seam):
+            return
         end = len(data) - len(closing) if data.endswith(closing) else data.rfind(closing)
         strings = data[len(opening) : max(end, 0)]
-        count, texts = _decoded(template.strings(strings), together=self._joins)
+        inner = template.strings(strings)
+        count, texts = _decoded(inner, together=self._joins)
         if not count:
-            return 0
+            return
         self._splitter.skip(count)
         template.pieces += texts
         self._read_by_template += count
-        channel, call, parts = template.channel, template.call_index, self.parts
-        parts.arrivals.extend([at] * count)
-        pieces = count // len(texts)
-        for text in texts:
+        parts, known = self.parts, len(self.parts.arrivals)
+        around = len(opening) + len(closing)
+        _stamp(parts.arrivals, [*accumulate(map(around.__add__, map(len, inner)))], rest)
+        channel, call, pieces = template.channel, template.call_index, count // len(texts)
+        stamps = parts.arrivals[known:] if pieces == 1 else parts.arrivals[-1:]
+        for at, text in zip(stamps, texts, strict=True):
             parts.deltas.append(_new(Delta, (at, channel, text, call, pieces)))
-        return end + len(closing)
 
     def _take_block(self, block: bytes, at: int) -> None:
         if self._template is not None and self._template.counted is not None and self._reader is not None:
@@ -261,7 +289,33 @@ def _decoded(inner: list[bytes], *, together: bool) -> tuple[int, list[str]]:
         texts = _loads(b'["%b"]' % listed)
     except orjson.JSONDecodeError:
         return 0, []
-    return (len(inner), texts) if len(texts) == len(inner) and {*map(type, texts)} == {str} else (0, [])
+    if len(texts) != len(inner) or {*map(type, texts)} != {str}:
+        return 0, []
+    return len(inner), ["".join(texts)] if together else texts
+
+
+def _cut_event(rest: deque[Packet]) -> None:
+    """The first packet begins within an event: what follows that becomes a packet of its own."""
+    data, at = rest[0]
+    end = data.find(b"\n\n") + 2
+    if 1 < end < len(data):
+        rest[0] = data[end:], at
+        rest.appendleft((data[:end], at))
+
+
+def _stamp(arrivals: array[int], ends: list[int], rest: deque[Packet]) -> None:
+    """Take whole events, which end so many bytes on, off the front of `rest`, each with the stamp of the packet that
+    completed it."""
+    stops = [*accumulate([len(data) for data, _ in rest])]
+    whole = bisect_left(stops, ends[-1])
+    ended = [*map(partial(bisect_right, ends), stops[: whole + 1])]
+    stamps = [rest.popleft()[1] for _ in range(whole)]
+    if left := stops[whole] - ends[-1]:
+        data, at = rest[0]
+        rest[0] = data[-left:], at
+    else:
+        _, at = rest.popleft()
+    arrivals.extend(chain.from_iterable(map(repeat, [*stamps, at], map(sub, ended, [0, *ended]))))
 
 
 def _excerpt(data: bytes) -> str:

@@ -36,14 +36,18 @@ class Sink(Protocol):
         """Nothing that may follow matters."""
 
     @property
+    def done_at(self) -> int | None:
+        """When it was; None before."""
+
+    @property
     def progress(self) -> int | None:
         """When the last bytes that count arrived; None before any."""
 
     def headers(self, status: int, headers: Headers, at: int) -> None: ...
 
-    def body(self, data: bytes, at: int, by_kernel: bool) -> bool:
-        """Bytes of the body, and whether it was the kernel that stamped them; True ends the exchange at once and
-        closes the connection."""
+    def packets(self, packets: Sequence[tuple[bytes, int]], by_kernel: int) -> bool:
+        """Bytes of the body with their stamps, and how many of these the kernel made; True ends the exchange at once
+        and closes the connection."""
 
 
 class Broken(Exception):
@@ -78,6 +82,10 @@ class Connection(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._end = 0
         """How many of them are the response's, once it is complete."""
+        self._packets: list[tuple[bytes, int]] = []
+        self._by_kernel = self._undelivered = 0
+        """What was received and not delivered: bytes of the body with their stamps, how many of these are the kernel's,
+        and how many bytes it was with all framing."""
         self._complete: bool = False
         self._at = 0
         self._begun = False
@@ -152,10 +160,13 @@ class Connection(asyncio.Protocol):
         if self._sink is not None:
             self._sink.sent(at)
 
-    def receive(self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0) -> None:
+    def receive(
+        self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0, *, more: bool = False
+    ) -> None:
         """Bytes that were read at `now`, and came in at `kernel` where the kernel reports it.
 
-        `delay`: nanoseconds that the reading process had waited for a core before. A stamp before the last one, or from the future, is none: the wall clock was set just then.
+        `delay`: nanoseconds that the reading process had waited for a core before. `more`: `deliver` will be called, which costs less for
+        many at once. A stamp before the last one, or from the future, is none: the wall clock was set just then.
         """
         if kernel is not None and self._at <= kernel <= now:
             by_kernel, at = True, kernel
@@ -165,31 +176,43 @@ class Connection(asyncio.Protocol):
         else:
             by_kernel, at = False, now
         self._at = at
-        sink, waiter = self._sink, self._waiter
-        if sink is None or waiter is None or waiter.done():
+        waiter = self._waiter
+        if waiter is None or waiter.done():
             self.abort()  # nobody asked: a time-out page, or a server that has lost count
             return
         self._answered = True
         broken = self._parse(data)
-        enough = False
         pieces = self._pieces
         if self._complete:
             del pieces[self._end :]
         if pieces:
             self._framing = 0
-            body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            self._packets.append((pieces[0] if len(pieces) == 1 else b"".join(pieces), at))
+            self._by_kernel += by_kernel
             pieces.clear()
-            try:
-                enough = sink.body(body, at, by_kernel)
-            except Exception as error:  # noqa: BLE001 - the boundary to the caller's code, who gets it back
-                self._fail(error)
-                return
+        self._undelivered += len(data)
+        if self._complete or broken is not None or not more:
+            self.deliver(broken)
+
+    def deliver(self, broken: Exception | None = None) -> None:
+        """Hand over what was received since the last time; `broken` says why nothing more can be read."""
+        sink, size, by_kernel = self._sink, self._undelivered, self._by_kernel
+        if sink is None or not size:
+            return
+        packets, self._packets, self._undelivered, self._by_kernel = self._packets, [], 0, 0
+        enough = False
+        try:
+            if packets:
+                enough = sink.packets(packets, by_kernel)
+        except Exception as error:  # noqa: BLE001 - the boundary to the caller's code, who gets it back
+            self._fail(error)
+            return
         if not enough and sink.done:
-            enough = self._is_over(len(data), at)
+            enough = self._is_over(size, sink.done_at or self._at)
         if enough:
             self._keep_alive = False
         if enough or self._complete:
-            self._finish(at)
+            self._finish(self._at)
         elif broken is not None:
             self._fail(broken)
 
@@ -216,6 +239,7 @@ class Connection(asyncio.Protocol):
         return None
 
     def connection_lost(self, error: Exception | None) -> None:
+        self.deliver()
         self.reusable = False
         self._keep_alive = False
         if isinstance(error, ReceiverLost):
@@ -267,6 +291,7 @@ class Connection(asyncio.Protocol):
     def _reset(self) -> None:
         self._headers, self._pieces = [], []
         self.on_body = self._pieces.append
+        self._packets, self._by_kernel, self._undelivered = [], 0, 0
         self._parser = httptools.HttpResponseParser(self)
         self._at = 0
         self._begun = False

@@ -56,7 +56,11 @@ class Received(Protocol):
 
     def sent(self, at: int) -> None: ...
 
-    def receive(self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0) -> None: ...
+    def receive(
+        self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0, *, more: bool = False
+    ) -> None: ...
+
+    def deliver(self) -> None: ...
 
     def pause_writing(self) -> None: ...
 
@@ -185,6 +189,7 @@ class Receiver:
         if self._rest:
             data = self._rest + data
         at, view, transports = 0, memoryview(data), self._transports
+        waiting: dict[Received, None] = {}
         while len(data) - at >= RECORD.size:
             number, size, kind, delay, first, second = RECORD.unpack_from(data, at)
             start = at + RECORD.size
@@ -195,10 +200,16 @@ class Receiver:
             if kind == DATA:
                 self.seen = first
                 if transport is not None:
-                    transport.connection.receive(view[start:at], first, second or None, delay * 1000)
-            else:
-                self._take(kind, transport, first, second)
+                    connection = transport.connection
+                    waiting[connection] = None
+                    connection.receive(view[start:at], first, second or None, delay * 1000, more=True)
+                continue
+            if transport is not None and transport.connection in waiting:
+                transport.connection.deliver()
+            self._take(kind, transport, first, second)
         self._rest = data[at:]
+        for connection in waiting:
+            connection.deliver()
 
     def _take(self, kind: int, transport: RemoteTransport | None, first: int, second: int) -> None:
         if kind == LATE:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from replayer.text import safe
-from replayer.wire.assembly import Assembler
+from replayer.wire.assembly import Assembler, Packet
 from replayer.wire.connection import Headers
 from replayer.wire.content_encoding import Decode, decoder
 from replayer.wire.faults import Classify, default_fault
@@ -45,7 +45,7 @@ class ReplyReader:
         self.asked_stream = stream
         """Whether a stream had been asked for; None where that is not known."""
         self._streamed: bool | None = None
-        self._on_deltas = on_deltas
+        self._on_deltas, self._joins = on_deltas, joins
         self._classify = classify
         self._assembler = Assembler(wire, joins=joins)
         self._parts = self._assembler.parts
@@ -62,6 +62,11 @@ class ReplyReader:
     def done(self) -> bool:
         """The wire's own end was seen: nothing that follows matters."""
         return self._parts.done
+
+    @property
+    def done_at(self) -> int | None:
+        """When that came."""
+        return self._assembler.done_at
 
     @property
     def progress(self) -> int | None:
@@ -86,28 +91,34 @@ class ReplyReader:
         if status >= 300:
             self._streamed = False
 
-    def body(self, data: bytes, at: int, by_kernel: bool = False) -> bool:
+    def body(self, data: bytes, at: int) -> bool:
         """Bytes of the body that arrived at `at`; returns True where no more are wanted."""
-        if self._fault is not None:
-            return True
-        self._packets += 1
+        return self.packets([(data, at)])
+
+    def packets(self, packets: Sequence[Packet], by_kernel: int = 0) -> bool:
+        """The same of what came one after another; `by_kernel` counts those that the kernel stamped."""
+        self._packets += len(packets)
         self._kernel_packets += by_kernel
-        try:
-            deltas = self._read(data, at) if self._decode is None else self._unpack(self._decode, data, at)
-        except ValueError as error:
-            self._fault = self._unreadable(error)
-            return True
-        if deltas and self._on_deltas is not None:
-            self.stopped = self._on_deltas(deltas)
+        for together in [packets] if self._joins else [[packet] for packet in packets]:
+            if self._fault is not None or self.stopped:
+                return True
+            try:
+                deltas = self._unpack(self._decode, together) if self._decode else self._read(together)
+            except ValueError as error:
+                self._fault = self._unreadable(error)
+                return True
+            if deltas and self._on_deltas is not None:
+                self.stopped = self._on_deltas(deltas)
         return self.stopped
 
-    def _unpack(self, decode: Decode, data: bytes, at: int) -> list[Delta]:
+    def _unpack(self, decode: Decode, packets: Iterable[Packet]) -> list[Delta]:
         """As far as the wire's own end: what is packed behind it may be damaged or a bomb."""
         deltas: list[Delta] = []
-        for piece in () if self.done else decode(data):
-            deltas += self._read(piece, at)
-            if self.done:
-                break
+        for data, at in packets:
+            for piece in () if self.done else decode(data):
+                deltas += self._read([(piece, at)])
+                if self.done:
+                    break
         return deltas
 
     def _unreadable(self, error: ValueError) -> WireFault:
@@ -115,25 +126,32 @@ class ReplyReader:
             return WireFault("too_large", str(error), self.status)
         return WireFault("stream_broken", f"the body cannot be read: {error}", self.status)
 
-    def _read(self, data: bytes, at: int) -> list[Delta]:
+    def _read(self, packets: Sequence[Packet]) -> list[Delta]:
         """Raises ValueError where the body is damaged or goes on without end."""
         if self._streamed is None:
-            data = bytes(self._held) + data  # white space that came alone
-            self._held.clear()
-            self._streamed = _looks_streamed(data)
-        self._size += len(data)
+            packets = self._begun(packets)
+        self._size += sum([len(data) for data, _ in packets])
         most = LIMITS.body if self._streamed else LIMITS.whole
         if self._size > most:
             raise TooLarge(f"the answer is longer than {mib(most)}")
         if not self._streamed:
-            self._held += data
+            self._held += b"".join([data for data, _ in packets])
             return []
-        deltas = self._assembler.feed(data, at)
-        for delta in deltas:
-            self._text += len(delta.text)
+        deltas = self._assembler.feed_all(packets)
+        self._text += sum([len(delta.text) for delta in deltas])
         if self._text > LIMITS.text:
             raise TooLarge(f"the reply's text is longer than {mib(LIMITS.text)}")
         return deltas
+
+    def _begun(self, packets: Sequence[Packet]) -> list[Packet]:
+        """White space that came alone belongs to the packet that shows whether this is a stream."""
+        held, at, place = bytes(self._held), 0, 0
+        self._held.clear()
+        while self._streamed is None and place < len(packets):
+            data, at = packets[place]
+            held, place = held + data, place + 1
+            self._streamed = _looks_streamed(held)
+        return [(held, at), *packets[place:]]
 
     def reply(self, *, ended: int, retries: int = 0, broken: WireFault | None = None) -> Reply:
         """What came of it. `broken` says why the response did not end properly."""

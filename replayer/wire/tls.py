@@ -37,7 +37,9 @@ class TlsTransport(StampingTransport):
     def sent(self, at: int) -> None:
         self._connection.sent(at)
 
-    def receive(self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0) -> None:
+    def receive(
+        self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0, *, more: bool = False
+    ) -> None:
         self._incoming.write(data)
         if not self._agreed.done():
             self._shake_hands()
@@ -50,9 +52,12 @@ class TlsTransport(StampingTransport):
             return
         self._flush()
         if whole:
-            self._connection.receive(whole, now, kernel, delay)
+            self._connection.receive(whole, now, kernel, delay, more=more)
         if self._incoming.eof:
             self._end(None)
+
+    def deliver(self) -> None:
+        self._connection.deliver()
 
     def pause_writing(self) -> None:
         self._connection.pause_writing()

@@ -1,5 +1,6 @@
 """The fast path gives what reading every event in full gives, whatever the events are."""
 
+import random
 from typing import Any
 
 import orjson
@@ -219,6 +220,27 @@ def test_a_large_read_gives_what_its_events_give(odd: str | None, lines: bytes) 
     one_by_one = [delta for event in events for delta in apart.feed(event, 1)]
     assert together == one_by_one and whole.parts.arrivals == apart.parts.arrivals
     assert "".join(whole.parts.content) == "".join(apart.parts.content)
+
+
+@pytest.mark.parametrize("odd", ["z", "", '"', "é", None])
+@pytest.mark.parametrize("joins", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_packets_read_at_once_keep_their_stamps(odd: str | None, joins: bool, seed: int) -> None:
+    """Whatever the cuts: each event has the stamp of the packet that holds its last byte."""
+    events = [b"data: %s\n\n" % chunk(f"{number} ") for number in range(300)]
+    events[200] = b"data: [DONE]\n\n" if odd is None else b"data: %s\n\n" % chunk(odd)
+    body, draw, packets, start = b"".join(events), random.Random(seed), [], 0
+    while start < len(body):
+        size = draw.choice([1, 7, len(events[0]), 3 * len(events[0]), 2000])
+        packets.append((body[start : start + size], len(packets)))
+        start += size
+    once, apart = Assembler(joins=joins), Assembler(joins=joins)
+    together = [delta for at in range(0, len(packets), 40) for delta in once.feed_all(packets[at : at + 40])]
+    one_by_one = [delta for packet in packets for delta in apart.feed(*packet)]
+    assert once.parts.arrivals == apart.parts.arrivals and once.done_at == apart.done_at
+    assert "".join(once.parts.content) == "".join(apart.parts.content)
+    assert sum(delta.pieces for delta in together) == sum(delta.pieces for delta in one_by_one)
+    assert joins or together == one_by_one
 
 
 def test_learning_stops_where_it_never_pays(monkeypatch: pytest.MonkeyPatch) -> None:
