@@ -130,6 +130,12 @@ class PrefixCache:
     counted: str | None = None
     """"in N of M turns" where many turns have no cached tokens: a stream that was stopped ends without its usage."""
 
+    @property
+    def possible(self) -> float | None:
+        """The best possible; what was reused was possible, where the estimate ends a little below it."""
+        low = self.above is None and self.ideal is not None and self.reported is not None
+        return max(self.ideal or 0.0, self.reported or 0.0) if low else self.ideal
+
 
 @dataclass(frozen=True, slots=True)
 class Goodput:

@@ -18,8 +18,10 @@ import pytest
 
 from replayer.cli import main
 from replayer.journal.view import load
+from replayer.metrics.capacity.document import eviction_from, within_limits
 from replayer.metrics.capacity.levels import level
 from replayer.metrics.capacity.limits import parse_limits
+from replayer.metrics.capacity.search import Agents
 from replayer.simulated import SimulatedSpec, launch
 
 TRACES = ("--trace", "fix-failing-test", "--trace", "first-look")
@@ -138,14 +140,32 @@ def test_a_client_that_is_too_slow_is_said(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_a_real_level_far_past_its_capacity_fails_surely_with_few_turns(tmp_path: Path) -> None:
-    archive = Path(__file__).parents[1] / "captures" / "runs-h200" / "capacity-overload.tar.xz"
-    with tarfile.open(archive) as packed:
-        packed.extractall(tmp_path, filter="data")
+    _unpack("capacity-overload", tmp_path)
     view, limits = load(tmp_path / "capacity-overload"), parse_limits("ttft_ms.p95=3000,decode_tok_s.p5=30")
     found = level(view, 16, limits, 0.95, None, "run", emptied=True)
     assert found.outcome == "fails" and found.turns == 39 and found.valid, found.reasons
     lenient = level(view, 16, parse_limits("ttft_ms.p95=60000"), 0.95, None, "run", emptied=True)
     assert not lenient.valid and "at least 1 s and 40 turns" in lenient.reasons[0], "too few to hold"
+
+
+def test_a_real_search_is_judged_again_as_it_was(tmp_path: Path) -> None:
+    """vLLM and SGLang, a pool of 163,000 tokens each: by the counters of both, it holds 13 sessions of 12,000 tokens."""
+    _unpack("capacity-search", tmp_path)
+    limits = parse_limits("ttft_ms.p95=3000,decode_tok_s.p5=30")
+    for lane, usable in (("vllm", 14), ("sglang", 13)):
+        folders = sorted((tmp_path / "capacity-search" / lane).iterdir())
+        levels = [
+            level(load(one), int(one.name), limits, 0.95, None, one.name, emptied=True) for one in folders
+        ]
+        assert all(one.valid for one in levels)
+        assert within_limits(levels, 0.95, 64) == Agents(usable, usable, usable, capped=False)
+        assert eviction_from(levels) == 14
+        assert all(one.reuse is not None and one.reuse <= (one.expected or 0) for one in levels)
+
+
+def _unpack(name: str, into: Path) -> None:
+    with tarfile.open(Path(__file__).parents[1] / "captures" / "runs-h200" / f"{name}.tar.xz") as packed:
+        packed.extractall(into, filter="data")
 
 
 def test_what_cannot_be_searched_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

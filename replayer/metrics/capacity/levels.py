@@ -153,7 +153,7 @@ def level(
         ),
         output_tok_s=steady.load.output_tok_s if steady else None,
         reuse=figures.prefix_cache.reported,
-        expected=figures.prefix_cache.ideal,
+        expected=figures.prefix_cache.possible,
         evicted=figures.prefix_cache.evicted,
         preempted=(figures.server or {}).get("preempted"),
         kv_peak=figures.kv.peak_used if figures.kv else None,
