@@ -32,6 +32,7 @@ from replayer.traces.trees import trees
 from replayer.wire.types import JsonObject
 
 RESULT = "capacity.json"
+_FILLER = "prompts of a [[workload]] are filler: usable says that a reply came, not that it was right"
 
 
 class Command:
@@ -67,6 +68,7 @@ class Command:
         _check(plan, shape)
         folder = new_run_folder("capacity", args.out)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        notes += [_FILLER] if plan.workload else []
         return _search(Search(plan, shape, paths, folder, _say, perform), notes, args)
 
 
