@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate, chain, repeat
 from operator import sub
@@ -28,9 +27,6 @@ _QUOTE = ord('"')
 _new = tuple.__new__
 _LEARNT_BYTES = 64 << 10
 """Longest event that later ones may be like: to learn from it takes a hundred times its size."""
-
-Packet = tuple[bytes, int]
-"""Bytes of a body, and when they arrived."""
 
 READERS: dict[Wire, type[ChatReader] | type[MessagesReader] | type[ResponsesReader]] = {
     "chat": ChatReader,
@@ -86,21 +82,24 @@ class Assembler:
 
     def feed(self, data: bytes, at: int) -> list[Delta]:
         """Body bytes of a stream that arrived at `at`; returns the deltas that they complete."""
-        return self.feed_all([(data, at)])
+        return self.feed_all([data], [at])
 
-    def feed_all(self, packets: Iterable[Packet]) -> list[Delta]:
-        """The same of what came one after another and is read at once: each event has the stamp of its last byte."""
-        rest, tried = deque(packets), False
-        while rest:
+    def feed_all(self, packets: list[bytes], stamps: Sequence[int]) -> list[Delta]:
+        """The same of what came one after another and is read at once: each event has the stamp of its last byte.
+
+        `packets` are used up."""
+        done, tried = 0, False
+        while done < len(packets):
             template = self._template
             if not tried and template is not None and template.counted is None:
-                if not self._splitter.between:
-                    _cut_event(rest)
-                else:
+                if self._splitter.between:
                     tried = True
-                    self._take_run(template, rest)
-            if rest:
-                self._feed(*rest.popleft())
+                    done = self._take_run(template, packets, stamps, done)
+                    continue
+                if self._ends_event(packets, stamps, done):
+                    continue
+            self._feed(packets[done], stamps[done])
+            done += 1
         return self._drain()
 
     def _feed(self, data: bytes, at: int) -> None:
@@ -149,32 +148,46 @@ class Assembler:
             self.parts.arrivals.append(at)
             self.parts.deltas.append(_new(Delta, (at, template.channel, text, template.call_index, 1)))
 
-    def _take_run(self, template: Template, rest: deque[Packet]) -> None:
-        """Events that are alike in everything but their strings, and the first of `rest`, in one decoding.
+    def _ends_event(self, packets: list[bytes], stamps: Sequence[int], done: int) -> bool:
+        """Whether the next packet, which began within an event, went on behind it: it has lost its beginning."""
+        data = packets[done]
+        end = data.find(b"\n\n") + 2
+        if end == 1 or end == len(data):
+            return False
+        packets[done] = data[end:]
+        self._feed(data[:end], stamps[done])
+        return self._splitter.between
 
-        Nothing is taken where another is among them, or one whose string is not plain."""
+    def _take_run(self, template: Template, packets: list[bytes], stamps: Sequence[int], done: int) -> int:
+        """Events that are alike in everything but their strings, and the first of what is not `done`, in one decoding.
+
+        Nothing is taken where another is among them, or one whose string is not plain. Returns how many packets are
+        done; the next one may have lost its beginning."""
         opening, closing = template.opening, template.closing
-        if not rest[0][0].startswith(opening):
-            return
-        data = rest[0][0] if len(rest) == 1 else b"".join([data for data, _ in rest])
-        if len(data) <= 2 * len(template.seam):
-            return
+        if not packets[done].startswith(opening):
+            return done
+        data = packets[done] if done + 1 == len(packets) else b"".join(packets[done:])
         end = len(data) - len(closing) if data.endswith(closing) else data.rfind(closing)
-        strings = data[len(opening) : max(end, 0)]
-        inner = template.strings(strings)
+        if end <= len(template.seam):
+            return done
+        inner = template.strings(data[len(opening) : end])
         count, texts = _decoded(inner, together=self._joins)
         if not count:
-            return
+            return done
         self._splitter.skip(count)
         template.pieces += texts
         self._read_by_template += count
         parts, known = self.parts, len(self.parts.arrivals)
         around = len(opening) + len(closing)
-        _stamp(parts.arrivals, [*accumulate(map(around.__add__, map(len, inner)))], rest)
+        ends = [*accumulate(map(around.__add__, map(len, inner)))]
+        done = _stamp(parts.arrivals, ends, packets, stamps, done)
         channel, call, pieces = template.channel, template.call_index, count // len(texts)
-        stamps = parts.arrivals[known:] if pieces == 1 else parts.arrivals[-1:]
-        for at, text in zip(stamps, texts, strict=True):
-            parts.deltas.append(_new(Delta, (at, channel, text, call, pieces)))
+        if pieces > 1:
+            parts.deltas.append(_new(Delta, (parts.arrivals[-1], channel, texts[0], call, pieces)))
+            return done
+        for at, text in zip(parts.arrivals[known:], texts, strict=True):
+            parts.deltas.append(_new(Delta, (at, channel, text, call, 1)))
+        return done
 
     def _take_block(self, block: bytes, at: int) -> None:
         if self._template is not None and self._template.counted is not None and self._reader is not None:
@@ -294,28 +307,23 @@ def _decoded(inner: list[bytes], *, together: bool) -> tuple[int, list[str]]:
     return len(inner), ["".join(texts)] if together else texts
 
 
-def _cut_event(rest: deque[Packet]) -> None:
-    """The first packet begins within an event: what follows that becomes a packet of its own."""
-    data, at = rest[0]
-    end = data.find(b"\n\n") + 2
-    if 1 < end < len(data):
-        rest[0] = data[end:], at
-        rest.appendleft((data[:end], at))
+def _stamp(
+    arrivals: array[int], ends: list[int], packets: list[bytes], stamps: Sequence[int], done: int
+) -> int:
+    """Give whole events, which end so many bytes on, the stamps of the packets that completed them.
 
-
-def _stamp(arrivals: array[int], ends: list[int], rest: deque[Packet]) -> None:
-    """Take whole events, which end so many bytes on, off the front of `rest`, each with the stamp of the packet that
-    completed it."""
-    stops = [*accumulate([len(data) for data, _ in rest])]
+    Returns how many packets are done; what is left of the next one stays."""
+    stops = [*accumulate(map(len, packets[done:] if done else packets))]
+    if stops == ends:  # as most arrive
+        arrivals.extend(stamps[done:] if done else stamps)
+        return len(packets)
     whole = bisect_left(stops, ends[-1])
     ended = [*map(partial(bisect_right, ends), stops[: whole + 1])]
-    stamps = [rest.popleft()[1] for _ in range(whole)]
+    arrivals.extend(chain.from_iterable(map(repeat, stamps[done:], map(sub, ended, [0, *ended]))))
     if left := stops[whole] - ends[-1]:
-        data, at = rest[0]
-        rest[0] = data[-left:], at
-    else:
-        _, at = rest.popleft()
-    arrivals.extend(chain.from_iterable(map(repeat, [*stamps, at], map(sub, ended, [0, *ended]))))
+        packets[done + whole] = packets[done + whole][-left:]
+        return done + whole
+    return done + whole + 1
 
 
 def _excerpt(data: bytes) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 import httptools
 
 from replayer.wire.limits import LIMITS, Timeouts, TooLarge, mib
-from replayer.wire.remote import ReceiverLost, StampingTransport
+from replayer.wire.remote import Arrived, ReceiverLost, StampingTransport
 
 Piece = bytes | memoryview
 Headers = Sequence[tuple[bytes, bytes]]
@@ -45,8 +45,8 @@ class Sink(Protocol):
 
     def headers(self, status: int, headers: Headers, at: int) -> None: ...
 
-    def packets(self, packets: Sequence[tuple[bytes, int]], by_kernel: int) -> bool:
-        """Bytes of the body with their stamps, and how many of these the kernel made; True ends the exchange at once
+    def packets(self, packets: list[bytes], stamps: list[int], by_kernel: int) -> bool:
+        """Bytes of the body as they came, and how many of the stamps the kernel made; True ends the exchange at once
         and closes the connection."""
 
 
@@ -82,10 +82,6 @@ class Connection(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self._end = 0
         """How many of them are the response's, once it is complete."""
-        self._packets: list[tuple[bytes, int]] = []
-        self._by_kernel = self._undelivered = 0
-        """What was received and not delivered: bytes of the body with their stamps, how many of these are the kernel's,
-        and how many bytes it was with all framing."""
         self._complete: bool = False
         self._at = 0
         self._begun = False
@@ -150,9 +146,9 @@ class Connection(asyncio.Protocol):
         self.attach(cast(asyncio.Transport, transport))
 
     def data_received(self, data: bytes) -> None:
-        self.receive(data, time.monotonic_ns(), None)
+        self.receive([(data, time.monotonic_ns(), None, 0)])
 
-    # replayer.wire.plain.Receiving, replayer.wire.remote.Received
+    # replayer.wire.remote.Received
 
     def sent(self, at: int) -> None:
         """The first byte of the request goes out at `at`."""
@@ -160,50 +156,57 @@ class Connection(asyncio.Protocol):
         if self._sink is not None:
             self._sink.sent(at)
 
-    def receive(
-        self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0, *, more: bool = False
-    ) -> None:
-        """Bytes that were read at `now`, and came in at `kernel` where the kernel reports it.
-
-        `delay`: nanoseconds that the reading process had waited for a core before. `more`: `deliver` will be called, which costs less for
-        many at once. A stamp before the last one, or from the future, is none: the wall clock was set just then.
-        """
-        if kernel is not None and self._at <= kernel <= now:
-            by_kernel, at = True, kernel
-            late = now - kernel if now - kernel > delay else delay
-            if self.late_ns is None or late > self.late_ns:
-                self.late_ns = late
-        else:
-            by_kernel, at = False, now
-        self._at = at
-        waiter = self._waiter
-        if waiter is None or waiter.done():
+    def receive(self, arrived: Sequence[Arrived]) -> None:
+        """What came since the last time. A stamp before the last one, or from the future, is none: the wall clock was
+        set just then."""
+        sink, waiter, pieces = self._sink, self._waiter, self._pieces
+        if sink is None or waiter is None or waiter.done():
             self.abort()  # nobody asked: a time-out page, or a server that has lost count
             return
         self._answered = True
-        broken = self._parse(data)
-        pieces = self._pieces
-        if self._complete:
-            del pieces[self._end :]
-        if pieces:
-            self._framing = 0
-            self._packets.append((pieces[0] if len(pieces) == 1 else b"".join(pieces), at))
-            self._by_kernel += by_kernel
-            pieces.clear()
-        self._undelivered += len(data)
-        if self._complete or broken is not None or not more:
-            self.deliver(broken)
+        packets: list[bytes] = []
+        stamps: list[int] = []
+        by_kernel = size = taken = 0
+        broken = None
+        for data, now, kernel, delay in arrived:
+            taken += 1
+            size += len(data)
+            if stamped := kernel is not None and self._at <= kernel <= now:
+                self._at = at = kernel
+                late = now - kernel if now - kernel > delay else delay
+                if self.late_ns is None or late > self.late_ns:
+                    self.late_ns = late
+            else:
+                self._at = at = now
+            broken = self._parse(data)
+            if self._complete:
+                del pieces[self._end :]
+            if pieces:
+                self._framing = 0
+                packets.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+                stamps.append(at)
+                by_kernel += stamped
+                pieces.clear()
+            if self._complete or broken is not None:
+                break
+        self._deliver(sink, packets, stamps, by_kernel, size, broken)
+        if taken < len(arrived):
+            self.receive(arrived[taken:])
 
-    def deliver(self, broken: Exception | None = None) -> None:
-        """Hand over what was received since the last time; `broken` says why nothing more can be read."""
-        sink, size, by_kernel = self._sink, self._undelivered, self._by_kernel
-        if sink is None or not size:
-            return
-        packets, self._packets, self._undelivered, self._by_kernel = self._packets, [], 0, 0
+    def _deliver(
+        self,
+        sink: Sink,
+        packets: list[bytes],
+        stamps: list[int],
+        by_kernel: int,
+        size: int,
+        broken: Exception | None,
+    ) -> None:
+        """`size` is what all came in, `broken` why nothing more can be read."""
         enough = False
         try:
             if packets:
-                enough = sink.packets(packets, by_kernel)
+                enough = sink.packets(packets, stamps, by_kernel)
         except Exception as error:  # noqa: BLE001 - the boundary to the caller's code, who gets it back
             self._fail(error)
             return
@@ -239,7 +242,6 @@ class Connection(asyncio.Protocol):
         return None
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.deliver()
         self.reusable = False
         self._keep_alive = False
         if isinstance(error, ReceiverLost):
@@ -291,7 +293,6 @@ class Connection(asyncio.Protocol):
     def _reset(self) -> None:
         self._headers, self._pieces = [], []
         self.on_body = self._pieces.append
-        self._packets, self._by_kernel, self._undelivered = [], 0, 0
         self._parser = httptools.HttpResponseParser(self)
         self._at = 0
         self._begun = False

@@ -6,10 +6,10 @@ import asyncio
 import select
 import socket
 import time
-from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from replayer.wire.kernel_stamps import ANCILLARY, Clock, enable, wall_stamp
+from replayer.wire.remote import Received
 
 _READ = 256 << 10
 _GATHER_NS = 500_000
@@ -17,20 +17,7 @@ _GATHER_NS = 500_000
 show in the kernel's stamps, unless two events of one stream come within this time."""
 
 
-class Receiving(Protocol):
-    """The side of a connection that a `PlainTransport` calls."""
-
-    def receive(self, data: memoryview, now: int, kernel: int | None) -> None:
-        """`now` is when the bytes were read, `kernel` when they came in if it said so (monotonic, nanoseconds)."""
-
-    def pause_writing(self) -> None: ...
-
-    def resume_writing(self) -> None: ...
-
-    def connection_lost(self, error: Exception | None) -> None: ...
-
-
-def take_over(transport: asyncio.Transport, connection: Receiving) -> PlainTransport | None:
+def take_over(transport: asyncio.Transport, connection: Received) -> PlainTransport | None:
     """The connected socket of a transport of the loop, under a transport of ours; None where there are no stamps."""
     theirs = transport.get_extra_info("socket")
     sock: socket.socket = theirs.dup()
@@ -46,7 +33,7 @@ def take_over(transport: asyncio.Transport, connection: Receiving) -> PlainTrans
 class PlainTransport(asyncio.Transport):
     """One socket. A write is sent at once; what the socket does not take pauses the writer."""
 
-    def __init__(self, sock: socket.socket, connection: Receiving) -> None:
+    def __init__(self, sock: socket.socket, connection: Received) -> None:
         super().__init__()
         self._sock = sock
         self._connection = connection
@@ -120,7 +107,7 @@ class PlainTransport(asyncio.Transport):
             return False
         wall = wall_stamp(ancillary)
         kernel = None if wall is None or offset is None else wall - offset
-        self._connection.receive(buffer[:size], now, kernel)
+        self._connection.receive([(buffer[:size], now, kernel, 0)])
         return kernel is not None
 
     def _close(self, error: Exception | None) -> None:

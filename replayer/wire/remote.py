@@ -13,6 +13,7 @@ import subprocess
 import sys
 from array import array
 from collections import deque
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -51,16 +52,17 @@ class ReceiverLost(ReplayerError):
     """The receiver process ended by itself: what it was reading is nobody's answer, and no engine's fault."""
 
 
+Arrived = tuple[bytes | memoryview, int, int | None, int]
+"""Bytes, when they were read, when they came in where the kernel reports it, and how long the reading process had waited
+for a core before (all in ns)."""
+
+
 class Received(Protocol):
     """The side of a connection that a `RemoteTransport` calls."""
 
     def sent(self, at: int) -> None: ...
 
-    def receive(
-        self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0, *, more: bool = False
-    ) -> None: ...
-
-    def deliver(self) -> None: ...
+    def receive(self, arrived: Sequence[Arrived]) -> None: ...
 
     def pause_writing(self) -> None: ...
 
@@ -189,7 +191,7 @@ class Receiver:
         if self._rest:
             data = self._rest + data
         at, view, transports = 0, memoryview(data), self._transports
-        waiting: dict[Received, None] = {}
+        arrived: dict[RemoteTransport, list[Arrived]] = {}
         while len(data) - at >= RECORD.size:
             number, size, kind, delay, first, second = RECORD.unpack_from(data, at)
             start = at + RECORD.size
@@ -200,16 +202,18 @@ class Receiver:
             if kind == DATA:
                 self.seen = first
                 if transport is not None:
-                    connection = transport.connection
-                    waiting[connection] = None
-                    connection.receive(view[start:at], first, second or None, delay * 1000, more=True)
+                    packet = view[start:at], first, second or None, delay * 1000
+                    if transport in arrived:
+                        arrived[transport].append(packet)
+                    else:
+                        arrived[transport] = [packet]
                 continue
-            if transport is not None and transport.connection in waiting:
-                transport.connection.deliver()
+            if transport is not None and (packets := arrived.pop(transport, None)):
+                transport.connection.receive(packets)
             self._take(kind, transport, first, second)
         self._rest = data[at:]
-        for connection in waiting:
-            connection.deliver()
+        for transport, packets in arrived.items():
+            transport.connection.receive(packets)
 
     def _take(self, kind: int, transport: RemoteTransport | None, first: int, second: int) -> None:
         if kind == LATE:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from replayer.text import safe
-from replayer.wire.assembly import Assembler, Packet
+from replayer.wire.assembly import Assembler
 from replayer.wire.connection import Headers
 from replayer.wire.content_encoding import Decode, decoder
 from replayer.wire.faults import Classify, default_fault
@@ -93,30 +93,38 @@ class ReplyReader:
 
     def body(self, data: bytes, at: int) -> bool:
         """Bytes of the body that arrived at `at`; returns True where no more are wanted."""
-        return self.packets([(data, at)])
+        return self.packets([data], [at])
 
-    def packets(self, packets: Sequence[Packet], by_kernel: int = 0) -> bool:
+    def packets(self, packets: list[bytes], stamps: list[int], by_kernel: int = 0) -> bool:
         """The same of what came one after another; `by_kernel` counts those that the kernel stamped."""
         self._packets += len(packets)
         self._kernel_packets += by_kernel
-        for together in [packets] if self._joins else [[packet] for packet in packets]:
-            if self._fault is not None or self.stopped:
-                return True
-            try:
-                deltas = self._unpack(self._decode, together) if self._decode else self._read(together)
-            except ValueError as error:
-                self._fault = self._unreadable(error)
-                return True
-            if deltas and self._on_deltas is not None:
-                self.stopped = self._on_deltas(deltas)
+        if self._joins or len(packets) == 1:
+            return self._take(packets, stamps)
+        return any(self._take([data], [at]) for data, at in zip(packets, stamps, strict=True))
+
+    def _take(self, packets: list[bytes], stamps: list[int]) -> bool:
+        if self._fault is not None:
+            return True
+        try:
+            deltas = (
+                self._read(packets, stamps)
+                if self._decode is None
+                else self._unpack(self._decode, packets, stamps)
+            )
+        except ValueError as error:
+            self._fault = self._unreadable(error)
+            return True
+        if deltas and self._on_deltas is not None:
+            self.stopped = self._on_deltas(deltas)
         return self.stopped
 
-    def _unpack(self, decode: Decode, packets: Iterable[Packet]) -> list[Delta]:
+    def _unpack(self, decode: Decode, packets: list[bytes], stamps: list[int]) -> list[Delta]:
         """As far as the wire's own end: what is packed behind it may be damaged or a bomb."""
         deltas: list[Delta] = []
-        for data, at in packets:
+        for data, at in zip(packets, stamps, strict=True):
             for piece in () if self.done else decode(data):
-                deltas += self._read([(piece, at)])
+                deltas += self._read([piece], [at])
                 if self.done:
                     break
         return deltas
@@ -126,32 +134,28 @@ class ReplyReader:
             return WireFault("too_large", str(error), self.status)
         return WireFault("stream_broken", f"the body cannot be read: {error}", self.status)
 
-    def _read(self, packets: Sequence[Packet]) -> list[Delta]:
+    def _read(self, packets: list[bytes], stamps: list[int]) -> list[Delta]:
         """Raises ValueError where the body is damaged or goes on without end."""
-        if self._streamed is None:
-            packets = self._begun(packets)
-        self._size += sum([len(data) for data, _ in packets])
+        while self._streamed is None and packets:
+            packets[0] = bytes(self._held) + packets[0]  # white space that came alone
+            self._held.clear()
+            self._streamed = _looks_streamed(packets[0])
+            if self._streamed is None:
+                self._held += packets[0]
+                packets, stamps = packets[1:], stamps[1:]
+        self._size += sum(map(len, packets))
         most = LIMITS.body if self._streamed else LIMITS.whole
-        if self._size > most:
+        if self._size > most or len(self._held) > most:
             raise TooLarge(f"the answer is longer than {mib(most)}")
         if not self._streamed:
-            self._held += b"".join([data for data, _ in packets])
+            self._held += b"".join(packets)
             return []
-        deltas = self._assembler.feed_all(packets)
-        self._text += sum([len(delta.text) for delta in deltas])
+        deltas = self._assembler.feed_all(packets, stamps)
+        for delta in deltas:
+            self._text += len(delta.text)
         if self._text > LIMITS.text:
             raise TooLarge(f"the reply's text is longer than {mib(LIMITS.text)}")
         return deltas
-
-    def _begun(self, packets: Sequence[Packet]) -> list[Packet]:
-        """White space that came alone belongs to the packet that shows whether this is a stream."""
-        held, at, place = bytes(self._held), 0, 0
-        self._held.clear()
-        while self._streamed is None and place < len(packets):
-            data, at = packets[place]
-            held, place = held + data, place + 1
-            self._streamed = _looks_streamed(held)
-        return [(held, at), *packets[place:]]
 
     def reply(self, *, ended: int, retries: int = 0, broken: WireFault | None = None) -> Reply:
         """What came of it. `broken` says why the response did not end properly."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Sequence
 
-from replayer.wire.remote import Received, StampingTransport
+from replayer.wire.remote import Arrived, Received, StampingTransport
 
 _READ = 256 << 10
 
@@ -37,27 +38,24 @@ class TlsTransport(StampingTransport):
     def sent(self, at: int) -> None:
         self._connection.sent(at)
 
-    def receive(
-        self, data: bytes | memoryview, now: int, kernel: int | None, delay: int = 0, *, more: bool = False
-    ) -> None:
-        self._incoming.write(data)
-        if not self._agreed.done():
-            self._shake_hands()
-        if not self._agreed.done() or self._agreed.exception() is not None:
-            return
-        try:
-            whole = b"".join(self._plain())
-        except ssl.SSLError as error:
-            self._end(error)
-            return
-        self._flush()
-        if whole:
-            self._connection.receive(whole, now, kernel, delay, more=more)
-        if self._incoming.eof:
-            self._end(None)
-
-    def deliver(self) -> None:
-        self._connection.deliver()
+    def receive(self, arrived: Sequence[Arrived]) -> None:
+        for data, now, kernel, delay in arrived:
+            self._incoming.write(data)
+            if not self._agreed.done():
+                self._shake_hands()
+            if not self._agreed.done() or self._agreed.exception() is not None:
+                continue
+            try:
+                whole = b"".join(self._plain())
+            except ssl.SSLError as error:
+                self._end(error)
+                return
+            self._flush()
+            if whole:
+                self._connection.receive([(whole, now, kernel, delay)])
+            if self._incoming.eof:
+                self._end(None)
+                return
 
     def pause_writing(self) -> None:
         self._connection.pause_writing()

@@ -235,7 +235,10 @@ def test_packets_read_at_once_keep_their_stamps(odd: str | None, joins: bool, se
         packets.append((body[start : start + size], len(packets)))
         start += size
     once, apart = Assembler(joins=joins), Assembler(joins=joins)
-    together = [delta for at in range(0, len(packets), 40) for delta in once.feed_all(packets[at : at + 40])]
+    together = []
+    for at in range(0, len(packets), 40):
+        pieces, stamps = zip(*packets[at : at + 40], strict=True)
+        together += once.feed_all(list(pieces), stamps)
     one_by_one = [delta for packet in packets for delta in apart.feed(*packet)]
     assert once.parts.arrivals == apart.parts.arrivals and once.done_at == apart.done_at
     assert "".join(once.parts.content) == "".join(apart.parts.content)
