@@ -15,6 +15,7 @@ from replayer.traces.library import find
 from replayer.wire.client import WireClient
 from replayer.wire.credentials import without_secrets
 from replayer.wire.limits import Timeouts
+from replayer.wire.remote import Receiver
 
 
 class Command:
@@ -55,11 +56,15 @@ async def _examine(args: argparse.Namespace) -> Diagnosis:
     longest = longest_prompt(args.trace) if args.trace else None
     _say(f"connecting to {without_secrets(args.url)}")
     engine = await connect(args.url, kind=args.kind, api_key=key)
-    client = WireClient(engine.dial_url, api_key=key, classify=engine.fault, timeouts=_PATIENCE)
+    receiver = Receiver()
+    client = WireClient(
+        engine.dial_url, api_key=key, classify=engine.fault, timeouts=_PATIENCE, receiver=receiver
+    )
     try:
         return await examine(engine, client, probe=args.probe, longest_prompt=longest, api_key=key, say=_say)
     finally:
         await client.aclose()
+        receiver.close()
         await engine.aclose()
 
 

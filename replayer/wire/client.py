@@ -26,6 +26,7 @@ _RETRIED = frozenset({429, 502, 503, 504, 529})
 _BREAKS = re.compile("[\r\n\0]")
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 10.0
+_MOST_CONNECTIONS = 4096
 
 
 @dataclass(slots=True)
@@ -55,7 +56,8 @@ class WireClient:
     """Sends requests of any wire over kept-alive connections and gives back what came, with exact times.
 
     `base_url` ends before `/chat/completions`, `/messages` and `/responses`. `proxy` overrules HTTP(S)_PROXY,
-    ALL_PROXY and NO_PROXY; the environment's proxies are never used for this very machine. `receiver` reads the sockets in a process of its own.
+    ALL_PROXY and NO_PROXY; the environment's proxies are never used for this very machine. `receiver` reads the sockets in a process of its own, and the
+    kernel stamps what it reads; without one, the loop's own transports serve and the client stamps.
     Raises PlanError for an address that makes no sense.
     """
 
@@ -69,7 +71,6 @@ class WireClient:
         verify: ssl.SSLContext | bool = True,
         proxy: str | None = None,
         classify: Classify = default_fault,
-        max_connections: int = 4096,
         receiver: Receiver | None = None,
     ) -> None:
         self._origin, parts = read_url(base_url, "base URL")
@@ -80,7 +81,7 @@ class WireClient:
         self._tls = tls_context(verify) if secure else None
         self._receiver = receiver
         self._timeouts, self._retries, self._classify = timeouts, retries, classify
-        self._slots = asyncio.Semaphore(max_connections)
+        self._slots = asyncio.Semaphore(_MOST_CONNECTIONS)
         self._idle: list[Connection] = []
         query = f"?{parts.query}" if parts.query else ""
         self._heads = {

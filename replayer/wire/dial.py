@@ -15,7 +15,6 @@ from urllib.request import getproxies
 
 from replayer.errors import PlanError
 from replayer.wire.connection import Connection
-from replayer.wire.plain import take_over
 from replayer.wire.remote import Receiver
 from replayer.wire.tls import TlsTransport
 from replayer.wire.types import JsonObject
@@ -138,8 +137,8 @@ async def dial(
         return connection
     transport, connection = await _connect(target, tls)
     if proxy is None or origin.scheme == "http":
-        if target.scheme == "http":
-            _attach(transport, connection, remote)
+        if remote is not None:
+            connection.attach(remote.adopt(transport, connection))
         return connection
     tunnel = _Tunnel()
     transport.set_protocol(tunnel)
@@ -168,13 +167,6 @@ async def _secure(
     secure = TlsTransport(tls, origin.host, connection)
     await secure.open(receiver.adopt(transport, secure))
     connection.attach(secure)
-
-
-def _attach(transport: asyncio.Transport, connection: Connection, receiver: Receiver | None) -> None:
-    if receiver is not None:
-        connection.attach(receiver.adopt(transport, connection))
-    elif plain := take_over(transport, connection):
-        connection.attach(plain)
 
 
 async def _connect(target: Origin, tls: ssl.SSLContext | None) -> tuple[asyncio.Transport, Connection]:

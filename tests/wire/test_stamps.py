@@ -1,5 +1,6 @@
 """Whose clock the times of a reply are, and that the kernel's do not depend on when the client gets round to reading."""
 
+import contextlib
 import socket
 import ssl
 import threading
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from replayer.wire import kernel_stamps
+from replayer.wire import kernel_stamps, remote
 from replayer.wire.client import WireClient
+from replayer.wire.remote import Receiver
 from replayer.wire.types import Delta, Reply, Request
 from tests.wire.certificates import make
 from tests.wire.serving import DONE, Received, chat, chunk, delta, finish, serving, stream_head
@@ -34,9 +36,10 @@ async def ordinary(request: Received) -> None:
 
 async def test_a_plain_stream_is_stamped_by_the_kernel() -> None:
     async with serving(ordinary) as server:
-        client = WireClient(server.url)
-        reply = await first_stamped_by_kernel(lambda: client.chat(Request([b"{}"])))
-        await client.aclose()
+        with contextlib.closing(Receiver()) as receiver:
+            client = WireClient(server.url, receiver=receiver)
+            reply = await first_stamped_by_kernel(lambda: client.chat(Request([b"{}"])))
+            await client.aclose()
     timing = reply.timing
     assert timing.headers is not None and timing.first_token is not None
     assert timing.sent <= timing.headers <= timing.first_token <= timing.ended <= time.monotonic_ns()
@@ -78,8 +81,8 @@ class Engine:
 
 
 async def test_a_client_that_reads_late_still_knows_when_the_bytes_came() -> None:
-    engine = Engine()
-    client = WireClient(engine.url)
+    engine, receiver = Engine(), Receiver()
+    client = WireClient(engine.url, receiver=receiver)
     there: list[int] = []
 
     def busy(piece: Delta) -> None:
@@ -94,30 +97,35 @@ async def test_a_client_that_reads_late_still_knows_when_the_bytes_came() -> Non
 
     reply = await first_stamped_by_kernel(lambda: client.chat(Request([b"{}"]), busy))
     await client.aclose()
+    receiver.close()
     engine.close()
     assert reply.content == "one two"
     assert reply.timing.sent + reply.timing.arrivals[1] <= there[-1]
 
 
-async def stamped_by(url: str, verify: ssl.SSLContext | bool = True) -> str:
-    client = WireClient(url, verify=verify)
+async def stamped_by(url: str, receiver: Receiver | None, verify: ssl.SSLContext | bool = True) -> str:
+    client = WireClient(url, verify=verify, receiver=receiver)
     reply = await client.chat(Request([b"{}"]))
     await client.aclose()
+    if receiver is not None:
+        receiver.close()
     assert reply.fault is None and reply.content == "Hello there"
     return reply.timing.stamped_by
 
 
-async def test_within_tls_the_client_stamps(tmp_path: Path) -> None:
+async def test_without_a_receiver_the_client_stamps(tmp_path: Path) -> None:
     server_side, client_side = make(tmp_path)
     async with serving(ordinary, tls=server_side, host="127.0.0.1") as server:
-        assert await stamped_by(server.url, verify=client_side) == "client"
+        assert await stamped_by(server.url, None, verify=client_side) == "client"
+    async with serving(ordinary) as server:
+        assert await stamped_by(server.url, None) == "client"
 
 
 @pytest.mark.parametrize("option", [9999, socket.SO_KEEPALIVE], ids=["refused", "no stamp comes"])
 async def test_without_stamps_the_client_stamps(monkeypatch: pytest.MonkeyPatch, option: int) -> None:
     monkeypatch.setattr(kernel_stamps, "_SO_TIMESTAMPNS", option)
     async with serving(ordinary) as server:
-        assert await stamped_by(server.url) == "client"
+        assert await stamped_by(server.url, Receiver()) == "client"
 
 
 async def test_stamps_are_not_used_while_the_wall_clock_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,6 +138,8 @@ async def test_stamps_are_not_used_while_the_wall_clock_is_set(monkeypatch: pyte
 
 
 async def test_a_stamp_that_cannot_be_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_stamps.Clock, "offset", lambda clock: 0)  # stamps of 1970 plus the wall clock
+    begin, main = remote._SCRIPT.split("from replayer.wire.receiver import main; ")
+    ahead = "from replayer.wire.receiver import Clock, main; Clock.offset = lambda clock: 0; "
+    monkeypatch.setattr(remote, "_SCRIPT", begin + ahead + main)  # stamps of 1970 plus the wall clock
     async with serving(ordinary) as server:
-        assert await stamped_by(server.url) == "client"
+        assert await stamped_by(server.url, Receiver()) == "client"
