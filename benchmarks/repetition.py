@@ -18,14 +18,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from repetition_baselines import RULES
-from repetition_corpus import BLIND, SEEDS, Sample, Sound, collapses, material, sound
+from repetition_corpus import BLIND, SEEDS, Sample, collapses, material
 from repetition_hostile import HOSTILE
 from repetition_picture import draw
 from repetition_table import tables
 
+from benchmarks.repetition_text import Sound, sound
 from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import RepetitionDetector, scan
 from replayer.wire.types import Delta

@@ -20,8 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.repetition_corpus import FILE_CAP, Sound, kind_of
 from benchmarks.repetition_loops import Part
+from benchmarks.repetition_text import FILE_CAP, Sound, kind_of
 
 PACKAGES: dict[Part, tuple[tuple[str, str], ...]] = {
     "tuning": (

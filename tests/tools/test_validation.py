@@ -14,25 +14,11 @@ from hypothesis import strategies as st
 from replayer.tools.verdicts.damage import damage_in
 from replayer.tools.verdicts.schema_check import Validator, pointer
 from replayer.tools.verdicts.verdict import Verdict
-from replayer.traces.schema import ToolCallItem, ToolSchema
+from replayer.traces.schema import ToolCallItem
 from replayer.wire.reply import assemble
-from replayer.wire.types import Reply, Timing, ToolCall, WireFault
+from replayer.wire.types import Reply, ToolCall, WireFault
+from tests.tools.calls import NOW, Schema, call, of_value, reply, tool
 from tests.tools.exchanges import judged
-
-Schema = dict[str, Any]
-NOW = Timing(0, 0, 0, 0)
-
-
-def tool(parameters: Schema, name: str = "t", strict: bool | None = None) -> ToolSchema:
-    return ToolSchema(name=name, description="", parameters=parameters, strict=strict)
-
-
-def reply(*calls: ToolCall, finish_reason: str = "tool_calls", **more: Any) -> Reply:
-    return Reply(NOW, tool_calls=calls, finish_reason=finish_reason, done=True, **more)
-
-
-def call(arguments: str, name: str = "t", index: int = 0) -> ToolCall:
-    return ToolCall(index, f"call_{index}", name, arguments)
 
 
 # Schemas of the kind that tools have, each with a strategy for its valid instances.
@@ -86,10 +72,6 @@ pairs = objects(st.recursive(scalars, lambda inner: inner.map(arrays) | objects(
 def schema_and_instance(draw: st.DrawFn) -> tuple[Schema, dict[str, Any]]:
     schema, instances = draw(pairs)
     return schema, draw(instances)
-
-
-def of_value(schema: Schema, value: Any, strict: bool | None = None) -> Verdict:
-    return judged(reply(call(json.dumps(value))), Validator([tool(schema, strict=strict)]))
 
 
 def places(
@@ -322,75 +304,6 @@ def test_a_flood_of_one_thing_does_not_stall_the_search(unit: str) -> None:
     for text in (flood, f"Bash(b={flood}x", f'{{"a": "{flood}'):
         judged(Reply(NOW, text, text, finish_reason="stop", done=True), TOOLS, token_text=text)
         judged(reply(call(text, "Bash")), TOOLS, pair=Reply(NOW, text, finish_reason="stop", done=True))
-
-
-def test_a_broken_schema_spoils_only_its_own_tool() -> None:
-    validator = Validator(
-        [tool({"type": "nosuch"}, "bad"), tool({"$ref": "http://127.0.0.1:9/x"}, "remote"), tool({})]
-    )
-    assert set(validator.unusable) == {"bad", "remote"}
-    assert judged(reply(call('{"x": 1}', "bad")), validator).usable
-    assert not judged(reply(call("[]", "bad")), validator).usable
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {
-            "$schema": "https://nowhere/schema",
-            "type": "object",
-            "properties": {"n": {"type": "integer", "minimum": 1}},
-        },
-        {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0, "exclusiveMinimum": True}}},
-        {
-            "type": "object",
-            "properties": {"n": {"type": "integer", "minimum": 1, "enum": None}},
-            "required": None,
-        },
-    ],
-)
-def test_schemas_of_other_dialects_are_used(schema: Schema) -> None:
-    validator = Validator([tool(schema)])
-    assert validator.unusable == {}
-    assert validator.check("t", '{"n": 1}').valid and not validator.check("t", '{"n": 0}').valid
-
-
-BOMB = {
-    "$ref": "#/$defs/d0",
-    "$defs": {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 8} for n in range(12)}
-    | {"d12": {"type": "object"}},
-}
-DEEP_BOMB = {
-    "$ref": "#/$defs/d0",
-    "$defs": {
-        f"d{n}": {"properties": {"a": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 8}}} for n in range(12)
-    }
-    | {"d12": {"type": "object"}},
-}
-LOOP = {"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}
-REPEATED_PATTERN = {"properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
-TREE: Schema = {"properties": {"kids": {"type": "array", "items": {"$ref": "#"}}, "n": {"type": "integer"}}}
-
-
-def nested(depth: int) -> dict[str, Any]:
-    return {"a": nested(depth - 1)} if depth else {}
-
-
-@pytest.mark.parametrize("schema", [BOMB, DEEP_BOMB, LOOP], ids=["flat", "deep", "loop"])
-def test_a_schema_that_blows_up_is_the_input_s_fault(schema: Schema) -> None:
-    (fault,) = of_value(schema, nested(11)).faults
-    assert (fault.klass, fault.blame, fault.fatal) == ("unusable_schema", "input", False)
-    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
-    answer = Reply(NOW, json.dumps(nested(11)), finish_reason="stop", done=True)
-    verdict = judged(answer, Validator(()), response_format=form)
-    assert [fault.klass for fault in verdict.faults] == ["unusable_schema"] and verdict.schema_valid is None
-
-
-def test_schemas_that_only_look_dangerous_are_used() -> None:
-    tree: dict[str, Any] = {"kids": [{"n": 1, "kids": [{"n": "x"}]}]}
-    assert [fault.path for fault in of_value(TREE, tree).faults] == ["/kids/0/kids/0/n"]
-    assert of_value(DEEP_BOMB, {"a": {}}).faults == ()
-    assert not of_value(REPEATED_PATTERN, {"a": "a" * 40 + "!"}).usable
 
 
 def test_a_stream_that_replayer_stopped_is_judged_for_that_alone() -> None:

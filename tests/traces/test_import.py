@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import subprocess
 import sys
-import tempfile
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from replayer.errors import TraceError
 from replayer.requests.history import RecordedHistory
@@ -23,23 +18,7 @@ from replayer.traces.reader import Trace
 from replayer.traces.schema import AnyItem, ToolCallItem
 from replayer.traces.summary import Summary, check
 from tests.traces import samples as made
-
-with tempfile.TemporaryDirectory() as _scratch:
-    SAMPLES = made.samples(Path(_scratch))
-
-
-def _import(sample: made.Sample, folder: Path) -> list[Summary | TraceError]:
-    path = folder / sample.file
-    path.write_bytes(sample.data)
-    return list(convert(path, folder / "out"))
-
-
-def _open(folder: Path, file: str, data: Any) -> Trace:
-    path = folder / file
-    path.write_bytes(data if isinstance(data, bytes) else orjson.dumps(data))
-    [summary] = list(convert(path, folder / "out"))
-    assert isinstance(summary, Summary), summary
-    return Trace.open(summary.trace)
+from tests.traces.imported import SAMPLES, outcomes_of, trace_of
 
 
 def _brief(item: AnyItem) -> str:
@@ -58,7 +37,7 @@ def _contexts(trace: Trace) -> list[list[str]]:
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.file)
 def test_counts(sample: made.Sample, tmp_path: Path) -> None:
-    outcomes = _import(sample, tmp_path)
+    outcomes = outcomes_of(sample, tmp_path)
     found = [outcome for outcome in outcomes if isinstance(outcome, Summary)]
     assert {summary.format for summary in found} == {sample.format}
     assert len(found) == sample.traces
@@ -79,7 +58,7 @@ def test_counts(sample: made.Sample, tmp_path: Path) -> None:
 
 def test_a_damaged_row_does_not_keep_the_others(tmp_path: Path) -> None:
     [database] = [sample for sample in SAMPLES if sample.format == "zed-threads-db"]
-    errors = [outcome for outcome in _import(database, tmp_path) if isinstance(outcome, TraceError)]
+    errors = [outcome for outcome in outcomes_of(database, tmp_path) if isinstance(outcome, TraceError)]
     assert [str(error) for error in errors if "bad-1 is damaged" in str(error)] and len(errors) == 1
     assert [session.key for session in list_sessions(tmp_path / "threads.db")] == [
         "parent-1",
@@ -119,7 +98,7 @@ def test_a_cut_database_gives_the_threads_that_are_left(tmp_path: Path) -> None:
 
 
 def test_zed_contexts_keep_completion_order_and_drop_cancelled_calls(tmp_path: Path) -> None:
-    with _open(tmp_path, "t.json", made.zed_thread()) as trace:
+    with trace_of(tmp_path, "t.json", made.zed_thread()) as trace:
         _, second, third = _contexts(trace)
         first = ["user parts", "reasoning First I look.", "assistant Looking.", "call c1", "call c2"]
         assert second == [*first, "result c2", "result c1", "user Continue where you left off"]
@@ -133,7 +112,7 @@ def test_zed_contexts_keep_completion_order_and_drop_cancelled_calls(tmp_path: P
 
 
 def test_zed_starts_from_the_summary_after_a_compaction(tmp_path: Path) -> None:
-    with _open(tmp_path, "t.json", made.zed_compacted()) as trace:
+    with trace_of(tmp_path, "t.json", made.zed_compacted()) as trace:
         assert _contexts(trace)[-1] == [
             "compaction The previous conversation was compacted. Use th"[:40],
             "user parts",
@@ -142,7 +121,7 @@ def test_zed_starts_from_the_summary_after_a_compaction(tmp_path: Path) -> None:
 
 
 def test_claude_contexts_follow_the_graph(tmp_path: Path) -> None:
-    with _open(tmp_path, "s.jsonl", made.jsonl(made.claude_session())) as trace:
+    with trace_of(tmp_path, "s.jsonl", made.jsonl(made.claude_session())) as trace:
         by_thread = [turn.thread for turn in trace.turns]
         contexts = _contexts(trace)
         first = ["user Tidy up", "reasoning Look first", "call t1", "call t2", "result t1", "result t2"]
@@ -161,7 +140,7 @@ def test_claude_contexts_follow_the_graph(tmp_path: Path) -> None:
 
 
 def test_codex_contexts_and_exact_text(tmp_path: Path) -> None:
-    with _open(tmp_path, "r.jsonl", made.jsonl(made.codex_session())) as trace:
+    with trace_of(tmp_path, "r.jsonl", made.jsonl(made.codex_session())) as trace:
         contexts = _contexts(trace)
         head = ["system Be Codex.", "system Rules.", "user Tidy"]
         assert contexts[0] == head
@@ -179,14 +158,14 @@ def test_codex_of_2025_wraps_results_in_json(tmp_path: Path) -> None:
         payload = record["payload"]
         if payload.get("type") == "function_call_output":
             payload["output"] = '{"output":"no such file","metadata":{"exit_code":2,"duration_seconds":0.1}}'
-    with _open(tmp_path, "r.jsonl", made.jsonl(records)) as trace:
+    with trace_of(tmp_path, "r.jsonl", made.jsonl(records)) as trace:
         results = [i for i in trace.items() if i.kind == "tool_result" and "no such" in str(i.content)]
         assert results and all(result.is_error for result in results)
 
 
 def test_swe_agent_query_is_the_context_exactly(tmp_path: Path) -> None:
     document = made.swe_agent(query=True)
-    with _open(tmp_path, "q.traj", document) as trace:
+    with trace_of(tmp_path, "q.traj", document) as trace:
         history = RecordedHistory(trace)
         for turn, step in zip(history.turns, document["trajectory"], strict=True):
             sent = [(m["role"], m["content"], m.get("tool_calls")) for m in step["query"]]
@@ -194,7 +173,7 @@ def test_swe_agent_query_is_the_context_exactly(tmp_path: Path) -> None:
 
 
 def test_openhands_rebuilds_parallel_calls_results_and_condensation(tmp_path: Path) -> None:
-    with _open(tmp_path, "e.json", made.openhands_v0()) as trace:
+    with trace_of(tmp_path, "e.json", made.openhands_v0()) as trace:
         assert _contexts(trace) == [
             ["system Be OpenHands.", "user Tidy"],
             ["system Be OpenHands.", "user Tidy", "compaction Listed."],
@@ -206,7 +185,7 @@ def test_openhands_rebuilds_parallel_calls_results_and_condensation(tmp_path: Pa
 @pytest.mark.parametrize("file", ["chat.jsonl", "page.har", "litellm.jsonl"])
 def test_logged_requests_come_back_as_they_were(file: str, tmp_path: Path) -> None:
     [sample] = [sample for sample in SAMPLES if sample.file == file]
-    first = _import(sample, tmp_path)[0]
+    first = outcomes_of(sample, tmp_path)[0]
     assert isinstance(first, Summary)
     with Trace.open(first.trace) as trace:
         history = RecordedHistory(trace)
@@ -222,7 +201,7 @@ def test_logged_requests_come_back_as_they_were(file: str, tmp_path: Path) -> No
 
 
 def test_token_traces_share_filler_where_they_share_blocks(tmp_path: Path) -> None:
-    with _open(tmp_path, "m.jsonl", made.jsonl(made.MOONCAKE)) as trace:
+    with trace_of(tmp_path, "m.jsonl", made.jsonl(made.MOONCAKE)) as trace:
         history = RecordedHistory(trace)
         assert history.thread == "chain-1" and len(history.turns) == 2
         one, two = (history.messages(turn)[0]["content"] for turn in history.turns)
@@ -301,7 +280,7 @@ def test_messages_of_unusual_form_are_kept_exactly(tmp_path: Path) -> None:
         {**body, "tools": []},
         {**body, "tools": ["x"], "model": None},
     ):
-        with _open(tmp_path, f"odd-{len(str(odd))}.jsonl", made.jsonl([odd, odd])) as trace:
+        with trace_of(tmp_path, f"odd-{len(str(odd))}.jsonl", made.jsonl([odd, odd])) as trace:
             history = RecordedHistory(trace)
             for turn in history.turns:
                 assert b"".join(history.request(turn, {}, stream=False).body) == orjson.dumps(odd)
@@ -326,90 +305,6 @@ def test_unknown_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
         list(convert(path, tmp_path / "out", "codx"))
     with pytest.raises(TraceError, match="not of the format 'codex'"):
         list(convert(path, tmp_path / "out", "codex"))
-
-
-def _survives(path: Path) -> None:
-    """The file imports, wholly or in part, or is refused in one sentence; nothing half-written is left."""
-    out = path.parent / "out"
-    try:
-        for outcome in convert(path, out):
-            if isinstance(outcome, TraceError):
-                assert "\n" not in str(outcome)
-            else:
-                check(Path(outcome.trace))
-    except TraceError as error:
-        assert "\n" not in str(error) and str(path) in str(error)
-    assert not out.exists() or all(p.name.endswith(".trace.jsonl") for p in out.iterdir())
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.sampled_from(SAMPLES), st.data())
-def test_damaged_bytes_never_crash_an_importer(sample: made.Sample, data: st.DataObject) -> None:
-    whole = sample.data
-    at = data.draw(st.integers(0, len(whole) - 1))
-    cut = data.draw(st.booleans())
-    damaged = (
-        whole[:at] if cut else whole[:at] + data.draw(st.binary(min_size=1, max_size=4)) + whole[at + 1 :]
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / sample.file
-        path.write_bytes(damaged)
-        _survives(path)
-
-
-_JSON = [s for s in SAMPLES if s.data[:1] in b"{["]
-_odd_values = st.sampled_from(
-    [None, True, -1, 1.5, 10**18, "", "x", "\ud800", [], {}, [None], {"a": None}, [[]], [{}]]
-)
-
-
-_mutations = st.sampled_from(["delete", "replace", "double", "wrap", "as text", "rename"])
-
-
-def _mutate(container: Any, key: Any, mutation: str, odd: Any) -> None:
-    """Changes one field or element of a recording the way a neighbouring version or a bug would."""
-    if mutation == "delete" and isinstance(container, dict):
-        del container[key]
-    elif mutation == "double" and isinstance(container, list):
-        container.insert(key, deepcopy(container[key]))
-    elif mutation == "rename" and isinstance(container, dict):
-        container[f"{key}_2"] = container.pop(key)
-    elif mutation == "wrap":
-        container[key] = [container[key]]
-    elif mutation == "as text":
-        container[key] = json.dumps(container[key])
-    else:
-        container[key] = odd
-
-
-def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Every (container, key) inside a value."""
-    entries = (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    )
-    for key, part in entries:
-        found.append((value, key))
-        _places(part, found)
-    return found
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.sampled_from(_JSON), st.data())
-def test_odd_values_never_crash_an_importer(sample: made.Sample, data: st.DataObject) -> None:
-    try:
-        records, joined = [orjson.loads(sample.data)], False
-    except orjson.JSONDecodeError:
-        records, joined = [orjson.loads(line) for line in sample.data.splitlines()], True
-    for _ in range(data.draw(st.integers(1, 3))):
-        places = _places(records, [])
-        container, key = data.draw(st.sampled_from(places))
-        _mutate(container, key, data.draw(_mutations), deepcopy(data.draw(_odd_values)))
-
-    lines = [json.dumps(record).encode() for record in records]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / sample.file
-        path.write_bytes(b"\n".join(lines) + b"\n" if joined else lines[0] if lines else b"")
-        _survives(path)
 
 
 def test_an_event_may_hold_line_ends_of_unicode(tmp_path: Path) -> None:

@@ -11,29 +11,9 @@ import pytest
 from replayer.errors import TraceError
 from replayer.requests.history import RecordedHistory
 from replayer.traces.convert import convert
-from replayer.traces.reader import Trace
-from replayer.traces.schema import AnyItem, ToolCallItem
-from replayer.traces.summary import Summary
+from replayer.traces.schema import ToolCallItem
 from tests.traces import samples as made
-
-
-def _import(folder: Path, file: str, data: Any) -> Trace:
-    path = folder / file
-    path.write_bytes(data if isinstance(data, bytes) else orjson.dumps(data))
-    [summary] = list(convert(path, folder / "out"))
-    assert isinstance(summary, Summary), summary
-    return Trace.open(summary.trace)
-
-
-def _brief(item: AnyItem) -> str:
-    if item.kind in ("tool_call", "tool_result"):
-        return f"{item.kind[5:]} {item.call_id}"
-    text = item.content if item.kind == "user" else getattr(item, "text", "opaque")
-    return f"{item.kind} {text if isinstance(text, str) else 'parts'}"
-
-
-def _contexts(trace: Trace) -> list[list[str]]:
-    return [[_brief(trace.item(i)) for i in trace.context(turn.id)] for turn in trace.turns]
+from tests.traces.imported import trace_of
 
 
 def _span(attributes: dict[str, Any], events: list[dict[str, Any]]) -> dict[str, Any]:
@@ -109,7 +89,7 @@ _ONE_SIDE = {"gen_ai.request.temperature": 0.3, "gen_ai.tool.definitions": orjso
     ids=["openinference", "traceloop", "span events", "log records"],
 )
 def test_telemetry_of_other_conventions(records: list[dict[str, Any]], tmp_path: Path) -> None:
-    with _import(tmp_path, "spans.jsonl", made.jsonl(records)) as trace:
+    with trace_of(tmp_path, "spans.jsonl", made.jsonl(records)) as trace:
         [turn] = trace.turns
         history = RecordedHistory(trace)
         sent = [(m["role"], m["content"]) for m in history.messages(0)]
@@ -132,7 +112,7 @@ def test_otlp_as_other_stores_write_it(name: str, tmp_path: Path) -> None:
     text = orjson.dumps({"trace": made.otlp()} if name == "batches" else made.otlp()).decode()
     text = text.replace("resourceSpans", name).replace("scopeSpans", "scope_spans")
     text = text.replace("stringValue", "string_value").replace("startTimeUnixNano", "start_time_unix_nano")
-    with _import(tmp_path, "spans.json", text.encode()) as trace:
+    with trace_of(tmp_path, "spans.json", text.encode()) as trace:
         assert [len(trace.context(turn.id)) for turn in trace.turns] == [2, 5]
         one, two = (turn.times for turn in trace.turns)
         assert one and two and one.started and two.started == one.started * 2

@@ -15,29 +15,10 @@ from replayer.errors import TraceError
 from replayer.requests.history import RecordedHistory
 from replayer.traces.convert import convert
 from replayer.traces.reader import Trace
-from replayer.traces.schema import AnyItem, OpaqueItem, ToolCallItem, ToolResultItem
+from replayer.traces.schema import OpaqueItem, ToolResultItem
 from replayer.traces.summary import Summary
-from replayer.traces.trees import trees
 from tests.traces import samples as made
-
-
-def _import(folder: Path, file: str, data: Any) -> Trace:
-    path = folder / file
-    path.write_bytes(data if isinstance(data, bytes) else orjson.dumps(data))
-    [summary] = list(convert(path, folder / "out"))
-    assert isinstance(summary, Summary), summary
-    return Trace.open(summary.trace)
-
-
-def _brief(item: AnyItem) -> str:
-    if item.kind in ("tool_call", "tool_result"):
-        return f"{item.kind[5:]} {item.call_id}"
-    text = item.content if item.kind == "user" else getattr(item, "text", "opaque")
-    return f"{item.kind} {text if isinstance(text, str) else 'parts'}"
-
-
-def _contexts(trace: Trace) -> list[list[str]]:
-    return [[_brief(trace.item(i)) for i in trace.context(turn.id)] for turn in trace.turns]
+from tests.traces.imported import contexts, trace_of
 
 
 def _codex(kind: str, **payload: Any) -> dict[str, Any]:
@@ -69,18 +50,18 @@ def test_codex_of_2025_counts_tokens_before_the_items_and_answers_each_call_at_o
         count(600, 290),
         says("assistant", "Done"),
     ]
-    with _import(tmp_path, "rollout.jsonl", made.jsonl(records)) as trace:
+    with trace_of(tmp_path, "rollout.jsonl", made.jsonl(records)) as trace:
         assert [turn.usage and turn.usage.prompt_tokens for turn in trace.turns] == [90, 190, 290]
         assert not any("goes on with session" in warning for warning in trace.header.meta["warnings"])
         asked = "user <user_instructions>Be kind</user_instructions>"
-        assert _contexts(trace)[1] == [asked, "call c1", "call c2", "result c1", "result c2"]
+        assert contexts(trace)[1] == [asked, "call c1", "call c2", "result c1", "result c2"]
         assert trace.header.fidelity.system == "absent"
 
 
 def test_two_codex_sessions_in_one_file_are_told_but_a_fork_is_none(tmp_path: Path) -> None:
     forked = [_codex("session_meta", id="y", cli_version="0.142.0", forked_from_id="x")]
     for more, said in ((forked, False), ([_codex("session_meta", id="z", cli_version="0.142.0")], True)):
-        with _import(tmp_path, f"r{said}.jsonl", made.jsonl([*made.codex_session(), *more])) as trace:
+        with trace_of(tmp_path, f"r{said}.jsonl", made.jsonl([*made.codex_session(), *more])) as trace:
             assert any("goes on with session z" in w for w in trace.header.meta["warnings"]) is said
 
 
@@ -101,10 +82,10 @@ def test_codex_before_the_wrapped_form_marks_replies_with_state_lines(tmp_path: 
         state,
         made.codex_call("c3"),
     ]
-    with _import(tmp_path, "rollout.jsonl", made.jsonl(records)) as trace:
+    with trace_of(tmp_path, "rollout.jsonl", made.jsonl(records)) as trace:
         head = ["user <user_instructions>\n\nBe kind\n\n</user_instructions>", "user Tidy"]
         said = ["call c1", "call c2", "assistant Look", "result c1", "result c2"]
-        assert _contexts(trace) == [head, [*head, *said]]
+        assert contexts(trace) == [head, [*head, *said]]
         fidelity = trace.header.fidelity
         assert (fidelity.system, fidelity.usage, fidelity.timing) == ("absent",) * 3
         assert not any(item.kind == "opaque" for item in trace.items())
@@ -128,8 +109,8 @@ def test_swe_agent_queries_with_a_refused_reply_an_exit_and_attempts(tmp_path: P
     gone = {"action": "", "observation": "", "response": "Exit due to cost limit", "state": {}, "query": [{}]}
     document["trajectory"] = [refused, again, second, gone]
     document["history"].append({"role": "assistant", "content": "Exit due to cost limit", "agent": "main"})
-    with _import(tmp_path, "exit.traj", document) as trace:
-        assert [len(context) for context in _contexts(trace)] == [2, 4, 5]
+    with trace_of(tmp_path, "exit.traj", document) as trace:
+        assert [len(context) for context in contexts(trace)] == [2, 4, 5]
         made_by = [[trace.item(item).kind for item in turn.produced] for turn in trace.turns]
         assert made_by == [["tool_call"], ["assistant", "tool_call"], ["assistant"]]
         history = RecordedHistory(trace)
@@ -153,77 +134,11 @@ def test_litellm_callbacks_with_optional_params(tmp_path: Path) -> None:
         "end_time": "2026-11-21 10:36:09.412",
         "response": made.completion(made.DONE, 20),
     }
-    with _import(tmp_path, "log.jsonl", made.jsonl([line])) as trace:
+    with trace_of(tmp_path, "log.jsonl", made.jsonl([line])) as trace:
         [turn] = trace.turns
         assert turn.params == {"temperature": 0.3} and turn.tool_set is not None
         assert turn.times and turn.times.ended and turn.times.started == turn.times.ended - 1
         assert not any("experimental" in str(warning) for warning in trace.header.meta.get("warnings", ()))
-
-
-def _sidechain(uuid: str, parent: str | None, message: str | None, content: Any) -> dict[str, Any]:
-    more = {"isSidechain": True}
-    if message is None:
-        return made.claude_user(uuid, parent, 5, content, **more)
-    return made.claude_block(uuid, parent, 5, message, content, **more)
-
-
-def test_claude_1_writes_parallel_subagents_into_the_session_without_ids(tmp_path: Path) -> None:
-    def task(call: str, prompt: str) -> dict[str, Any]:
-        return {"type": "tool_use", "id": call, "name": "Task", "input": {"prompt": prompt}}
-
-    def text(value: str) -> dict[str, Any]:
-        return {"type": "text", "text": value}
-
-    records = [
-        made.claude_user("u1", None, 0, "Tidy up"),
-        made.claude_block("a1", "u1", 1, "m1", task("t1", "Look left")),
-        made.claude_block("a2", "a1", 1, "m1", task("t2", "Look right")),
-        _sidechain("s1", None, None, "Look left"),
-        _sidechain("r1", None, None, "Look right"),
-        _sidechain("s2", "s1", "m2", made.claude_call("c1")),
-        _sidechain("r2", "r1", "m3", made.claude_call("c2")),
-        _sidechain("s3", "s2", None, made.claude_result("c1", "left")),
-        _sidechain("r3", "r2", None, made.claude_result("c2", "right")),
-        _sidechain("s4", "s3", "m4", text("Left is fine")),
-        _sidechain("r4", "r3", "m5", text("Right is fine")),
-        made.claude_user("u2", "a2", 9, [*made.claude_result("t1", "ok"), *made.claude_result("t2", "ok")]),
-        made.claude_block("a3", "u2", 9, "m6", text("Done")),
-    ]
-    with _import(tmp_path, "session.jsonl", made.jsonl(records)) as trace:
-        by_thread = {turn.thread: _contexts(trace)[turn.id] for turn in trace.turns}
-        assert by_thread["main"] == ["user Tidy up", "call t1", "call t2", "result t1", "result t2"]
-        assert by_thread["sidechain"] == ["user Look left", "call c1", "result c1"]
-        assert by_thread["sidechain-2"] == ["user Look right", "call c2", "result c2"]
-        starters = [
-            trace.item(thread.parent_call) for thread in trace.threads if thread.parent_call is not None
-        ]
-        assert [item.call_id for item in starters if isinstance(item, ToolCallItem)] == ["t1", "t2"]
-
-
-def test_claude_of_late_2026_writes_system_prompt_tools_and_what_it_attached(tmp_path: Path) -> None:
-    def beside(uuid: str, parent: str, kind: str, **more: Any) -> dict[str, Any]:
-        line = {**made.claude_user(uuid, parent, 1, ""), "type": "attachment", "attachment": {"type": kind}}
-        return {**line, **more}
-
-    tool = {"name": "Bash", "description": "Runs.", "input_schema": {"type": "object"}}
-    records = [
-        made.claude_user("u1", None, 0, "Tidy up"),
-        beside("p1", "u1", "date", rendered=[{"content": "Today is a day."}], renderedRole="system"),
-        beside("p2", "p1", "context", rendered=[{"content": "On branch main."}]),
-        beside("p3", "p2", "prompt_snapshot"),
-        beside("p4", "p3", "skill_listing"),
-        {"type": "api-request-shape", "shape": {"system": [{"text": "Be Claude."}], "tools": [tool]}},
-        {"type": "api-request", "id": "q1", "keep": 0, "tail": ["h1"]},
-        made.claude_block("a1", "p4", 2, "m1", {"type": "text", "text": "Done"}),
-    ]
-    with _import(tmp_path, "session.jsonl", made.jsonl(records)) as trace:
-        assert _contexts(trace) == [
-            ["system Be Claude.", "user Tidy up", "system Today is a day.", "user On branch main."]
-        ]
-        assert RecordedHistory(trace).tools(0)[0]["function"]["parameters"] == {"type": "object"}
-        assert (trace.header.fidelity.system, trace.header.fidelity.tools) == ("recorded", "recorded")
-        warnings = " ".join(trace.header.meta["warnings"])
-        assert "not in the source: 1" in warnings and "neither system prompt" not in warnings
 
 
 def test_openhands_v1_as_the_sdk_writes_it_today(tmp_path: Path) -> None:
@@ -280,9 +195,9 @@ def test_gemini_saved_chats_and_prompt_logs(tmp_path: Path) -> None:
         {"role": "model", "parts": [{"text": "Done"}]},
     ]
     for name, document in (("list", contents), ("history", {"history": contents, "authType": "x"})):
-        with _import(tmp_path, f"checkpoint-{name}.json", document) as trace:
+        with trace_of(tmp_path, f"checkpoint-{name}.json", document) as trace:
             said = ["user Tidy", "reasoning Hm", "call call_1", "call c9", "call call_3"]
-            assert _contexts(trace) == [["user Tidy"], [*said, "result c9", "result call_1", "result call_3"]]
+            assert contexts(trace) == [["user Tidy"], [*said, "result c9", "result call_1", "result call_3"]]
             assert trace.header.source.format == "gemini-cli" and trace.header.fidelity.usage == "absent"
     typed = [{"sessionId": "s", "messageId": 0, "type": "user", "message": "Tidy", "timestamp": "2026-01-01"}]
     (tmp_path / "logs.json").write_bytes(orjson.dumps(typed))
@@ -298,13 +213,13 @@ def test_sharegpt_with_function_calls_a_system_prompt_and_tools(tmp_path: Path) 
         {"from": "gpt", "value": "One file."},
     ]
     record = {"conversations": turns, "system": "Be brief.", "tools": orjson.dumps(made.TOOLS).decode()}
-    with _import(tmp_path, "share.jsonl", made.jsonl([record, {"note": "none"}])) as trace:
-        assert _contexts(trace)[1] == ["system Be brief.", "user List it", "call call_1", "result call_1"]
+    with trace_of(tmp_path, "share.jsonl", made.jsonl([record, {"note": "none"}])) as trace:
+        assert contexts(trace)[1] == ["system Be brief.", "user List it", "call call_1", "result call_1"]
         assert RecordedHistory(trace).tools(1)[0]["function"]["name"] == "ls"
         assert "records that hold no conversation, and are left out: 1" in trace.header.meta["warnings"]
     plain = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-    with _import(tmp_path, "plain.json", [{"conversations": plain}]) as trace:
-        assert _contexts(trace) == [["user Hi"]]
+    with trace_of(tmp_path, "plain.json", [{"conversations": plain}]) as trace:
+        assert contexts(trace) == [["user Hi"]]
 
 
 def test_atif_with_nested_subagents_summed_steps_and_sound(tmp_path: Path) -> None:
@@ -315,7 +230,7 @@ def test_atif_with_nested_subagents_summed_steps_and_sound(tmp_path: Path) -> No
     document["steps"][1]["message"].append(sound)
     document["steps"][2] |= {"llm_call_count": 3}
     document["continued_trajectory_ref"] = "next.json"
-    with _import(tmp_path, "trajectory.json", document) as trace:
+    with trace_of(tmp_path, "trajectory.json", document) as trace:
         assert [thread.parent for thread in trace.threads] == ["main", "sub-sub"]
         assert [turn.usage and turn.usage.prompt_tokens for turn in trace.turns] == [None] * 4
         [user] = [item for item in trace.items() if item.kind == "user" and not isinstance(item.content, str)]
@@ -327,17 +242,11 @@ def test_atif_with_nested_subagents_summed_steps_and_sound(tmp_path: Path) -> No
 def test_zed_messages_of_a_later_kind_do_not_cost_the_thread(tmp_path: Path) -> None:
     thread = made.zed_thread()
     thread["messages"][:0] = [{"Checkpoint": {"sha": "abc"}}, "Paused"]
-    with _import(tmp_path, "thread.json", thread) as trace:
+    with trace_of(tmp_path, "thread.json", thread) as trace:
         assert len(trace.turns) == 3
         kept = [item.record for item in trace.items() if isinstance(item, OpaqueItem)]
         assert {"Checkpoint": {"sha": "abc"}} in kept and "Paused" in kept
         assert any("of a kind that replayer does not know" in w for w in trace.header.meta["warnings"])
-
-
-def test_claude_sessions_may_begin_with_many_summaries(tmp_path: Path) -> None:
-    summaries = [{"type": "summary", "summary": f"Earlier {n}", "leafUuid": f"l{n}"} for n in range(80)]
-    with _import(tmp_path, "s.jsonl", made.jsonl([*summaries, *made.claude_session()])) as trace:
-        assert len(trace.turns) == 5
 
 
 def test_har_bodies_as_proxies_keep_them(tmp_path: Path) -> None:
@@ -350,7 +259,7 @@ def test_har_bodies_as_proxies_keep_them(tmp_path: Path) -> None:
     packed(later["request"]["postData"], bytes)
     packed(later["response"]["content"], gzip.compress)
     first["response"]["content"].update(text=base64.b64encode(b"\x1b\x03 brotli \xff").decode())
-    with _import(tmp_path, "page.har", document) as trace:
+    with trace_of(tmp_path, "page.har", document) as trace:
         assert [len(turn.produced) for turn in trace.turns] == [0, 1]
         assert any("a reply cannot be read" in w for w in trace.header.meta["warnings"])
     del document["log"]["entries"][1:]
@@ -360,66 +269,8 @@ def test_har_bodies_as_proxies_keep_them(tmp_path: Path) -> None:
 
 
 def test_qwen_code_is_not_taken_for_claude_code(tmp_path: Path) -> None:
-    with _import(tmp_path, "chat.jsonl", made.jsonl(made.qwen())) as trace:
+    with trace_of(tmp_path, "chat.jsonl", made.jsonl(made.qwen())) as trace:
         assert trace.header.source.format == "qwen-code"
-        assert _contexts(trace) == [["user Tidy"], ["user We listed.", "assistant Good.", "user Go on"]]
+        assert contexts(trace) == [["user Tidy"], ["user We listed.", "assistant Good.", "user Go on"]]
         results = [item.call_id for item in trace.items() if isinstance(item, ToolResultItem)]
         assert results == ["c2", "c1"]
-
-
-@pytest.mark.parametrize("layout", ["one file", "a file for each agent"])
-def test_claude_2_subagents_that_start_others_and_that_are_resumed(tmp_path: Path, layout: str) -> None:
-    """Two at a time, one of them with a subagent of its own, and resumed later: who starts after what, who waits."""
-
-    def task(call: str, prompt: str) -> dict[str, Any]:
-        return made.claude_call(call, "Task") | {"input": {"prompt": prompt}}
-
-    def said(text: str) -> dict[str, Any]:
-        return {"type": "text", "text": text}
-
-    def done(call: str, agent: str) -> dict[str, Any]:
-        return {"content": made.claude_result(call, "done"), "toolUseResult": {"agentId": agent}}
-
-    def side(agent: str) -> dict[str, Any]:
-        return {"isSidechain": True, "agentId": agent}
-
-    lines = [
-        made.claude_user("u1", None, 0, "Go"),
-        made.claude_block("m1a", "u1", 1, "m1", task("A", "do A")),
-        made.claude_block("m1b", "m1a", 1, "m1", task("B", "do B")),
-        made.claude_user("b1", None, 2, "do B", **side("bb")),
-        made.claude_block("b2", "b1", 3, "b", said("B done"), **side("bb")),
-        made.claude_user("a1", None, 2, "do A", **side("aa")),
-        made.claude_block("a2", "a1", 3, "a1", task("C", "do C"), **side("aa")),
-        made.claude_user("c1", None, 4, "do C", **side("cc")),
-        made.claude_block("c2", "c1", 5, "c", said("C done"), **side("cc")),
-        made.claude_user("a3", "a2", 6, **done("C", "cc"), **side("aa")),
-        made.claude_block("a4", "a3", 7, "a2", said("A done"), **side("aa")),
-        made.claude_user("u2", "m1b", 8, **done("B", "bb")),
-        made.claude_user("u3", "m1a", 8, **done("A", "aa")),
-        made.claude_block("m2", "u3", 9, "m2", task("A2", "more A")),
-        made.claude_user("a5", "a4", 10, "more A", **side("aa")),
-        made.claude_block("a6", "a5", 11, "a3", said("more done"), **side("aa")),
-        made.claude_user("u4", "m2", 12, **done("A2", "aa")),
-        made.claude_block("m3", "u4", 13, "m3", said("All done")),
-    ]
-    agents = ["bb", "aa", "cc"] if layout == "a file for each agent" else []
-    main = [line for line in lines if line.get("agentId") not in agents]
-    for agent in agents:
-        folder = tmp_path / "s1" / "subagents"
-        folder.mkdir(parents=True, exist_ok=True)
-        own = [orjson.dumps(line) for line in lines if line.get("agentId") == agent]
-        Path(folder, f"agent-{agent}.jsonl").write_bytes(b"\n".join(own) + b"\n")
-    trace = _import(tmp_path, "s1.jsonl", made.jsonl(main))
-    (tree,) = trees(trace)
-    begun = {line.thread: line.turns for line in tree.lines}
-    main_turns, first = begun["main"], begun["aa"]
-    assert {line.thread: (line.after, line.joined) for line in tree.lines[1:]} == {
-        "aa": (main_turns[0], main_turns[1]),
-        "bb": (main_turns[0], main_turns[1]),
-        "cc": (first[0], first[1]),
-        "aa-2": (main_turns[1], main_turns[2]),
-    }
-    times = [record.times for record in map(trace.turns.__getitem__, tree.turns)]
-    assert [times[0], times[-1]] == [trace.turns[main_turns[n]].times for n in (0, 2)]
-    assert tree.turns.index(first[1]) > tree.turns.index(begun["cc"][0])
