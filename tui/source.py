@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from replayer.errors import RunFolderError
 from replayer.journal.log import Reading, writer_pid
 from replayer.journal.parts import JOURNAL
+from replayer.journal.sealed import Keeping, unsealed
 from replayer.journal.several_runs import named_apart, side_by_side
-from replayer.journal.view import MISFITS, Fold, RunView, fold_from, misfit
+from replayer.journal.view import MISFITS, Fold, LaneView, RunView, fold_from, misfit
 from replayer.metrics.conclusions import lane_conclusion
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.figures import lane_figures
 from replayer.metrics.run_documents import LaneConclusion
+from replayer.tui.apart import apart
 from replayer.tui.better import NOTHING, Better, Compared, compared
 from replayer.tui.curves import LaneCurves, lane_curves
 from replayer.tui.lane_replies import LaneReplies, Talk
 from replayer.tui.outcomes import Outcomes
 from replayer.tui.rest import Rest
 
+T = TypeVar("T")
+
 _MOST_EVENTS = 20_000
 """Read for one frame: about a quarter of a second."""
 _OPENING_S = 0.3
 """Of reading what was there when the screen opened, until its first picture; each further piece takes twice as long."""
+_MOST_OPEN = 2048
+"""Turns of ended sessions that are held as they are; of a longer run, older ones are sealed, and its figures are worked out
+apart: what that takes of memory would else grow with the run."""
 _PIECE = 500
 """Events after which the thread that reads rests, so that the one that answers keys gets on."""
 
@@ -66,6 +75,32 @@ class Frame:
         return {name: lane_conclusion(found) for name, found in self.figures.items()}
 
 
+class _Worked(NamedTuple):
+    """What goes over all turns of a run."""
+
+    figures: dict[str, LaneFigures]
+    curves: dict[str, LaneCurves]
+    compared: Compared
+
+    @classmethod
+    def of(cls, view: RunView, rest: Rest | None = None) -> _Worked:
+        figures, curves = {}, {}
+        for lane in view.lanes:
+            figures[lane.name] = lane_figures(lane, stopped=view.stopped_early is not None)
+            curves[lane.name] = lane_curves(view, lane)
+            if rest is not None:
+                rest.take()
+        return cls(figures, curves, compared(view, figures))
+
+
+def _apart(view: RunView, work: Callable[[RunView], T]) -> T:
+    return apart(lambda: work(replace(view, lanes=tuple(map(_open, view.lanes)))))
+
+
+def _open(lane: LaneView) -> LaneView:
+    return replace(lane, attempts=tuple(map(unsealed, lane.attempts)), telemetry=tuple(lane.telemetry))
+
+
 class RunSource:
     """One run folder. `poll` reads what is new; call it from one thread only."""
 
@@ -86,13 +121,17 @@ class RunSource:
         self._pinned: dict[str, str] = {}
 
     def _begin(self) -> None:
-        self._fold = Fold()
+        self._fold = Fold(keeping=Keeping(_MOST_OPEN))
         self._reading = Reading(self.folder)
         self._inode = 0
         self._behind = False
         self._opening = _OPENING_S
         """Seconds for the next piece; 0 once all that was there has been read."""
         self._replies: dict[str, LaneReplies] = {}
+
+    @property
+    def is_long(self) -> bool:
+        return self._fold.keeping.sealed
 
     def poll(self) -> Frame:
         """Raises RunFolderError when the journal is damaged or gone."""
@@ -161,14 +200,8 @@ class RunSource:
         now = time.monotonic()
         if not force and now - self._figures_at < 10 * self._figures_cost:
             return
-        figures, curves = {}, {}
-        for lane in view.lanes:
-            figures[lane.name] = lane_figures(lane, stopped=view.stopped_early is not None)
-            self._rest.take()
-            curves[lane.name] = lane_curves(view, lane)
-            self._rest.take()
-        self._figures, self._curves = figures, curves
-        self._best = compared(view, figures)
+        found = _apart(view, _Worked.of) if self._fold.keeping.sealed else _Worked.of(view, self._rest)
+        self._figures, self._curves, self._best = found
         self._stale = False
         self._figures_of = view.last_at
         self._figures_at = time.monotonic()
@@ -240,5 +273,7 @@ class Sources:
             self._of_runs = of_runs
             if len(figures) == len(whole.lanes):
                 named = {name: replace(found, lane=name) for name, found in figures.items()}
-                self._best = compared(whole, named)
+                sealed = any(source.is_long for source in self._sources)
+                work = partial(compared, figures=named)
+                self._best = _apart(whole, work) if sealed else work(whole)
         return self._best

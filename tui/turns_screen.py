@@ -126,7 +126,7 @@ class TurnsScreen(Page):
         sessions: dict[Session, int] = {}
         for lane in self._lanes:
             for session, attempt in lane.items():
-                last = next(reversed(attempt.turns), -1)
+                last = max(attempt.turns, default=-1)
                 sessions[session] = max(last + 1, sessions.get(session, 0))
         self._every = Turns(sessions)
 

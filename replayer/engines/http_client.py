@@ -33,12 +33,25 @@ def http_client(url: str, **options: Any) -> httpx.AsyncClient:
     verify = tls_context(True) if secure else False
     transport = httpx.AsyncHTTPTransport(proxy=proxy, verify=verify, trust_env=False)
     headers = {"accept-encoding": "identity"}
-    return httpx.AsyncClient(transport=_Bounded(transport), headers=headers, trust_env=False, **options)
+    return _Client(transport=_Bounded(transport), headers=headers, trust_env=False, **options)
 
 
 def at_most(size: int) -> dict[str, int]:
     """Extensions of a request whose answer may be larger than JSON_BYTES."""
     return {"most_bytes": size}
+
+
+class _Client(httpx.AsyncClient):
+    async def send(self, request: httpx.Request, *, stream: bool = False, **options: Any) -> httpx.Response:
+        """A reply and its stream refer to each other, and the garbage collector is put off while a run measures: read to its
+        end, a reply needs no stream."""
+        reply = await super().send(request, stream=stream, **options)
+        if not stream:
+            reply.stream = _READ
+        return reply
+
+
+_READ = httpx.ByteStream(b"")
 
 
 class _Bounded(httpx.AsyncBaseTransport):

@@ -1,5 +1,4 @@
-"""What the fold keeps of each turn: counts and times, no text. Some 800 bytes a turn: a screen keeps them
-for as long as it watches."""
+"""What the fold keeps of each turn: counts and times, no text. Some 1,100 bytes a turn (`sealed` packs those of a screen)."""
 
 from __future__ import annotations
 
@@ -7,9 +6,12 @@ import marshal
 import math
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain
+from sys import intern
 from typing import Any
 
 from replayer.journal.events import (
@@ -40,17 +42,14 @@ _TOGETHER_US = 50
 """No engine decodes 20,000 tokens a second in one stream: deltas nearer to each other came in one chunk."""
 
 
-class _Bins(dict[int, int]):
-    """The bin of a gap in microseconds. Those of short gaps are remembered: there is one per token of a run."""
-
-    def __missing__(self, gap: int) -> int:
-        index = round(math.log(max(gap, 1)) / _BIN)
-        if gap < _REMEMBERED:
-            self[gap] = index
-        return index
+@cache
+def _bins() -> array[int]:
+    """Of all short gaps: there is one gap per token of a run."""
+    return array("H", map(_bin_of, range(_REMEMBERED)))
 
 
-_BIN_OF = _Bins()
+def _bin_of(gap: int) -> int:
+    return round(math.log(max(gap, 1)) / _BIN)
 
 
 def bin_ms(index: int) -> float:
@@ -58,14 +57,13 @@ def bin_ms(index: int) -> float:
     return math.exp(index * _BIN) / 1000
 
 
-CUT = "cut"
-"""The outcome of a session whose load was over before it was."""
+CUT = "cut"  # the outcome of a session whose load was over before it was
 UNREACHABLE = "unreachable"
 """The fault of a request that reached no engine, and the outcome of a session that ended with such requests."""
 
 
 def is_complete(outcome: str | None) -> bool:
-    return outcome is not None and outcome not in (UNREACHABLE, CUT)
+    return outcome not in (None, UNREACHABLE, CUT)
 
 
 _READ = (
@@ -76,11 +74,12 @@ _READ = (
 _NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}
 """Those of `_READ` that findings have, once for all turns."""
 _COUNTS: dict[int | None, int | None] = {}
+_MOST = 1 << 12
 
 
 def _shared(count: int | None) -> int | None:
-    """One object for all turns with the same count, which would else take 32 bytes in each."""
-    return _COUNTS.setdefault(count, count) if (count or 0) < _REMEMBERED else count
+    """One object for all turns with the same count, which else takes 32 bytes in each."""
+    return (_COUNTS.setdefault if len(_COUNTS) < _MOST else _COUNTS.get)(count, count)
 
 
 @dataclass(slots=True)
@@ -225,6 +224,9 @@ class TurnFacts:
         return self.prompt_tokens - (self.cached_tokens or 0)
 
 
+_NONE: Counter[int] = Counter()  # of sessions that have ended
+
+
 @dataclass(slots=True)
 class Attempt:
     """One attempt at a session, with its turns by position."""
@@ -246,7 +248,7 @@ class Attempt:
     ended: int | None = None
     outcome: str | None = None
     check: dict[str, Any] | None = None
-    turns: dict[int, TurnFacts] = field(default_factory=dict)
+    turns: Mapping[int, TurnFacts] = field(default_factory=dict)
     finished: int = 0
     """Turns whose reply has ended."""
     counted: Counter[int] = field(default_factory=Counter)
@@ -272,23 +274,29 @@ class Attempt:
         return self.counted + Counter(packed) if self.counted else packed
 
     def end(self, event: SessionFinished) -> None:
-        self.ended, self.outcome, self.check = event.at, event.outcome, event.check
+        self.ended, self.outcome, self.check = event.at, intern(event.outcome), event.check
         with suppress(OverflowError):  # a bin of more than 65,535
             self.packed = array("H", chain.from_iterable(self.gaps.items())).tobytes()
-            self.counted = Counter()
+            self.counted = _NONE
+
+    def opened(self) -> dict[int, TurnFacts]:
+        """Its turns, to be written to: a fact may come after the session's end."""
+        if not isinstance(self.turns, dict):
+            self.turns = {number: replace(turn) for number, turn in self.turns.items()}
+        return self.turns
 
     @classmethod
     def of(cls, event: SessionStarted) -> Attempt:
         return cls(
             session=event.session,
             number=event.attempt,
-            lane=event.lane,
-            trace=event.trace,
+            lane=intern(event.lane),
+            trace=intern(event.trace),
             repeat=event.repeat,
             planned=event.turns,
-            mode=event.mode,
-            tools=event.tools,
-            cache_reset=event.cache_reset,
+            mode=intern(event.mode),
+            tools=intern(event.tools),
+            cache_reset=intern(event.cache_reset),
             isolation=event.isolation,
             tag=event.tag,
             started=event.at,
@@ -298,7 +306,7 @@ class Attempt:
 
 
 def start(attempt: Attempt, event: TurnStarted) -> None:
-    attempt.turns[event.turn] = TurnFacts(
+    attempt.opened()[event.turn] = TurnFacts(
         turn=event.turn,
         recorded_turn=event.recorded_turn,
         wall=event.wall,
@@ -311,7 +319,7 @@ def start(attempt: Attempt, event: TurnStarted) -> None:
 
 
 def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
-    turn = attempt.turns[event.turn]
+    turn = attempt.opened()[event.turn]
     usage = event.usage or {}
     attempt.finished += turn.total_ns is None
     turn.place = line and line.offset * _PARTS + line.part
@@ -339,9 +347,11 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
     if passed >= _TOGETHER_US * 1000 * ((turn.completion_tokens or 1) - 1):
         turn.decode_ns = passed or None
     if not turn.stalled:
+        attempt.counted = Counter() if attempt.counted is _NONE else attempt.counted
         apart = [gap for gap in gaps if gap >= _TOGETHER_US]
         attempt.together += len(gaps) - len(apart)
-        attempt.counted.update(map(_BIN_OF.__getitem__, apart))
+        known = _bins()
+        attempt.counted.update([known[gap] if gap < _REMEMBERED else _bin_of(gap) for gap in apart])
 
 
 def _lengths(event: TurnFinished) -> int:
@@ -350,7 +360,7 @@ def _lengths(event: TurnFinished) -> int:
 
 
 def judge(attempt: Attempt, event: VerdictGiven) -> None:
-    turn = attempt.turns[event.turn]
+    turn = attempt.opened()[event.turn]
     if turn.error == UNREACHABLE:
         return
     turn.usable = event.usable
@@ -363,23 +373,23 @@ def judge(attempt: Attempt, event: VerdictGiven) -> None:
 
 def alarm(attempt: Attempt, event: Alarm) -> None:
     if event.finding.get("level") == "collapsed" and event.turn in attempt.turns:
-        attempt.turns[event.turn].collapse = event.finding
+        attempt.opened()[event.turn].collapse = event.finding
         attempt.collapsed += (event.turn,)
 
 
 def substituted(attempt: Attempt, event: Substituted) -> None:
-    attempt.turns[event.turn].substituted = event.reason
+    attempt.opened()[event.turn].substituted = event.reason
 
 
 def ran(attempt: Attempt, event: ToolRunFinished) -> None:
-    turn = attempt.turns[event.turn]
+    turn = attempt.opened()[event.turn]
     turn.tool_outcomes += (event.outcome,)
     turn.divergent += event.against_recorded == "different"
 
 
 def signal(attempt: Attempt, event: SignalFinding) -> None:
     if event.signal == "prefix_reuse":
-        turn, found = attempt.turns[event.turn], event.finding
+        turn, found = attempt.opened()[event.turn], event.finding
         names = tuple([name for name in _READ if name in found])
         turn.found = _NAMES.setdefault(names, names)
         turn.values = marshal.dumps([found[name] for name in names])
@@ -387,4 +397,4 @@ def signal(attempt: Attempt, event: SignalFinding) -> None:
         if ideal is not None and of is not None:
             turn.ideal_tokens, turn.ideal_of = _shared(ideal), _shared(of) or 0
     elif event.signal == "call_loops" and event.finding.get("level") == "loop":
-        attempt.turns[event.turn].loops += 1
+        attempt.opened()[event.turn].loops += 1

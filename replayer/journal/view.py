@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -36,6 +37,7 @@ from replayer.journal.events import (
 from replayer.journal.lines import damaged
 from replayer.journal.log import Reading
 from replayer.journal.parts import Line, journal_of
+from replayer.journal.sealed import Keeping, Readings
 from replayer.journal.turns import Attempt
 from replayer.journal.view_parts import Asked, LoadPeriod, ShardView
 from replayer.traces.compact import uncollected
@@ -58,7 +60,7 @@ class LaneView:
     settings: dict[str, Any]
     attempts: tuple[Attempt, ...]
     running: tuple[Attempt, ...]
-    telemetry: tuple[TelemetryRead, ...]
+    telemetry: Sequence[TelemetryRead]
     sessions_planned: int
     sessions_done: int
     turns_planned: int
@@ -119,14 +121,15 @@ class Fold:
     finished: RunFinished | None = None
     stopped_early: StoppedEarly | None = None
     lanes: dict[str, LaneReady] = field(default_factory=dict)
-    attempts: dict[str, dict[int, Attempt]] = field(default_factory=dict)
+    attempts: dict[str, tuple[Attempt, ...]] = field(default_factory=dict)
     loads: dict[str, LoadPeriod] = field(default_factory=dict)
-    telemetry: dict[str, list[TelemetryRead]] = field(default_factory=dict)
+    telemetry: dict[str, Readings] = field(default_factory=dict)
     warnings: list[Warned] = field(default_factory=list)
     shards: dict[int, ShardView] = field(default_factory=dict)
     asked: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """Tokens asked for by lane, and requests of which they are not known."""
     last_at: int = 0
+    keeping: Keeping = field(default_factory=Keeping)
 
     def apply(self, event: AnyEvent, line: Line | None = None) -> None:
         """`line` is where the event stands, so that a screen can load its text again."""
@@ -134,23 +137,23 @@ class Fold:
         if (
             event.type == "turn_started"
         ):  # `isinstance` of a model is slow, and there are five events to a turn
-            facts.start(self._attempt(event.session, event.attempt), event)
+            facts.start(self.attempt(event.session, event.attempt), event)
             self._count(event, unknown=1)
         elif event.type == "turn_finished":
-            facts.finish(self._attempt(event.session, event.attempt), event, line)
+            facts.finish(self.attempt(event.session, event.attempt), event, line)
             self._count_usage(event)
         elif event.type == "verdict":
-            facts.judge(self._attempt(event.session, event.attempt), event)
+            facts.judge(self.attempt(event.session, event.attempt), event)
         elif event.type == "signal":
-            facts.signal(self._attempt(event.session, event.attempt), event)
+            facts.signal(self.attempt(event.session, event.attempt), event)
             if event.signal == "other_mode":
                 self._count_other(event, event.finding.get("usage") or {})
         elif event.type == "alarm":
-            facts.alarm(self._attempt(event.session, event.attempt), event)
+            facts.alarm(self.attempt(event.session, event.attempt), event)
         elif event.type == "substituted":
-            facts.substituted(self._attempt(event.session, event.attempt), event)
+            facts.substituted(self.attempt(event.session, event.attempt), event)
         elif event.type == "tool_run":
-            facts.ran(self._attempt(event.session, event.attempt), event)
+            facts.ran(self.attempt(event.session, event.attempt), event)
         elif event.type == "telemetry":
             self._sample(event)
         else:
@@ -177,9 +180,12 @@ class Fold:
                 self._count(event, unknown=1)
                 self._count_usage(event)
             case SessionStarted():
-                self.attempts.setdefault(event.session, {})[event.attempt] = Attempt.of(event)
+                others = (a for a in self.attempts.get(event.session, ()) if a.number != event.attempt)
+                self.attempts[event.session] = (*others, Attempt.of(event))
             case SessionFinished():
-                self._attempt(event.session, event.attempt).end(event)
+                attempt = self.attempt(event.session, event.attempt)
+                attempt.end(event)
+                self.keeping.ended(attempt)
             case Warned():
                 self.warnings.append(event)
             case ShardHealth() if event.shard not in self.shards:
@@ -192,11 +198,14 @@ class Fold:
             case _:
                 pass
 
-    def _attempt(self, session: str, number: int) -> Attempt:
-        return self.attempts[session][number]
+    def attempt(self, session: str, number: int) -> Attempt:
+        for attempt in reversed(self.attempts[session]):
+            if attempt.number == number:
+                return attempt
+        raise KeyError(number)
 
     def _count(self, event: TurnStarted | TurnFinished | Primed | SignalFinding, **counts: int) -> None:
-        lane = self._attempt(event.session, event.attempt).lane
+        lane = self.attempt(event.session, event.attempt).lane
         total = self.asked[lane]
         for name, count in counts.items():  # `Counter.update` takes five times as long
             total[name] += count
@@ -234,10 +243,10 @@ class Fold:
         )
 
     def _sample(self, event: TelemetryRead) -> None:
-        samples = self.telemetry.setdefault(event.lane, [])
-        samples.append(event)
+        samples = self.telemetry.setdefault(event.lane, Readings())
+        samples.append(event, packs=self.keeping.most is not None)
         if len(samples) > _MAX_SAMPLES:
-            self.telemetry[event.lane] = _thinned(samples)
+            self.telemetry[event.lane] = Readings(_thinned(list(samples)))
 
     def view(self, *, run: str, running: bool = False) -> RunView:
         plan = self.opening.plan if self.opening else {}
@@ -267,13 +276,13 @@ class Fold:
 
     def _lane(self, name: str, plan: dict[str, Any]) -> LaneView:
         ready = self.lanes.get(name)
-        mine = [tries for tries in self.attempts.values() if next(iter(tries.values())).lane == name]
+        mine = [tries for tries in self.attempts.values() if tries[0].lane == name]
         counted = [_counted(tries) for tries in mine]
         period, repeat = self.loads.get(name), plan.get("repeat", 1)
         # A load replays as many sessions as it has time for; a model's recordings are not those of all models.
         counts_itself = period is not None or (ready is not None and ready.kind == "recorded")
         listed = self.opening.turns if self.opening else {}
-        done = sum(any(a.complete for a in tries.values()) for tries in mine)
+        done = sum(any(a.complete for a in tries) for tries in mine)
         return LaneView(
             name=name,
             kind=ready.kind if ready else "unknown",
@@ -282,10 +291,8 @@ class Fold:
             facts=ready.facts if ready else {},
             settings=ready.settings if ready else {},
             attempts=tuple(counted),
-            running=tuple(
-                a for tries in mine for a in tries.values() if a.ended is None and a is _newest(tries)
-            ),
-            telemetry=tuple(self.telemetry.get(name, ())),
+            running=tuple(a for tries in mine for a in tries if a.ended is None and a is _newest(tries)),
+            telemetry=self.telemetry[name].frozen() if name in self.telemetry else (),
             sessions_planned=done if counts_itself else len(self._labels(plan)) * repeat,
             turns_planned=sum(a.planned for a in counted) if counts_itself else sum(listed.values()) * repeat,
             sessions_done=done,
@@ -316,8 +323,8 @@ def _lane_names(plan: dict[str, Any], ready: Iterable[str]) -> list[str]:
     return planned + [name for name in ready if name not in planned]
 
 
-def _newest(tries: dict[int, Attempt]) -> Attempt:
-    return tries[max(tries)]
+def _newest(tries: Sequence[Attempt]) -> Attempt:
+    return max(tries, key=attrgetter("number"))
 
 
 _last: tuple[int, Following] | None = None
@@ -336,8 +343,8 @@ def _checksum(folder: Path, offsets: dict[int, int]) -> int:
     return checksum
 
 
-def _counted(tries: dict[int, Attempt]) -> Attempt:
-    return max(tries.values(), key=lambda attempt: (attempt.complete, attempt.finished > 0, attempt.number))
+def _counted(tries: Sequence[Attempt]) -> Attempt:
+    return max(tries, key=lambda attempt: (attempt.complete, attempt.finished > 0, attempt.number))
 
 
 def load(folder: Path, *, running: bool = False) -> RunView:

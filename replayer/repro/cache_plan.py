@@ -170,7 +170,7 @@ class _Reading:
             facts.start(attempt, event)
             self._asked(attempt, event.turn, self._started[key], event.at, counted=True)
         elif isinstance(event, Primed):
-            attempt.turns[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
+            attempt.opened()[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
             ended = event.at - event.ago_ns
             self._asked(attempt, -1, [{"body_bytes": 0}], ended - event.total_ns, counted=False)
             self._ended(self._open.pop((*key, -1), None), event.total_ns, None, event.usage)

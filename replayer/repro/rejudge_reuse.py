@@ -83,7 +83,7 @@ class ReuseAgain:
 
     def _primed(self, attempt: Attempt, event: Primed) -> None:
         """The prompt that a session begins behind: only the cache learns from it."""
-        attempt.turns[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
+        attempt.opened()[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
         name, watch = f"{attempt.session}#{attempt.number}/-1", self._watch(attempt.lane)
         ended = event.at - event.ago_ns
         sent = ended - event.total_ns

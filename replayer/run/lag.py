@@ -19,14 +19,15 @@ class LagMeter:
 
     def __init__(self) -> None:
         self._samples: Counter[int] = Counter()
-        """How often each lag was seen, in microseconds."""
+        """How often each lag was seen, in microseconds, to three digits."""
         self._recent: deque[tuple[int, int]] = deque(maxlen=_KEPT)
         self.busy_at = 0
         """When the receiver was last found over its limit of CPU; nanoseconds of the monotonic clock."""
 
     def add(self, at: int, late: int) -> None:
         """`late` nanoseconds at worst in the time before `at`."""
-        self._samples[late // 1000] += 1
+        digits = max(0, len(str(late // 1000)) - 3)
+        self._samples[late // 1000 // 10**digits * 10**digits] += 1
         self._recent.append((at, late))
 
     async def run(self) -> None:
@@ -47,7 +48,7 @@ class LagMeter:
         return worst
 
     def p99(self) -> int:
-        """99th percentile over the whole run, in nanoseconds, to a microsecond; 0 before the first sample."""
+        """99th percentile over the whole run, in nanoseconds, to three digits; 0 before the first sample."""
         above = self._samples.total() - int(self._samples.total() * 0.99)
         for late in sorted(self._samples, reverse=True):
             above -= self._samples[late]

@@ -68,7 +68,7 @@ class _Tail:
             if line.offset < self._old.get(line.part, 0) or self._spans is None:
                 continue
             if isinstance(event, SessionStarted):
-                attempt = self.fold.attempts[event.session][event.attempt]
+                attempt = self.fold.attempt(event.session, event.attempt)
                 self._spans.open(event.lane, self.fold.lanes[event.lane], attempt)
             self.page.event(event)
             yield from self._spans.take(event.model_dump())

@@ -46,7 +46,7 @@ class LevelStop:
             case SessionFinished():
                 self._alive -= 1
             case TurnStarted() if self._is_steady(event.at):
-                self._sent.append(self._fold.attempts[event.session][event.attempt].turns[event.turn])
+                self._sent.append(self._fold.attempt(event.session, event.attempt).turns[event.turn])
             case _:
                 pass
         while self._sent and self._sent[0].total_ns is not None and self._is_judged(self._sent[0]):
