@@ -16,7 +16,6 @@ from replayer.traces.secrets import redactor
 from replayer.traces.wire_forms import LIST_OF
 from replayer.wire.types import PATHS, JsonObject, Wire
 
-PROJECTS = ("vllm", "sglang", "llamacpp", "trtllm")
 _INLINE_BYTES = 12_000
 """A longer request is attached: issue trackers cut a text at 65,536 characters, and nobody scrolls through one."""
 _ANSWER_CHARS = 6_000
@@ -47,12 +46,52 @@ EXPECTED = {
     "collapsed": "The reply ends, or goes on to say something new.",
     "engine_error": "The request is answered.",
 }
-_TITLES = {"vllm": "[Bug]: ", "sglang": "[Bug] ", "llamacpp": "Misc. bug: ", "trtllm": "[Bug]: "}
-_PORTS = {"vllm": 8000, "sglang": 30000, "llamacpp": 8080, "trtllm": 8000}
 _FLAGS = (
     "dtype", "quantization", "kv_cache_dtype", "kv_cache_dtype_resolved", "tool_call_parser", "reasoning_parser",
     "attention_backend", "speculation", "tp", "pp", "dp", "chunked_prefill_size",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What an engine's project asks of a report, and the port that its server has by itself."""
+
+    title: str
+    port: int
+    form: str
+
+
+PROJECTS = {
+    "vllm": Project(
+        "[Bug]: ",
+        8000,
+        "### Your current environment\n\n{environment}\n\n### 🐛 Describe the bug\n\n{found}\n\n"
+        "**Expected:** {expected}\n\n**To reproduce:**\n\n{reproduction}\n\n{answer}\n\n"
+        "### Before submitting a new issue...\n\n- [ ] Make sure you already searched for relevant issues.\n",
+    ),
+    "sglang": Project(
+        "[Bug] ",
+        30000,
+        "### Checklist\n\n- [ ] I searched related issues but found no solution.\n- [ ] The bug persists in the latest "
+        "version.\n\n### Describe the bug\n\n{found}\n\nExpected: {expected}\n\n{answer}\n\n"
+        "### Reproduction\n\n{reproduction}\n\n### Environment\n\n{environment}\n",
+    ),
+    "llamacpp": Project(
+        "Misc. bug: ",
+        8080,
+        "### Name and Version\n\n{environment}\n\n### Which llama.cpp modules do you know to be affected?\n\n"
+        "llama-server\n\n### Problem description & steps to reproduce\n\n{found}\n\nExpected: "
+        "{expected}\n\n{reproduction}\n\n### First Bad Commit\n\nnot known\n\n"
+        "### Relevant log output\n\n{answer}\n",
+    ),
+    "trtllm": Project(
+        "[Bug]: ",
+        8000,
+        "### System Info\n\n{environment}\n\n### Reproduction\n\n{reproduction}\n\n"
+        "### Expected behavior\n\n{expected}\n\n### actual behavior\n\n{found}\n\n{answer}\n\n"
+        "### additional notes\n\nnone\n",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +120,16 @@ def issue(report: Report, project: str) -> str:
     def clean(text: str) -> str:
         return str(redact(safe(text)))
 
+    asked = PROJECTS[project]
     expected = (EXPECTED.get(fault["klass"], "A usable reply.") for fault in report.faults)
     parts = {
         "environment": clean("\n".join(f"- {line}" for line in report.environment)),
         "found": clean(_found(report.faults)),
         "expected": " ".join(dict.fromkeys(expected)),
-        "reproduction": _reproduction(report, clean, _PORTS[project]),
+        "reproduction": _reproduction(report, clean, asked.port),
         "answer": _answer(report, clean),
     }
-    return _TITLES[project] + clean(_title(report)) + "\n\n" + _FORMS[project](parts)
+    return f"{asked.title}{clean(_title(report))}\n\n{asked.form.format_map(parts)}"
 
 
 def _title(report: Report) -> str:
@@ -163,41 +203,3 @@ def blamed_elsewhere(case: Case) -> str | None:
     if blames & {"engine", "parser", "unknown"}:
         return None
     return f"this turn's fault is blamed on {' and '.join(sorted(blames)) or 'nobody'}, not on the engine: is it the engine's bug?"
-
-
-def _vllm(parts: dict[str, str]) -> str:
-    return (
-        f"### Your current environment\n\n{parts['environment']}\n\n### 🐛 Describe the bug\n\n{parts['found']}\n\n"
-        f"**Expected:** {parts['expected']}\n\n**To reproduce:**\n\n{parts['reproduction']}\n\n{parts['answer']}\n\n"
-        "### Before submitting a new issue...\n\n- [ ] Make sure you already searched for relevant issues.\n"
-    )
-
-
-def _sglang(parts: dict[str, str]) -> str:
-    return (
-        "### Checklist\n\n- [ ] I searched related issues but found no solution.\n- [ ] The bug persists in the latest "
-        f"version.\n\n### Describe the bug\n\n{parts['found']}\n\nExpected: {parts['expected']}\n\n{parts['answer']}\n\n"
-        f"### Reproduction\n\n{parts['reproduction']}\n\n### Environment\n\n{parts['environment']}\n"
-    )
-
-
-def _llamacpp(parts: dict[str, str]) -> str:
-    return (
-        f"### Name and Version\n\n{parts['environment']}\n\n### Which llama.cpp modules do you know to be affected?\n\n"
-        f"llama-server\n\n### Problem description & steps to reproduce\n\n{parts['found']}\n\nExpected: "
-        f"{parts['expected']}\n\n{parts['reproduction']}\n\n### First Bad Commit\n\nnot known\n\n"
-        f"### Relevant log output\n\n{parts['answer']}\n"
-    )
-
-
-def _trtllm(parts: dict[str, str]) -> str:
-    return (
-        f"### System Info\n\n{parts['environment']}\n\n### Reproduction\n\n{parts['reproduction']}\n\n"
-        f"### Expected behavior\n\n{parts['expected']}\n\n### actual behavior\n\n{parts['found']}\n\n{parts['answer']}\n\n"
-        "### additional notes\n\nnone\n"
-    )
-
-
-_FORMS: dict[str, Callable[[dict[str, str]], str]] = {
-    "vllm": _vllm, "sglang": _sglang, "llamacpp": _llamacpp, "trtllm": _trtllm,
-}  # fmt: skip

@@ -6,14 +6,30 @@ The forms are those of the families' own chat templates; Hermes is the captured 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import orjson
 
 from replayer.wire.types import JsonObject
 
 
-def _arguments(arguments: str) -> JsonObject:
+@dataclass(frozen=True, slots=True)
+class Family:
+    """`call` holds the name and the arguments as they came, or a `row` for each parameter."""
+
+    call: str
+    row: str = ""
+    between: str = ""
+
+    def write(self, name: str, arguments: str) -> str:
+        rows = self.between.join(
+            self.row % {"key": key, "value": _text(value), "is_text": str(isinstance(value, str)).lower()}
+            for key, value in _parameters(arguments).items()
+        )
+        return self.call % {"name": name, "arguments": arguments, "rows": rows}
+
+
+def _parameters(arguments: str) -> JsonObject:
     try:
         parsed = orjson.loads(arguments)
     except orjson.JSONDecodeError:
@@ -25,75 +41,36 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _hermes(name: str, arguments: str) -> str:
-    return f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>'
-
-
-def _qwen_xml(name: str, arguments: str) -> str:
-    rows = "".join(
-        f"<parameter={key}>\n{_text(value)}\n</parameter>\n" for key, value in _arguments(arguments).items()
-    )
-    return f"<tool_call>\n<function={name}>\n{rows}</function>\n</tool_call>"
-
-
-def _mistral(name: str, arguments: str) -> str:
-    return f'[TOOL_CALLS] [{{"name": "{name}", "arguments": {arguments}}}]'
-
-
-def _llama(name: str, arguments: str) -> str:
-    return f'<|python_tag|>{{"name": "{name}", "parameters": {arguments}}}<|eom_id|>'
-
-
-def _kimi(name: str, arguments: str) -> str:
-    return (
-        f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{name}:0<|tool_call_argument_begin|>"
-        f"{arguments}<|tool_call_end|><|tool_calls_section_end|>"
-    )
-
-
-def _deepseek(name: str, arguments: str) -> str:
-    rows = "".join(
-        f'<｜DSML｜parameter name="{key}" string="{str(isinstance(value, str)).lower()}">{_text(value)}'
-        "</｜DSML｜parameter>\n"
-        for key, value in _arguments(arguments).items()
-    )
-    return f'<｜DSML｜function_calls>\n<｜DSML｜invoke name="{name}">\n{rows}</｜DSML｜invoke>\n</｜DSML｜function_calls>'
-
-
-def _minimax(name: str, arguments: str) -> str:
-    rows = "".join(
-        f'<parameter name="{key}">{_text(value)}</parameter>\n'
-        for key, value in _arguments(arguments).items()
-    )
-    return f'<minimax:tool_call>\n<invoke name="{name}">\n{rows}</invoke>\n</minimax:tool_call>'
-
-
-def _gemma(name: str, arguments: str) -> str:
-    inner = ",".join(f'{key}:<|"|>{_text(value)}<|"|>' for key, value in _arguments(arguments).items())
-    return f"<|tool_call>call:{name}{{{inner}}}<tool_call|>"
-
-
-def _harmony(name: str, arguments: str) -> str:
-    return f"<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{arguments}<|call|>"
-
-
-def _glm(name: str, arguments: str) -> str:
-    rows = "".join(
-        f"<arg_key>{key}</arg_key>\n<arg_value>{_text(value)}</arg_value>\n"
-        for key, value in _arguments(arguments).items()
-    )
-    return f"<tool_call>{name}\n{rows}</tool_call>"
-
-
-FAMILIES: dict[str, Callable[[str, str], str]] = {
-    "hermes": _hermes,
-    "qwen_xml": _qwen_xml,
-    "mistral": _mistral,
-    "llama": _llama,
-    "kimi": _kimi,
-    "deepseek": _deepseek,
-    "minimax": _minimax,
-    "gemma": _gemma,
-    "harmony": _harmony,
-    "glm": _glm,
+FAMILIES = {
+    "hermes": Family('<tool_call>\n{"name": "%(name)s", "arguments": %(arguments)s}\n</tool_call>'),
+    "qwen_xml": Family(
+        "<tool_call>\n<function=%(name)s>\n%(rows)s</function>\n</tool_call>",
+        row="<parameter=%(key)s>\n%(value)s\n</parameter>\n",
+    ),
+    "mistral": Family('[TOOL_CALLS] [{"name": "%(name)s", "arguments": %(arguments)s}]'),
+    "llama": Family('<|python_tag|>{"name": "%(name)s", "parameters": %(arguments)s}<|eom_id|>'),
+    "kimi": Family(
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.%(name)s:0<|tool_call_argument_begin|>"
+        "%(arguments)s<|tool_call_end|><|tool_calls_section_end|>"
+    ),
+    "deepseek": Family(
+        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="%(name)s">\n'
+        "%(rows)s</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        row='<｜DSML｜parameter name="%(key)s" string="%(is_text)s">%(value)s</｜DSML｜parameter>\n',
+    ),
+    "minimax": Family(
+        '<minimax:tool_call>\n<invoke name="%(name)s">\n%(rows)s</invoke>\n</minimax:tool_call>',
+        row='<parameter name="%(key)s">%(value)s</parameter>\n',
+    ),
+    "gemma": Family(
+        "<|tool_call>call:%(name)s{%(rows)s}<tool_call|>", row='%(key)s:<|"|>%(value)s<|"|>', between=","
+    ),
+    "harmony": Family(
+        "<|start|>assistant<|channel|>commentary to=functions.%(name)s "
+        "<|constrain|>json<|message|>%(arguments)s<|call|>"
+    ),
+    "glm": Family(
+        "<tool_call>%(name)s\n%(rows)s</tool_call>",
+        row="<arg_key>%(key)s</arg_key>\n<arg_value>%(value)s</arg_value>\n",
+    ),
 }

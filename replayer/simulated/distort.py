@@ -56,7 +56,7 @@ def _not_json(call: Call, scene: Scene) -> bool:
     text = call.arguments.rstrip()
     match scene.form("lost_brace", "stray_quote", "trailing_comma", "nan", "duplicate_key"):
         case "stray_quote" if '"}' in text or '" }' in text:
-            call.arguments = text.rstrip("}").rstrip() + 'oops" }'
+            call.arguments = _with_stray_quote(text)
         case "trailing_comma":
             call.arguments = text[:-1] + ",}"
         case "nan":
@@ -68,10 +68,36 @@ def _not_json(call: Call, scene: Scene) -> bool:
     return True
 
 
+def _with_stray_quote(arguments: str) -> str:
+    return arguments.rstrip().rstrip("}").rstrip() + 'oops" }'
+
+
 def _not_object(call: Call, scene: Scene) -> bool:
     forms = {"string": orjson.dumps(call.arguments).decode(), "list": f"[{call.arguments}]", "null": "null"}
     call.arguments = forms.get(scene.form(*forms), "null")
     return True
+
+
+def _with_calls(
+    change: Callable[[Reply, Scene], None], streamed: bool = False
+) -> Callable[[Reply, Scene], bool]:
+    """A fault that befalls each reply with a call, or those of them that are streamed."""
+
+    def apply(reply: Reply, scene: Scene) -> bool:
+        if not reply.calls or (streamed and not scene.stream):
+            return False
+        change(reply, scene)
+        return True
+
+    return apply
+
+
+def _always(change: Callable[[Reply, Scene], None]) -> Callable[[Reply, Scene], bool]:
+    def apply(reply: Reply, scene: Scene) -> bool:
+        change(reply, scene)
+        return True
+
+    return apply
 
 
 def _edit(change: Callable[[JsonObject, JsonObject, Scene], bool]) -> Callable[[Reply, Scene], bool]:
@@ -157,39 +183,33 @@ def _unknown_tool(call: Call, scene: Scene) -> bool:
     return True
 
 
-def _family(scene: Scene) -> Callable[[str, str], str]:
-    name = scene.fault.keys.get("family", "hermes")
-    return FAMILIES.get(name, FAMILIES["hermes"])
-
-
-def _leaked(reply: Reply, scene: Scene) -> bool:
-    if not reply.calls:
-        return False
-    write = _family(scene)
-    reply.content += "\n".join(write(call.name, call.arguments) for call in reply.calls)
+def _leaked(reply: Reply, scene: Scene) -> None:
+    reply.content += _as_markup(reply, scene)
     if scene.fault.keys.get("keep_call") not in {"1", "true", "yes"}:
         reply.calls, reply.finish = [], "stop"
-    return True
 
 
-def _in_reasoning(reply: Reply, scene: Scene) -> bool:
-    if not reply.calls:
-        return False
-    write = _family(scene)
-    reply.reasoning += "\n".join(write(call.name, call.arguments) for call in reply.calls)
+def _in_reasoning(reply: Reply, scene: Scene) -> None:
+    reply.reasoning += _as_markup(reply, scene)
     reply.calls, reply.finish = [], "stop"
-    return True
 
 
-def _bad_id(reply: Reply, scene: Scene) -> bool:
-    if not reply.calls:
-        return False
+def _as_markup(reply: Reply, scene: Scene) -> str:
+    family = FAMILIES.get(scene.fault.keys.get("family", "hermes"), FAMILIES["hermes"])
+    return "\n".join(family.write(call.name, call.arguments) for call in reply.calls)
+
+
+def _bad_id(reply: Reply, scene: Scene) -> None:
     form = scene.form("null", "repeated")
     for call in reply.calls:
         call.id = None if form == "null" else "call_0"
-    if form == "repeated" and len(reply.calls) == 1:
-        reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments, "call_0"))
-    return True
+    if form == "repeated":
+        _at_least_two(reply, "call_0")
+
+
+def _at_least_two(reply: Reply, call_id: str = "") -> None:
+    if len(reply.calls) == 1:
+        reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments, call_id))
 
 
 def _in_parallel(reply: Reply, scene: Scene) -> bool:
@@ -200,68 +220,45 @@ def _in_parallel(reply: Reply, scene: Scene) -> bool:
     return True
 
 
-def _bad_index(reply: Reply, scene: Scene) -> bool:
-    if not reply.calls:
-        return False
-    if len(reply.calls) == 1:
-        reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments))
+def _bad_index(reply: Reply, scene: Scene) -> None:
+    _at_least_two(reply)
     form = scene.form("same", "gap")
     for at, call in enumerate(reply.calls):
         call.index = 0 if form == "same" else at * 2 + 1
-    return True
 
 
-def _merged(reply: Reply, scene: Scene) -> bool:
+def _merged(reply: Reply, scene: Scene) -> None:
     """As SGLang's streamed Messages did (#39782): the arguments of all calls in the first one."""
-    if not reply.calls or not scene.stream:
-        return False
-    if len(reply.calls) == 1:
-        reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments))
-    return True
+    _at_least_two(reply)
 
 
-def _dropped_first(reply: Reply, scene: Scene) -> bool:
-    """As vLLM's streamed Messages did (PR #34053): the first delta of a call's arguments is lost."""
-    return bool(reply.calls) and scene.stream
-
-
-def _repair(reply: Reply, scene: Scene) -> bool:
+def _repair(reply: Reply, scene: Scene) -> None:
     """As SGLang did (`tool-auto-forced-badjson-*`): streamed, it was repaired; whole, it stayed in the content."""
-    if not reply.calls:
-        return False
     call = reply.calls[0]
-    broken = call.arguments.rstrip().rstrip("}").rstrip() + 'oops" }'
-    call.generated = broken
+    call.generated = _with_stray_quote(call.arguments)
     if not scene.stream:
         call.leaked, reply.finish = True, "stop"
-    return True
 
 
-def _drop(reply: Reply, scene: Scene) -> bool:
+def _drop(reply: Reply, scene: Scene) -> None:
     """The call is there when streamed; whole, the parser loses it and says nothing."""
-    if not reply.calls:
-        return False
     if not scene.stream:
         for call in reply.calls:
             call.dropped = True
         reply.finish = "stop"
-    return True
 
 
-def _truncated(reply: Reply, scene: Scene) -> bool:
+def _truncated(reply: Reply, scene: Scene) -> None:
     reply.limit = int(scene.fault.number("at", 12))
     reply.finish = scene.fault.keys.get("finish", "length")
-    return True
 
 
-def _empty(reply: Reply, scene: Scene) -> bool:
+def _empty(reply: Reply, scene: Scene) -> None:
     reply.reasoning, reply.content, reply.calls, reply.finish = "", "", [], "stop"
-    return True
 
 
-def _contradicts(reply: Reply, scene: Scene) -> bool:
+def _contradicts(reply: Reply, scene: Scene) -> None:
     reply.finish = "stop" if reply.calls else "tool_calls"
-    return True
 
 
 def _ignored(reply: Reply, scene: Scene) -> bool:
@@ -305,10 +302,9 @@ def _lead(text: str, length: int, rng: Random) -> str:
     return text[:length]
 
 
-def _differs(reply: Reply, scene: Scene) -> bool:
+def _differs(reply: Reply, scene: Scene) -> None:
     if not scene.stream:
         reply.content = "In short: " + reply.content
-    return True
 
 
 def _unconstrained(reply: Reply, scene: Scene) -> bool:
@@ -319,9 +315,8 @@ def _unconstrained(reply: Reply, scene: Scene) -> bool:
     return True
 
 
-def _flagged(reply: Reply, scene: Scene) -> bool:
-    """`protocol` is a matter of events, not of the reply; the server reads its form."""
-    return bool(reply.calls)
+def _noted(reply: Reply, scene: Scene) -> None:
+    """A matter of events, not of the reply: the server reads the fault's form."""
 
 
 FAULTS: dict[str, Callable[[Reply, Scene], bool]] = {
@@ -332,23 +327,23 @@ FAULTS: dict[str, Callable[[Reply, Scene], bool]] = {
     "bad_value": _edit(_bad_value),
     "unexpected_parameter": _edit(_unexpected),
     "unknown_tool": _on_call(_unknown_tool),
-    "leaked_markup": _leaked,
+    "leaked_markup": _with_calls(_leaked),
     "swallowed_parameter": _edit(_swallowed),
     "damaged_text": _edit(_damaged),
     "parallel_ignored": _in_parallel,
-    "call_in_reasoning": _in_reasoning,
-    "bad_call_id": _bad_id,
-    "bad_call_index": _bad_index,
-    "silent_repair": _repair,
-    "silent_drop": _drop,
-    "truncated": _truncated,
-    "empty_turn": _empty,
-    "finish_contradicts": _contradicts,
+    "call_in_reasoning": _with_calls(_in_reasoning),
+    "bad_call_id": _with_calls(_bad_id),
+    "bad_call_index": _with_calls(_bad_index),
+    "silent_repair": _with_calls(_repair),
+    "silent_drop": _with_calls(_drop),
+    "truncated": _always(_truncated),
+    "empty_turn": _always(_empty),
+    "finish_contradicts": _always(_contradicts),
     "choice_ignored": _ignored,
     "collapse": _collapse,
-    "stream_differs": _differs,
+    "stream_differs": _always(_differs),
     "breaks_schema": _unconstrained,
-    "protocol": _flagged,
-    "merged_calls": _merged,
-    "first_delta_dropped": _dropped_first,
+    "protocol": _with_calls(_noted),
+    "merged_calls": _with_calls(_merged, streamed=True),
+    "first_delta_dropped": _with_calls(_noted, streamed=True),  # as vLLM's streamed Messages did (PR #34053)
 }

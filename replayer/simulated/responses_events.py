@@ -15,6 +15,11 @@ from replayer.simulated.generation import Piece
 from replayer.wire.types import JsonObject
 
 _LLAMA = ("llamacpp", "ik_llama")
+_SPELLED = {
+    "function_call": ("function_call_arguments", "arguments"),
+    "custom_tool_call": ("custom_tool_call_input", "input"),
+}
+"""By a call's type: the word in its events' names, and its own key."""
 Item = JsonObject
 
 
@@ -66,10 +71,7 @@ class ResponsesEvents(Events):
             item = self._calls.get(piece.call)
             if item is None:
                 return
-            kind = (
-                "custom_tool_call_input" if item["type"] == "custom_tool_call" else "function_call_arguments"
-            )
-            key = "input" if item["type"] == "custom_tool_call" else "arguments"
+            kind, key = _SPELLED[item["type"]]
             item[key] += text
         else:
             kind = "reasoning_text" if piece.channel == "reasoning" else "output_text"
@@ -111,8 +113,7 @@ class ResponsesEvents(Events):
             text = item["content"][0]["text"]
             events.append({"type": f"response.{kind}.done", **self._where(item, kind), "text": text})
         elif self._job.kind.name not in _LLAMA:
-            key = "input" if item["type"] == "custom_tool_call" else "arguments"
-            kind = "custom_tool_call_input" if key == "input" else "function_call_arguments"
+            kind, key = _SPELLED[item["type"]]
             events.append({"type": f"response.{kind}.done", **self._where(item, kind), key: item[key]})
         return [*events, {"type": "response.output_item.done", **self._place(item), "item": dict(item)}]
 
