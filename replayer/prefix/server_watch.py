@@ -31,6 +31,7 @@ _LINES = 8
 _SLACK = 2000
 """Prompt tokens of warm-up and probes that the server may have counted beside ours."""
 _BOOK_BYTES = 64 << 20
+_STORED = b'"previous_response_id":"'
 
 
 class PromptBook:
@@ -149,7 +150,7 @@ class ServerWatch:
         """A request is sent. `entries`: where its messages lie in the body, between their brackets; then what it adds to
         the last one of its thread is all that is read. `filler`: its text says nothing, so no change in it is a
         client's."""
-        if b'"previous_response_id":"' in body:
+        if _STORED in (body if entries is None else body[: entries.start] + body[entries.stop :]):
             return  # most of its prompt is the server's
         request = self._requests.read(thread, body, entries)
         messages, tools = request.messages, request.tools

@@ -72,12 +72,8 @@ class Prompts:
                 length=length,
             )
 
-        return self._prepared(
-            number,
-            recorded_turn,
-            build,
-            dataclasses.asdict(length) if length else None,
-        )
+        sent = dataclasses.asdict(length) if length else None
+        return self._prepared(number, recorded_turn, fields, build, sent)
 
     def live(self, number: int, recorded_turn: int, messages: Messages, news: JsonObject) -> PreparedTurn:
         """The turn with the messages of a live conversation; `news` are those that the one before did not hold."""
@@ -86,7 +82,7 @@ class Prompts:
         def build(stream: bool) -> Request:
             return self.history.build(recorded_turn, messages, _in_mode(fields, stream), stream=stream)
 
-        return self._prepared(number, recorded_turn, build, news)
+        return self._prepared(number, recorded_turn, fields, build, news)
 
     async def rewritten(self, messages: Callable[[], Messages]) -> Messages | None:
         """The messages as the plan's transform writes them, once per request; None where there is none.
@@ -113,6 +109,7 @@ class Prompts:
         self,
         number: int,
         recorded_turn: int,
+        fields: JsonObject,
         build: Callable[[bool], Request],
         sent: JsonObject | None,
     ) -> PreparedTurn:
@@ -123,7 +120,7 @@ class Prompts:
             recorded_turn,
             request,
             body_digest(request.body),
-            self.fields(recorded_turn),
+            fields,
             self.history.recorded(recorded_turn),
             self.history.trace.turns[recorded_turn].tokens is not None,
             sent,
