@@ -21,9 +21,8 @@ from typing import Any
 
 from benchmarks.pty_screen import PtyScreen
 from replayer.journal.events import AnyEvent, RunFinished, RunStarted, SessionStarted
-from replayer.journal.lines import encoded
+from replayer.journal.lines import encoded, seal
 from replayer.journal.log import JOURNAL, read
-from replayer.journal.seal import seal
 
 TRACE = "fix-failing-test"
 REPEATS = 6

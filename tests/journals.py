@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from replayer.journal.seal import seal
+from replayer.journal.lines import seal
 
 Line = dict[str, Any]
 

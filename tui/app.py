@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -40,23 +41,21 @@ _IDLE = 1.0
 """Seconds between two looks at a run where nothing is new, and for which a page goes on painting after a key."""
 
 
+@dataclass
 class FrameReady(Message):
     """A new frame was read, in the reader's thread."""
 
-    def __init__(self, frame: Frame) -> None:
-        super().__init__()
-        self.frame = frame
+    frame: Frame
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, FrameReady)
 
 
+@dataclass
 class ReadFailed(Message):
     """The journal could not be read."""
 
-    def __init__(self, error: ReplayerError) -> None:
-        super().__init__()
-        self.error = error
+    error: ReplayerError
 
 
 class ReplayerApp(App[str]):

@@ -11,7 +11,7 @@ from replayer.metrics.compare import compare
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.ranking import ranking
 from replayer.metrics.run_documents import Pair, Story
-from replayer.metrics.saturation import ramps
+from replayer.metrics.sweep import ramps
 
 
 @dataclass(frozen=True, slots=True)

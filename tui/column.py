@@ -15,14 +15,13 @@ from textual.message import Message
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import LaneFigures
-from replayer.tui.arrange import Arrangement
 from replayer.tui.better import Better
 from replayer.tui.cards import talk_lines
 from replayer.tui.head import banner, clipped, collapses, head, health, is_newest, strip_start
 from replayer.tui.lane_replies import Talk, newest_attempt
 from replayer.tui.messages import OpenTurn
 from replayer.tui.quiet import Quiet
-from replayer.tui.rows import ROWS, Cell, Row
+from replayer.tui.rows import ROWS, Arrangement, Cell, Row
 from replayer.tui.settings_view import Settings, settings_lines
 from replayer.tui.source import Frame
 from replayer.tui.text import DASH, Span, content, fit, plot, safe, sparkline, wrapped

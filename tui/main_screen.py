@@ -12,14 +12,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from replayer.journal.view import LaneView
-from replayer.tui.arrange import arrange
 from replayer.tui.column import LEAST_CONTENT, Drawn, LaneColumn
 from replayer.tui.dialogs import TextDialog
 from replayer.tui.keys import Keys
 from replayer.tui.lane_replies import Talk
 from replayer.tui.messages import PinStream
 from replayer.tui.pages import Page
-from replayer.tui.rows import ROWS
+from replayer.tui.rows import ROWS, arrange
 from replayer.tui.settings_view import differing_settings, settings_table
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, fit, safe

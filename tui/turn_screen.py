@@ -26,10 +26,17 @@ from replayer.traces.answer_text import recorded_text
 from replayer.traces.schema import ToolCallItem
 from replayer.tui.calls import call_text, same_call, tinted
 from replayer.tui.keys import Keys
-from replayer.tui.lane_turn_view import Spans, cut, lane_text, recorded_results
+from replayer.tui.lane_turn_view import (
+    Spans,
+    asked_of,
+    change_words,
+    cut,
+    lane_text,
+    recorded_results,
+    request_text,
+)
 from replayer.tui.messages import Key, NextTurn, Save
 from replayer.tui.pages import Sheet
-from replayer.tui.request_view import asked_of, change_words, request_text
 from replayer.tui.source import Frame
 from replayer.tui.text import Span, content, hanging, safe
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import ClassVar, overload
@@ -90,12 +91,11 @@ def place_of(keys: Sequence[Key], key: Key) -> int | None:
 class TurnTable(ScrollView, can_focus=True):
     """A header line, then a row per key; a cursor on one of them, which Enter or a click on it opens."""
 
+    @dataclass
     class Opened(Message):
         """The row under the cursor was chosen."""
 
-        def __init__(self, key: Key) -> None:
-            super().__init__()
-            self.key = key
+        key: Key
 
     BINDINGS: ClassVar = [
         Binding("enter", "open", "Open", show=False),

@@ -21,10 +21,8 @@ from replayer.plan.problems import first_problem
 from replayer.plan.shipped import find_plan
 from replayer.report.capacity import capacity_html, capacity_markdown, print_capacity
 from replayer.report.saving import write
-from replayer.run.capacity.presets import PRESETS, preset
-from replayer.run.capacity.result import document, mean_turns
-from replayer.run.capacity.search_run import Found, Search
-from replayer.run.capacity.shape import CapacityShape
+from replayer.run.capacity.search_run import Found, Search, document, mean_turns
+from replayer.run.capacity.shape import PRESETS, CapacityShape, preset
 from replayer.run.runner import perform
 from replayer.text import safe
 from replayer.traces.reader import Trace

@@ -49,7 +49,7 @@ def finish(job: Job, perform: Perform, args: argparse.Namespace) -> int:
     with exporting(job.folder, asked.get("otel"), content=asked.get("content", False)):
         code = follow(job, perform, _screen, plain=args.plain or args.json)
     if (job.folder / JOURNAL).exists() and writer_pid(job.folder) is None:
-        from replayer.report.output import show
+        from replayer.report.table import show
 
         show(job.folder, as_json=args.json)
         if not args.json:

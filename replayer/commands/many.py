@@ -43,7 +43,7 @@ def add_processes_flag(parser: argparse.ArgumentParser) -> None:
 def mapped(work: Callable[[T], R], items: Sequence[T], processes: int | Cluster) -> Iterator[R]:
     """`work` on each item. Other processes begin at once, and it must be a function of a module then, or a `partial` of one."""
     if isinstance(processes, Cluster):
-        from replayer.run.shards.ray_files import on_ray
+        from replayer.run.shards.ray_itself import on_ray
 
         return on_ray(processes, work, items)
     n = min(processes, len(items))

@@ -14,8 +14,8 @@ from replayer.journal.log import find_run
 from replayer.journal.salvage import Salvaged, salvaged
 from replayer.report.evidence import gather
 from replayer.report.formats import FORMATS, files
-from replayer.report.output import show, show_together
 from replayer.report.saving import write
+from replayer.report.table import show, show_together
 from replayer.repro.rejudge import Rejudged, rejudged
 from replayer.text import safe
 from replayer.traces.compact import uncollected

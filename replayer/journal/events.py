@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from replayer.wire.types import JsonObject, Wire
 
 JOURNAL_SCHEMA = 4
-"""3: every line is sealed (`replayer.journal.seal`). 4: a run may have parts (`replayer.journal.parts`)."""
+"""3: every line is sealed (`replayer.journal.lines`). 4: a run may have parts (`replayer.journal.parts`)."""
 
 CHANNELS = ("content", "reasoning", "tool_arguments")
 """As the repetition signal names them."""

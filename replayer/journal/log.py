@@ -28,10 +28,9 @@ from pathlib import Path
 from replayer.errors import RunFolderError
 from replayer.journal.elsewhere import remember, remembered
 from replayer.journal.events import AnyEvent, RunFinished, SessionFinished, ShardClock, TurnStarted
-from replayer.journal.lines import damaged, encoded, parsed
+from replayer.journal.lines import Damage, Order, damaged, encoded, parsed, seal
 from replayer.journal.older import loads
 from replayer.journal.parts import JOURNAL, Line, journal_of, parts
-from replayer.journal.seal import Damage, Order, seal
 from replayer.journal.syncing import SOONEST, Syncing
 
 _UNTIMED = b'{"at":0,'

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from replayer.errors import RunFolderError
 from replayer.journal.events import AnyEvent, Warned
-from replayer.journal.lines import encoded, kind_of, parsed
+from replayer.journal.lines import SEALED_FROM, Damage, encoded, kind_of, number_of, parsed, schema_of, seal
 from replayer.journal.parts import journal_of, parts
-from replayer.journal.seal import SEALED_FROM, Damage, number_of, schema_of, seal
 from replayer.journal.view import MISFITS, Fold
 
 CODE = "salvaged"

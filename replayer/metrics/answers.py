@@ -13,10 +13,9 @@ from replayer.metrics.catalogue import COMPARED, PRIMARY
 from replayer.metrics.decide import leans
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.lane_answers import NAMED, counted, named
-from replayer.metrics.order import FIRST, SECOND
+from replayer.metrics.ranking import FIRST, SECOND, effect_metric, standings
 from replayer.metrics.run_documents import Answer, Pair, Ramp, Ranking, Standing, Story, sentences
 from replayer.metrics.shown import and_list, chance, interval, number, percent, with_unit
-from replayer.metrics.standing import effect_metric, standings
 from replayer.metrics.stats import MIN_SESSIONS
 
 QUESTIONS = {

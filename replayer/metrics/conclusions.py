@@ -12,7 +12,6 @@ from replayer.metrics.answers import story
 from replayer.metrics.catalogue import COMPARED, METRICS, PRIMARY
 from replayer.metrics.decide import leans
 from replayer.metrics.documents import LaneFigures
-from replayer.metrics.fault_words import fault_words
 from replayer.metrics.lane_answers import cause_words, counted, is_cold
 from replayer.metrics.run_documents import (
     Conclusions,
@@ -24,7 +23,7 @@ from replayer.metrics.run_documents import (
     Ranking,
     Verdict,
 )
-from replayer.metrics.shown import and_list, expected_words, figure, percent
+from replayer.metrics.shown import and_list, expected_words, fault_words, figure, percent
 
 K = TypeVar("K", bound=Hashable)
 FULL_POOL = 0.95

@@ -26,16 +26,15 @@ from replayer.metrics.documents import (
     ToolCalls,
     TurnAt,
 )
-from replayer.metrics.load_figures import load, quantiles, rate
+from replayer.metrics.load_figures import by_prompt, by_turn, load, quantiles, rate
 from replayer.metrics.model_grid import model_grid
 from replayer.metrics.prefix_figures import prefix_cache, worked_out
 from replayer.metrics.ranking import ranking
 from replayer.metrics.run_documents import Note, RunFigures, ShardFigures
 from replayer.metrics.samples import Sample, by_session, sample
-from replayer.metrics.saturation import ramps
-from replayer.metrics.slices import by_prompt, by_turn
 from replayer.metrics.stats import weighted_quantile
 from replayer.metrics.steady import steady_load
+from replayer.metrics.sweep import ramps
 from replayer.metrics.telemetry_figures import server_figures, speed_bands
 from replayer.metrics.turn_values import (
     NOT_RUN,

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from replayer.metrics.catalogue import METRICS, PRIMARY
 from replayer.metrics.documents import LaneFigures, PrefixCache
-from replayer.metrics.fault_words import fault_words
 from replayer.metrics.run_documents import Ramp
-from replayer.metrics.shown import and_list, expected_words, figure, number, percent
+from replayer.metrics.shown import and_list, expected_words, fault_words, figure, number, percent
 from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
 
 NAMED = 4

@@ -55,7 +55,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Ramp:
-    """Throughput by requests at once, and where it saturates."""
+    """Throughput by requests at once, and where it saturates: nowhere, where the highest level was the first to reach the
+    best. `knee` is None where the ramp does not begin at one request."""
 
     ramp: str
     points: list[tuple[float, float]]

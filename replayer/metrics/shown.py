@@ -11,6 +11,7 @@ from replayer.metrics.run_documents import Pair
 if TYPE_CHECKING:
     from replayer.metrics.catalogue import Metric
 
+
 DASH = "–"
 
 
@@ -101,3 +102,10 @@ def expected_words(found: PrefixCache) -> str:
     if reported > ideal and percent(reported) != percent(ideal):
         return f"expected at most {percent(ideal)}"
     return f"best possible {percent(ideal)}"
+
+
+_WORDS = {"leaked_markup": "tool call left in text", "truncated": "cut by the token limit"}
+
+
+def fault_words(name: str) -> str:
+    return _WORDS.get(name, name)

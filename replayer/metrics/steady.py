@@ -11,8 +11,7 @@ from itertools import pairwise
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import Arrivals, Load, Slice, Steady
-from replayer.metrics.load_figures import load, quantiles
-from replayer.metrics.slices import Limits, by_prompt, by_turn, figures
+from replayer.metrics.load_figures import Limits, by_prompt, by_turn, figures, load, quantiles
 from replayer.plan.load_shape import STEADY, LoadShape
 
 BRIDGED = 1.0

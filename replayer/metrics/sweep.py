@@ -1,4 +1,9 @@
-"""Lanes that one matrix made: which belong together, and which may be compared."""
+"""Lanes that one matrix made: which belong together, which may be compared, and where a ramp of them saturates.
+
+Two figures. The *saturation level* is the lowest level tested whose throughput is within 5 % of the ramp's best. The
+*knee* is where the two asymptotes of the throughput curve meet, N* = X_max / X_1: more than N* requests must queue
+(Denning and Buzen 1978; Lazowska et al., Quantitative System Performance, 1984, chapter 5).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from replayer.metrics.documents import LaneFigures
+from replayer.metrics.run_documents import Ramp
 from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
@@ -45,3 +52,33 @@ def curves(lanes: Sequence[LaneView], axis: str) -> dict[str, list[tuple[float, 
 
 def _without(name: str, axis: str, value: float) -> str:
     return re.sub(re.escape(f"+{axis}={value}") + r"(?=\+|$|\.again)", "", name)
+
+
+SLACK = 0.05
+"""How far under the best throughput a level may be to count as reaching it."""
+
+
+def saturation(
+    points: Sequence[tuple[float, float]], ramp: str = "", lanes: Sequence[str] = ()
+) -> Ramp | None:
+    """Of (requests at once, throughput) in ascending order; None for fewer than two points, or without throughput."""
+    if len(points) < 2:
+        return None
+    peak_at, peak = max(points, key=lambda point: point[1])
+    if peak <= 0:
+        return None
+    level = next(at for at, throughput in points if throughput >= (1 - SLACK) * peak)
+    (first_at, first), (last, _) = points[0], points[-1]
+    knee = peak / first if first_at == 1 and first > 0 else None
+    return Ramp(ramp, list(points), len(points), peak, peak_at, level, level < last, knee, list(lanes))
+
+
+def ramps(lanes: Sequence[LaneView], figures: Sequence[LaneFigures]) -> list[Ramp]:
+    throughput = {lane.lane: lane.load.output_tok_s for lane in figures}
+    found = []
+    for name, points in curves(lanes, "concurrency").items():
+        known = [
+            (at, value, lane.name) for at, lane in points if (value := throughput[lane.name]) is not None
+        ]
+        found.append(saturation([(at, value) for at, value, _ in known], name, [name for *_, name in known]))
+    return [ramp for ramp in found if ramp is not None]

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from replayer.signals.bands import Window, find_bands
 from replayer.telemetry.deltas import Deltas, deltas, foreign_tokens, merge
 from replayer.telemetry.energy import lane_energy
 from replayer.wire.types import JsonObject
+
+if TYPE_CHECKING:
+    from replayer.journal.events import TelemetryRead
+    from replayer.journal.turns import TurnFacts
 
 TIERS = ("device", "host", "remote")
 """Where cached tokens came from, as far as an engine says so."""
@@ -19,32 +23,8 @@ LEAST_SECONDS = 0.02
 """Turns with fewer tokens, or that arrived in one go, say nothing about a speed."""
 
 
-class Reading(Protocol):
-    """A telemetry line of the journal."""
-
-    @property
-    def instance(self) -> str: ...
-    @property
-    def sample(self) -> JsonObject: ...
-
-
-class Turn(Protocol):
-    """What a window needs of a finished turn."""
-
-    @property
-    def completion_tokens(self) -> int | None: ...
-    @property
-    def decode_tok_s(self) -> float | None: ...
-    @property
-    def server_tok_s(self) -> float | None: ...
-    @property
-    def drafted(self) -> int | None: ...
-    @property
-    def accepted(self) -> int | None: ...
-
-
 def server_figures(
-    readings: Sequence[Reading], completion_tokens: int | None = None, prompt_tokens: int | None = None
+    readings: Sequence[TelemetryRead], completion_tokens: int | None = None, prompt_tokens: int | None = None
 ) -> JsonObject | None:
     """The server's own account; None without a reading. `completion_tokens` and `prompt_tokens` are what this
     run asked of it in all, on every lane and in every attempt, to tell foreign traffic. `complete` is false where readings failed or counters fell."""
@@ -83,7 +63,7 @@ def server_figures(
     }
 
 
-def _by_instance(readings: Iterable[Reading]) -> dict[str, list[JsonObject]]:
+def _by_instance(readings: Iterable[TelemetryRead]) -> dict[str, list[JsonObject]]:
     found: dict[str, list[JsonObject]] = defaultdict(list)
     for reading in readings:
         found[reading.instance].append(reading.sample)
@@ -151,7 +131,7 @@ def _peaks(gpus: Sequence[JsonObject]) -> dict[str, float | None]:
     }
 
 
-def speed_bands(turns: Sequence[Turn], readings: Sequence[Reading]) -> JsonObject | None:
+def speed_bands(turns: Sequence[TurnFacts], readings: Sequence[TelemetryRead]) -> JsonObject | None:
     """Bands of decode speed, over turns where the engine counts drafts per request, else over the time between
     readings, else over turns without knowing acceptance. None without a window."""
     of_turns, of_readings = turn_windows(turns), reading_windows(readings)
@@ -164,7 +144,7 @@ def speed_bands(turns: Sequence[Turn], readings: Sequence[Reading]) -> JsonObjec
     return {"over": over, **find_bands(windows).as_data()} if windows else None
 
 
-def turn_windows(turns: Sequence[Turn]) -> list[Window]:
+def turn_windows(turns: Sequence[TurnFacts]) -> list[Window]:
     """By the engine's own speed of each reply where it states one, by the client's otherwise."""
     windows = []
     for turn in turns:
@@ -176,7 +156,7 @@ def turn_windows(turns: Sequence[Turn]) -> list[Window]:
     return windows
 
 
-def reading_windows(readings: Sequence[Reading]) -> list[Window]:
+def reading_windows(readings: Sequence[TelemetryRead]) -> list[Window]:
     """Between two readings that both found a request running: server tokens/s, acceptance, and load."""
     windows: list[Window] = []
     for samples in _by_instance(readings).values():

@@ -1,4 +1,4 @@
-"""What a run and a request must keep (the `[limits]` and `[slo]` tables)."""
+"""What a run and a request must keep, and how long is waited (`[limits]`, `[slo]` and `[timeouts]`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from replayer.plan.load_shape import Flag, Strict
+from replayer.wire.limits import Timeouts
 
 
 class Limits(Strict):
@@ -43,3 +44,45 @@ class Slo(Strict):
     """Most milliseconds for each output token after the first."""
     e2e_ms: float | None = Field(default=None, gt=0)
     """Most milliseconds for the whole answer."""
+
+
+class Patience(Strict):
+    """Seconds. What carries no text and no call, such as comments, ends no wait."""
+
+    connect: Annotated[float, Field(gt=0), Flag("to connect (default: 10)", "S", "--connect-timeout")] = 10
+    first_byte: Annotated[
+        float,
+        Field(gt=0),
+        Flag("to the end of a reply's headers (default: 600)", "S", "--first-byte-timeout"),
+    ] = 600
+    first_token: Annotated[
+        float, Field(gt=0), Flag("to a reply's first token (default: 600)", "S", "--first-token-timeout")
+    ] = 600
+    idle: Annotated[
+        float,
+        Field(gt=0),
+        Flag("between two tokens, and from the last to the end (default: 300)", "S", "--idle-timeout"),
+    ] = 300
+    total: Annotated[float, Field(gt=0), Flag("a whole reply (default: 3600)", "S", "--reply-timeout")] = 3600
+    server: Annotated[
+        float,
+        Field(ge=0),
+        Flag("for a server that went away to come back (default: 120)", "S", "--server-timeout"),
+    ] = 120
+    process: Annotated[
+        float,
+        Field(gt=0),
+        Flag("for another process of the run to say anything (default: 60)", "S", "--process-timeout"),
+    ] = 60
+    """Five times as long while it starts."""
+
+    @property
+    def of_replies(self) -> Timeouts:
+        return Timeouts(self.connect, self.first_byte, self.first_token, self.idle, self.total)
+
+
+class Waiting(Strict):
+    """How long a server may take, or another process of the run, in seconds."""
+
+    timeouts: Patience = Patience()
+    """How long each part of a reply may take."""

@@ -16,9 +16,8 @@ from pydantic import (
 )
 
 from replayer.plan.lane_secrets import Secrets, put_back, shown, started, taken_out
-from replayer.plan.limits import Limits, Slo
+from replayer.plan.limits import Limits, Slo, Waiting
 from replayer.plan.load_shape import Flag, LoadShape, Strict
-from replayer.plan.patience import Waiting
 from replayer.plan.spread import Spread
 from replayer.requests.workload import Workload
 from replayer.wire.credentials import with_login

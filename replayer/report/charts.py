@@ -14,9 +14,9 @@ from replayer.journal.turns import Attempt, TurnFacts, bin_ms
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures
-from replayer.metrics.fault_words import fault_words
 from replayer.metrics.figures import all_turns
 from replayer.metrics.run_documents import Standing
+from replayer.metrics.shown import fault_words
 from replayer.text import safe
 from replayer.wire.types import Json, JsonObject
 

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from replayer.journal.lane_turn import LaneTurn
-from replayer.metrics.fault_words import fault_words
 from replayer.metrics.run_documents import RunFigures
+from replayer.metrics.shown import fault_words
 from replayer.report.charts import COLOURS
 from replayer.report.evidence import Evidence, Position
 from replayer.report.turn_table import clip, session_name

@@ -1,19 +1,26 @@
-"""The side-by-side table on a terminal: one column per lane, the same rows for all."""
+"""A run's report on standard output: the side-by-side table, one column per lane, the same rows for all."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from replayer.journal.log import writer_pid
+from replayer.journal.several_runs import side_by_side
+from replayer.journal.view import load
 from replayer.metrics.documents import LaneFigures
+from replayer.metrics.figures import run_figures
 from replayer.metrics.rows import ROWS, counted
 from replayer.metrics.run_documents import RunFigures, Story
 from replayer.metrics.shown import DASH
 from replayer.report.section import Section
 from replayer.report.sections import sections
 from replayer.report.server import server_notes, server_rows
-from replayer.text import safe, shortened
+from replayer.text import console, print_json, safe, shortened
 
 _LANE_WIDTH = 20
 """Columns that a lane needs to be read."""
@@ -170,3 +177,25 @@ def notes(document: RunFigures, folder: str | None = None) -> list[str]:
     found += [f"FAILED {safe(reason)}" for reason in document.reasons]
     found += [f"note: {safe(warning.message)}" for warning in document.warnings]
     return found
+
+
+def show_together(folders: Sequence[Path], *, as_json: bool) -> None:
+    """Several runs as one report: all their lanes beside each other, and models by engines where models differ.
+
+    Raises RunFolderError, and PlanError where the runs cannot be set side by side.
+    """
+    views = [load(folder, running=writer_pid(folder) is not None) for folder in folders]
+    document = run_figures(side_by_side(views))
+    if as_json:
+        print_json(document)
+    else:
+        print_report(document, console())
+
+
+def show(folder: Path, *, as_json: bool) -> None:
+    """Print the report of a run folder. Raises RunFolderError."""
+    document = run_figures(load(folder, running=writer_pid(folder) is not None))
+    if as_json:
+        print_json(document)
+    else:
+        print_report(document, console(), str(folder))

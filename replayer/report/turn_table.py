@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from replayer.journal.lane_turn import LaneTurn
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
-from replayer.metrics.fault_words import fault_words
+from replayer.metrics.shown import fault_words
 from replayer.metrics.turn_values import has_collapsed
 from replayer.report.evidence import Evidence, troubled
 from replayer.signals.prefix_reuse.causes import FIXES, PHRASES

@@ -14,11 +14,10 @@ from pathlib import Path
 import orjson
 
 from replayer.journal.events import Alarm, AnyEvent, SignalFinding, TurnFinished, TurnStarted, VerdictGiven
-from replayer.journal.lines import encoded
+from replayer.journal.lines import encoded, seal
 from replayer.journal.log import read
 from replayer.journal.parts import JOURNAL
 from replayer.journal.progress import plan_of
-from replayer.journal.seal import seal
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.model import Plan

@@ -15,7 +15,7 @@ from replayer.lazy import LazyTable
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
 from replayer.run.state import Run
-from replayer.wire.loop import steady_memory
+from replayer.wire.loop import steady_memory, together
 
 if TYPE_CHECKING:
     from replayer.run.load import Replay
@@ -34,17 +34,14 @@ async def run_queues(run: Run, queues: list[list[Session]], replay: Replay) -> N
     """Work on all queues at the same time; the first error ends them all."""
     from replayer.run.load import run_load
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for queue in queues:
-                if run.plan.load.asked:
-                    group.create_task(run_load(run, replay, queue[0].lane))
-                    continue
-                todo = list(reversed(queue))
-                for _ in range(min(run.lanes[queue[0].lane].concurrency(run.plan), len(queue))):
-                    group.create_task(_work(run, todo, replay))
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+    async with together() as group:
+        for queue in queues:
+            if run.plan.load.asked:
+                group.create_task(run_load(run, replay, queue[0].lane))
+                continue
+            todo = list(reversed(queue))
+            for _ in range(min(run.lanes[queue[0].lane].concurrency(run.plan), len(queue))):
+                group.create_task(_work(run, todo, replay))
 
 
 async def _work(run: Run, todo: list[Session], replay: Replay) -> None:

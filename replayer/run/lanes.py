@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from replayer.engines.sampling_fields import unknown_fields, wrong_types
 from replayer.engines.starting import Launched, Starts
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.plan.model import LanePlan, Plan
-from replayer.run.headers import fixed, lane_headers
 from replayer.run.presence import Presence
 from replayer.text import similar
 from replayer.wire.client import WireClient
@@ -283,3 +282,36 @@ async def _ask(instance: Instance, model: str, tokens: int) -> str | None:
     reply = await instance.client.chat(Request(body=[orjson.dumps(fields)], stream=True))
     instance.engine.usage(reply.usage, reply.extra)
     return f"the warm-up request failed: {reply.fault.message}" if reply.fault else None
+
+
+_FROM = "env:"
+_SESSION = "{session}"
+
+
+def lane_headers(plan: LanePlan) -> dict[str, str]:
+    """The headers with the values of the environment in place. They stay in memory: the plan keeps the names.
+
+    Raises PlanError where a variable is not set.
+    """
+    return {name: _value(plan, name, text) for name, text in plan.headers.items()}
+
+
+def fixed(headers: Mapping[str, str]) -> dict[str, str]:
+    """Those that are the same for every request: what probes and telemetry send too."""
+    return {name: text for name, text in headers.items() if _SESSION not in text}
+
+
+def for_session(headers: Mapping[str, str], session: str) -> dict[str, str]:
+    return {name: text.replace(_SESSION, session) for name, text in headers.items()}
+
+
+def _value(plan: LanePlan, name: str, text: str) -> str:
+    if not text.startswith(_FROM):
+        return text
+    variable = text.removeprefix(_FROM)
+    found = os.environ.get(variable)
+    if not found:
+        raise PlanError(f"lane {plan.name!r}: the variable {variable} of header {name} is not set")
+    if any(sign in found for sign in "\r\n\0"):
+        raise PlanError(f"lane {plan.name!r}: the variable {variable} of header {name} holds a line break")
+    return found

@@ -18,6 +18,7 @@ from replayer.run.prompts import PreparedTurn
 from replayer.run.threads import Threads
 from replayer.text import shared_start
 from replayer.traces.trees import Line
+from replayer.wire.loop import together
 from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
@@ -55,13 +56,10 @@ async def replay_live(context: SessionContext, executor: Executor | None) -> tup
     """Talk until the session ends; returns how it ended, and what the trace's check command says."""
     client: ClientName = "zed" if context.plan.dialect == "zed" else "verbatim"
     numbers = count()
-    try:
-        async with asyncio.TaskGroup() as group:
-            subagents = Subagents(context, group, numbers)
-            live = LiveConversation(context.history, executor, policy(context.plan), client, subagents.replay)
-            await _talk(context, live, numbers)
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+    async with together() as group:
+        subagents = Subagents(context, group, numbers)
+        live = LiveConversation(context.history, executor, policy(context.plan), client, subagents.replay)
+        await _talk(context, live, numbers)
     if context.lost:
         return UNREACHABLE, None
     return (live.finished, await live.check()) if live.finished else (CUT, None)

@@ -17,6 +17,7 @@ from replayer.plan.shards import Share
 from replayer.run.coverage import recorded_starts
 from replayer.run.session import Bounds, wait_for
 from replayer.run.state import Run
+from replayer.wire.loop import together
 
 if TYPE_CHECKING:
     from replayer.run.lanes import Instance
@@ -68,14 +69,12 @@ class Load:
             self.begin()
         shape, watch = self.run.plan.load, asyncio.create_task(self._watch())
         try:
-            async with asyncio.TaskGroup() as group:
+            async with together() as group:
                 if shape.closed:
                     for place in range(self.alive or 1):
                         group.create_task(self._keep_one(place))
                 else:
                     group.create_task(self._arrive(group))
-        except BaseExceptionGroup as errors:
-            raise errors.exceptions[0] from None
         finally:
             watch.cancel()
         self.end("done")

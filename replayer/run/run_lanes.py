@@ -23,6 +23,7 @@ from replayer.run.state import Run
 from replayer.telemetry.gpu import open_gpu
 from replayer.telemetry.gpu_lanes import GpuUse, LaneGpus
 from replayer.telemetry.sampler import sample_loop
+from replayer.wire.loop import together
 from replayer.wire.remote import Receiver
 from replayer.wire.types import JsonObject
 
@@ -62,12 +63,10 @@ async def open_lanes(
     started = [lane for lane in wanted if lane.command and not lane.resources]
     whole = False
     try:
-        async with asyncio.TaskGroup() as group:
+        async with together() as group:
             for lanes in [started, *([lane] for lane in wanted if lane not in started)]:
                 group.create_task(open_each(lanes))
         whole = True
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
     finally:
         if not whole:
             await close_lanes(opened)

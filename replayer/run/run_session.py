@@ -15,9 +15,9 @@ from replayer.plan.model import Plan
 from replayer.plan.schedule import Session, trace_name
 from replayer.run.exchange import Exchange
 from replayer.run.fit_prompts import lengths_of
-from replayer.run.headers import for_session
 from replayer.run.isolation import Isolation, isolate
 from replayer.run.judging import TurnJudge
+from replayer.run.lanes import for_session
 from replayer.run.live_session import replay_live
 from replayer.run.prefix_watch import Server
 from replayer.run.prompts import Prompts

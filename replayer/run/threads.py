@@ -16,6 +16,7 @@ from replayer.run.session import wait_for
 from replayer.run.turn import FinishedTurn
 from replayer.traces.schema import Turn
 from replayer.traces.trees import Line
+from replayer.wire.loop import together
 from replayer.wire.types import Reply
 
 if TYPE_CHECKING:
@@ -57,11 +58,8 @@ class Behind:
 async def replay_recorded(context: SessionContext, tools: RecordedTools | None) -> str:
     """Send every turn of every thread with its recorded history. Returns the session's outcome."""
     threads = Threads(context, tools)
-    try:
-        async with asyncio.TaskGroup() as group:
-            threads.start(group, context.history.lines[0])
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+    async with together() as group:
+        threads.start(group, context.history.lines[0])
     if threads.unreachable >= MAX_UNREACHABLE or context.lost:
         return UNREACHABLE
     return CUT if context.bounds.over.is_set() and threads.unsent else "done"

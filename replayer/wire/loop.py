@@ -6,14 +6,24 @@ import asyncio
 import gc
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
 from typing import TypeVar
 
 T = TypeVar("T")
 
 _THRESHOLDS = (100_000, 20, 20)
+
+
+@asynccontextmanager
+async def together() -> AsyncIterator[asyncio.TaskGroup]:
+    """A task group whose first error ends it, and comes alone."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
 
 
 def run_receiving(main: Coroutine[object, object, T]) -> T:

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from replayer.errors import RunFolderError
 from replayer.journal.events import JOURNAL_SCHEMA, RunStarted, SessionFinished, TurnFinished, Warned
-from replayer.journal.lines import encoded
+from replayer.journal.lines import encoded, seal
 from replayer.journal.log import JOURNAL, JournalWriter, Reading, create_folder, find_run, read, writer_pid
 from replayer.journal.packing import gaps_us, pack
 from replayer.journal.progress import plan_of
-from replayer.journal.seal import seal
 
 
 @pytest.fixture

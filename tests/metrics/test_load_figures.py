@@ -12,7 +12,7 @@ from replayer.metrics.crossover import crossover, find
 from replayer.metrics.documents import Quantiles, Tail
 from replayer.metrics.load_figures import busy_seconds, load
 from replayer.metrics.run_documents import Level
-from replayer.metrics.saturation import saturation
+from replayer.metrics.sweep import saturation
 from replayer.metrics.variance import over_repeats
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replayer.commands.plan_arguments import assign
 from replayer.errors import PlanError
 from replayer.plan.load import load_plan, make_plan
 from replayer.plan.model import Plan
 from replayer.plan.schedule import batches, sessions
-from replayer.plan.values import assign
 from replayer.run.into import widen
 
 LANES: list[dict[str, Any]] = [{"name": "a", "url": "http://x/v1"}, {"name": "b", "url": "http://y/v1"}]

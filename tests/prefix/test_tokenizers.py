@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.errors import ReplayerError
-from replayer.prefix.gguf import read_metadata
 from replayer.prefix.tokenizers import Characters, load_tokenizer
+from replayer.prefix.vocabulary import read_metadata
 
 PART = Path(__file__).parents[1] / "signals" / "prefix_reuse" / "smollm2_part.tokenizer.json"
 TEXT = "def f0_12(x):\n    return x+12  # <|im_end|> and  two   spaces"

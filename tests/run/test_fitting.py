@@ -8,7 +8,7 @@ from replayer.errors import PlanError
 from replayer.plan.load import make_plan
 from replayer.plan.model import Plan
 from replayer.plan.schedule import batches, sessions
-from replayer.run.shards.fitting import fitting
+from replayer.run.shards.dealing import fitting
 
 NODES: list[dict[str, float]] = [{"GPU": 4, "CPU": 8}, {"GPU": 2, "CPU": 8}]
 

@@ -13,8 +13,7 @@ from replayer.metrics.capacity.sequential import interval
 from replayer.metrics.capacity.stamp import idle, why_not
 from replayer.metrics.documents import Rate
 from replayer.metrics.figures import lane_figures
-from replayer.metrics.load_figures import rate
-from replayer.metrics.slices import PROMPTS, TURNS, sliced
+from replayer.metrics.load_figures import PROMPTS, TURNS, rate, sliced
 from replayer.metrics.stats import quantile
 from replayer.metrics.steady import window_turns
 from replayer.metrics.telemetry_figures import gpu_figures

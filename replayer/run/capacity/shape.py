@@ -1,13 +1,20 @@
-"""What a capacity search is asked: limits, thresholds, levels, prices (the `[capacity]` table of a plan)."""
+"""What a capacity search is asked: limits, thresholds, levels, prices (the `[capacity]` table of a plan).
+
+Presets are settings that follow public rules, with what of those rules they cannot keep.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import Field, field_validator
 
+from replayer.errors import PlanError
 from replayer.metrics.capacity.limits import Limit, parse_limits
 from replayer.plan.load_shape import Flag, LoadShape, Strict
+from replayer.text import nearest
+from replayer.wire.types import JsonObject
 
 LEVEL_SECONDS, WARM_UP_SECONDS = 60.0, 2.0
 
@@ -100,3 +107,44 @@ def level_load(asked: LoadShape, sessions: int) -> LoadShape:
     if "warm_up" not in given:
         changed["warm_up"] = WARM_UP_SECONDS
     return LoadShape.model_validate(asked.model_dump() | changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    capacity: JsonObject
+    load: JsonObject
+    plan: JsonObject
+    not_kept: tuple[str, ...] = field(default=())
+
+
+PRESETS = {
+    "agentperf": Preset(
+        capacity={"slo": "ttft_ms.p95=15000,decode_tok_s.p5=20", "tiers": "20,60,100"},
+        load={"start": "staggered"},
+        plan={"timing": "recorded"},
+        not_kept=(
+            "agentperf's own recordings are not public: the sessions are the ones given here",
+            "its figures per accelerator and per megawatt are of whole systems: here power is that of the GPUs alone",
+            "its verdict is on latency alone: here turns must be usable too (the limits alone stand beside it)",
+        ),
+    ),
+    "agentx": Preset(
+        capacity={},
+        load={"start": "staggered", "idle_cap": 10.0},
+        plan={"timing": "recorded"},
+        not_kept=(
+            "agentx sets no limit on latency: give --slo",
+            "its corpus is synthesised to the token from cc-traces-weka: fetch it with `replayer get`, or give other sessions",
+            "it measures a fixed number of sessions for half an hour and more: here a level ends once it is decided",
+            "its replies have the recorded length to the token (ignore_eos): here the engine ends its replies itself",
+            "a submission stays valid with HTTP 500s: here over 5 % of errors claim nothing",
+        ),
+    ),
+}
+
+
+def preset(name: str) -> Preset:
+    """Raises PlanError."""
+    if name not in PRESETS:
+        raise PlanError(f"no preset {name!r}{nearest(name, PRESETS)}")
+    return PRESETS[name]

@@ -23,8 +23,7 @@ from replayer.plan.schedule import Session
 from replayer.run.fit_prompts import prepare
 from replayer.run.load import empty_cache
 from replayer.run.run_lanes import lanes_of, telemetry
-from replayer.run.shards.dealing import dealt, places_of, processes_of
-from replayer.run.shards.fitting import fitting
+from replayer.run.shards.dealing import dealt, fitting, places_of, processes_of
 from replayer.run.shards.launching import Launcher, Local
 from replayer.run.shards.loads import SharedLoad
 from replayer.run.shards.member import Member

@@ -1,12 +1,11 @@
-"""What the coordinator and a shard say to each other: one JSON object a line. Never a delta, never a stamp of one."""
+"""What the coordinator and a shard say to each other, a line each. Never a delta, never a stamp of one."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel
 
 from replayer.wire.types import JsonObject
 
@@ -14,18 +13,20 @@ _LINE = 1 << 28
 """Bytes of the longest line: a plan with many lanes, and the lengths of many prompts."""
 
 
-class Hello(BaseModel):
-    type: Literal["hello"] = "hello"
+class Message(BaseModel):
+    """A line: the name of its class, and its values."""
+
+
+class Hello(Message):
     token: str
     number: int
     pid: int
     host: str
 
 
-class Order(BaseModel):
+class Order(Message):
     """The run, and where the shard keeps its journal. `tried`: attempts so far by session."""
 
-    type: Literal["order"] = "order"
     plan: JsonObject
     run: str
     folder: str
@@ -57,117 +58,86 @@ class FittedPrompt(BaseModel):
     length: JsonObject
 
 
-class Phase(BaseModel):
+class Phase(Message):
     """Sessions (lane, trace, repeat) that run at the same time as those of the other shards, once `Start` has come."""
 
-    type: Literal["phase"] = "phase"
     lanes: list[OpenLane]
     sessions: list[tuple[str, str, int]]
     lengths: list[FittedPrompt] = []
 
 
-class Ready(BaseModel):
-    type: Literal["ready"] = "ready"
+class Ready(Message):
+    """It has opened what it was given."""
 
 
-class Ping(BaseModel):
-    type: Literal["ping"] = "ping"
+class Ping(Message):
+    """Asks for the clocks."""
 
 
-class Pong(BaseModel):
+class Pong(Message):
     """The shard's wall clock and the clock of its journal, in nanoseconds."""
 
-    type: Literal["pong"] = "pong"
     wall_ns: int
     at_ns: int
 
 
-class Clock(BaseModel):
-    type: Literal["clock"] = "clock"
+class Clock(Message):
     ahead_ns: int
     shift_ns: int
     bound_ns: int
 
 
-class Start(BaseModel):
+class Start(Message):
     """When to begin, by the shard's own wall clock."""
 
-    type: Literal["start"] = "start"
     wall_ns: int
 
 
-class Alive(BaseModel):
+class Alive(Message):
     """Said once a second from when the shard has loaded what it needs."""
 
-    type: Literal["alive"] = "alive"
 
-
-class Sampled(BaseModel):
+class Sampled(Message):
     """Telemetry that the coordinator read."""
 
-    type: Literal["sampled"] = "sampled"
     lane: str
     sample: JsonObject
 
 
-class Stop(BaseModel):
+class Stop(Message):
     """Start no further session."""
 
-    type: Literal["stop"] = "stop"
     reason: str
 
 
-class End(BaseModel):
+class End(Message):
     """Leave everything as it is and end."""
 
-    type: Literal["end"] = "end"
 
-
-class LoadMilestone(BaseModel):
+class LoadMilestone(Message):
     """The load on a lane began (without `outcome`) or ended in this shard, by the clock of its journal."""
 
-    type: Literal["load"] = "load"
     lane: str
     at_ns: int
     outcome: str | None = None
 
 
-class Done(BaseModel):
+class Done(Message):
     """The phase is over. `lost`: lanes that were given up, and why."""
 
-    type: Literal["done"] = "done"
     lost: dict[str, str]
     lag_p99_ns: int
 
 
-class Failed(BaseModel):
+class Failed(Message):
     """`alone`: the reason lies with this shard's machine, the others may go on."""
 
-    type: Literal["failed"] = "failed"
     message: str
     exit_code: int
     alone: bool
 
 
-Message = Annotated[
-    Hello
-    | Order
-    | Phase
-    | Ready
-    | Ping
-    | Pong
-    | Clock
-    | Start
-    | Alive
-    | Sampled
-    | Stop
-    | End
-    | LoadMilestone
-    | Done
-    | Failed,
-    Field(discriminator="type"),
-]
-_MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+_KINDS = {kind.__name__: kind for kind in Message.__subclasses__()}
 LinkTaker = Callable[["Link"], Awaitable[None]]
 
 
@@ -187,15 +157,17 @@ class Link:
 
     def send(self, message: Message) -> None:
         if not self._writer.is_closing():
-            self._writer.write(message.model_dump_json().encode() + b"\n")
+            self._writer.write(f"{type(message).__name__} {message.model_dump_json()}\n".encode())
 
     async def receive(self) -> Message | None:
-        """None where the other end is gone."""
+        """None where the other end is gone, or is no shard."""
         try:
             line = await self._reader.readline()
         except (OSError, ValueError):
             return None
-        return _MESSAGE.validate_json(line) if line.endswith(b"\n") else None
+        name, _, values = line.partition(b" ")
+        kind = _KINDS.get(name.decode("ascii", "replace")) if line.endswith(b"\n") else None
+        return kind.model_validate_json(values) if kind else None
 
     def close(self) -> None:
         self._writer.close()

@@ -2,6 +2,7 @@
 
 `python -m replayer.run.shards.shard` reads from its standard input where its coordinator is, dials it, and does what it
 says. Where the line to the coordinator breaks, the shard ends: its journal is complete so far.
+Lanes come as the coordinator opened them: nobody asks a server twice what it is.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from replayer.engines.base import EngineFacts
+from replayer.engines.detect import unasked
+from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.errors import ReplayerError, RunFolderError
 from replayer.journal.events import LoadEnded, LoadStarted, ShardClock
 from replayer.journal.log import JournalWriter
 from replayer.journal.progress import Attempts
-from replayer.plan.model import Plan
+from replayer.plan.model import LanePlan, Plan
 from replayer.plan.schedule import Session
 from replayer.plan.shards import Share
 from replayer.requests.lengths import Length
@@ -28,12 +33,11 @@ from replayer.requests.transform import load_transform
 from replayer.run.coverage import recorded_starts
 from replayer.run.driving import background, raise_file_limit, run_queues
 from replayer.run.lag import LagMeter
-from replayer.run.lanes import Lane
+from replayer.run.lanes import Instance, Lane, api_key, fixed, lane_headers
 from replayer.run.live_feed import LiveFeed
 from replayer.run.prefix_watch import Servers, learn_prompts
 from replayer.run.run_session import replay_session
 from replayer.run.runner import histories_of, tools_of
-from replayer.run.shards.handover import opened
 from replayer.run.shards.health import Health
 from replayer.run.shards.messages import (
     Alive,
@@ -44,6 +48,8 @@ from replayer.run.shards.messages import (
     Hello,
     Link,
     LoadMilestone,
+    OpenInstance,
+    OpenLane,
     Order,
     Phase,
     Ping,
@@ -54,6 +60,8 @@ from replayer.run.shards.messages import (
     Stop,
 )
 from replayer.run.state import Prompt, Run, Schedule, Traces
+from replayer.wire.client import WireClient
+from replayer.wire.limits import Timeouts
 from replayer.wire.loop import run_receiving
 from replayer.wire.remote import Receiver, ReceiverLost
 
@@ -105,7 +113,7 @@ class ShardRun:
             await asyncio.sleep(_ALIVE_EVERY)
 
     def _keep(self, clock: Clock) -> None:
-        known = clock.model_dump(exclude={"type"})
+        known = clock.model_dump()
         self._run.journal.append(
             ShardClock(shard=self._number, pid=os.getpid(), host=socket.gethostname(), **known)
         )
@@ -232,3 +240,27 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+def opened(known: OpenLane, lanes: Sequence[LanePlan], timeouts: Timeouts, receiver: Receiver) -> Lane:
+    """The lane with connections of this process's own. Raises PlanError where a variable that it names is not set."""
+    plan = next(lane for lane in lanes if lane.name == known.name)
+    if known.places is not None:
+        plan = plan.model_copy(update={"concurrency": known.places})
+    instances = [_opened(one, plan, known.model, timeouts, receiver) for one in known.instances]
+    return Lane(plan=plan, instances=instances, model=known.model)
+
+
+def _opened(
+    known: OpenInstance, plan: LanePlan, model: str, timeouts: Timeouts, receiver: Receiver
+) -> Instance:
+    facts = EngineFacts(**{**known.facts, "models": tuple(known.facts["models"])})
+    key, headers = api_key(plan), lane_headers(plan)
+    engine = unasked(known.url, facts.kind, api_key=key, headers=fixed(headers))
+    engine.sampling_fields, engine.model = known.sampling_fields, model
+    if isinstance(engine, OpenAIEngine):
+        engine.reports_cached = known.reports_cached
+    client = WireClient(
+        engine.dial_url, api_key=key, classify=engine.fault, receiver=receiver, timeouts=timeouts
+    )
+    return Instance(engine=engine, client=client, facts=facts, headers=headers)

@@ -14,7 +14,7 @@ import orjson
 import regex  # comes with tiktoken
 
 from replayer.prefix import vocabulary
-from replayer.prefix.gguf import read_metadata
+from replayer.prefix.vocabulary import read_metadata
 
 
 def reduce(gguf: Path, texts: list[str]) -> dict[str, object]:
