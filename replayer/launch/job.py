@@ -16,7 +16,7 @@ from replayer.errors import Interrupted, ReplayerError
 from replayer.journal.events import AnyEvent
 from replayer.journal.log import writer_pid
 from replayer.journal.parts import JOURNAL
-from replayer.journal.view import Following
+from replayer.journal.view import Following, load
 from replayer.launch.progress_bars import Bars, LineProgress
 from replayer.run.job import Job
 from replayer.text import safe
@@ -33,8 +33,7 @@ def follow(job: Job, perform: Perform, screen: Screen, *, plain: bool) -> int:
     """Run the job and show it: the screen on a terminal, bars with `plain`, lines where there is no terminal."""
     bars = plain and is_terminal(sys.stdout) and is_terminal(sys.stderr)
     if why_no_screen() and not bars:
-        progress = LineProgress(job.plan, sys.stderr)
-        return perform(job, progress.event)
+        return perform(job, LineProgress(job.plan, sys.stderr, _turns_before(job.folder)).event)
     with tempfile.TemporaryFile("w+") as errors:
         runner = _spawn(job, errors)
         if not _wait_for_journal(job.folder, runner):
@@ -50,6 +49,12 @@ def follow(job: Job, perform: Perform, screen: Screen, *, plain: bool) -> int:
             runner.send_signal(signal.SIGTERM)
             runner.wait()
         return _after_screen(job, runner, errors)
+
+
+def _turns_before(folder: Path) -> dict[str, int]:
+    """By lane, turns of the sessions that earlier processes of the run have brought to their end."""
+    lanes = load(folder).lanes if (folder / JOURNAL).exists() else ()
+    return {lane.name: sum(one.finished for one in lane.attempts if one.complete) for lane in lanes}
 
 
 def _spawn(job: Job, errors: IO[str]) -> subprocess.Popen[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
 from replayer.journal.events import (
@@ -76,13 +77,14 @@ def _note(lane: LaneView) -> str:
 class LineProgress:
     """Lines for logs and CI: every few seconds where each lane is, alarms and warnings at once."""
 
-    def __init__(self, plan: Plan, stream: TextIO) -> None:
+    def __init__(self, plan: Plan, stream: TextIO, before: Mapping[str, int]) -> None:
+        """`before`: turns by lane that are done already."""
         self._stream = stream
         self._width = max((len(lane.name) for lane in plan.lane), default=4)
         self._lane_of: dict[str, str] = {}
         self._repeat, self._load = plan.repeat, plan.load.asked
         self._planned = 0
-        self._done: dict[str, int] = {}
+        self._done = dict(before)
         self._shown: dict[str, float] = {}
         self._ends: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=NEWEST))
         """When the newest turns of each lane finished."""

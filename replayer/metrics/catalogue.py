@@ -128,7 +128,8 @@ def _times() -> list[Metric]:
 
 
 _SPEED = (
-    "tokens after the first delta over the time from it to the end of the stream, over all replies together"
+    "tokens after the first delta over the time from it to the end of the stream, over all replies together; "
+    "a reply that came at once has none"
 )
 _METRICS = [
     _ratio(PRIMARY, "usable turns", "higher", of.usable, "usable_turn_rate.value",

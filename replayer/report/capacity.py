@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from rich.console import Console
 
@@ -17,7 +17,7 @@ from replayer.report import pictures
 from replayer.report.charts import Chart, chart
 from replayer.report.charts import number as field
 from replayer.report.charts_load import curves, marks
-from replayer.report.section import Section
+from replayer.report.section import Section, table
 from replayer.report.table import print_section
 from replayer.report.templates import render_markdown, render_page
 from replayer.text import safe
@@ -38,7 +38,7 @@ def _sections(document: Capacity) -> Iterator[Section]:
     yield _answers(document)
     for lane in document.lanes:
         if lane.levels:
-            yield _levels(lane, document.limits)
+            yield _levels(lane)
     for title, parts in (
         ("Good turns by their place in the session", "by_turn"),
         ("Good turns by prompt tokens", "by_prompt"),
@@ -55,32 +55,30 @@ def _sections(document: Capacity) -> Iterator[Section]:
             yield Section(title, ["lane, live sessions", *names], lines, notes)
 
 
+_ANSWER: dict[str, Callable[[LaneCapacity], str]] = {
+    "lane": lambda lane: lane.lane,
+    "usable agents": lambda lane: _span(lane.agents),
+    "by the limits alone": lambda lane: _span(lane.within_limits),
+    "cache evicts from": lambda lane: DASH if lane.eviction_from is None else str(lane.eviction_from),
+    "agents per GPU": lambda lane: number(lane.costs.agents_per_gpu),
+    "agents per kW of GPU": lambda lane: number(lane.costs.agents_per_kw),
+    "J per usable turn": lambda lane: number(lane.costs.joules_per_usable_turn),
+    "cost per usable session": lambda lane: _cost(lane),
+    "stamp": lambda lane: "valid" if lane.valid else "NOT VALID",
+}
+
+
 def _answers(document: Capacity) -> Section:
-    head = [
-        "lane", "usable agents", "by the limits alone", "cache evicts from", "agents per GPU", "agents per kW of GPU", "J per usable turn", "cost per usable session", "stamp",
-    ]  # fmt: skip
-    tiers = list(dict.fromkeys(tier for lane in document.lanes for tier in lane.tiers))
-    rows = [
-        [
-            lane.lane,
-            span(lane.agents),
-            span(lane.within_limits),
-            DASH if lane.eviction_from is None else str(lane.eviction_from),
-            number(lane.costs.agents_per_gpu),
-            number(lane.costs.agents_per_kw),
-            number(lane.costs.joules_per_usable_turn),
-            _cost(lane),
-            "valid" if lane.valid else "NOT VALID",
-            *(span(lane.tiers.get(tier)) for tier in tiers),
-        ]
-        for lane in document.lanes
-    ]
-    keep = [n for n, _ in enumerate(head + tiers) if n < 3 or n == 8 or any(row[n] != DASH for row in rows)]
-    notes = (*document.sentences(), *(f"note: {note}" for note in document.notes))
-    if any(row[7] != DASH for row in rows):
-        notes += ("cost: a usable session is as many usable turns as the sessions given have in the mean",)
-    titles = [*head, *(f"agents at {shown(tier)}" for tier in tiers)]
-    return Section("Capacity", [titles[n] for n in keep], [[row[n] for n in keep] for row in rows], notes)
+    tiers = dict.fromkeys(tier for lane in document.lanes for tier in lane.tiers)
+    of_tiers: dict[str, Callable[[LaneCapacity], str]] = {
+        f"agents at {shown(tier)}": lambda lane, tier=tier: _span(lane.tiers.get(tier))  # type: ignore[misc]
+        for tier in tiers
+    }
+    optional = [*list(_ANSWER)[3:-1], *of_tiers]
+    notes = [*document.sentences(), *(f"note: {note}" for note in document.notes)]
+    if any(_cost(lane) != DASH for lane in document.lanes):
+        notes.append("cost: a usable session is as many usable turns as the sessions given have in the mean")
+    return table("Capacity", _ANSWER | of_tiers, document.lanes, *notes, optional=optional)
 
 
 def _cost(lane: LaneCapacity) -> str:
@@ -92,18 +90,36 @@ def _cost(lane: LaneCapacity) -> str:
     return " · ".join(f"{cost:.4g}" for cost in known) or DASH
 
 
-def span(found: Agents | None) -> str:
+def _span(found: Agents | None) -> str:
     return DASH if found is None else found.words
 
 
-def _levels(lane: LaneCapacity, limits: Sequence[str]) -> Section:
-    head = [
-        "live sessions", "verdict", "good turns", "of how many", "within the limits", "usable", "alive in the mean", "steady window s", "TTFT ms p50 / p95",
-        "decode tok/s p5 / p50", "output tok/s", "prefix reuse (best possible)", "evicted before reuse", "preemptions", "KV pool used at most",
-        "draft acceptance", "GPU power W", "turns/s within the limits", "of these usable",
-    ]  # fmt: skip
-    rows = [_level_row(level) for level in lane.levels]
-    keep = [n for n in range(len(head)) if any(row[n] != DASH for row in rows)]
+_LEVEL: dict[str, Callable[[Level], str]] = {
+    "live sessions": lambda level: str(level.sessions),
+    "verdict": lambda level: _VERDICTS[level.outcome] if level.valid else "not valid",
+    "good turns": lambda level: _share(level.shares.good),
+    "of how many": lambda level: str(level.shares.good.n),
+    "within the limits": lambda level: _share(level.shares.within),
+    "usable": lambda level: percent(level.shares.usable.value),
+    "alive in the mean": lambda level: number(level.alive),
+    "steady window s": lambda level: number(level.window_s),
+    "TTFT ms p50 / p95": lambda level: f"{number(level.ttft_ms['p50'])} / {number(level.ttft_ms['p95'])}",
+    "decode tok/s p5 / p50": lambda one: (
+        f"{number(one.decode_tok_s['p5'])} / {number(one.decode_tok_s['p50'])}"
+    ),
+    "output tok/s": lambda level: number(level.output_tok_s),
+    "prefix reuse (best possible)": lambda level: _reuse(level),
+    "evicted before reuse": lambda level: percent(level.evicted),
+    "preemptions": lambda level: count(level.preempted),
+    "KV pool used at most": lambda level: percent(level.kv_peak),
+    "draft acceptance": lambda level: percent(level.acceptance),
+    "GPU power W": lambda level: number(level.power_w),
+    "turns/s within the limits": lambda level: number(level.goodput_per_s),
+    "of these usable": lambda level: number(level.usable_goodput_per_s),
+}
+
+
+def _levels(lane: LaneCapacity) -> Section:
     notes = (
         "good turn: usable and within every limit. In square brackets: where the true share lies, 9 times in 10, however often it was "
         "looked at; a level surely holds, or fails, when its threshold lies outside",
@@ -113,40 +129,17 @@ def _levels(lane: LaneCapacity, limits: Sequence[str]) -> Section:
             for reason in level.reasons
         ),
     )
-    return Section(
-        f"Levels of {lane.lane}", [head[n] for n in keep], [[row[n] for n in keep] for row in rows], notes
-    )
+    return table(f"Levels of {lane.lane}", _LEVEL, lane.levels, *notes, optional=_LEVEL)
 
 
-def _level_row(level: Level) -> list[str]:
-    shares = level.shares
-    return [
-        str(level.sessions),
-        _VERDICTS[level.outcome] if level.valid else "not valid",
-        _share(shares.good),
-        str(shares.good.n),
-        _share(shares.within),
-        percent(shares.usable.value),
-        number(level.alive),
-        number(level.window_s),
-        f"{number(level.ttft_ms['p50'])} / {number(level.ttft_ms['p95'])}",
-        f"{number(level.decode_tok_s['p5'])} / {number(level.decode_tok_s['p50'])}",
-        number(level.output_tok_s),
-        DASH if level.reuse is None else f"{percent(level.reuse)} ({percent(level.expected)})",
-        percent(level.evicted),
-        count(level.preempted),
-        percent(level.kv_peak),
-        percent(level.acceptance),
-        number(level.power_w),
-        number(level.goodput_per_s),
-        number(level.usable_goodput_per_s),
-    ]
+def _reuse(level: Level) -> str:
+    return DASH if level.reuse is None else f"{percent(level.reuse)} ({percent(level.expected)})"
 
 
 def _share(found: Rate) -> str:
-    return (
-        DASH if found.value is None else f"{found.value:.1%} [{found.low * 100:.1f}, {found.high * 100:.1f}]"
-    )
+    if found.value is None:
+        return DASH
+    return f"{found.value:.1%} [{found.low * 100:.1f}, {found.high * 100:.1f}]"
 
 
 def _parts(lane: LaneCapacity, name: str) -> Iterator[tuple[str, dict[str, str]]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from replayer.metrics.documents import LaneFigures, Slice, Steady
 from replayer.metrics.shown import DASH, number, percent
-from replayer.report.section import Section
+from replayer.report.section import Section, table
 
 
 def load_sections(lanes: Sequence[LaneFigures]) -> Iterator[Section]:
@@ -14,7 +14,7 @@ def load_sections(lanes: Sequence[LaneFigures]) -> Iterator[Section]:
     loaded = [(lane.lane, lane.steady) for lane in lanes if lane.steady is not None]
     if not loaded:
         return
-    yield _steady(loaded)
+    yield table("Load, steady window", _STEADY, loaded, *_notes(loaded), optional=_STEADY)
     kinds: tuple[tuple[str, str, Callable[[Steady], list[Slice]]], ...] = (
         ("By turn, steady window", "turn", lambda one: one.by_turn),
         ("By prompt length, steady window", "prompt tokens", lambda one: one.by_prompt),
@@ -26,33 +26,22 @@ def load_sections(lanes: Sequence[LaneFigures]) -> Iterator[Section]:
             yield _slices(title, what, rows)
 
 
-def _steady(loaded: Sequence[tuple[str, Steady]]) -> Section:
-    head = [
-        "lane", "sessions wanted", "alive in the mean", "steady window s", "of the load's s", "sessions started · ended",
-        "starts late ms p50 / p99", "output tok/s", "requests/s", "TTFT ms p50 / p95", "turns/s within the limits", "of these usable",
-    ]  # fmt: skip
-    rows = [_row(*one) for one in loaded]
-    keep = [n for n in range(len(head)) if any(row[n] != DASH for row in rows)]
-    lines = [[row[n] for n in keep] for row in rows]
-    return Section("Load, steady window", [head[n] for n in keep], lines, tuple(_notes(loaded)))
-
-
-def _row(name: str, found: Steady) -> list[str]:
-    load, late, good = found.load, found.arrivals.late_ms, found.load.goodput
-    return [
-        name,
-        str(found.sessions or "as they arrive"),
-        number(found.alive_mean),
-        number(found.window_s),
-        number(found.load_s),
-        f"{found.started} · {found.ended}",
-        _both(late.p50, late.p99),
-        number(load.output_tok_s),
-        number(load.requests_per_s),
-        f"{number(load.ttft_ms.p50)} / {number(load.ttft_ms.p95)}",
-        number(good.requests_per_s if good else None),
-        number(good.usable_per_s if good else None),
-    ]
+_STEADY: dict[str, Callable[[tuple[str, Steady]], str]] = {
+    "lane": lambda one: one[0],
+    "sessions wanted": lambda one: str(one[1].sessions or "as they arrive"),
+    "alive in the mean": lambda one: number(one[1].alive_mean),
+    "steady window s": lambda one: number(one[1].window_s),
+    "of the load's s": lambda one: number(one[1].load_s),
+    "sessions started · ended": lambda one: f"{one[1].started} · {one[1].ended}",
+    "starts late ms p50 / p99": lambda one: _both(one[1].arrivals.late_ms.p50, one[1].arrivals.late_ms.p99),
+    "output tok/s": lambda one: number(one[1].load.output_tok_s),
+    "requests/s": lambda one: number(one[1].load.requests_per_s),
+    "TTFT ms p50 / p95": lambda one: f"{number(one[1].load.ttft_ms.p50)} / {number(one[1].load.ttft_ms.p95)}",
+    "turns/s within the limits": lambda one: number(
+        good.requests_per_s if (good := one[1].load.goodput) else None
+    ),
+    "of these usable": lambda one: number(good.usable_per_s if (good := one[1].load.goodput) else None),
+}
 
 
 def _notes(loaded: Sequence[tuple[str, Steady]]) -> Iterator[str]:
@@ -66,26 +55,23 @@ def _notes(loaded: Sequence[tuple[str, Steady]]) -> Iterator[str]:
             yield f"{name}: there was no steady window, so nothing is known of this load"
 
 
+_SLICE: dict[str, Callable[[tuple[str, Slice]], str]] = {
+    "alive": lambda one: number(one[1].alive),
+    "turns": lambda one: str(one[1].turns),
+    "usable": lambda one: percent(one[1].usable_turn_rate.value),
+    "in limits": lambda one: percent(one[1].within_limits.value if one[1].within_limits else None),
+    "TTFT ms p50 / p95": lambda one: _both(one[1].ttft_ms.p50, one[1].ttft_ms.p95),
+    "decode tok/s": lambda one: number(one[1].decode_tok_s),
+    "output tok/s": lambda one: number(one[1].output_tok_s),
+    "reused": lambda one: percent(one[1].prefix_reuse),
+    "failed": lambda one: percent(one[1].error_rate.value) if one[1].error_rate.value else DASH,
+}
+
+
 def _slices(title: str, what: str, rows: Sequence[tuple[str, Slice]]) -> Section:
-    """Columns that no slice knows are left out."""
-    columns: list[tuple[str, Callable[[Slice], str]]] = [
-        ("alive", lambda one: number(one.alive)),
-        ("turns", lambda one: str(one.turns)),
-        ("usable", lambda one: percent(one.usable_turn_rate.value)),
-        ("in limits", lambda one: percent(one.within_limits.value if one.within_limits else None)),
-        ("TTFT ms p50 / p95", lambda one: _both(one.ttft_ms.p50, one.ttft_ms.p95)),
-        ("decode tok/s", lambda one: number(one.decode_tok_s)),
-        ("output tok/s", lambda one: number(one.output_tok_s)),
-        ("reused", lambda one: percent(one.prefix_reuse)),
-        ("failed", lambda one: percent(one.error_rate.value) if one.error_rate.value else DASH),
-    ]
-    known = [(name, text) for name, text in columns if any(text(part) != DASH for _, part in rows)]
     several = len({lane for lane, _ in rows}) > 1
-    lines = [
-        [f"{lane}: {part.of}" if several else part.of, *(text(part) for _, text in known)]
-        for lane, part in rows
-    ]
-    return Section(title, [what, *(name for name, _ in known)], lines)
+    place = {what: lambda one: f"{one[0]}: {one[1].of}" if several else one[1].of}
+    return table(title, place | _SLICE, rows, optional=_SLICE)
 
 
 def _both(low: float | None, high: float | None) -> str:

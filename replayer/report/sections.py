@@ -5,14 +5,16 @@ Each is data, so that the terminal, Markdown and HTML show the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from replayer.metrics.catalogue import COMPARED, METRICS
+from replayer.metrics.catalogue import COMPARED, METRICS, SHARES, Metric
 from replayer.metrics.documents import LaneFigures, Load
 from replayer.metrics.model_grid import SHOWN
 from replayer.metrics.run_documents import (
     Crossover,
     Differential,
+    Level,
+    ModeCount,
     ModelGrid,
     ModeRow,
     Pair,
@@ -26,7 +28,7 @@ from replayer.metrics.run_documents import (
 from replayer.metrics.shown import DASH, chance, figure, interval, number, signed
 from replayer.metrics.shown import rate as share
 from replayer.report.load_sections import load_sections
-from replayer.report.section import Section
+from replayer.report.section import Section, table
 
 
 def sections(document: RunFigures) -> list[Section]:
@@ -39,7 +41,7 @@ def of_load(document: RunFigures) -> Iterator[Section]:
         yield _load(document.lanes)
     yield from load_sections(document.lanes)
     if document.saturation:
-        yield _saturation(document.saturation)
+        yield table("Saturation", _RAMP, document.saturation, _RAMP_NOTE)
     for pair in document.crossovers:
         yield _crossover(pair)
 
@@ -55,38 +57,42 @@ def others(document: RunFigures) -> Iterator[Section]:
         yield _models(document.models)
 
 
+_PAIR: dict[str, Callable[[Pair], str]] = {
+    "lanes": lambda pair: f"{pair.a} → {pair.b}",
+    "metric": lambda pair: COMPARED[pair.metric].words,
+    "first": lambda pair: figure(COMPARED[pair.metric], pair.value_a),
+    "second": lambda pair: figure(COMPARED[pair.metric], pair.value_b),
+    "difference (95 % interval)": lambda pair: _difference(COMPARED[pair.metric], pair),
+    "p (adjusted)": lambda pair: chance(pair.p_value_adjusted),
+    "turns · sessions": lambda pair: f"{pair.n_turns} · {pair.n_sessions}",
+}
+
+
 def comparisons_section(pairs: list[Pair]) -> Section | None:
-    head = ["lanes", "metric", "first", "second", "difference (95 % interval)", "p (adjusted)", "turns · sessions"]  # fmt: skip
-    return Section("Comparisons", head, [_pair(pair) for pair in pairs]) if pairs else None
+    return table("Comparisons", _PAIR, pairs) if pairs else None
 
 
-def _pair(pair: Pair) -> list[str]:
-    metric = COMPARED[pair.metric]
-    return [
-        f"{pair.a} → {pair.b}",
-        metric.words,
-        figure(metric, pair.value_a),
-        figure(metric, pair.value_b),
-        f"{signed(metric, pair.difference)} {metric.unit} ({interval(metric, pair)})",
-        chance(pair.p_value_adjusted),
-        f"{pair.n_turns} · {pair.n_sessions}",
-    ]
+def _difference(metric: Metric, pair: Pair) -> str:
+    return f"{signed(metric, pair.difference)} {metric.unit} ({interval(metric, pair)})"
+
+
+_MODES: dict[str, Callable[[ModeRow], str]] = {
+    "usable turns": lambda row: row.lane if row.wire in row.lane else f"{row.lane} {row.wire}",
+    "streamed": lambda row: _usable(row.streamed),
+    "not streamed": lambda row: _usable(row.unstreamed),
+    "differ": lambda row: str(row.differ),
+    "changed silently": lambda row: str(row.silent),
+    "faults": lambda row: _mode_faults(row),
+}
 
 
 def differential_section(found: Differential) -> Section:
     """A wire to a row, a mode to a column."""
-    head = ["usable turns", "streamed", "not streamed", "differ", "changed silently", "faults"]
-    rows = [
-        [
-            row.lane if row.wire in row.lane else f"{row.lane} {row.wire}",
-            *(f"{count.usable}/{count.n}" if count.n else DASH for count in (row.streamed, row.unstreamed)),
-            str(row.differ),
-            str(row.silent),
-            _mode_faults(row),
-        ]
-        for row in found.rows
-    ]
-    return Section("Wires, streamed or not", head, rows, tuple(found.words))
+    return table("Wires, streamed or not", _MODES, found.rows, *found.words)
+
+
+def _usable(count: ModeCount) -> str:
+    return f"{count.usable}/{count.n}" if count.n else DASH
 
 
 def _mode_faults(row: ModeRow) -> str:
@@ -104,29 +110,33 @@ def _loaded(load: Load) -> bool:
     return bool(load.requests and (asked or load.concurrency > 1))
 
 
+_LOAD: dict[str, Callable[[LaneFigures], str]] = {
+    "lane": lambda lane: lane.lane,
+    "at once (mean)": lambda lane: f"{lane.load.concurrency} ({number(lane.load.in_flight)})",
+    "requests": lambda lane: str(lane.load.requests),
+    "output tok/s": lambda lane: number(lane.load.output_tok_s),
+    "requests/s": lambda lane: number(lane.load.requests_per_s),
+    "TTFT ms p50 / p99": lambda lane: _ttft(lane.load),
+    "TPOT ms p50 / p90 / p95 / p99": lambda lane: " / ".join(
+        number(getattr(lane.load.tpot_ms, at)) for at in SHARES
+    ),
+    "goodput/s": lambda lane: _goodput(lane.load),
+    "schema-valid": lambda lane: share(lane.load.schema_valid),
+    "exact lengths": lambda lane: _lengths(lane.load),
+    "failed": lambda lane: _errors(lane.load),
+}
+_ASKED = {"goodput/s": "goodput", "schema-valid": "schema_valid", "exact lengths": "exact_prompts"}
+"""Columns of what only some plans ask for."""
+
+
 def _load(lanes: list[LaneFigures]) -> Section:
-    head = ["lane", "at once (mean)", "requests", "output tok/s", "requests/s", "TTFT ms p50 / p99", "TPOT ms p50 / p90 / p95 / p99"]  # fmt: skip
-    columns = [("goodput", "goodput/s"), ("schema_valid", "schema-valid"), ("exact_prompts", "exact lengths")]
-    shown = [(key, words) for key, words in columns if any(getattr(lane.load, key) for lane in lanes)]
-    rows = [
-        [*_load_row(lane.lane, lane.load), *(_LOAD_SESSIONS[key](lane.load) for key, _ in shown), _errors(lane.load)]
-        for lane in lanes
-    ]  # fmt: skip
-    return Section("Load", [*head, *(words for _, words in shown), "failed"], rows, tuple(_load_notes(lanes)))
+    unasked = [head for head, key in _ASKED.items() if not any(getattr(lane.load, key) for lane in lanes)]
+    shown = {head: cell for head, cell in _LOAD.items() if head not in unasked}
+    return table("Load", shown, lanes, *_load_notes(lanes))
 
 
-def _load_row(name: str, load: Load) -> list[str]:
-    ttft, tpot = load.ttft_ms, load.tpot_ms
-    flag = " (!)" if load.tail.flagged else ""
-    return [
-        name,
-        f"{load.concurrency} ({number(load.in_flight)})",
-        str(load.requests),
-        number(load.output_tok_s),
-        number(load.requests_per_s),
-        f"{number(ttft.p50)} / {number(ttft.p99)}{flag}",
-        " / ".join(number(getattr(tpot, at)) for at in ("p50", "p90", "p95", "p99")),
-    ]
+def _ttft(load: Load) -> str:
+    return f"{number(load.ttft_ms.p50)} / {number(load.ttft_ms.p99)}{' (!)' if load.tail.flagged else ''}"
 
 
 def _load_notes(lanes: list[LaneFigures]) -> Iterator[str]:
@@ -168,42 +178,29 @@ def _errors(load: Load) -> str:
     return share(rate)
 
 
-_LOAD_SESSIONS = {
-    "goodput": _goodput,
-    "schema_valid": lambda load: share(load.schema_valid),
-    "exact_prompts": _lengths,
+_RAMP: dict[str, Callable[[Ramp], str]] = {
+    "ramp": lambda ramp: ramp.ramp,
+    "levels": lambda ramp: f"{ramp.points[0][0]:g} to {ramp.points[-1][0]:g}",
+    "best output tok/s": lambda ramp: f"{number(ramp.peak)} at {ramp.peak_at:g}",
+    "saturated from": lambda ramp: (
+        f"{ramp.level:g}" if ramp.saturated else f"not up to {ramp.points[-1][0]:g}"
+    ),
+    "speed-up over one request": lambda ramp: number(ramp.knee),
 }
-
-
-def _saturation(ramps: list[Ramp]) -> Section:
-    head = ["ramp", "levels", "best output tok/s", "saturated from", "speed-up over one request"]
-    rows = [
-        [
-            ramp.ramp,
-            f"{ramp.points[0][0]:g} to {ramp.points[-1][0]:g}",
-            f"{number(ramp.peak)} at {ramp.peak_at:g}",
-            f"{ramp.level:g}" if ramp.saturated else f"not up to {ramp.points[-1][0]:g}",
-            number(ramp.knee),
-        ]
-        for ramp in ramps
-    ]
-    note = "saturated from: the lowest level within 5 % of the best throughput; speed-up: the best throughput over that of one request at a time"
-    return Section("Saturation", head, rows, (note,))
+_RAMP_NOTE = "saturated from: the lowest level within 5 % of the best throughput; speed-up: the best throughput over that of one request at a time"
 
 
 def _crossover(pair: Crossover) -> Section:
-    head = ["answer length", f"{pair.a} ms", f"{pair.b} ms", "difference [95 %]", "faster"]
-    rows = [
-        [
-            f"{level.length:,.0f}",
-            number(level.value_a),
-            number(level.value_b),
-            f"{_signed(level.difference)} [{_signed(level.low)}, {_signed(level.high)}]",
-            level.faster or "not beyond noise",
-        ]
-        for level in pair.levels
-    ]
-    return Section(f"Answer lengths: {pair.a} and {pair.b}", head, rows, (pair.conclusion,))
+    columns: dict[str, Callable[[Level], str]] = {
+        "answer length": lambda level: f"{level.length:,.0f}",
+        f"{pair.a} ms": lambda level: number(level.value_a),
+        f"{pair.b} ms": lambda level: number(level.value_b),
+        "difference [95 %]": lambda one: (
+            f"{_signed(one.difference)} [{_signed(one.low)}, {_signed(one.high)}]"
+        ),
+        "faster": lambda level: level.faster or "not beyond noise",
+    }
+    return table(f"Answer lengths: {pair.a} and {pair.b}", columns, pair.levels, pair.conclusion)
 
 
 _UNITS = {
@@ -232,25 +229,21 @@ def _spread(found: Spread | None) -> str:
 
 def _ranking(ranking: Ranking) -> Section:
     ranks = [row.rank for row in ranking.lanes]
-    rows = [
-        [
-            f"{row.rank}{'=' if ranks.count(row.rank) > 1 else ''}",
-            row.lane,
-            share(row.usable),
-            number(row.decode_tok_s),
-            str(row.collapsed_turns),
-            f"{row.invalid_calls} of {row.tool_calls}",
-            "front" if row.front else "",
-        ]
-        for row in ranking.lanes
-    ]
-    head = ["rank", "lane", "usable turns", "decode tok/s", "collapsed", "invalid calls", "trade-off"]
-    notes = (
-        ranking.conclusion,
+    columns: dict[str, Callable[[Ranked], str]] = {
+        "rank": lambda row: f"{row.rank}{'=' if ranks.count(row.rank) > 1 else ''}",
+        "lane": lambda row: row.lane,
+        "usable turns": lambda row: share(row.usable),
+        "decode tok/s": lambda row: number(row.decode_tok_s),
+        "collapsed": lambda row: str(row.collapsed_turns),
+        "invalid calls": lambda row: f"{row.invalid_calls} of {row.tool_calls}",
+        "trade-off": lambda row: "front" if row.front else "",
+    }
+    note = (
         "rank: one more than the lanes that are better beyond noise, in usable turns first, then in speed; "
-        "front: no lane is better in one of the two without being worse in the other",
+        "front: no lane is better in one of the two without being worse in the other"
     )
-    return Section("Ranking", head, rows, notes, code=_to_copy(ranking.lanes))
+    code = _to_copy(ranking.lanes)
+    return table("Ranking", columns, ranking.lanes, ranking.conclusion, note, code=code)
 
 
 def _to_copy(rows: list[Ranked]) -> str | None:

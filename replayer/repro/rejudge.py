@@ -18,11 +18,15 @@ from replayer.journal.lines import encoded, seal
 from replayer.journal.log import read
 from replayer.journal.parts import JOURNAL
 from replayer.journal.progress import plan_of
+from replayer.journal.run_traces import copies
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView, RunView, load
+from replayer.metrics.lane_answers import RECORDED
 from replayer.plan.model import Plan
 from replayer.repro.rebuild import Rebuilder
 from replayer.repro.rejudge_reuse import ReuseAgain
+from replayer.run.audit import audit
+from replayer.run.audit import read as read_recording
 from replayer.run.turn import recorded_text
 from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import RepetitionDetector, scan_reply
@@ -33,6 +37,7 @@ from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import by_mode, judge
 from replayer.tools.verdicts.verdict import Modes, Verdict, modes_as_dict
 from replayer.traces.schema import Usage
+from replayer.traces.summary import check
 from replayer.wire.types import JsonObject, ProtocolNote, Reply, Timing, ToolCall, WireFault
 
 _OF_TOKENS = ("silent_repair", "silent_drop")
@@ -55,12 +60,41 @@ def rejudged(folder: Path, scratch: Path) -> Rejudged:
     result = Rejudged(scratch / folder.resolve().name)
     result.folder.mkdir(parents=True)
     (result.folder / "traces").symlink_to((folder / "traces").resolve())
-    judging = _Judging(folder, load(folder), plan_of(folder), result)
+    view = load(folder)
+    if all(lane.kind == RECORDED for lane in view.lanes):
+        _audited(folder, view, result)
+        return result
+    judging = _Judging(folder, view, plan_of(folder), result)
     with (result.folder / JOURNAL).open("wb") as journal:
         lines = (line for event in read(folder) for line in judging.take(event))
         for number, line in enumerate(lines, 1):
             journal.write(seal(number, encoded(line)))
     return result
+
+
+def _audited(folder: Path, view: RunView, result: Rejudged) -> None:
+    """An audit's replies are the traces' own: they are judged from there."""
+    recordings = [
+        dataclasses.replace(read_recording(check(path)), name=name) for name, path in copies(folder).items()
+    ]
+    anew, _ = audit(recordings, result.folder)
+    before, now = _outcomes(view), _outcomes(anew)
+    result.judged = len(now)
+    result.changed = sum(before.get(key) != outcome for key, outcome in now.items())
+
+
+def _outcomes(view: RunView) -> dict[Key, object]:
+    turns = (
+        (attempt.session, turn)
+        for lane in view.lanes
+        for attempt in lane.attempts
+        for turn in attempt.turns.values()
+    )
+    return {
+        (key, 1, turn.turn): (turn.usable, sorted(turn.faults))
+        for key, turn in turns
+        if turn.usable is not None
+    }
 
 
 class _Judging:

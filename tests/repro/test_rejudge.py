@@ -62,3 +62,18 @@ def test_todays_rules_find_what_an_older_version_missed(tmp_path: Path, mode: st
     assert "0 verdicts changed" not in again.stderr
     assert json.loads(again.stdout)["lanes"][0]["faults"] == before["lanes"][0]["faults"]
     assert json.loads(replayer("report", run, "--json").stdout) == older
+
+
+@pytest.mark.slow
+def test_an_audit_is_judged_again_from_its_traces(tmp_path: Path) -> None:
+    run = tmp_path / "audited"
+    replayer("audit", "first-look", "--out", run)
+    before = replayer("report", run, "--json").stdout
+    again = replayer("report", run, "--json", "--rejudge")
+    assert again.stderr == "audited: 5 replies judged again, 0 verdicts changed\n"
+    assert json.loads(again.stdout) == json.loads(before)
+    rewrite(
+        run / "journal.jsonl",
+        lambda event: event | {"usable": False} if event["type"] == "verdict" else event,
+    )
+    assert "5 verdicts changed" in replayer("report", run, "--rejudge", "--json").stderr

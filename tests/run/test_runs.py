@@ -165,6 +165,14 @@ def test_stop_ends_a_run_in_the_background(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_turns_of_earlier_processes_count_in_the_progress(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    given = ("--trace", "first-look", "--engine", "a=simulated", "--max-turns", "2")
+    assert "2/2 turns" in replayer("run", *given, "--out", folder, "--plain").stderr
+    assert "4/4 turns" in replayer("run", "--into", folder, "--repeat", "2", "--plain").stderr
+
+
+@pytest.mark.slow
 def test_into_adds_a_lane_to_an_earlier_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert replayer("run", "--trace", TRACE, "--engine", "a=simulated", "--out", folder).returncode == 0
