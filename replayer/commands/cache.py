@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 import orjson
 from rich.console import Console
@@ -10,10 +11,10 @@ from rich.console import Console
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.metrics.shown import count, percent
-from replayer.report.section import Section
+from replayer.report.section import Section, table
 from replayer.report.table import print_section
 from replayer.repro.cache_plan import CachePlan, cache_plan
-from replayer.repro.cache_simulation import Planned
+from replayer.repro.cache_simulation import Planned, Variant
 
 _POOLS = "25%,50%,100%,200%,unlimited"
 
@@ -75,27 +76,30 @@ def _whole(text: str, name: str) -> list[int]:
     return found
 
 
+_PLANNED: dict[str, Callable[[tuple[str, Planned]], str]] = {
+    "pool, tokens each": lambda one: one[0] + _pool(one[1].variant),
+    "block": lambda one: str(one[1].variant.block_size),
+    "replicas": lambda one: _replicas(one[1].variant),
+    "reused": lambda one: percent(one[1].reuse) if one[1].known else "not known",
+    "from-to": lambda one: f"{one[1].low * 100:.1f}-{one[1].high * 100:.1f}",
+    "evicted first": lambda one: percent(one[1].evicted_share),
+    "evicted tokens": lambda one: count(one[1].evicted_tokens),
+}
+
+
 def _section(plan: CachePlan) -> Section:
-    head = ["pool, tokens each", "block", "replicas", "reused", "from-to", "evicted first", "evicted tokens"]
-    rows = [_row(one, "") for one in plan.plans]
-    if plan.simulated is not None:
-        rows.insert(0, _row(plan.simulated, "as measured: "))
+    rows = [("as measured: ", plan.simulated)] if plan.simulated is not None else []
     measured = f"measured: {percent(plan.measured)} of the prompts of {plan.requests} requests reused"
-    return Section(f"Cache planner, lane {plan.lane}", head, rows, (measured, plan.note, *plan.doubts))
-
-
-def _row(one: Planned, name: str) -> list[str]:
-    variant = one.variant
-    replicas = f"{variant.replicas}" + (
-        "" if variant.replicas == 1 else ", sessions kept" if variant.affinity else ", in turn"
+    notes = (measured, plan.note, *plan.doubts)
+    return table(
+        f"Cache planner, lane {plan.lane}", _PLANNED, [*rows, *(("", one) for one in plan.plans)], *notes
     )
-    pool = "unlimited" if variant.pool_tokens is None else count(variant.pool_tokens)
-    return [
-        name + pool,
-        str(variant.block_size),
-        replicas,
-        percent(one.reuse) if one.known else "not known",
-        f"{one.low * 100:.1f}-{one.high * 100:.1f}",
-        percent(one.evicted_share),
-        count(one.evicted_tokens),
-    ]
+
+
+def _pool(variant: Variant) -> str:
+    return "unlimited" if variant.pool_tokens is None else count(variant.pool_tokens)
+
+
+def _replicas(variant: Variant) -> str:
+    how = "" if variant.replicas == 1 else ", sessions kept" if variant.affinity else ", in turn"
+    return f"{variant.replicas}{how}"

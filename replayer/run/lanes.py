@@ -99,7 +99,7 @@ class Lane:
         return {
             "sampling": plan.sampling,
             "extra": plan.extra,
-            "options": {key: value for key, value in plan.options.items() if key != "fault"} | _faults(plan),
+            "options": dict(sorted(plan.options.items(), key=lambda option: option[0] == "fault")),
             "facts": plan.facts,
             "stream": plan.stream,
             "max_tokens": plan.max_tokens,
@@ -117,10 +117,6 @@ class Lane:
     async def close(self) -> None:
         for instance in self.instances:
             await instance.close()
-
-
-def _faults(plan: LanePlan) -> JsonObject:
-    return {"fault": plan.options["fault"]} if "fault" in plan.options else {}
 
 
 async def open_lane(

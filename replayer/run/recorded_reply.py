@@ -130,7 +130,7 @@ def _spoken(recorded: RecordedTrace, turn: Turn) -> RecordedTurn:
         bool(items) or failed,
         not any(isinstance(item, OpaqueItem) for item in items),
         answered,
-        [_called(call, answered.get(n)) for n, call in enumerate(calls)],
+        [called(call, answered.get(n)) for n, call in enumerate(calls)],
     )
 
 
@@ -160,7 +160,7 @@ def _call(number: int, call: ToolCallItem) -> ToolCall:
     )
 
 
-def _called(call: ToolCallItem, result: ToolResultItem | None) -> Called:
+def called(call: ToolCallItem, result: ToolResultItem | None) -> Called:
     if result is None:
         return Called(call.name, call.arguments)
     return Called(call.name, call.arguments, plain(result.content), result.is_error)

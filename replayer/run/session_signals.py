@@ -7,6 +7,7 @@ from concurrent.futures import Future
 
 from replayer.journal.events import SignalFinding
 from replayer.run.prefix_watch import Server
+from replayer.run.recorded_reply import called
 from replayer.run.tool_runs import ToolRun
 from replayer.run.turn import FinishedTurn, TurnKey, recorded_text
 from replayer.signals.base import Expected, Signal, TurnFacts
@@ -62,7 +63,9 @@ class SessionSignals:
     ) -> Iterator[SignalFinding]:
         """`results` are the recorded results by call id."""
         reply, recorded = turn.reply, turn.prepared.recorded
-        theirs = [called(item, results) for item in recorded if isinstance(item, ToolCallItem)]
+        theirs = [
+            called(item, results.get(item.call_id)) for item in recorded if isinstance(item, ToolCallItem)
+        ]
         facts = TurnFacts(
             turn.key.turn,
             reply,
@@ -109,10 +112,3 @@ def _ours(
         )
         for call in reply.tool_calls
     ]
-
-
-def called(item: ToolCallItem, results: dict[str, ToolResultItem]) -> Called:
-    result = results.get(item.call_id)
-    if result is None:
-        return Called(item.name, item.arguments)
-    return Called(item.name, item.arguments, plain(result.content), result.is_error)

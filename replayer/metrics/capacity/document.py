@@ -74,14 +74,11 @@ class Capacity:
 
 def within_limits(levels: Sequence[Level], usable: float, cap: int) -> Agents | None:
     """The answer of the same levels if only the limits counted."""
-    return _again({level.sessions: level.shares.within for level in levels}, usable, cap)
+    return again({level.sessions: level.shares.within for level in levels}, usable, cap)
 
 
-def of_tier(levels: Sequence[Level], tier: str, usable: float, cap: int) -> Agents | None:
-    return _again({level.sessions: level.tiers[tier] for level in levels if tier in level.tiers}, usable, cap)
-
-
-def _again(shares: Mapping[int, Rate], threshold: float, cap: int) -> Agents | None:
+def again(shares: Mapping[int, Rate], threshold: float, cap: int) -> Agents | None:
+    """The answer that other shares of the same levels give."""
     tried = {sessions: side(found, threshold) for sessions, found in shares.items()}
     return agents(tried, cap=cap) if tried else None
 
@@ -151,23 +148,13 @@ Curve = list[tuple[int, float, float, float]]
 
 
 def _good(lane: LaneCapacity) -> Curve:
-    return _ordered(
-        [
-            (lv.sessions, s.value, s.low, s.high)
-            for lv in lane.levels
-            if (s := lv.shares.good).value is not None
-        ]
-    )
+    found = [(level.sessions, level.shares.good) for level in lane.levels]
+    return sorted((n, good.value, good.low, good.high) for n, good in found if good.value is not None)
 
 
 def _ttft(lane: LaneCapacity) -> Curve:
-    return _ordered(
-        [(lv.sessions, p95, p95, p95) for lv in lane.levels if (p95 := lv.ttft_ms["p95"]) is not None]
-    )
-
-
-def _ordered(points: Sequence[tuple[int, float | None, float, float]]) -> Curve:
-    return sorted((n, value, low, high) for n, value, low, high in points if value is not None)
+    found = [(level.sessions, level.ttft_ms["p95"]) for level in lane.levels]
+    return sorted((n, p95, p95, p95) for n, p95 in found if p95 is not None)
 
 
 def _crossings(

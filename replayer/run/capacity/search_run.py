@@ -17,10 +17,10 @@ from replayer.metrics.capacity.document import (
     Capacity,
     Costs,
     LaneCapacity,
+    again,
     answer_words,
     crossings,
     eviction_from,
-    of_tier,
     within_limits,
 )
 from replayer.metrics.capacity.levels import Level, level, side
@@ -187,7 +187,11 @@ def document(
 def _lane(shape: CapacityShape, found: Found, turns_per_session: float) -> LaneCapacity:
     levels = sorted((level for level in found.levels), key=lambda level: level.sessions)
     good = [level for level in levels if level.valid]
-    tiers = {limit.words: of_tier(good, limit.words, shape.usable, shape.cap) for limit in shape.tier_limits}
+    of_tiers = {
+        tier.words: {level.sessions: level.tiers[tier.words] for level in good if tier.words in level.tiers}
+        for tier in shape.tier_limits
+    }
+    tiers = {words: again(shares, shape.usable, shape.cap) for words, shares in of_tiers.items()}
     claimed = found.agents is not None
     answer = next(
         (level for level in good if claimed and found.agents and level.sessions == found.agents.value), None

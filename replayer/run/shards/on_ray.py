@@ -28,7 +28,7 @@ from replayer.plan.schedule import Session
 from replayer.run.shards.crew import Crew, launched
 from replayer.run.shards.dealing import processes_of
 from replayer.run.shards.launching import WORKER, Resources, Shard, greeting, how_it_ended
-from replayer.run.shards.ray_itself import ANSWER, ray, value
+from replayer.run.shards.ray_itself import ANSWER, connected, ray, value
 from replayer.run.shards.ray_servers import placed
 
 _FETCH = 0.5
@@ -228,13 +228,7 @@ async def cluster(plan: Plan, todo: Sequence[Session], folder: Path) -> AsyncIte
             f"lane {secret!r} holds a credential, which does not travel to other machines: give it as "
             "api_key_env=VARIABLE or header.NAME=env:VARIABLE, and set the variable on every node"
         )
-    where = {} if plan.ray == "local" else {"address": plan.ray}
-    try:
-        ray().init(**where, logging_level="ERROR", log_to_driver=False)
-    except (OSError, RuntimeError, ValueError) as error:  # also where Ray's own programs cannot be started
-        raise EngineUnavailable(
-            f"no Ray cluster at {plan.ray}: {str(error).splitlines()[0]}; one that asks for a token needs RAY_AUTH_MODE=token"
-        ) from None
+    connected(str(plan.ray))
     try:
         nodes = sum(node["Alive"] for node in ray().nodes())
         cores = int(ray().cluster_resources().get("CPU", 1))  # fewer where a node was lost since

@@ -35,8 +35,15 @@ def connected(address: str) -> None:
         if port.isdigit():  # Ray itself asks a place where nobody answers for ever
             socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
         ray().init(**where, logging_level="ERROR", log_to_driver=False)
-    except (OSError, OverflowError, RuntimeError, ValueError) as error:
-        raise EngineUnavailable(f"no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
+    except (
+        OSError,
+        OverflowError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # also where Ray's own programs cannot be started
+        raise EngineUnavailable(
+            f"no Ray cluster at {address}: {str(error).splitlines()[0]}; one that asks for a token needs RAY_AUTH_MODE=token"
+        ) from None
 
 
 async def value(reference: Any) -> Any:
