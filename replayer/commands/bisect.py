@@ -13,8 +13,7 @@ from pathlib import Path
 import orjson
 
 from replayer.errors import MissingPartError, PlanError
-from replayer.gate.bisect import Answer, Found, State, narrowed, opened
-from replayer.gate.versions import between, environment, parse
+from replayer.gate.bisect import Answer, Found, State, between, environment, narrowed, opened, parse
 from replayer.text import safe
 
 

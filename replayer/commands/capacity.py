@@ -15,9 +15,8 @@ from replayer.commands.plan_flags import add_flags, flag_values
 from replayer.errors import Interrupted, PlanError
 from replayer.journal.log import new_run_folder
 from replayer.metrics.capacity.document import Capacity
-from replayer.plan.load import load_plan, make_plan
+from replayer.plan.load import first_problem, load_plan, make_plan
 from replayer.plan.model import Plan
-from replayer.plan.problems import first_problem
 from replayer.plan.shipped import find_plan
 from replayer.report.capacity import capacity_html, capacity_markdown, print_capacity
 from replayer.report.saving import write

@@ -12,13 +12,14 @@ import orjson
 from replayer.commands.plan_arguments import complete, merged, resolve
 from replayer.commands.plan_flags import add_plan_flags
 from replayer.errors import PlanError
-from replayer.gate.baseline import NAME, Baseline, read, trace_digests, write
+from replayer.gate.baseline import NAME, Baseline, read, write
 from replayer.gate.decision import Decision, baseline_of, decided, lost, size
 from replayer.gate.margins import DEFAULT_MARGINS, margins, parse
 from replayer.gate.summary import document, junit, lines, markdown, workflow_commands
 from replayer.gate.times import LEAST_RUNS
 from replayer.journal.log import find_run, new_run_folder
 from replayer.journal.parts import JOURNAL
+from replayer.journal.several_runs import trace_digests
 from replayer.journal.view import RunView, load
 from replayer.launch.job import follow
 from replayer.metrics.compare import AGAIN

@@ -71,17 +71,7 @@ class Command:
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        settings = Settings(block_size=args.block_size, capacity=args.capacity, speculative=args.speculative)
-        work = partial(
-            _shown,
-            as_json=args.json,
-            several=len(args.files) > 1,
-            colour=sys.stdout.isatty(),
-            settings=settings,
-            tokenizer=args.tokenizer,
-            dialect=args.dialect,
-            transform=args.transform,
-        )
+        work = partial(_shown, args=args, colour=sys.stdout.isatty())
         files = [(name, library.find(name)) for name in args.files]
         for text in mapped(work, files, args.processes):
             if args.json:
@@ -91,25 +81,16 @@ class Command:
         return 0
 
 
-def _shown(
-    file: tuple[str, Path],
-    *,
-    as_json: bool,
-    several: bool,
-    colour: bool,
-    settings: Settings,
-    tokenizer: str | None,
-    dialect: str,
-    transform: str | None,
-) -> str:
+def _shown(file: tuple[str, Path], args: argparse.Namespace, *, colour: bool) -> str:
     """Text: a report is larger, and slower to hand from one process to another."""
     name, path = file
-    requests = read_requests(path, dialect)
-    if transform:
-        requests = transformed(requests, load_transform(transform))
-    report = analyse(requests, _tokenizer(tokenizer), settings)
-    if as_json:
-        return orjson.dumps(({"file": name} if several else {}) | report.as_dict()).decode()
+    requests = read_requests(path, args.dialect)
+    if args.transform:
+        requests = transformed(requests, load_transform(args.transform))
+    settings = Settings(block_size=args.block_size, capacity=args.capacity, speculative=args.speculative)
+    report = analyse(requests, _tokenizer(args.tokenizer), settings)
+    if args.json:
+        return orjson.dumps(({"file": name} if len(args.files) > 1 else {}) | report.as_dict()).decode()
     return "\n".join(_picture(name, report, colour))
 
 

@@ -6,7 +6,6 @@ It reads back as the view of a run, so that a gate decides by the same compariso
 from __future__ import annotations
 
 import base64
-import hashlib
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -70,14 +69,6 @@ class Baseline:
     margins: dict[str, str] = field(default_factory=dict)
     times: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     """By lane and figure, one value for each run of the baseline."""
-
-
-def trace_digests(run: Path) -> dict[str, str]:
-    found = {}
-    for path in sorted((run / "traces").glob("*/trace.jsonl*")):
-        with path.open("rb") as stream:
-            found[path.parent.name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found
 
 
 def write(path: Path, found: Baseline) -> int:

@@ -24,19 +24,22 @@ def load_several(folders: Sequence[Path]) -> RunView:
 def check_same_traces(folders: Sequence[Path]) -> None:
     seen: dict[str, tuple[str, Path]] = {}
     for folder in folders:
-        for path in sorted((folder / "traces").glob("*/trace.jsonl*")):
-            digest = _digest(path)
-            first, where = seen.setdefault(path.parent.name, (digest, folder))
+        for name, digest in trace_digests(folder).items():
+            first, where = seen.setdefault(name, (digest, folder))
             if first != digest:
                 raise PlanError(
-                    f"{where.name} and {folder.name} replayed different traces under the name {path.parent.name!r}: "
+                    f"{where.name} and {folder.name} replayed different traces under the name {name!r}: "
                     "their sessions cannot be compared"
                 )
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def trace_digests(run: Path) -> dict[str, str]:
+    """By name, the SHA-256 of each trace as it was replayed."""
+    found = {}
+    for path in sorted((run / "traces").glob("*/trace.jsonl*")):
+        with path.open("rb") as stream:
+            found[path.parent.name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found
 
 
 def prompt_differences(views: Sequence[RunView]) -> list[str]:

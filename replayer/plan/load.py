@@ -9,11 +9,13 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from replayer.errors import PlanError
+from replayer.plan.limits import Limits, Slo
+from replayer.plan.load_shape import LoadShape
 from replayer.plan.model import LanePlan, Plan
-from replayer.plan.problems import first_problem
+from replayer.requests.workload import Workload
 from replayer.text import nearest
 from replayer.wire.credentials import is_secret_field, without_login
 from replayer.wire.types import WIRES, JsonObject
@@ -160,3 +162,27 @@ def _set(values: JsonObject, dotted: str, value: object, origin: str) -> None:
         values[head] = {**values[head], rest: value}
     else:
         values[head] = value
+
+
+def first_problem(error: ValidationError) -> str:
+    problem = error.errors()[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        key = str(problem["loc"][-1])
+        known = _known_keys(problem["loc"])
+        return f"unknown key {where!r}{nearest(key, known)}"
+    if problem["type"] == "value_error":
+        return str(problem["ctx"]["error"])
+    return f"{where}: {problem['msg'].lower()}"
+
+
+_TABLES: dict[str, type[BaseModel]] = {"limits": Limits, "slo": Slo, "workload": Workload, "load": LoadShape}
+
+
+def _known_keys(loc: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = Plan
+    if loc[0] == "lane" and len(loc) > 2:
+        model = LanePlan
+    elif len(loc) > 1 and loc[0] in _TABLES:
+        model = _TABLES[str(loc[0])]
+    return list(model.model_fields)

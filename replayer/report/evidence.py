@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from replayer.errors import ReplayerError
 from replayer.journal.lane_turn import LaneTurn, take
 from replayer.journal.parts import facts
 from replayer.journal.run_traces import history_of
-from replayer.journal.several_runs import check_same_traces, side_by_side
+from replayer.journal.several_runs import check_same_traces, side_by_side, trace_digests
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView, load
 from replayer.plan.schedule import trace_name
@@ -118,18 +117,18 @@ def _recordings(folder: Path, view: RunView, evidence: Evidence) -> None:
         for attempt in lane.attempts
         for number, turn in attempt.turns.items()
     }
+    digests = trace_digests(folder)
     for trace in sorted({position.trace for position in recorded_turns}):
-        history = _history(folder, view, trace, evidence)
+        if trace_name(trace) in digests:
+            evidence.traces[trace] = digests[trace_name(trace)]
+        history = _history(folder, view, trace)
         for position in evidence.recorded:
             if history is not None and position.trace == trace and position in recorded_turns:
                 evidence.recorded[position] = history.recorded(recorded_turns[position])
 
 
-def _history(folder: Path, view: RunView, trace: str, evidence: Evidence) -> RecordedHistory | None:
+def _history(folder: Path, view: RunView, trace: str) -> RecordedHistory | None:
     """None where the run folder has lost its copy of the trace: the report then shows the lanes alone."""
-    for path in sorted((folder / "traces" / trace_name(trace)).glob("trace.jsonl*")):
-        with path.open("rb") as stream:
-            evidence.traces[trace] = hashlib.file_digest(stream, "sha256").hexdigest()
     try:
         return history_of(folder, trace, view.plan)
     except ReplayerError:

@@ -12,8 +12,7 @@ from replayer.engines.base import Tristate
 from replayer.journal.events import LoadEnded, LoadStarted
 from replayer.journal.turns import UNREACHABLE
 from replayer.plan.load_shape import Next, coming, first_turn
-from replayer.plan.schedule import Session
-from replayer.plan.shards import Share
+from replayer.plan.schedule import Session, Share
 from replayer.run.coverage import recorded_starts
 from replayer.run.session import Bounds, wait_for
 from replayer.run.state import Run

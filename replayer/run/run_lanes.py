@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from replayer.engines.logs.log_settings import with_log
+from replayer.engines.logs.patterns import with_log
 from replayer.engines.starting import Starts
 from replayer.errors import EngineUnavailable, MissingPartError, ReplayerError
 from replayer.journal.events import (

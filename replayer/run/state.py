@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from replayer.journal.events import LoadEnded, LoadStarted, StoppedEarly, Warned
 from replayer.journal.log import JournalWriter
 from replayer.plan.model import Plan
-from replayer.plan.schedule import Session, trace_name
-from replayer.plan.shards import Share
+from replayer.plan.schedule import Session, Share, trace_name
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Transform
 from replayer.run.lag import LagMeter

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from replayer.cli import main
 from replayer.errors import PlanError
-from replayer.gate.bisect import Answer, State, narrowed
-from replayer.gate.versions import cut
+from replayer.gate.bisect import Answer, State, cut, narrowed
 
 VERSIONS = [f"0.{number}" for number in range(16)]
 COUNTING = """

@@ -5,8 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replayer.plan.schedule import Session
-from replayer.plan.shards import Share, shards
+from replayer.plan.schedule import Session, Share, shards
 
 SESSIONS = st.lists(
     st.builds(

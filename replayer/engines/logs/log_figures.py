@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from statistics import quantiles
 from typing import Literal, TypeVar
 
-from replayer.engines.logs.log_settings import read_settings
-from replayer.engines.logs.patterns import LogSample, LogSettings, clean
+from replayer.engines.logs.patterns import LogSample, LogSettings, clean, read_settings
 from replayer.engines.registry import KINDS
 from replayer.signals.bands import Bands, Window, find_bands
 from replayer.wire.types import JsonObject

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.errors import PlanError
 from replayer.plan.model import LanePlan, Plan
-from replayer.plan.schedule import Session
-from replayer.plan.shards import Share, shards
+from replayer.plan.schedule import Session, Share, shards
 from replayer.run.lanes import server_key
 from replayer.run.shards.launching import Resources
 from replayer.run.shards.messages import FittedPrompt, OpenInstance, OpenLane, Phase

@@ -26,8 +26,7 @@ from replayer.journal.events import LoadEnded, LoadStarted, ShardClock
 from replayer.journal.log import JournalWriter
 from replayer.journal.progress import Attempts
 from replayer.plan.model import LanePlan, Plan
-from replayer.plan.schedule import Session
-from replayer.plan.shards import Share
+from replayer.plan.schedule import Session, Share
 from replayer.requests.lengths import Length
 from replayer.requests.transform import load_transform
 from replayer.run.coverage import recorded_starts

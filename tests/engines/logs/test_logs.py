@@ -7,7 +7,7 @@ import pytest
 
 from replayer.cli import main
 from replayer.engines.logs.log_figures import read_samples, summarise
-from replayer.engines.logs.log_settings import read_settings
+from replayer.engines.logs.patterns import read_settings
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 
