@@ -8,6 +8,7 @@ from difflib import unified_diff
 from replayer.journal.lane_turn import Asked, LaneTurn
 from replayer.journal.packing import gaps_us
 from replayer.journal.turn_detail import TurnDetail
+from replayer.metrics.shown import count
 from replayer.traces.answer_text import replayed_text
 from replayer.traces.schema import ToolCallItem
 from replayer.tui.calls import call_text, same_call, tinted
@@ -199,14 +200,10 @@ def _tokens(reply: JsonObject) -> Spans:
     usage = reply.get("usage") or {}
     if reply.get("usage_source") == "none":
         return [(f"tokens: {DASH} the reply carried no usage\n", _QUIET)]
-    counts = [f"{_count(usage.get(f'{name}_tokens'))} {name}" for name in ("prompt", "cached", "completion")]
+    counts = [f"{count(usage.get(f'{name}_tokens'))} {name}" for name in ("prompt", "cached", "completion")]
     source = "counted here" if reply.get("usage_source") == "computed" else "usage"
     dash = f" ({DASH}: not reported)" if any(count.startswith(DASH) for count in counts) else ""
     return [f"tokens: {', '.join(counts)}", (f"  {source}{dash}\n", _QUIET)]
-
-
-def _count(value: int | None) -> str:
-    return DASH if value is None else f"{value:,}"
 
 
 def cut(text: str) -> str:

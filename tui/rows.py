@@ -13,7 +13,7 @@ from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics import rows as figures
 from replayer.metrics.conclusions import lane_conclusion
-from replayer.metrics.documents import LaneFigures
+from replayer.metrics.documents import CurvePoint, LaneFigures
 from replayer.tui.curves import usual
 from replayer.tui.text import DASH
 
@@ -74,29 +74,9 @@ def _usable(lane: LaneView, found: LaneFigures, width: int) -> Cell:
     return cell if cell.reason else replace(cell, more=lane_conclusion(found).words)
 
 
-def _calls(found: LaneFigures) -> str:
-    return "$error" if found.tool_calls.invalid else ""
-
-
-def _executed(found: LaneFigures) -> str:
-    return "$warning" if found.tool_calls.failed_execution else ""
-
-
-def _collapses(found: LaneFigures) -> str:
-    return "$error bold" if found.repetition.collapsed_turns else ""
-
-
 def _prefix(found: LaneFigures) -> str:
     """No alarm where nobody knows why."""
     return "$warning" if found.prefix_cache.cause not in (None, "unknown", "not_reported") else ""
-
-
-def _cause(found: LaneFigures) -> str:
-    return _prefix(found) or "$foreground-muted"
-
-
-def _errors(found: LaneFigures) -> str:
-    return "$error" if found.errors else ""
 
 
 def _faults(lane: LaneView, found: LaneFigures, width: int) -> Cell:
@@ -107,20 +87,19 @@ def _faults(lane: LaneView, found: LaneFigures, width: int) -> Cell:
     return Cell(text, "$error" if blame else "$warning", more=f"{text}\nblamed on: {blame or 'nobody'}")
 
 
-def _prefix_reported(lane: LaneView, found: LaneFigures, width: int) -> Cell:
-    return _curve([turn.reported for turn in found.prefix_cache.curve], width)
-
-
-def _prefix_possible(lane: LaneView, found: LaneFigures, width: int) -> Cell:
-    return _curve([turn.ideal for turn in found.prefix_cache.curve], width)
-
-
-def _curve(values: Sequence[float | None], width: int) -> Cell:
+def _prefix_curve(
+    share: Callable[[CurvePoint], float | None],
+) -> Callable[[LaneView, LaneFigures, int], Cell]:
     """Shares by turn on a scale up to 1, so that two curves can be compared."""
-    if not any(value is not None for value in values):
-        return unknown("not known of any turn", "not known")
-    words = "share of the prompt by turn, full height 100 %; where turns share a cell, the lowest"
-    return Cell("", "$primary", more=words, values=values, top=1.0, lowest=True)
+
+    def cell(lane: LaneView, found: LaneFigures, width: int) -> Cell:
+        values = [share(turn) for turn in found.prefix_cache.curve]
+        if not any(value is not None for value in values):
+            return unknown("not known of any turn", "not known")
+        words = "share of the prompt by turn, full height 100 %; where turns share a cell, the lowest"
+        return Cell("", "$primary", more=words, values=values, top=1.0, lowest=True)
+
+    return cell
 
 
 def _decode_curve(lane: LaneView, found: LaneFigures, width: int) -> Cell:
@@ -148,15 +127,15 @@ def _report(
 
 ROWS = (
     Row("usable turns", "usable", _usable, 0, "usable_turn_rate", title="answers"),
-    _report("calls", 1, _calls),
+    _report("calls", 1, lambda found: "$error" if found.tool_calls.invalid else ""),
     Row("faults in turns", "faults", _faults, 2),
-    _report("errors", 9, _errors),
-    _report("sandbox", 5, _executed),
-    _report("collapse", 3, _collapses),
+    _report("errors", 9, lambda found: "$error" if found.errors else ""),
+    _report("sandbox", 5, lambda found: "$warning" if found.tool_calls.failed_execution else ""),
+    _report("collapse", 3, lambda found: "$error bold" if found.repetition.collapsed_turns else ""),
     _report("prefix", 4, _prefix, "prefix cache"),
-    _report("not reused", 8, _cause),
-    Row("  reused by turn", "reused", _prefix_reported, 13, curve=True),
-    Row("  best possible", "possible", _prefix_possible, 14, curve=True),
+    _report("not reused", 8, lambda found: _prefix(found) or "$foreground-muted"),
+    Row("  reused by turn", "reused", _prefix_curve(attrgetter("reported")), 13, curve=True),
+    Row("  best possible", "possible", _prefix_curve(attrgetter("ideal")), 14, curve=True),
     _report("TTFT ms", 6, title="speed and memory"),
     _report("ITL ms", 12),
     _report("tok/s", 7),

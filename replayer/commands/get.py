@@ -64,7 +64,7 @@ class Command:
 
 def _list(known: Workload, as_line: bool) -> None:
     if as_line:
-        _line({**asdict(known), "cached": (cache_folder(known) / "workload.json").is_file()})
+        print_json({**asdict(known), "cached": (cache_folder(known) / "workload.json").is_file()})
         return
     size = f"{known.bytes / 1e6:,.0f} MB" if known.bytes else "size on the hub"
     print(f"{known.name:<22} {known.licence:<11} {size:>15}  {known.description}")
@@ -90,7 +90,7 @@ def _tell(chosen: Workload, path: Path, as_line: bool) -> None:
     if as_line:
         facts = {key: value for key, value in asdict(chosen).items() if key not in ("sha256", "bytes")}
         known = provenance(path) or {}
-        _line({**facts, "file": str(path), "sha256": known.get("sha256"), "bytes": path.stat().st_size})
+        print_json({**facts, "file": str(path), "sha256": known.get("sha256"), "bytes": path.stat().st_size})
         return
     print(
         f"{path}: {path.stat().st_size:,} bytes; licence {chosen.licence}; {chosen.attribution or chosen.source}"
@@ -105,7 +105,7 @@ def _imported(paths: list[Path], out: Path, as_line: bool) -> list[TraceError]:
                 if isinstance(outcome, TraceError):
                     errors.append(outcome)
                 elif as_line:
-                    _line(as_json(outcome))
+                    print_json(as_json(outcome))
                 else:
                     print(
                         f"{outcome.trace}: {outcome.format}, {outcome.turns:,} turns, {outcome.tool_calls:,} calls"
@@ -113,7 +113,3 @@ def _imported(paths: list[Path], out: Path, as_line: bool) -> list[TraceError]:
         except TraceError as error:
             errors.append(error)
     return errors
-
-
-def _line(value: object) -> None:
-    print_json(value)

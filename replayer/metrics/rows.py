@@ -57,10 +57,6 @@ def _usable(lane: LaneFigures) -> tuple[str, ...]:
     return rate(found), f"{found.value:.1%} of {found.n}"
 
 
-def _calls(lane: LaneFigures) -> tuple[str, ...]:
-    return (f"{lane.tool_calls.invalid} of {lane.tool_calls.total}",)
-
-
 def _executed(lane: LaneFigures) -> tuple[str, ...]:
     calls = lane.tool_calls
     return () if calls.failed_execution is None else (f"{calls.failed_execution} of {calls.executed}",)
@@ -137,20 +133,8 @@ def _kv(lane: LaneFigures) -> tuple[str, ...]:
     return (pool + ("" if lane.kv.peak_used is None else f" ({lane.kv.peak_used:.1%})"),)
 
 
-def _finished(lane: LaneFigures) -> tuple[str, ...]:
-    return _one(rate(lane.finished_sessions))
-
-
-def _tokens(lane: LaneFigures) -> tuple[str, ...]:
-    return (f"{count(lane.tokens.prompt)} / {count(lane.tokens.completion)}",)
-
-
 def counted(counts: dict[str, int]) -> str:
     return ", ".join(f"{kind} {n}" for kind, n in counts.items())
-
-
-def _errors(lane: LaneFigures) -> tuple[str, ...]:
-    return (counted(lane.errors) or "none",)
 
 
 def _number(key: str) -> Callable[[LaneFigures], tuple[str, ...]]:
@@ -162,12 +146,13 @@ _TIMES = ("p50", "p95", "p99")
 ROWS = (
     Row("usable turns", "usable", ("usable_turn_rate",), _usable,
         "no reply has been judged yet", "nothing judged yet", compared="usable_turn_rate"),
-    Row("invalid calls", "calls", ("invalid_calls", "tool_calls"), _calls, "", "",
+    Row("invalid calls", "calls", ("invalid_calls", "tool_calls"),
+        lambda lane: (f"{lane.tool_calls.invalid} of {lane.tool_calls.total}",), "", "",
         "checked here against the JSON Schema sent with the request", "invalid_call_rate"),
     Row("failed executions", "sandbox", ("failed_executions", "executed_calls"), _executed,
         "no call was executed: tool results come from the recording", "tools not run",
         "executed only in a sandbox", "failed_call_rate", always=False),
-    Row("sessions finished", "finished", ("finished_sessions",), _finished,
+    Row("sessions finished", "finished", ("finished_sessions",), lambda lane: _one(rate(lane.finished_sessions)),
         "no live session ran to its end", "not known", always=False),
     Row("collapsed turns", "collapse", ("collapsed_turns", "wasted_tokens"), _collapsed, "", "",
         f"{METRICS['collapsed_rate'].explained}; wasted: {METRICS['wasted_tokens'].explained}", "collapsed_rate"),
@@ -189,7 +174,8 @@ ROWS = (
         "no drafted tokens: speculation is off, or the engine does not report it", "no speculation seen"),
     Row("KV tokens (peak)", "KV", ("kv_pool", "kv_peak"), _kv,
         "the engine reports neither its KV pool nor its use", "not reported", always=False),
-    Row("tokens in / out", "tokens", ("prompt_tokens", "completion_tokens"), _tokens, "", ""),
-    Row("engine errors", "errors", ("errors",), _errors, "", "", compared="error_rate"),
+    Row("tokens in / out", "tokens", ("prompt_tokens", "completion_tokens"),
+        lambda lane: (f"{count(lane.tokens.prompt)} / {count(lane.tokens.completion)}",), "", ""),
+    Row("engine errors", "errors", ("errors",), lambda lane: (counted(lane.errors) or "none",), "", "", compared="error_rate"),
 )  # fmt: skip
 BY_SHORT = {row.short: row for row in ROWS}

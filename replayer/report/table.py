@@ -26,10 +26,6 @@ _LANE_WIDTH = 20
 """Columns that a lane needs to be read."""
 
 
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
-
-
 def print_report(document: RunFigures, console: Console, folder: str | None = None) -> None:
     """Print the document of `run_figures`: the story first, then every figure, then the sentences behind the story."""
     console.print(_story(document.conclusions.story))
@@ -167,7 +163,7 @@ def notes(document: RunFigures, folder: str | None = None) -> list[str]:
         )
         found.append(f"driven by {len(document.shards)} {many} within {bound:.2f} ms")
     found += [
-        f"process {shard.shard} was over its limits {_times(shard.over)}: turns at that time are marked"
+        f"process {shard.shard} was over its limits {'once' if shard.over == 1 else f'{shard.over} times'}: turns at that time are marked"
         for shard in document.shards
         if shard.over
     ]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from replayer.run.tool_runs import as_called
 from replayer.signals.call_loops import Called
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.request_facts import request_facts
@@ -130,7 +131,7 @@ def _spoken(recorded: RecordedTrace, turn: Turn) -> RecordedTurn:
         bool(items) or failed,
         not any(isinstance(item, OpaqueItem) for item in items),
         answered,
-        [called(call, answered.get(n)) for n, call in enumerate(calls)],
+        [as_called(call, answered.get(n)) for n, call in enumerate(calls)],
     )
 
 
@@ -158,12 +159,6 @@ def _call(number: int, call: ToolCallItem) -> ToolCall:
     return ToolCall(
         number, call.call_id or f"call {call.id}", call.name, call.arguments, freeform=call.freeform
     )
-
-
-def called(call: ToolCallItem, result: ToolResultItem | None) -> Called:
-    if result is None:
-        return Called(call.name, call.arguments)
-    return Called(call.name, call.arguments, plain(result.content), result.is_error)
 
 
 def _said(item: AnyItem) -> str:

@@ -92,7 +92,8 @@ def _announce(run: Run, lane: Lane) -> None:
             kind=lane.plan.launch or facts.kind,
             model=lane.model,
             base_url=facts.base_url,
-            facts=with_log(_plain(facts), lane.instances[0].log(lane.plan)) | {"plan": lane.plan.facts},
+            facts=with_log(dataclasses.asdict(facts), lane.instances[0].log(lane.plan))
+            | {"plan": lane.plan.facts},
             settings=lane.settings(),
         )
     )
@@ -108,10 +109,6 @@ async def _warm(run: Run, lane: Lane) -> None:
         problem = await warm_up(instance, lane.model)
         if problem:
             run.warn(f"{lane.name}: {problem}", lane=lane.name, code="warm_up")
-
-
-def _plain(facts: Any) -> JsonObject:
-    return dataclasses.asdict(facts)
 
 
 def _sampler(run: Run, lane: str, instance: Instance) -> Callable[[JsonObject], None]:

@@ -7,8 +7,7 @@ from concurrent.futures import Future
 
 from replayer.journal.events import SignalFinding
 from replayer.run.prefix_watch import Server
-from replayer.run.recorded_reply import called
-from replayer.run.tool_runs import ToolRun
+from replayer.run.tool_runs import ToolRun, as_called
 from replayer.run.turn import FinishedTurn, TurnKey, recorded_text
 from replayer.signals.base import Expected, Signal, TurnFacts
 from replayer.signals.call_loops import Called
@@ -64,7 +63,7 @@ class SessionSignals:
         """`results` are the recorded results by call id."""
         reply, recorded = turn.reply, turn.prepared.recorded
         theirs = [
-            called(item, results.get(item.call_id)) for item in recorded if isinstance(item, ToolCallItem)
+            as_called(item, results.get(item.call_id)) for item in recorded if isinstance(item, ToolCallItem)
         ]
         facts = TurnFacts(
             turn.key.turn,

@@ -10,6 +10,7 @@ import orjson
 
 from replayer.journal.events import ToolRunFinished
 from replayer.run.turn import TurnKey
+from replayer.signals.call_loops import Called
 from replayer.tools.compare import Comparison, compare
 from replayer.tools.outcome import ToolOutcome
 from replayer.traces.schema import ToolCallItem, ToolResultItem, plain
@@ -138,6 +139,13 @@ def called(history: RecordedHistory) -> frozenset[str]:
     """Names of all tools that the thread's recorded replies called."""
     items = (item for recorded_turn in history.turns for item in history.recorded(recorded_turn))
     return frozenset(item.name for item in items if isinstance(item, ToolCallItem))
+
+
+def as_called(call: ToolCallItem, result: ToolResultItem | None) -> Called:
+    """As the signals take it."""
+    if result is None:
+        return Called(call.name, call.arguments)
+    return Called(call.name, call.arguments, plain(result.content), result.is_error)
 
 
 def offered(history: RecordedHistory) -> frozenset[str]:
