@@ -6,7 +6,7 @@ A form is the message's JSON with `@N.field` where item N of the message has the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import orjson
 
@@ -124,18 +124,20 @@ def tool_schemas(definitions: object) -> tuple[ToolSchema, ...]:
         inner = entry.get("function")
         function = inner if isinstance(inner, dict) else entry
         if isinstance(function.get("name"), str):
-            usual = _FREEFORM if entry.get("type") == "custom" else None
-            parameters = function.get("parameters", function.get("input_schema", usual))
-            strict = function.get("strict")
-            found.append(
-                ToolSchema(
-                    name=function["name"],
-                    description=str(function.get("description") or ""),
-                    parameters=parameters if isinstance(parameters, dict) else {},
-                    strict=strict if isinstance(strict, bool) else None,
-                )
-            )
+            found.append(tool_schema(function, _FREEFORM if entry.get("type") == "custom" else None))
     return tuple(found)
+
+
+def tool_schema(function: Mapping[str, Json], usual: JsonObject | None = None) -> ToolSchema:
+    """A definition that has a name; `usual` are the parameters where it gives none."""
+    parameters = function.get("parameters", function.get("input_schema", usual))
+    strict = function.get("strict")
+    return ToolSchema(
+        name=function["name"],
+        description=str(function.get("description") or ""),
+        parameters=parameters if isinstance(parameters, dict) else {},
+        strict=strict if isinstance(strict, bool) else None,
+    )
 
 
 def wire_content(content: Content) -> str | list[JsonObject]:

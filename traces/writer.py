@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 from replayer.errors import TraceError
 from replayer.traces.compact import Index
@@ -27,17 +27,13 @@ from replayer.traces.records import (
 )
 from replayer.traces.schema import (
     AnyItem,
-    Body,
     Context,
     Header,
     Thread,
-    Times,
-    TokenShape,
     ToolRun,
     ToolSchema,
     ToolSet,
     Turn,
-    Usage,
 )
 from replayer.traces.storage import pack
 
@@ -102,38 +98,15 @@ class TraceWriter:
         return self._tool_sets[digest].id
 
     def add_turn(
-        self,
-        *,
-        context: Context | Sequence[int],
-        produced: Sequence[int] = (),
-        thread: str = "main",
-        tool_set: str | None = None,
-        model: str | None = None,
-        params: Mapping[str, object] | None = None,
-        usage: Usage | None = None,
-        times: Times | None = None,
-        finish_reason: str | None = None,
-        tokens: TokenShape | None = None,
-        body: Body | None = None,
+        self, *, context: Context | Sequence[int], produced: Sequence[int] = (), **facts: Any
     ) -> int:
-        """Appends one LLM call; returns its id. A plain list of item ids is a full context."""
+        """Appends one LLM call, of which `facts` are the other fields of Turn; returns its id.
+
+        A plain list of item ids is a full context.
+        """
         if not isinstance(context, Context):
             context = Context(append=tuple(context))
-        turn = Turn(
-            id=self._next_turn,
-            context=context,
-            produced=tuple(produced),
-            thread=thread,
-            tool_set=tool_set,
-            model=model,
-            params=dict(params or {}),
-            usage=usage,
-            times=times,
-            finish_reason=finish_reason,
-            tokens=tokens,
-            body=body,
-        )
-        return self.put_turn(turn)
+        return self.put_turn(Turn(id=self._next_turn, context=context, produced=tuple(produced), **facts))
 
     def put_turn(self, turn: Turn) -> int:
         """Appends a turn as it is, but with the next id; returns that."""

@@ -223,22 +223,11 @@ class SweAgent(StrReplaceEditor):
             return f'No matches found for "{term}" in {where}'
         if await box.sandbox.kind(where) == "file":
             rows = [f"Line {row + 1}:{line}" for _, row, line in found]
-            return "\n".join(
-                [
-                    f'Found {len(rows)} matches for "{term}" in {where}:',
-                    *rows,
-                    f'End of matches for "{term}" in {where}',
-                ]
-            )
-        counts = Counter(path for path, _, _ in found)
-        rows = [f"{path} ({count} matches)" for path, count in counts.items()]
-        return "\n".join(
-            [
-                f'Found {len(found)} matches for "{term}" in {where}:',
-                *rows,
-                f'End of matches for "{term}" in {where}',
-            ]
-        )
+        else:
+            counts = Counter(path for path, _, _ in found)
+            rows = [f"{path} ({count} matches)" for path, count in counts.items()]
+        head = f'Found {len(found)} matches for "{term}" in {where}:'
+        return "\n".join([head, *rows, f'End of matches for "{term}" in {where}'])
 
     async def finish(self, box: Box, given: Given) -> str:
         return ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from replayer.errors import ReplayerError
+from replayer.traces.chat import tool_schema
 from replayer.traces.schema import ToolSchema
 from replayer.wire.types import Json
 
@@ -116,26 +117,13 @@ def _tools(body: Mapping[str, object]) -> Iterator[ToolSchema]:
     if not isinstance(tools, list):
         tools = body.get("functions")
     for tool in tools if isinstance(tools, list) else ():
+        function = tool.get("function", tool) if isinstance(tool, Mapping) else None
         if isinstance(tool, Mapping) and tool.get("type") == "namespace":
             yield from _tools(tool)
         elif isinstance(tool, Mapping) and tool.get("type") == "local_shell":
             yield ToolSchema(name="local_shell", description="", parameters={})
-        elif (schema := _tool(tool)) is not None:
-            yield schema
-
-
-def _tool(tool: object) -> ToolSchema | None:
-    function = tool.get("function", tool) if isinstance(tool, Mapping) else None
-    if not isinstance(function, Mapping) or not isinstance(name := function.get("name"), str):
-        return None
-    parameters = function.get("parameters", function.get("input_schema"))
-    strict = function.get("strict")
-    return ToolSchema(
-        name=name,
-        description=str(function.get("description") or ""),
-        parameters=parameters if isinstance(parameters, dict) else {},
-        strict=strict if isinstance(strict, bool) else None,
-    )
+        elif isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            yield tool_schema(function)
 
 
 def _calls(message: object) -> Iterator[tuple[Json, Json]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.pieces import usage_of as counted
 from replayer.traces.importers.values import as_dict, as_str, as_text
-from replayer.traces.schema import ReasoningItem, Usage
+from replayer.traces.schema import Usage
 from replayer.wire.types import JsonObject
 
 
@@ -20,7 +20,7 @@ def assistant_block(builder: Builder, block: JsonObject) -> int:
             as_str(block.get("thinking")), {"signature": signature} if signature else None
         )
     if kind == "redacted_thinking":
-        return builder.add(ReasoningItem(id=0, text="", opaque={"redacted": block.get("data")}))
+        return builder.reasoning("", {"redacted": block.get("data")})
     if kind == "tool_use":
         return builder.call(
             as_str(block.get("id")), as_str(block.get("name")), as_text(block.get("input", {}))

@@ -241,7 +241,7 @@ class Builder:
     ) -> int:
         """One LLM call with all that it was sent; stored as a step from the thread's last.
 
-        `facts` are those of TraceWriter.add_turn: tool_set, model, params, usage, times, finish_reason, tokens.
+        `facts` are the other fields of Turn: tool_set, model, params, usage, times, finish_reason, tokens.
         """
         prompt = context if isinstance(context, Prompt) else Prompt(array("i", context))
         step, dropped = self._step(thread, prompt)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from replayer.traces.chat import Message
+from replayer.traces.chat import Message, function_call
 from replayer.traces.importers.values import as_dict, as_str, as_text, compact, dicts, opt_str, parsed
 from replayer.wire.types import Json, JsonObject
 
@@ -59,7 +59,7 @@ def _with_parts(message: JsonObject) -> list[Message]:
 
 def _call(call_id: Json, name: Json, arguments: Json) -> JsonObject:
     text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
-    return {"id": as_str(call_id), "type": "function", "function": {"name": as_str(name), "arguments": text}}
+    return function_call(as_str(call_id), as_str(name), text)
 
 
 def numbered(attributes: JsonObject) -> tuple[list[Message], list[Message]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 
-from replayer.traces.chat import Message, split
+from replayer.traces.chat import Message, function_call, split
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder, Prompt
 from replayer.traces.importers.probe import Probe
@@ -92,8 +92,4 @@ def _message(recorded: JsonObject) -> Message:
 def _call(call: JsonObject) -> JsonObject:
     function = as_dict(call.get("function")) or call
     name, arguments = as_str(function.get("name")), as_text(function.get("arguments", {}))
-    return {
-        "id": as_str(call.get("id")),
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-    }
+    return function_call(as_str(call.get("id")), name, arguments)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from replayer.traces.chat import Message, split, tool_schemas
+from replayer.traces.chat import Message, function_call, split, tool_schemas
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.chat_log import is_request
@@ -136,7 +136,7 @@ def _call(text: str, call_id: str) -> JsonObject | None:
     name, arguments = opt_str(value.get("name")), value.get("arguments", value.get("parameters"))
     if name is None or arguments is None:
         return None
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": as_text(arguments)}}
+    return function_call(call_id, name, as_text(arguments))
 
 
 def _transcript(record: object) -> list[Message]:

@@ -13,7 +13,7 @@ from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts, opt_str
 from replayer.traces.importers.zed_thread import describe, result_content, usage_of
-from replayer.traces.schema import Fidelity, ReasoningItem
+from replayer.traces.schema import Fidelity
 from replayer.wire.types import JsonObject
 
 FIDELITY = Fidelity(text="recorded", arguments="derived", usage="recorded", boundaries="derived")
@@ -108,5 +108,5 @@ def _segment(builder: Builder, part: JsonObject) -> int:
         signature = part.get("signature")
         return builder.reasoning(as_str(part.get("text")), {"signature": signature} if signature else None)
     if part.get("type") == "RedactedThinking":
-        return builder.add(ReasoningItem(id=0, text="", opaque={"redacted": part.get("data")}))
+        return builder.reasoning("", {"redacted": part.get("data")})
     return builder.assistant(as_str(part.get("text")))

@@ -23,7 +23,7 @@ from replayer.traces.importers.values import (
     dicts,
     opt_str,
 )
-from replayer.traces.schema import Content, Fidelity, ReasoningItem, Usage
+from replayer.traces.schema import Content, Fidelity, Usage
 from replayer.wire.types import JsonObject
 
 RESUME = "Continue where you left off"
@@ -184,9 +184,7 @@ class _Thread:
             opaque = {"signature": signature} if signature else None
             return self.builder.reasoning(as_str(thinking.get("text")), opaque), True
         if "RedactedThinking" in part:
-            return self.builder.add(
-                ReasoningItem(id=0, text="", opaque={"redacted": part["RedactedThinking"]})
-            ), True
+            return self.builder.reasoning("", {"redacted": part["RedactedThinking"]}), True
         if "ToolUse" in part:
             call = as_dict(part["ToolUse"])
             return tool_use(self.builder, call), as_str(call.get("id")) in results

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
+from replayer.traces.chat import definition
 from replayer.traces.grouping import Outputs, by_reply
 from replayer.traces.schema import AnyItem, Item, ToolSet, Turn
 from replayer.traces.sent_messages import sent_items
-from replayer.wire.types import Wire
+from replayer.wire.types import JsonObject, Wire
 
 DialectName = Literal["openai-verbatim", "zed", "claude-code", "codex"]
 Message = dict[str, Any]
@@ -109,6 +110,9 @@ class ChatForm(Form):
     def groups(self, items: Sequence[AnyItem], outputs: Outputs) -> Iterator[Sequence[AnyItem]]:
         """One message per recorded reply."""
         return by_reply(items, outputs)
+
+    def tools(self, tools: ToolSet) -> list[JsonObject]:
+        return [definition(tool) for tool in tools.tools]
 
 
 class Verbatim(Form):

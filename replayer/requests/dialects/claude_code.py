@@ -12,14 +12,13 @@ from typing import ClassVar
 import orjson
 
 from replayer.requests.dialects.base import ChatForm, Message, in_order
-from replayer.traces.chat import definition, standard
+from replayer.traces.chat import standard
 from replayer.traces.schema import (
     AnyItem,
     CompactionItem,
     OpaqueItem,
     ReasoningItem,
     ToolCallItem,
-    ToolSet,
     Turn,
     UserItem,
 )
@@ -53,9 +52,6 @@ class ClaudeCode(ChatForm):
         for call in (message or {}).get("tool_calls", ()):
             call["function"]["arguments"] = next(written)
         return message
-
-    def tools(self, tools: ToolSet) -> list[JsonObject]:
-        return [definition(tool) for tool in tools.tools]
 
     def fields(self, turn: Turn, given: Mapping[str, object], tools: bool) -> JsonObject:
         return in_order(given, {"model": turn.model, "max_tokens": 32_000, "temperature": 1}, _ORDER, tools)

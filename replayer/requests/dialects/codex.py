@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from replayer.requests.dialects.base import ChatForm, Message, in_order
-from replayer.traces.chat import definition, standard
-from replayer.traces.schema import AnyItem, OpaqueItem, ReasoningItem, SystemItem, ToolSet, Turn
+from replayer.traces.chat import standard
+from replayer.traces.schema import AnyItem, OpaqueItem, ReasoningItem, SystemItem, Turn
 from replayer.wire.types import JsonObject
 
 _ORDER = tuple(
@@ -34,9 +34,6 @@ class Codex(ChatForm):
         if isinstance(items[0], SystemItem):
             return {"role": "system", "content": items[0].text}
         return standard(items)
-
-    def tools(self, tools: ToolSet) -> list[JsonObject]:
-        return [definition(tool) for tool in tools.tools]
 
     def fields(self, turn: Turn, given: Mapping[str, object], tools: bool) -> JsonObject:
         defaults: JsonObject = {"model": turn.model}

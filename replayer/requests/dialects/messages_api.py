@@ -84,8 +84,10 @@ class MessagesVerbatim(Verbatim):
         values = for_messages(given)
         if sent_over(turn) == "messages":
             return fields_as_sent(turn, values, tools)
-        defaults = {"model": turn.model, "max_tokens": _MAX_TOKENS, "system": None}
-        return in_order(values, defaults, self._order, tools)
+        return in_order(values, self._defaults(turn), self._order, tools)
+
+    def _defaults(self, turn: Turn) -> dict[str, Any]:
+        return {"model": turn.model, "max_tokens": _MAX_TOKENS, "system": None}
 
     def _system(self, texts: list[str]) -> Any:
         return "\n\n".join(texts)
@@ -127,15 +129,12 @@ class ClaudeCodeMessages(MessagesVerbatim):
             return message
         return {**message, "content": [*content[:-1], {**content[-1], "cache_control": _CACHE}]}
 
-    def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
-        values = for_messages(given)
-        if sent_over(turn) == "messages":
-            return fields_as_sent(turn, values, tools)
+    def _defaults(self, turn: Turn) -> dict[str, Any]:
         recorded = {key: turn.params[key] for key in self._order if key in turn.params}
-        defaults = {"model": turn.model, "system": None, "max_tokens": _MAX_TOKENS, **recorded}
+        defaults = {**super()._defaults(turn), **recorded}
         if "thinking" not in defaults:
             defaults.setdefault("temperature", 1)
-        return in_order(values, defaults, self._order, tools)
+        return defaults
 
     def _system(self, texts: list[str]) -> Any:
         kept = [t for t in texts if not (is_off(self._options, "attribution") and t.startswith(_BILLING))]

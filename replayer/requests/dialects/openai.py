@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from replayer.requests.dialects.base import ChatForm, Message, Verbatim
-from replayer.traces.chat import definition, standard
+from replayer.traces.chat import standard
 from replayer.traces.requests import fields_as_sent, sent_over, tools_as_sent
 from replayer.traces.schema import AnyItem, ToolSet, Turn
 
@@ -31,7 +31,7 @@ class OpenAIVerbatim(Verbatim, ChatForm):
 
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
         others = isinstance(tools.wire, list) and any("name" in tool for tool in tools.wire)
-        return [definition(tool) for tool in tools.tools] if others else tools_as_sent(tools)
+        return super().tools(tools) if others else tools_as_sent(tools)
 
     def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
         return fields_as_sent(turn if sent_over(turn) == "chat" else replace(turn, body=None), given, tools)

@@ -19,6 +19,7 @@ from replayer.requests.dialects.base import (
     own_form,
 )
 from replayer.requests.dialects.given import for_responses
+from replayer.traces.chat import definition
 from replayer.traces.grouping import Outputs
 from replayer.traces.requests import fields_as_sent, sent_over
 from replayer.traces.schema import (
@@ -31,6 +32,7 @@ from replayer.traces.schema import (
     SystemItem,
     ToolCallItem,
     ToolResultItem,
+    ToolSchema,
     ToolSet,
     Turn,
     UserItem,
@@ -88,16 +90,10 @@ class ResponsesVerbatim(Verbatim):
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
         if isinstance(tools.wire, list) and all(_is_own(tool) for tool in tools.wire):
             return tools.wire
-        return [
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-            }
-            | ({"strict": tool.strict} if tool.strict is not None else {})
-            for tool in tools.tools
-        ]
+        return [self._tool(tool) for tool in tools.tools]
+
+    def _tool(self, tool: ToolSchema) -> dict[str, Any]:
+        return {"type": "function", **definition(tool)["function"]}
 
     def fields(self, turn: Turn, given: Mapping[str, Any], tools: bool) -> dict[str, Any]:
         values = for_responses(given) | ({"store": True} if self.keeps_state else {})
@@ -159,10 +155,8 @@ class CodexResponses(ResponsesVerbatim):
         message = super().message(items)
         return message and own_form(first, message, of_messages=False)
 
-    def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
-        if isinstance(tools.wire, list) and all(_is_own(tool) for tool in tools.wire):
-            return tools.wire
-        return [{**tool, "strict": tool.get("strict", False)} for tool in super().tools(tools)]
+    def _tool(self, tool: ToolSchema) -> dict[str, Any]:
+        return {**super()._tool(tool), "strict": bool(tool.strict)}
 
     def _defaults(self, turn: Turn, tools: bool) -> dict[str, Any]:
         effort = turn.params.get("reasoning_effort")

@@ -6,12 +6,14 @@ After `into_open_ai` and `to_request` of Zed as of 2026 (crates open_ai and agen
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import orjson
 
 from replayer.requests.dialects.base import ChatForm, Message, in_order
 from replayer.requests.dialects.zed_schema import subset
+from replayer.traces.chat import definition, function_call
 from replayer.traces.grouping import Outputs, by_role
 from replayer.traces.schema import (
     AnyItem,
@@ -104,8 +106,7 @@ def _assistant(items: Sequence[AnyItem]) -> Message | None:
 
 def _call(call: ToolCallItem) -> JsonObject:
     value = call.arguments if call.freeform else {} if call.parsed is None else call.parsed
-    arguments = orjson.dumps(value).decode()
-    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return function_call(call.call_id, call.name, orjson.dumps(value).decode())
 
 
 def _parts(item: AnyItem) -> list[JsonObject]:
@@ -132,8 +133,4 @@ def _result(content: Content) -> str | list[JsonObject]:
 
 
 def _definition(tool: ToolSchema) -> JsonObject:
-    parameters = subset(tool.parameters)
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
-    }
+    return definition(replace(tool, parameters=subset(tool.parameters), strict=None))
