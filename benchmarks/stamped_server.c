@@ -4,7 +4,7 @@
    stamped_server FIRST_US GAP_US DELTAS LOG
 
    Listens on 127.0.0.1 and prints the port. Each reply has DELTAS events (fewer where max_tokens says so), each with one
-   word, sent and stamped one by one: the first FIRST_US after the request arrived, the others every GAP_US, or as fast
+   word, every second one out of thousands, so that no reply is a collapse; sent and stamped one by one: the first FIRST_US after the request arrived, the others every GAP_US, or as fast
    as they are taken (flood) with a GAP_US of 0. A request arrives when the kernel has its last byte: of a hundred that
    come at once, the last is read milliseconds later. The first word is `q<number>`, so that a client's record finds its
    truth. When standard input ends, LOG is written, per reply: number, arrival, count, then the stamps
@@ -56,9 +56,21 @@ static int64_t now(void) {
   return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+static const char *const SYLLABLES[] = {
+  "ba", "con", "der", "el", "fi", "gra", "in", "ka", "lo", "men", "no", "per", "qui", "re", "sta", "ti", "ul", "ver", "wa", "zy"
+};
+
 static uint64_t mixed(uint64_t x) {
   x ^= x >> 33; x *= 0xff51afd7ed558ccdULL; x ^= x >> 33; x *= 0xc4ceb9fe1a85ec53ULL;
   return x ^ x >> 33;
+}
+
+/* The nth word of a reply. */
+static void write_word(char *word, size_t room, int64_t reply, int64_t n) {
+  uint64_t drawn = mixed(reply * 100003 + n);
+  if (drawn & 1) { snprintf(word, room, "%s", WORDS[(drawn >> 1) % (sizeof WORDS / sizeof *WORDS)]); return; }
+  const char *const *s = SYLLABLES;
+  snprintf(word, room, "%s%s%s", s[(drawn >> 8) % 20], s[(drawn >> 24) % 20], drawn & 2 ? s[(drawn >> 40) % 20] : "");
 }
 
 static void watch(struct client *c, int writing) {
@@ -112,8 +124,8 @@ static void step(int place) {
     if (!done) { c->due = INT64_MAX; watch(c, 1); return; }
   }
   if (r->count == c->total) { stop(place); return; }
-  char text[96], usage[160];
-  const char *word = WORDS[mixed(r->number * 100003 + r->count) % (sizeof WORDS / sizeof *WORDS)];
+  char text[96], usage[160], word[48];
+  write_word(word, sizeof word, r->number, r->count);
   if (r->count) snprintf(text, sizeof text, "\"content\":\" %s\"", word);
   else snprintf(text, sizeof text, "\"content\":\"q%lld \"", (long long)r->number);
   put(c, text, "null", "");

@@ -167,7 +167,7 @@ class Connection(asyncio.Protocol):
         packets: list[bytes] = []
         stamps: list[int] = []
         by_kernel = size = taken = 0
-        broken = None
+        broken: Exception | None = None
         for data, now, kernel, delay in arrived:
             taken += 1
             size += len(data)
@@ -178,9 +178,15 @@ class Connection(asyncio.Protocol):
                     self.late_ns = late
             else:
                 self._at = at = now
-            broken = self._parse(data)
+            try:
+                self._parser.feed_data(data)
+            except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+                self._keep_alive = False
+                broken = Broken(f"the answer is not HTTP: {error}", answered=True)
             if self._complete:
                 del pieces[self._end :]
+            if self._headers or not pieces:
+                broken = broken or self._excess(len(data))
             if pieces:
                 self._framing = 0
                 packets.append(pieces[0] if len(pieces) == 1 else b"".join(pieces))
@@ -227,13 +233,9 @@ class Connection(asyncio.Protocol):
         self._after_done += size
         return self._after_done > LIMITS.after_done
 
-    def _parse(self, data: bytes | memoryview) -> Exception | None:
-        self._framing += len(data)
-        try:
-            self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._keep_alive = False
-            return Broken(f"the answer is not HTTP: {error}", answered=True)
+    def _excess(self, size: int) -> TooLarge | None:
+        """Of headers, or of what is no part of the body; `size` bytes more have come."""
+        self._framing += size
         if len(self._headers) > LIMITS.headers:
             self._headers = []
             return TooLarge(f"the answer has more than {LIMITS.headers} headers")

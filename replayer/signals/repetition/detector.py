@@ -68,6 +68,8 @@ class RepetitionDetector(Signal):
     name = "repetition"
     version = 7
 
+    _stream: TextDetector
+
     def __init__(self, expected: Expected | None = None) -> None:
         self.begin(expected or Expected())
 
@@ -75,8 +77,7 @@ class RepetitionDetector(Signal):
         self._evidence = Evidence(expected.prompt_contains, expected.recorded)
         self._streams: dict[tuple[str, int], TextDetector] = {}
         self._calls = RepeatedCalls()
-        self._channel, self._call_index = "content", -1
-        self._stream = self._streams["content", -1] = TextDetector("content", -1, self._evidence)
+        self._channel, self._call_index = "", -1
 
     def observe(self, delta: Delta) -> Sequence[Finding]:
         if delta.channel != self._channel or delta.call_index != self._call_index:
