@@ -11,7 +11,7 @@ from operator import sub
 
 import orjson
 
-from replayer.wire import extras
+from replayer.wire import counts, extras
 from replayer.wire.chat_reader import ChatReader
 from replayer.wire.limits import LIMITS, TooLarge, mib, parsed_size
 from replayer.wire.messages_reader import MessagesReader
@@ -78,6 +78,8 @@ class Assembler:
         """The calls, complete; what is wrong with them as a whole is noted now."""
         if self._reader is not None:
             self._reader.finish()
+        if wrong := counts.unreadable(self.parts.extra.get("usage") or self.parts.usage):
+            self.parts.notes.add("bad_field", f"a count of `usage` cannot be read, {wrong}")
         return self.parts.calls.finish()
 
     def feed(self, data: bytes, at: int) -> list[Delta]:

@@ -17,6 +17,32 @@ def count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST else None
 
 
+_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "cached_tokens")
+_CACHE_COUNTS = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_DETAILS = (
+    "prompt_tokens_details",
+    "input_tokens_details",
+    "completion_tokens_details",
+    "output_tokens_details",
+)
+
+
+def unreadable(usage: object) -> str | None:
+    """The first count of a usage object that is negative or of another type, as `name`: value; None without one.
+
+    It is taken for "not reported", which must not happen in silence.
+    """
+    if not isinstance(usage, Mapping):
+        return None
+    groups = ((group, value) for group in _DETAILS if isinstance(value := usage.get(group), Mapping))
+    details = ((f"{group}.cached_tokens", value.get("cached_tokens")) for group, value in groups)
+    stated = (*((name, usage.get(name)) for name in (*_COUNTS, *_CACHE_COUNTS)), *details)
+    wrong = (
+        f"`{name}`: {value!r:.40}" for name, value in stated if value is not None and count(value) is None
+    )
+    return next(wrong, None)
+
+
 def speed(value: object) -> float | None:
     """Tokens/s, above 0; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -61,6 +61,7 @@ def next_call_in(value: str) -> str | None:
 _NEXT_PARAMETER = re.compile(
     r"<parameter\s*=\s*(?P<equals>[\w\-]+)\s*>|<(?:\w+:|[|｜]DSML[|｜])?parameter\s+name\s*=\s*\"(?P<named>[\w\-]+)\"[^>]*>"
     r"|<arg_key>(?P<pair>[\w\-]+)</arg_key>|\"\s*,\s*\"(?P<json>[\w\-]+)\"\s*:"
+    r"|(?P<quote><escape>|<\|\"\|>)\s*,\s*(?P<gemma>[\w\-]+)\s*:"
 )
 
 
@@ -75,6 +76,8 @@ def swallowed_in(value: Mapping[str, Json], parameters: Container[str]) -> dict[
             key, before = match[match.lastgroup or 0], text[: match.start()]
             if key not in parameters or key in value or _OPENS.search(before):
                 continue
+            if (quote := match["quote"]) and before.count(quote) % 2:
+                continue  # it closes what opened here: text about such markup
             after = text[match.end() :]
             torn = len(_CLOSES.findall(before)) > len(_NEXT_PARAMETER.findall(before))
             if not torn and len(_CLOSES.findall(after)) > len(_NEXT_PARAMETER.findall(after)):

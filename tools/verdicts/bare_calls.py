@@ -104,17 +104,19 @@ def _calls_of_code(text: str, start: int, end: int, offered: Container[str]) -> 
 
 
 _CODE = re.compile(
-    r"(?m)^[ \t]*(?:<(?P<tag>code|tool_code)>|(?P<headed>Code:[ \t]*\n)?(?P<fence>```)\w*\n)"
+    r"(?m)^[ \t]*(?:<(?P<tag>code|tool_code)>|(?P<headed>Code:[ \t]*\n)?(?P<fence>```)(?P<info>\w*)\n)"
     r"(?P<body>(?s:.*?))(?:</(?P=tag)>|^[ \t]*```(?:[ \t]*<end_code>)?|\Z)"
 )
 
 
 def _code_agent(text: str, visible: str, offered: Container[str]) -> _Found | None:
-    """Code that an agent such as smolagents' would run: between tags of its own, or in a fence that `<end_code>` ends."""
-    if not any(hint in text for hint in ("<code>", "<tool_code>", "<end_code>", "Code:")):
+    """Code that an agent such as smolagents' would run: between tags of its own, or in a fence that `<end_code>` ends or
+    that Gemma calls `tool_code`."""
+    if not any(hint in text for hint in ("<code>", "tool_code", "<end_code>", "Code:")):
         return None
     for match in islice(_CODE.finditer(text), _MOST):
-        if match["fence"] and not (match["headed"] or match.group().endswith("<end_code>")):
+        own = match["headed"] or match["info"] == "tool_code" or match.group().endswith("<end_code>")
+        if match["fence"] and not own:
             continue
         calls = _calls_of_code(text, match.start("body"), match.end("body"), offered)
         if calls and not is_sentence(text[match.end() :]):

@@ -41,6 +41,25 @@ def _of_calls(seen: Seen) -> Iterator[Fault]:
                 continue
             if not (fault.klass in _EXPLAINED_BY_AN_END and seen.call_is_cut(index)):
                 yield _blamed(seen, seen.evidence.blamed(fault), index)
+        if check.defect == "incomplete" and seen.call_is_cut(index):
+            yield from _wrong_before_the_cut(seen, index)
+
+
+def _wrong_before_the_cut(seen: Seen, index: int) -> Iterator[Fault]:
+    """Values that were finished before the end, and are wrong whatever would have followed."""
+    call = seen.reply.tool_calls[index]
+    finished, text = call.arguments, ""
+    for _ in range(_COMMAS):
+        finished = finished.rpartition(",")[0]
+        if not finished or _is_object(text := finished + "}"):
+            break
+    for fault in seen.case.validator.check(call.name, text).faults if finished else ():
+        if fault.klass in ("wrong_type", "bad_value"):
+            yield replace(fault, call_index=index)
+
+
+_COMMAS = 20
+"""Commas looked at from the end of torn arguments, for the one behind the last finished value."""
 
 
 def _is_swallowed(seen: Seen, index: int, fault: Fault) -> bool:
@@ -64,12 +83,15 @@ def _blamed(seen: Seen, fault: Fault, index: int) -> Fault:
 def _lost_on_the_way(reply: Reply, index: int, codes: set[NoteCode]) -> bool:
     """Whether the reply itself shows that the arguments of a call did not arrive as the model wrote them.
 
-    Evidence: the arguments of two calls in one; text that is JSON once its first delta stands before it again; and
+    Evidence: the arguments of two calls in one, or of one call twice; text that is JSON once its first delta stands before it again; and
     no text at all where the call was closed properly.
     """
     if codes & {"merged_arguments", "no_arguments"}:
         return True
     text = reply.tool_calls[index].arguments
+    half = text[: len(text) // 2]
+    if half * 2 == text and _is_object(half):
+        return True
     return reply.wire != "chat" and reply.streamed and any(_is_object(start + text) for start in _STARTS)
 
 

@@ -102,7 +102,7 @@ _WHERE_NAMES_STAND = re.compile(
             rf"<(?:\w+:|[|｜]DSML[|｜])?invoke\s+name\s*=\s*[\"'](?P<invoke>{_NAME})[\"']\s*+(?:>|\Z)",  # minimax, DSML
             rf"<tool_call\s+name\s*=\s*[\"'](?P<attribute>{_NAME})[\"']\s*>(?!\s*\{{\s*\"name\")",
             rf"✿FUNCTION✿:\s*(?P<qwen>{_NAME})\s*?\n(?:✿ARGS✿:)?",
-            rf"<tool_call>\s*(?P<glm>{_NAME})\s*(?=<arg_key>|</tool_call>|<parameter[\s=])",
+            rf"<(?:\w+_)?tool_call>\s*(?P<glm>{_NAME})\s*(?=<(?:\w+_)?arg_key>|</(?:\w+_)?tool_call>|<parameter[\s=])",
             rf"<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME}?)(?::\d+)?\s*(?=<\|tool_call_argument_begin)",
             rf"^[ \t]*+(?:functions\.)?(?P<kimi_bare>{_NAME}?):\d+\s*(?=<\|tool_call_argument_begin)",
             rf"[▁_]sep[|｜]>\s*(?P<deepseek3>{_NAME})\s*(?=\n|```)",
@@ -115,7 +115,7 @@ _WHERE_NAMES_STAND = re.compile(
             rf"^>>>\s*(?P<functionary>{_NAME})\s*\n",
             rf"(?:(?<=\[)|(?<=function_calls>\n)|(?<=python_start\|>)|(?<=python_tag\|>))\s*(?P<pythonic>{_NAME}?)(?:\.call)?\(",
             rf"(?P<args>{_NAME})(?:\[CALL_ID\][\w\-]*)?\[ARGS\](?=\s*\{{)",  # mistral without its first token
-            rf"^[ \t]*+(?P<loose>{_NAME})\s*(?=<arg_key>|<parameter[\s=])",  # glm and qwen without theirs
+            rf"^[ \t]*+(?P<loose>{_NAME})\s*(?=<(?:\w+_)?arg_key>|<parameter[\s=])",  # glm and qwen without theirs
             rf"^[ \t]*+{REACT_NAME}[ \t]*+:[ \t]*+(?P<react>{_NAME})\s*+{REACT_INPUT}\s*+:",
         )
     ),
@@ -129,12 +129,13 @@ _PARAMETER = re.compile(
     r"<parameter\s*=\s*(?P<key>[^>\s]{1,128})\s*>(?P<value>.*?)(?=</parameter>|<parameter|</function>|\Z)"
     r"|<(?:\w+:|[|｜]DSML[|｜])?parameter\s+name\s*=\s*[\"'](?P<key2>[^\"'>]{1,128})[\"'][^>]{0,64}>"
     r"(?P<value2>.*?)(?=</(?:\w+:|[|｜]DSML[|｜])?parameter>|\Z)"
-    r"|<arg_key>(?P<key3>[^<]{1,128})</arg_key>\s*<arg_value>(?P<value3>.*?)(?=</arg_value>|\Z)",
+    r"|<(?:\w+_)?arg_key>(?P<key3>[^<]{1,128})</(?:\w+_)?arg_key>\s*"
+    r"<(?:\w+_)?arg_value>(?P<value3>.*?)(?=</(?:\w+_)?arg_value>|\Z)",
     re.DOTALL,
 )
 _OBJECT_ENDS = re.compile(r"\s*\}")
 _NEXT_KEY = re.compile(r"\s*,\s*")
-_TAGGED_END = re.compile(r"</function>|</(?:\w+:|[|｜]DSML[|｜])?invoke>|</tool_call>")
+_TAGGED_END = re.compile(r"</function>|</(?:\w+:|[|｜]DSML[|｜])?invoke>|</(?:\w+_)?tool_call>")
 _JSON = ("json", "python", "action")
 _TAGGED = ("function", "invoke", "glm", "loose")
 
@@ -154,6 +155,9 @@ def calls_in(text: str) -> Iterator[TextCall]:
 def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
     family = match.lastgroup or ""
     name, start, end = match.group(family), *match.span()
+    if family == "args" and text[start - 1 : start] not in ("", "\n"):  # behind a sentence: `disk.Bash[ARGS]`
+        name = name.rpartition(".")[2]
+        start = match.end(family) - len(name)
     if family in _JSON:
         beside = _arguments_beside(text, match)
         if beside is not None:

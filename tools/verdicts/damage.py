@@ -19,6 +19,7 @@ _CONTINUE = "\u0080-\u00bf\u0122-\u0143€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’�
 _TWICE = re.compile(f"[ÂÃÄÅÎÏÐÑÒ×ØÙÚÛ][{_CONTINUE}]|[à-ï][{_CONTINUE}]{{2}}|[ð-ô][{_CONTINUE}]{{3}}")
 _PUNCTUATION = frozenset("«»“”‘’„‚…–—·°´¨¸¡¿‹›•²³¹ŠŒŽšœžŸƒ˜ˆ")
 """These follow a letter in sound text as well."""
+_QUOTES = frozenset("\"'`")
 _SINGLE_LEADS = frozenset("ÂÃÄÅ")
 """Of letters that are twice encoded alone; those of other scripts come as words."""
 _TEMPLATE_TOKEN = re.compile(r"<[|｜][^<>\n]{1,40}[|｜]>")
@@ -49,7 +50,8 @@ def _twice_encoded(text: str, quoted: Callable[[str], bool]) -> str | None:
     in_words = {one.start() for pair in pairwise(found) if pair[0].end() == pair[1].start() for one in pair}
     for match in found:
         piece = match.group()
-        certain = match.start() in in_words or _is_twice_alone(piece)
+        alone = text[match.start() - 1 : match.start()] in _QUOTES and text[match.end() : match.end() + 1] in _QUOTES
+        certain = match.start() in in_words or (_is_twice_alone(piece) and not alone)
         if certain and not quoted(piece):
             return f"UTF-8 that was encoded twice: {_around(text, match)}"
     return None

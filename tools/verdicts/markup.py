@@ -30,9 +30,9 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
         r"function\s*=|function\s+name\s*=\s*[\"'][\w.\-]+[\"']\s*>(?=\s*(?:<parameter|\{))|/function>|parameter\s*=|/parameter>",
     ),
     ("qwen", r"/?tools>"),
-    ("glm", r"/?arg_key>|/?arg_value>"),
+    ("glm", r"/?(?:\w+_)?arg_(?:key|value)>"),
     ("minimax", r"/?minimax:tool_call>|/?(?:\w+:)?invoke(?:\s+name\s*=|>)|(?:\w+:)?parameter\s+name\s*="),
-    ("tool_calls_tag", r"/?(?:\w+:)?(?:tool_calls|function_?calls?|TOOLCALL|(?:seed:|longcat_)tool_call)>"),
+    ("tool_calls_tag", r"/?(?:\w+:)?(?:tool_calls|function_?calls?|TOOLCALL|(?:seed:|longcat_)tool_call)(?:\s+name\s*=[^<>\n]{0,100})?>"),
     ("dsml", rf"/?{_BAR}DSML{_BAR}"),
     ("deepseek", rf"{_BAR}tool[▁_](?:calls?|outputs?)?[▁_]?(?:begin|end|sep){_BAR}>"),
     ("kimi", r"\|tool_calls?_section_(?:begin|end)\|>|\|tool_call_argument_begin\|>"),
@@ -44,6 +44,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ("harmony", r"\|(?:channel|constrain|call)\|>"),
     ("command_r", r"\|(?:START|END)_(?:ACTION|TOOL_RESULT)\|>"),
     ("internlm", r"\|action_(?:start|end)\|>|\|plugin\|>"),
+    ("doubao", r"\|FunctionCall(?:Begin|End)\|>"),
     ("apertus", r"\|tools_(?:prefix|suffix)\|>"),
     ("step3", r"/?steptml:"),
     ("mcp", r"/?(?:use_mcp_tool|tool_use|mcp:\w{1,20})(?:\s[^<>\n]{0,100})?>"),
@@ -223,6 +224,8 @@ def _call_left(
     ends = max(searched.markers[-1].end(), start + calls[-1].end)
     if _is_example(before, searched.visible[ends:], calls, offered):
         return None
+    if any(marker.lastgroup == "tool_response" for marker in searched.markers):
+        family = "tool_response"
     complete = all(call.intact for call in calls)
     closing = _CLOSING.match(text, start + calls[0].end)
     end = closing.end() if closing else start + calls[0].end

@@ -73,7 +73,8 @@ def _in_wrapper(text: str, wrapper: re.Match[str]) -> TextCall | None:
 def arguments_in(text: str, name: str, start: int, body: int, end: int, closed: bool) -> TextCall:
     """The call whose arguments stand between `body` and `end`, as an object or as one tag each."""
     brace = text.find("{", body, end)
-    if brace >= 0 and not _children(text[body:brace]) and not _is_open(text[body:brace]):
+    before = text[body : max(brace, body)]
+    if brace >= 0 and not (_children(before) or _is_open(before) or any(parameters_in(before))):
         written = json_text_at(text[:end], brace)
         return TextCall(name, start, brace + len(written), arguments=written)
     inner = text[body:end]

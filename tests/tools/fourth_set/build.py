@@ -67,6 +67,13 @@ class Call:
 class Case:
     """One exchange and its label."""
 
+    def mistake(self, verdict: Json) -> str | None:
+        """Return what is judged otherwise than labelled: faults that lack, or are too many, or usable or not."""
+        found = {f"{fault['class']}:{fault['blame']}" for fault in verdict["faults"]}
+        if self.want <= found <= self.want | self.may and verdict["usable"] == self.usable:
+            return None
+        return f"{self.name} ({self.wire}): {sorted(found)}, usable {verdict['usable']}; {verdict['faults']}"
+
     name: str
     want: frozenset[str] = frozenset()
     may: frozenset[str] = frozenset()

@@ -12,7 +12,7 @@ NOT_JSON = "arguments_not_json:unknown"
 CHAT = {"wire": "chat"}
 ARGUMENTS = [
     ("lost last brace", NOT_JSON, "bash", '{"command": "ls"'),
-    ("lost first brace", NOT_JSON, "bash", '"command": "ls"}'),
+    ("lost first brace", "arguments_not_json:parser", "bash", '"command": "ls"}'),
     ("two braces", NOT_JSON, "bash", '{"command": "ls"}}'),
     ("trailing comma", NOT_JSON, "bash", '{"command": "ls",}'),
     ("single quotes", NOT_JSON, "bash", "{'command': 'ls'}"),
@@ -24,7 +24,7 @@ ARGUMENTS = [
     ("half surrogate", NOT_JSON, "bash", '{"command": "echo \\ud83d"}'),
     ("bad escape", NOT_JSON, "bash", '{"command": "grep \\d x"}'),
     ("two documents", NOT_JSON, "bash", '{"command": "ls"}{"command": "pwd"}'),
-    ("empty for one that needs some", NOT_JSON, "bash", ""),
+    ("empty for one that needs some", "missing_parameter:parser protocol:engine", "bash", ""),
     ("fence round it", NOT_JSON, "bash", '```json\n{"command": "ls"}\n```'),
     ("comment", NOT_JSON, "bash", '{"command": "ls" /* list */}'),
     ("string", "arguments_not_object:model", "bash", '"ls"'),
@@ -75,7 +75,7 @@ ARGUMENTS = [
         "next mistral call inside",
         "leaked_markup:parser",
         "bash",
-        '{"command": "ls[TOOL_CALLS]bash[ARGS]{\\"command\\": \\"pwd\\"}"}',
+        '{"command": "ls\\"}[TOOL_CALLS]bash[ARGS]{\\"command\\": \\"pwd"}',
     ),
     (
         "next dsml call inside",

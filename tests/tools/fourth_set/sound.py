@@ -255,9 +255,11 @@ READS = tuple(Call("read_file", args(path=f"src/{name}.py")) for name in "abcdef
 QUOTED = "Explain this: " + HERMES
 SOUND_FORMAT = '{"city": "Rome", "people": 2748109}'
 CHAT = {"wire": "chat"}
+WARNED = {"quote block": "leaked_markup:unknown", "further key": "unexpected_parameter:model"}
+"""Usable, with a warning that docs/faults.md provides for."""
 CASES: list[Case] = [
-    *(case(f"answer {name}", content=text) for name, text in ANSWERS.items()),
-    *(case(f"call {name}", calls=(Call(*call),)) for name, call in CALLS.items()),
+    *(case(f"answer {name}", may=WARNED.get(name, ""), content=text) for name, text in ANSWERS.items()),
+    *(case(f"call {name}", may=WARNED.get(name, ""), calls=(Call(*call),)) for name, call in CALLS.items()),
     *(
         case(f"thoughts {name}", reasoning=thought, content=text)
         for name, (thought, text) in THOUGHTS.items()
