@@ -50,7 +50,10 @@ def _twice_encoded(text: str, quoted: Callable[[str], bool]) -> str | None:
     in_words = {one.start() for pair in pairwise(found) if pair[0].end() == pair[1].start() for one in pair}
     for match in found:
         piece = match.group()
-        alone = text[match.start() - 1 : match.start()] in _QUOTES and text[match.end() : match.end() + 1] in _QUOTES
+        alone = (
+            text[match.start() - 1 : match.start()] in _QUOTES
+            and text[match.end() : match.end() + 1] in _QUOTES
+        )
         certain = match.start() in in_words or (_is_twice_alone(piece) and not alone)
         if certain and not quoted(piece):
             return f"UTF-8 that was encoded twice: {_around(text, match)}"

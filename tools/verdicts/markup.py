@@ -32,7 +32,10 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ("qwen", r"/?tools>"),
     ("glm", r"/?(?:\w+_)?arg_(?:key|value)>"),
     ("minimax", r"/?minimax:tool_call>|/?(?:\w+:)?invoke(?:\s+name\s*=|>)|(?:\w+:)?parameter\s+name\s*="),
-    ("tool_calls_tag", r"/?(?:\w+:)?(?:tool_calls|function_?calls?|TOOLCALL|(?:seed:|longcat_)tool_call)(?:\s+name\s*=[^<>\n]{0,100})?>"),
+    (
+        "tool_calls_tag",
+        r"/?(?:\w+:)?(?:tool_calls|function_?calls?|TOOLCALL|(?:seed:|longcat_)tool_call)(?:\s+name\s*=[^<>\n]{0,100})?>",
+    ),
     ("dsml", rf"/?{_BAR}DSML{_BAR}"),
     ("deepseek", rf"{_BAR}tool[▁_](?:calls?|outputs?)?[▁_]?(?:begin|end|sep){_BAR}>"),
     ("kimi", r"\|tool_calls?_section_(?:begin|end)\|>|\|tool_call_argument_begin\|>"),
