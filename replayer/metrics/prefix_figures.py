@@ -11,11 +11,11 @@ from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import CurvePoint, LostTokens, PrefixCache
 from replayer.metrics.stats import quantile
+from replayer.metrics.telemetry_figures import by_instance
 from replayer.signals.prefix_reuse.conclusion import conclude
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.signals.prefix_reuse.server_facts import ServerFacts
 from replayer.telemetry.deltas import deltas, merge
-from replayer.wire.types import JsonObject
 
 _LEAST_TIMES, _LEAST_COMPUTED = 6, 256
 """Turns from which the price of a computed token is worked out, and the tokens that each computed."""
@@ -59,10 +59,7 @@ def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | N
 
 def server_facts(lane: LaneView, turns: Sequence[TurnFacts]) -> ServerFacts:
     """What telemetry and the run itself say of the server."""
-    by_instance: dict[str, list[JsonObject]] = defaultdict(list)
-    for reading in lane.telemetry:
-        by_instance[reading.instance].append(reading.sample)
-    total = merge([deltas(samples) for samples in by_instance.values()])
+    total = merge([deltas(samples) for samples in by_instance(lane.telemetry).values()])
     asked, counted = lane.asked_of_server, total.counters.get("prompt_tokens")
     lost = 0.98 * (asked.prompt_tokens or 0) > (counted or 0)  # cleared between two readings
     whole = total.resets == 0 and total.readings >= 2 and not lost

@@ -30,8 +30,8 @@ def server_figures(
     run asked of it in all, on every lane and in every attempt, to tell foreign traffic. `complete` is false where readings failed or counters fell."""
     if not readings:
         return None
-    by_instance = _by_instance(readings)
-    total = merge([deltas(samples) for samples in by_instance.values()])
+    samples = by_instance(readings).values()
+    total = merge([deltas(one) for one in samples])
     good = [reading.sample for reading in readings if "missing" not in reading.sample]
     counters = total.counters
     return {
@@ -55,7 +55,7 @@ def server_figures(
         },
         "hit_rate": total.hit_rate,
         "acceptance": _acceptance(total),
-        "generation_tok_s": _busy_speed(by_instance.values()),
+        "generation_tok_s": _busy_speed(samples),
         "preempted": counters.get("preempted"),
         "evicted_tokens": counters.get("evicted_tokens"),
         "peak": {name: _peak(good, name) for name in ("running", "waiting", "kv_used")},
@@ -63,7 +63,8 @@ def server_figures(
     }
 
 
-def _by_instance(readings: Iterable[TelemetryRead]) -> dict[str, list[JsonObject]]:
+def by_instance(readings: Iterable[TelemetryRead]) -> dict[str, list[JsonObject]]:
+    """Counters of two servers are never set against each other."""
     found: dict[str, list[JsonObject]] = defaultdict(list)
     for reading in readings:
         found[reading.instance].append(reading.sample)
@@ -159,7 +160,7 @@ def turn_windows(turns: Sequence[TurnFacts]) -> list[Window]:
 def reading_windows(readings: Sequence[TelemetryRead]) -> list[Window]:
     """Between two readings that both found a request running: server tokens/s, acceptance, and load."""
     windows: list[Window] = []
-    for samples in _by_instance(readings).values():
+    for samples in by_instance(readings).values():
         good = [sample for sample in samples if "missing" not in sample and "generated_tokens" in sample]
         for before, after in pairwise(good):
             seconds = after["at"] - before["at"]

@@ -105,7 +105,12 @@ def analyse(requests: Iterable[ChatRequest], tokenizer: Tokenizer, settings: Set
         scope = request.scope, request.salt
         fresh = scope not in scopes
         if fresh:
-            scopes[scope] = _analyser(tokenizer, settings)
+            scopes[scope] = PrefixReuse(
+                block_size=settings.block_size,
+                capacity_tokens=settings.capacity,
+                speculative_backoff=settings.speculative,
+                token_source=tokenizer.name,
+            )
         turn, found = _judge(request, scopes[scope], prompts)
         if fresh and before is not None and _continues(request, before):
             turn, found = _salted(turn, found, report.turns[-1], before.salt, request.salt)
@@ -114,15 +119,6 @@ def analyse(requests: Iterable[ChatRequest], tokenizer: Tokenizer, settings: Set
         report.findings.append(found)
     report.findings = settled(called_off(report.findings, "or its cached tokens are not counted"))
     return report
-
-
-def _analyser(tokenizer: Tokenizer, settings: Settings) -> PrefixReuse:
-    return PrefixReuse(
-        block_size=settings.block_size,
-        capacity_tokens=settings.capacity,
-        speculative_backoff=settings.speculative,
-        token_source=tokenizer.name,
-    )
 
 
 def _continues(request: ChatRequest, before: ChatRequest) -> bool:

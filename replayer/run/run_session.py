@@ -18,13 +18,12 @@ from replayer.run.fit_prompts import lengths_of
 from replayer.run.isolation import Isolation, isolate
 from replayer.run.judging import TurnJudge
 from replayer.run.lanes import for_session
-from replayer.run.live_session import replay_live
 from replayer.run.prefix_watch import Server
 from replayer.run.prompts import Prompts
 from replayer.run.session import Bounds, Conversation, SessionContext
 from replayer.run.session_signals import SessionSignals
 from replayer.run.state import Run
-from replayer.run.threads import replay_recorded
+from replayer.run.threads import replay_live, replay_recorded
 from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:

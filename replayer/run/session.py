@@ -1,6 +1,6 @@
 """One trace on one lane, once, with all its threads: what an attempt works with.
 
-`replayer.run.threads` sends recorded history, `replayer.run.live_session` the engine's own replies.
+`replayer.run.threads` sends recorded history, or the engine's own replies.
 """
 
 from __future__ import annotations
