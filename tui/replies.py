@@ -21,7 +21,6 @@ class Ran:
     exit_code: int | None
     output: str
     against: str | None
-    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,11 +101,9 @@ def _pairs(faults: Iterable[JsonObject]) -> tuple[tuple[str, str], ...]:
 
 
 def _ran(run: JsonObject) -> Ran:
-    duration = run.get("duration_ns")
     return Ran(
         outcome=run["outcome"],
         exit_code=run.get("exit_code"),
         output=run.get("output", ""),
         against=run.get("against_recorded"),
-        seconds=None if duration is None else duration / 1e9,
     )

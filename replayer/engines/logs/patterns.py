@@ -34,7 +34,6 @@ class LogSample:
     kv_used: float | None = None
     hit_rate: float | None = None
     """As the engine prints it: over its last requests (vLLM)."""
-    external_hit_rate: float | None = None
     acceptance_rate: float | None = None
     acceptance_length: float | None = None
     drafted: int | None = None

@@ -59,7 +59,6 @@ _THROUGHPUT = figures(
     preempted=r"Preemptions:",
     kv_used=r"%KV cache usage:",
     hit_rate=r"%(?<!External )(?<!MM )[Pp]refix cache hit rate:",
-    external_hit_rate=r"%External prefix cache hit rate:",
 )
 _DRAFTS = figures(
     acceptance_rate=r"%Avg Draft acceptance rate:",
