@@ -16,6 +16,8 @@ from replayer.tui.turn_cells import is_faulty, lost_cause
 Session = tuple[str, int]
 """Trace, repeat."""
 LaneTurns = dict[Session, Attempt]
+State = tuple[tuple[bool, int] | None, ...]
+"""Of each lane whether the session's attempt has ended, and its number."""
 
 _PIECE = 50
 """New sessions after which the thread that reads rests."""
@@ -43,8 +45,8 @@ class Outcomes:
     def __init__(self) -> None:
         self.known: list[Outcome] = []
         self._codes: dict[object, int] = {}
-        self._of: dict[Session, tuple[list[tuple[bool, int] | None], Codes]] = {}
-        self._alike: dict[tuple[int, ...], Codes] = {}
+        self._of: dict[Session, tuple[State, Codes]] = {}
+        self._alike: dict[tuple[State, tuple[int, ...]], tuple[State, Codes]] = {}
         self._lock = Lock()
 
     def learn(self, views: Sequence[RunView], rest: Rest) -> None:
@@ -61,14 +63,14 @@ class Outcomes:
 
     def codes(self, session: Session, attempts: Sequence[Attempt | None]) -> Codes:
         """`attempts`: of every lane."""
-        state = [None if one is None else (one.ended is not None, one.number) for one in attempts]
+        state = tuple([None if one is None else (one.ended is not None, one.number) for one in attempts])
         if (known := self._of.get(session)) is not None and known[0] == state:
             return known[1]
         with self._lock:
             found = self._read([{} if one is None else one.turns for one in attempts])
             if all(one is None or one[0] for one in state):
-                found = self._alike.setdefault(found.turns, found)
-                self._of[session] = state, found
+                self._of[session] = alike = self._alike.setdefault((state, found.turns), (state, found))
+                return alike[1]
         return found
 
     def _read(self, lanes: Sequence[Mapping[int, TurnFacts]]) -> Codes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import marshal
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, starmap
@@ -14,7 +14,7 @@ from typing import overload
 from zlib import compress, decompress
 
 from replayer.journal.events import TelemetryRead
-from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.turns import Attempt, Kept, TurnFacts
 from replayer.signals.tool_reliability import FaultMark
 
 _BOX = 256
@@ -28,7 +28,7 @@ _NUMBERS: dict[tuple[int, ...], tuple[int, ...]] = {}
 _MOST_NUMBERS = 1 << 10
 
 
-class Sealed(Mapping[int, TurnFacts]):
+class Sealed(Kept):
     """The turns of a session that has ended. What is read of it is a copy."""
 
     __slots__ = ("_box", "_numbers", "_place")
@@ -38,7 +38,11 @@ class Sealed(Mapping[int, TurnFacts]):
         self._numbers = _NUMBERS.setdefault(numbers, numbers) if len(_NUMBERS) < _MOST_NUMBERS else numbers
 
     def __getitem__(self, number: int) -> TurnFacts:
-        return _turns(self._box)[self._place][number]
+        return _contents(self._box)[self._place][0][number]
+
+    @property
+    def gaps(self) -> bytes:
+        return _contents(self._box)[self._place][1]
 
     def __contains__(self, number: object) -> bool:
         return number in self._numbers
@@ -55,24 +59,26 @@ def seal(attempts: Sequence[Attempt]) -> None:
     numbers = [tuple(attempt.turns) for attempt in attempts]
     rows = [_values_of(turn) for attempt in attempts for turn in attempt.turns.values()]
     plain = [(*row[:_MARKS], tuple(map(tuple, row[_MARKS])), *row[_MARKS + 1 :]) for row in rows]
-    box = compress(marshal.dumps((numbers, list(zip(*plain, strict=True)))))
+    gaps = [attempt.packed for attempt in attempts]
+    box = compress(marshal.dumps((numbers, gaps, list(zip(*plain, strict=True)))))
     for place, (attempt, mine) in enumerate(zip(attempts, numbers, strict=True)):
-        attempt.turns = Sealed(box, place, mine)
+        attempt.turns, attempt.packed = Sealed(box, place, mine), b""
 
 
 def unsealed(attempt: Attempt) -> Attempt:
     """For what goes over all turns many times."""
-    return replace(attempt, turns=dict(attempt.turns)) if isinstance(attempt.turns, Sealed) else attempt
+    kept = attempt.turns
+    return replace(attempt, turns=dict(kept), packed=kept.gaps) if isinstance(kept, Kept) else attempt
 
 
 @lru_cache(_BOXES_OPEN)
-def _turns(box: bytes) -> list[dict[int, TurnFacts]]:
-    numbers, columns = marshal.loads(decompress(box))
+def _contents(box: bytes) -> list[tuple[dict[int, TurnFacts], bytes]]:
+    numbers, gaps, columns = marshal.loads(decompress(box))
     rows = starmap(TurnFacts, zip(*columns, strict=True))
     found = [dict(zip(mine, rows, strict=False)) for mine in numbers]
     for turn in chain.from_iterable(turns.values() for turns in found):
         turn.marks = tuple(FaultMark(*mark) for mark in turn.marks)
-    return found
+    return list(zip(found, gaps, strict=True))
 
 
 class Readings(Sequence[TelemetryRead]):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import marshal
-import math
+from abc import abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import chain
 from sys import intern
 from typing import Any
@@ -27,34 +26,17 @@ from replayer.journal.events import (
     TurnStarted,
     VerdictGiven,
 )
+from replayer.journal.gap_bins import bins
 from replayer.journal.packing import gaps_us
 from replayer.journal.parts import Line
 from replayer.signals.server_reported import draft_tokens, server_decode_speed
 from replayer.signals.tool_reliability import FaultMark, marks
 from replayer.wire.types import JsonObject, Wire
 
-_BIN = math.log(1.01)
-"""Gaps are counted in bins 1 % wide, so their quantiles are right to half a percent."""
-_REMEMBERED = 1 << 16
 _PARTS = 1 << 16
 _LONGEST = 1 << 30
 _TOGETHER_US = 50
 """No engine decodes 20,000 tokens a second in one stream: deltas nearer to each other came in one chunk."""
-
-
-@cache
-def _bins() -> array[int]:
-    """Of all short gaps: there is one gap per token of a run."""
-    return array("H", map(_bin_of, range(_REMEMBERED)))
-
-
-def _bin_of(gap: int) -> int:
-    return round(math.log(max(gap, 1)) / _BIN)
-
-
-def bin_ms(index: int) -> float:
-    """The middle of a bin in milliseconds."""
-    return math.exp(index * _BIN) / 1000
 
 
 CUT = "cut"  # the outcome of a session whose load was over before it was
@@ -227,6 +209,16 @@ class TurnFacts:
 _NONE: Counter[int] = Counter()  # of sessions that have ended
 
 
+class Kept(Mapping[int, TurnFacts]):
+    """Turns of a session that has ended, and its gaps as `Attempt.packed` has them, held elsewhere."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def gaps(self) -> bytes: ...
+
+
 @dataclass(slots=True)
 class Attempt:
     """One attempt at a session, with its turns by position."""
@@ -267,9 +259,10 @@ class Attempt:
     @property
     def gaps(self) -> dict[int, int]:
         """Times between arrivals, by bin; those of turns that were stalled are left out."""
-        if not self.packed:
+        held = self.turns.gaps if isinstance(self.turns, Kept) else self.packed
+        if not held:
             return self.counted
-        found = array("H", self.packed)
+        found = array("H", held)
         packed = dict(zip(found[::2], found[1::2], strict=True))
         return self.counted + Counter(packed) if self.counted else packed
 
@@ -281,6 +274,8 @@ class Attempt:
 
     def opened(self) -> dict[int, TurnFacts]:
         """Its turns, to be written to: a fact may come after the session's end."""
+        if isinstance(self.turns, Kept):
+            self.packed = self.turns.gaps
         if not isinstance(self.turns, dict):
             self.turns = {number: replace(turn) for number, turn in self.turns.items()}
         return self.turns
@@ -350,8 +345,7 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
         attempt.counted = Counter() if attempt.counted is _NONE else attempt.counted
         apart = [gap for gap in gaps if gap >= _TOGETHER_US]
         attempt.together += len(gaps) - len(apart)
-        known = _bins()
-        attempt.counted.update([known[gap] if gap < _REMEMBERED else _bin_of(gap) for gap in apart])
+        attempt.counted.update(bins(apart))
 
 
 def _lengths(event: TurnFinished) -> int:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Container, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from replayer.journal.turns import Attempt, TurnFacts, bin_ms
+from replayer.journal.gap_bins import bin_ms
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.metrics.stats import quantile, weighted_quantile
 from replayer.metrics.turn_values import Count
 

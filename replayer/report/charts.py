@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from os.path import commonprefix
 from typing import TypeVar
 
-from replayer.journal.turns import Attempt, TurnFacts, bin_ms
+from replayer.journal.gap_bins import bin_ms
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures
