@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.text import safe
 from replayer.wire.credentials import without_login, without_secrets
-from replayer.wire.dial import read_url
+from replayer.wire.dial import read_url, why
 from replayer.wire.reply import redirected
 
 
@@ -41,8 +42,10 @@ async def connect(
     api_key: str | None = None,
     http: httpx.AsyncClient | None = None,
     headers: Mapping[str, str] | None = None,
+    within: float = PROBE_SECONDS,
 ) -> Engine:
-    """The adapter of the server at a URL, asked with `headers`. It owns `http` from now on and closes it.
+    """The adapter of the server at a URL, asked with `headers`. It owns `http` from now on and closes it. `within`: seconds
+    for its first answer, at most those of a probe.
 
     Raises EngineUnavailable when nothing answers or the key is refused, PlanError for an unknown kind.
     """
@@ -51,7 +54,7 @@ async def connect(
     url = without_login(dialled)
     client = _client(dialled, http or http_client(url), api_key, headers)
     try:
-        found = await _first_answer(client, url, has_key=api_key is not None)
+        found = await _first_answer(client, url, min(within, PROBE_SECONDS), has_key=api_key is not None)
         chosen = named or await _detect(client, url, found)
         engine = chosen.open(url, client)
         engine.dial_url = dialled
@@ -91,16 +94,17 @@ def _client(
     return client
 
 
-async def _first_answer(client: httpx.AsyncClient, url: str, *, has_key: bool) -> httpx.Response:
+async def _first_answer(
+    client: httpx.AsyncClient, url: str, seconds: float, *, has_key: bool
+) -> httpx.Response:
     try:
-        reply = await client.get(f"{url}/models", timeout=PROBE_SECONDS)
+        reply = await client.get(f"{url}/models", timeout=seconds)
     except httpx.TimeoutException:
         raise EngineUnavailable(
-            f"{url} did not answer within {PROBE_SECONDS:g} s; is the server up, or still loading its model?"
+            f"{url} did not answer within {seconds:g} s; is the server up, or still loading its model?"
         ) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        reason = safe(str(error)) or type(error).__name__
-        raise EngineUnavailable(f"{url} cannot be reached ({reason}); is the server running there?") from None
+        raise EngineUnavailable(_unreached(url, error)) from None
     if reply.is_redirect:
         raise EngineUnavailable(f"{url}: {redirected(reply.status_code, reply.headers.get('location', ''))}")
     if reply.status_code in (401, 403):
@@ -114,6 +118,16 @@ async def _first_answer(client: httpx.AsyncClient, url: str, *, has_key: bool) -
             f"{url} answers with status {reply.status_code}; is the server still starting?"
         )
     return reply
+
+
+def _unreached(url: str, error: Exception) -> str:
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, OSError):
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(cause, ssl.SSLError):
+        return f"{url} cannot be reached: {safe(why(cause))}"
+    reason = safe(str(error)) or "the connection was closed"
+    return f"{url} cannot be reached ({reason}); is the server running there?"
 
 
 async def _detect(client: httpx.AsyncClient, url: str, models: httpx.Response) -> EngineKind:

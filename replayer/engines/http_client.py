@@ -61,7 +61,10 @@ class _Bounded(httpx.AsyncBaseTransport):
         self._inner = inner
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        seconds = request.extensions.get("timeout", {}).get("read")
+        limits = request.extensions.get("timeout", {})
+        seconds = limits.get("read")
+        if seconds is not None:  # before ours: a handshake that is cancelled leaves its socket open
+            request.extensions["timeout"] = limits | {"connect": 0.9 * seconds}
         deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         try:
             async with asyncio.timeout_at(deadline):

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 import orjson
@@ -184,7 +185,13 @@ async def _open_instance(
     try:
         key, headers = api_key(plan), lane_headers(plan)
         async with asyncio.timeout(_FACTS_SECONDS) as limit:
-            engine = await connect(url, kind=plan.kind, api_key=key, headers=fixed(headers))
+            engine = await connect(
+                url,
+                kind=plan.kind,
+                api_key=key,
+                headers=fixed(headers),
+                within=(timeouts.connect or inf) + (timeouts.first_byte or inf),
+            )
             facts = await facts_of(engine)
         client = WireClient(
             engine.dial_url, api_key=key, classify=engine.fault, receiver=receiver, timeouts=timeouts

@@ -243,9 +243,9 @@ class Assembler:
     def _keep(self, data: bytes) -> None:
         """An event added to what is kept beside the text."""
         self._kept += parsed_size(data)
-        if self._kept > LIMITS.parsed:
+        if self._kept > LIMITS.kept:
             raise TooLarge(
-                f"what the server adds to the text (token ids, log probabilities) takes more than {mib(LIMITS.parsed)}"
+                f"what the server adds to the text (token ids, log probabilities) takes more than {mib(LIMITS.kept)}"
             )
 
     def _reader_of(self, chunk: JsonObject) -> WireReader:

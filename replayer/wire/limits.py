@@ -6,6 +6,7 @@ fills the memory.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 MIB = 1 << 20
@@ -60,8 +61,10 @@ class Limits:
     """Events without text or a call: comments, pings, empty deltas."""
     parts: int = 1 << 10
     """Calls, content blocks and output items of a reply."""
-    parsed: int = 40 * MIB
-    """Estimated memory of one event or body as JSON objects, and of all that adds up over a reply."""
+    parsed: int = 16 * MIB
+    """Estimated memory of one event or body as JSON objects; two of them are held at a time."""
+    kept: int = 40 * MIB
+    """Of all that adds up over a reply beside its text."""
     after_done: int = MIB // 16
     """What may follow the wire's own end."""
     ratio: int = 200
@@ -74,12 +77,16 @@ class Limits:
 
 LIMITS = Limits()
 _SMALL = MIB // 4
+_WIDE = re.compile(rb"[\xf0-\xf7]|\\u[dD][89abAB]")
 
 
 def parsed_size(data: bytes | memoryview | bytearray) -> int:
     """Upper estimate of the memory that JSON takes once it is parsed, from counting its brackets and commas."""
     found = bytes(data) if isinstance(data, memoryview) else data
-    return 200 * found.count(b"{") + 64 * found.count(b"[") + 40 * found.count(b",") + len(found)
+    wide = (
+        4 if len(found) > _SMALL and _WIDE.search(found) else 1
+    )  # one such character widens all of its string
+    return 200 * found.count(b"{") + 64 * found.count(b"[") + 40 * found.count(b",") + wide * len(found)
 
 
 def check_parsed(data: bytes | bytearray, what: str = "an event") -> None:

@@ -11,6 +11,7 @@ from replayer.cli import main
 from replayer.engines.detect import connect, facts_of
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.telemetry.sampler import read
+from tests.wire import certificates
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 BOMB = gzip.compress(gzip.compress(b" " * 64_000_000, 1))
@@ -210,3 +211,42 @@ async def test_escape_sequences_of_a_server_do_not_reach_the_terminal(capsys):
         assert await asyncio.to_thread(main, ["doctor", url]) == 0
     shown = capsys.readouterr().out
     assert "red" in shown and "\x1b" not in shown and "\x07" not in shown
+
+
+NOW_AND_LATER = "20200101000000Z", "20400101000000Z"
+
+
+@pytest.mark.parametrize(
+    ("dates", "name", "words"),
+    [
+        (("20200101000000Z", "20210101000000Z"), "IP:127.0.0.1", "not trusted (certificate has expired)"),
+        (
+            ("20390101000000Z", "20400101000000Z"),
+            "IP:127.0.0.1",
+            "not trusted (certificate is not yet valid)",
+        ),
+        (NOW_AND_LATER, "DNS:elsewhere.example", "not trusted (IP address mismatch"),
+    ],
+)
+async def test_a_certificate_that_does_not_hold_is_named(tmp_path, monkeypatch, dates, name, words):
+    tls, vouches = certificates.between(tmp_path, *dates, name)
+    monkeypatch.setenv("SSL_CERT_FILE", str(vouches))
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0, ssl=tls)
+    async with server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(EngineUnavailable) as said:
+            await connect(url)
+    assert words in str(said.value) and "_ssl.c" not in str(said.value)
+
+
+async def test_a_handshake_that_stalls_ends_with_the_time_for_a_first_answer():
+    async def mute(reader, writer):
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(mute, "127.0.0.1", 0)
+    async with server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(EngineUnavailable, match=r"did not answer within 0\.3 s"):
+            await connect(url, within=0.3)

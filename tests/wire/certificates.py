@@ -17,3 +17,56 @@ def make(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(certificate, key)
     return server, ssl.create_default_context(cafile=str(certificate))
+
+
+_AUTHORITY = """[ca]
+default_ca=all
+[all]
+database={folder}/index
+new_certs_dir={folder}
+serial={folder}/serial
+default_md=sha256
+policy=any
+copy_extensions=copy
+[any]
+commonName=supplied
+"""
+
+
+def between(folder: Path, begins: str, ends: str, name: str = "IP:127.0.0.1") -> tuple[ssl.SSLContext, Path]:
+    """A server's context with a certificate for `name` that holds between two dates, and the file of who vouches for it."""
+    key, asked, made = (folder / part for part in ("key.pem", "asked.pem", "made.pem"))
+    command = [
+        "openssl",
+        "req",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-keyout",
+        str(key),
+    ]
+    command += ["-out", str(asked), "-subj", "/CN=server", "-addext", f"subjectAltName={name}"]
+    subprocess.run(command, check=True, capture_output=True)
+    settings = folder / "settings"
+    settings.write_text(_AUTHORITY.format(folder=folder))
+    (folder / "index").touch()
+    (folder / "serial").write_text("01")
+    command = [
+        "openssl",
+        "ca",
+        "-batch",
+        "-selfsign",
+        "-config",
+        str(settings),
+        "-keyfile",
+        str(key),
+        "-in",
+        str(asked),
+    ]
+    command += ["-out", str(made), "-startdate", begins, "-enddate", ends, "-notext"]
+    subprocess.run(command, check=True, capture_output=True)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(made, key)
+    return server, made
