@@ -14,9 +14,6 @@ from replayer.wire.types import Json, JsonObject, Wire
 SCHEMA = 1
 
 Provenance = Literal["recorded", "derived", "authored", "absent"]
-ItemKind = Literal[
-    "system", "user", "assistant", "reasoning", "tool_call", "tool_result", "compaction", "opaque"
-]
 Content = str | tuple[JsonObject, ...]
 """Text, or the parts of an OpenAI content list (text and images)."""
 

@@ -61,11 +61,6 @@ def entries(request: Mapping[str, object], wire: Wire) -> list[Entry]:
     return found + [entry for entry in _list(request.get(LIST_OF[wire])) if isinstance(entry, dict)]
 
 
-def aside(form: str) -> str | None:
-    """The body's field that an entry of this form fills alone; None for one of the list."""
-    return next((key for key in ASIDE if form.startswith(f'{{"{key}":')), None)
-
-
 def split_entry(entry: Entry, wire: Wire) -> tuple[list[AnyItem], str]:
     """The items of an entry (ids 0) and its form."""
     if wire == "chat":

@@ -14,7 +14,7 @@ import socket
 import struct
 from dataclasses import dataclass
 
-LOAD, JEQ, JGE, JSET, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+LOAD, JEQ, JGE, JSET, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, KILL_PROCESS, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 NUMBER, ARCH, ARGUMENTS = 0, 4, 16
 

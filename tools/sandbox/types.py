@@ -11,7 +11,6 @@ MiB = 1 << 20
 Grade = Literal["none", "container", "landlock", "full"]
 """From no isolation to all of it; `container` trusts the user's word that this machine is a throw-away one."""
 
-Backend = Literal["bubblewrap", "landlock", "container", "seatbelt"]
 LimitKind = Literal["time", "cpu", "memory", "inodes", "output"]
 FileFault = Literal[
     "not_found",

@@ -21,12 +21,12 @@ _MESSAGES = "messages_api:MessagesVerbatim"
 _RESPONSES = "responses_api:ResponsesVerbatim"
 
 DIALECTS: dict[str, _Kinds] = {
-    "openai-verbatim": _kinds(chat="openai:OpenAIVerbatim", messages=_MESSAGES, responses=_RESPONSES),
+    "openai-verbatim": _kinds(chat="chat_api:OpenAIVerbatim", messages=_MESSAGES, responses=_RESPONSES),
     "zed": _kinds(chat="zed:Zed"),
     "claude-code": _kinds(
-        chat="claude_code:ClaudeCode", messages="messages_api:ClaudeCodeMessages", responses=_RESPONSES
+        chat="chat_api:ClaudeCode", messages="messages_api:ClaudeCodeMessages", responses=_RESPONSES
     ),
-    "codex": _kinds(chat="codex:Codex", messages=_MESSAGES, responses="responses_api:CodexResponses"),
+    "codex": _kinds(chat="chat_api:Codex", messages=_MESSAGES, responses="responses_api:CodexResponses"),
 }
 """By name and wire; on a wire that is not its client's own, a dialect is an approximation and says so."""
 

@@ -23,7 +23,7 @@ DATAGRAMS = 11
 UNSEEN = 32 << 20
 """Shared memory of this machine that a command is not asked about."""
 SHARED = ("/dev/zero (deleted)", "/memfd:", "/SYSV")
-SOCK_DIAG, DUMP, DIAG_BY_FAMILY, DONE = 4, 0x301, 20, 3
+SOCK_DIAG, DUMP, DIAG_BY_FAMILY = 4, 0x301, 20
 UNIX, TCP, UDP = 1, 6, 17
 
 
