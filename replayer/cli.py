@@ -82,6 +82,10 @@ def load(name: str) -> Command:
 def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     gc.set_threshold(100_000, 20, 20)  # importing makes many objects and throws none away
+    if (
+        argv is None
+    ):  # httpx would load a command line of its own with click and pygments: a tenth of our start
+        sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     with screened():
         code = _main(list(sys.argv[1:] if argv is None else argv))
     if argv is None:
