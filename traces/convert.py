@@ -15,7 +15,7 @@ from replayer.traces.compact import uncollected
 from replayer.traces.importers import importers
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.claude_code import comes_with_session
+from replayer.traces.importers.claude_files import comes_with_session
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import TOO_DEEP
 from replayer.traces.public.workloads import provenance

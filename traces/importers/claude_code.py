@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from replayer.traces.chat import tool_schemas
@@ -20,6 +19,7 @@ from replayer.traces.compact import Index
 from replayer.traces.importers.anthropic import assistant_block, usage_of
 from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import SPAWNING, Builder, Prompt
+from replayer.traces.importers.claude_files import subagent_files
 from replayer.traces.importers.claude_graph import NONE, Branch, Graph, Reply
 from replayer.traces.importers.pieces import content_of, own_result, text_of
 from replayer.traces.importers.probe import Probe
@@ -100,7 +100,7 @@ class _Reader:
         builder = self.builder
         builder.describe(agent="claude-code")
         session = self._file(probe)
-        for path in _subagent_files(probe.path, session):
+        for path in subagent_files(probe.path, session):
             extra = Probe(path)
             try:
                 self._file(extra)
@@ -383,25 +383,3 @@ def _results_apart(content: object) -> tuple[list[JsonObject], list[Any]]:
         else:
             rest.append(block)
     return results, rest
-
-
-def _subagent_files(path: Path, session: str | None) -> list[Path]:
-    """Transcripts of subagents that lie beside a session (newer: a folder of the session's name)."""
-    if session is None or path.name.startswith("agent-"):
-        return []
-    newer = sorted((path.parent / session / "subagents").glob("agent-*.jsonl"))
-    return newer or [p for p in sorted(path.parent.glob("agent-*.jsonl")) if _belongs(p, session)]
-
-
-def comes_with_session(path: Path) -> bool:
-    """Whether a file is a subagent's transcript whose session lies beside it, or above its folder."""
-    if not (path.name.startswith("agent-") and path.suffix == ".jsonl"):
-        return False
-    if path.parent.name == "subagents":
-        return path.parent.parent.with_suffix(".jsonl").exists()
-    return any(_belongs(path, other.stem) for other in path.parent.glob("*.jsonl") if len(other.stem) == 36)
-
-
-def _belongs(path: Path, session: str) -> bool:
-    with path.open("rb") as file:
-        return session.encode() in file.readline(1 << 16)
