@@ -74,7 +74,7 @@ def start(folder: Path, seconds: float, sessions: int, speed: str) -> dict[str, 
         "engine": ["simulate", "--port", str(engine), "--tok-s", speed, "--ttft-ms", "5", *played],
         "record": ["record", "--upstream", f"http://127.0.0.1:{engine}/v1", "--port", str(proxy), "-o", str(folder / "recorded")],
         "run": ["run", *played, "--engine", f"a=http://127.0.0.1:{proxy}/v1,kind=vllm", "--engine", f"b=http://127.0.0.1:{engine}/v1,kind=vllm",
-                "--sessions", str(sessions), "--duration", str(seconds), "--plain", "--out", str(folder / "run")],
+                "--sessions", str(sessions), "--duration", str(seconds + 60), "--plain", "--out", str(folder / "run")],
     }  # fmt: skip
     processes = {}
     for (name, words), port in zip(commands.items(), (engine, proxy, 0), strict=True):
