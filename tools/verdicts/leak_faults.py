@@ -47,7 +47,7 @@ def _is_lost(written: TextCall, seen: Seen) -> bool:
 
 
 def _blame(seen: Seen, leak: Leak) -> Blame:
-    if leak.family in ("fenced", "tool_response"):
+    if leak.family == "fenced":
         return "model"
     if leak.hard:
         no_parser = not seen.case.validator.names or seen.tool_choice == "none"
@@ -61,6 +61,8 @@ def _blame(seen: Seen, leak: Leak) -> Blame:
 def _who_lost(leak: Leak, validator: Validator) -> Blame:
     """The parser, where the text holds a valid call of an offered tool, or what a parser left of one; else the
     model, of whose text no parser could have made a call."""
+    if leak.family == "tool_response":
+        return "model"
     if not leak.calls:
         return "parser" if leak.complete else "model"
     checks = (read_call(call, validator) for call in leak.calls)

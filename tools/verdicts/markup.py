@@ -198,6 +198,8 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
     closes = marker.group().startswith(("</", "[/", "[END_"))
     follows = not closes and _CALL_FOLLOWS.match(text, marker.end())
     calls = tuple(call for call in searched.calls if call.start >= start or call.without_markup(text, start))
+    if closes and not calls:  # the opening tag was taken: `{"name": …}\n</tool_call>`
+        calls = tuple(call for call in searched.calls if not text[call.end : start].strip("}] \n"))
     start = min(start, calls[0].start) if calls else start
     if calls and (follows or calls[0].start == start or _NAMES.match(text, start)):
         moved = tuple(call.moved(-start) for call in calls)

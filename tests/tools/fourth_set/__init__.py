@@ -5,3 +5,4 @@ from tests.tools.fourth_set.build import on_wires
 
 FAULTY = on_wires([*leaks.CASES, *calls.CASES, *endings.CASES, *refusals.CASES])
 SOUND = on_wires(sound.CASES)
+SURROUNDED = on_wires(list(leaks.surrounded()))

@@ -1,5 +1,7 @@
 """Calls that stayed in the text: each family's grammar, control tokens lost, and who is to blame."""
 
+from collections.abc import Iterator
+
 from tests.tools.fourth_set.build import TOOLS, Call, Case, case
 
 PARSER, MODEL = "leaked_markup:parser", "leaked_markup:model"
@@ -180,3 +182,19 @@ CASES: list[Case] = [
         asked={"tools": TOOLS[3:4]},
     ),
 ]
+
+
+def surrounded() -> Iterator[Case]:
+    """Yield every form again behind words, beside another call, and in the reasoning; made after the first score."""
+    words, other = (
+        "Certainly! Here is what I will do first.\n\n",
+        (Call("search_docs", '{"query": "other"}'),),
+    )
+    for name, text in WRITTEN.items():
+        yield case(f"words {name}", PARSER, content=words + text)
+        yield case(f"beside {name}", PARSER, content=text, calls=other)
+        yield case(f"thought {name}", "call_in_reasoning:parser", reasoning=words + text)
+    for name, text in HOPELESS.items():
+        if name != "only the result":
+            yield case(f"words {name}", MODEL, content=words + text)
+            yield case(f"thought {name}", "call_in_reasoning:model", reasoning=words + text)
