@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import gzip
+import socket
+import threading
 import tracemalloc
 
 import pytest
@@ -231,22 +233,36 @@ NOW_AND_LATER = "20200101000000Z", "20400101000000Z"
 async def test_a_certificate_that_does_not_hold_is_named(tmp_path, monkeypatch, dates, name, words):
     tls, vouches = certificates.between(tmp_path, *dates, name)
     monkeypatch.setenv("SSL_CERT_FILE", str(vouches))
-    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0, ssl=tls)
-    async with server:
-        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        with pytest.raises(EngineUnavailable) as said:
-            await connect(url)
+    met = one_connection(lambda taken: tls.wrap_socket(taken, server_side=True).close())
+    with met as url, pytest.raises(EngineUnavailable) as said:
+        await connect(url)
     assert words in str(said.value) and "_ssl.c" not in str(said.value)
 
 
 async def test_a_handshake_that_stalls_ends_with_the_time_for_a_first_answer():
-    async def mute(reader, writer):
-        await reader.read()
-        writer.close()
-        await writer.wait_closed()
+    def mute(taken):
+        while taken.recv(65536):
+            pass
 
-    server = await asyncio.start_server(mute, "127.0.0.1", 0)
-    async with server:
-        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        with pytest.raises(EngineUnavailable, match=r"did not answer within 0\.3 s"):
-            await connect(url, within=0.3)
+    met = one_connection(mute)
+    with met as url, pytest.raises(EngineUnavailable, match=r"did not answer within 0\.3 s"):
+        await connect(url, within=0.3)
+
+
+@contextlib.contextmanager
+def one_connection(meet):
+    """A server for one client, in a thread of its own that closes all it took."""
+
+    def serve():
+        with contextlib.suppress(OSError):
+            taken, _ = listener.accept()
+            with taken:
+                taken.settimeout(60)
+                meet(taken)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(60)
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"https://127.0.0.1:{listener.getsockname()[1]}/v1"
+        thread.join()
