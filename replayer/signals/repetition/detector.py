@@ -66,7 +66,7 @@ class RepetitionDetector(Signal):
     """
 
     name = "repetition"
-    version = 7
+    version = 8
 
     _stream: TextDetector
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 WITHOUT_BLANKS = (
@@ -55,6 +56,16 @@ class _Words(_Map):
         return f" {character} " if kind == "So" and ord(character) not in DRAWN else " "
 
 
+class _Tokens(_Map):
+    """Lower case, no marks, blanks around a letter of a script without blanks."""
+
+    def make(self, character: str) -> str:
+        kind = unicodedata.category(character)
+        if kind[0] == "M" or kind == "Cf":
+            return ""
+        return f" {character} " if kind == "So" or is_unspaced(character) else character.lower()
+
+
 class _Marks(_Map):
     """A letter for each combining mark, joiner and emoji, a dot or comma for punctuation beyond ASCII."""
 
@@ -76,7 +87,9 @@ def is_unspaced(character: str) -> bool:
     return code >= 0x0E00 and any(low <= code <= high for low, high in WITHOUT_BLANKS)
 
 
-_WORDS, _MARKS = _Words(), _Marks()
+_WORDS, _TOKENS, _MARKS = _Words(), _Tokens(), _Marks()
+TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]+|_+")
+"""A word, a number or signs."""
 
 
 class _Symbols(_Map):
@@ -100,6 +113,11 @@ def sentences_of(text: str) -> list[str]:
     if text.isascii():
         return text.translate(_ASCII_WORDS).split("\n")
     return [_plain_words(part.split()) for part in text.translate(_WORDS).split("\n")]
+
+
+def tokens_of(text: str) -> list[str]:
+    """The words, numbers and signs of a text, in lower case; a letter of a script without blanks is one."""
+    return TOKEN.findall(text.lower() if text.isascii() else text.translate(_TOKENS))
 
 
 def _plain_words(words: list[str]) -> str:

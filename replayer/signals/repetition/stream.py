@@ -14,10 +14,7 @@ from replayer.signals.repetition.pools import LOOKED_AT, pool_of
 from replayer.signals.repetition.prose import (
     DIGIT,
     DROP_DIGITS,
-    is_legal,
-    is_list,
     is_prose,
-    lines_differ,
     looks_like_code,
     spoken,
 )
@@ -25,7 +22,7 @@ from replayer.signals.repetition.sayings import Sayings
 from replayer.signals.repetition.scripts import sentences_of
 from replayer.signals.repetition.templates import Template, TemplateSignal
 from replayer.signals.repetition.vocabulary import END, Vocabulary
-from replayer.signals.repetition.worn import Worn, WornWords
+from replayer.signals.repetition.worn import WornWords
 
 STRIDE, CALM_STRIDE = 32, 64
 """Verdicts fall on a grid of this many characters only, however the text was cut into deltas; the second where the
@@ -37,8 +34,6 @@ GLANCE = 7
 """Newest characters that are looked up at each stride: where they recur, perhaps nothing new is being said."""
 CALM = 0.4
 """Share of known word pairs (smoothed) from which on words are looked at often, too."""
-FEW_LISTED, LONG_LISTED, CUT_LISTED = 0.875, 1000, 600
-"""Share of known words, and characters without a new one, from which on a list says nothing; where it was cut."""
 WORN = 100
 """Characters without a new word from which on the next ones are looked at soon."""
 FEW_DIGITS = 0.2
@@ -188,36 +183,29 @@ class TextDetector:
         return self._judge_words(text[:cut])
 
     def _judge_words(self, text: str) -> list[Finding]:
-        copied = self._copied
+        copied, worn = self._copied, self._look_at_worn(text)
         self._code = looks_like_code(text)
         if self._code:
             copied.push(text.translate(DROP_DIGITS).split(), len(text), False)
             self._sayings.wait(f"{text}\n")
-            self._worn.skip()
-            return self._look_for_pool()
+            return [*worn, *self._look_for_pool()]
         text = spoken(text)
         sentences = sentences_of(text)
         joined = f" {END} ".join(filter(None, sentences))
         size = len(joined)
         words = joined.split()
-        spelled = " ".join(sentences).split()
         if DIGIT.search(joined):
             joined = joined.translate(DROP_DIGITS)
             words = joined.split()
         unspaced = not text.isascii() and len(words) > 0.5 * len(text)
         due = copied.push(words, len(text), unspaced) or (self._cut and copied.size > 0)
-        end, found = self._offset - len(self._rest), self._look_for_pool()
+        end, found = self._offset - len(self._rest), [*worn, *self._look_for_pool()]
         if copied.familiar < NEWS or copied.fresh > NEWS:
             self._sayings.wait(text)
         elif (said := self._sayings.push(text)) and is_prose(self._recent(said.size)):
             onset = max(0, end - said.size)
-            found = self._state(
-                "recycled", "collapsed", onset, None, self._recent(200), said.share, said.size
-            )
-        if (worn := self._worn.push(spelled, len(text), unspaced)) and self._is_free(worn):
-            onset = max(0, end - worn.size)
             found += self._state(
-                "recycled", "collapsed", onset, None, self._recent(200), worn.share, worn.size
+                "recycled", "collapsed", onset, None, self._recent(200), said.share, said.size
             )
         if size - len(joined) > FEW_DIGITS * size:
             self._vocabulary.skip()
@@ -231,14 +219,12 @@ class TextDetector:
             found += self._state("recycled", "collapsed", onset, None, self._recent(200), copied.share, 400)
         return found
 
-    def _is_free(self, worn: Worn) -> bool:
-        """Whether it is running prose; a list says its words in every line, so there they must be few for long."""
-        text = self._recent(worn.size)
-        if not is_prose(text) or is_legal(text):
-            return False
-        listed = is_list(text) or lines_differ(self._recent(worn.size + worn.size // 2))
-        least = CUT_LISTED if self._cut else LONG_LISTED
-        return not listed or (worn.share >= FEW_LISTED and worn.size >= least)
+    def _look_at_worn(self, text: str) -> list[Finding]:
+        worn = self._worn.push(text)
+        if worn is None or not self._worn.is_worn(worn, self._recent(worn.size + len(self._rest)), self._cut):
+            return []
+        onset = max(0, self._offset - len(self._rest) - worn.size)
+        return self._state("recycled", "collapsed", onset, None, self._recent(200), worn.share, worn.size)
 
     def _look_for_pool(self) -> list[Finding]:
         """A few lines or flags again and again; only where all was said before, since a look is dear."""

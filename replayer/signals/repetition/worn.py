@@ -1,83 +1,136 @@
-"""Words that are worn out: for how long has no new one come, and how often was each of them said since?
+"""Text that is worn out: no word, number or name is new for a long stretch, and its trigrams come again and again.
 
-Sound prose brings a new word every line or two, whatever its language: in 10,180 sound texts of every kind, 60 words in a
-row that were all said before are rare, and in none was each of them said five times in 200 characters. A loop brings
-none at all, in whatever order it says its words. Scripts without blanks are read by pairs of letters: there 150 of
-them in a row, each said twice, came in no sound text.
+What is read are tokens: words, numbers, signs, and the single letters of scripts without blanks. A new word or number says
+something; the stretch begins anew behind it. Within it one figure is asked for: how often each of its different trigrams
+came on average. A pool of noises, sentences, tags, declarations or queries says the same few trigrams whatever its order,
+while sound text, generated code among it, goes on joining its old words in new ways.
+
+The limits are those of 22,322 sound texts and files of every kind (165 MB), each of which may hold many such stretches. In running prose none
+with up to 8 different tokens said its trigrams twice, and five of all texts 2.5 times; in lists one reached 3.4 times.
+In code, markup and data what counts is how many different tokens there are: up to 8 of them came 3.3 times in six texts, up to
+24 eight times in thirteen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
-GENERATION = 400
-"""Different words that are remembered at least, twice as many at most."""
-SPACED = ((5.0, 200), (4.0, 650), (3.0, 1400))
-"""How often each word was said on average, and characters, since the last new word."""
-UNSPACED = ((2.0, 200),)
-AGAIN = 1.15
+from replayer.signals.repetition.prose import is_legal, is_list, is_prose, lines_differ
+from replayer.signals.repetition.scripts import is_without_blanks, plain, tokens_of
+from replayer.signals.repetition.thresholds import FILL
+
+GENERATION = 500
+"""Different tokens that are remembered at least, twice as many at most."""
+LEAST, LEAST_TOKENS = 110, 8
+"""Characters and tokens of a stretch at least."""
+PROSE = ((8, 2.3), (12, 2.7), (24, 3.0), (1 << 30, 3.4))
+"""(different tokens at most, times that each trigram must have come) in running prose,"""
+SHUFFLED, SHUFFLED_LISTED = ((5.5, 200),), ((7.0, 800),)
+"""or (times that each token must have come there, characters at least), in whatever order; the second in lists;"""
+WIDE = ((12, 2.5), (1 << 30, 3.6))
+"""in scripts without blanks, token by letter,"""
+LISTED, WIDE_LISTED = 4.0, 6.5
+"""in lists, whose lines all differ,"""
+OTHER = (2.5, 12.0)
+"""and elsewhere three quarters of the number of different tokens, but within these bounds;"""
+DIFFER = 1.8
+"""so much more where the lines of code or data all differ."""
+FEW_LETTERS, NO_LETTERS, DIGITS, TABLE = 0.6, 0.1, 0.04, 0.1
+"""Where less than the first share of the text are small letters, or more than the third digits, a loop comes"""
+RARE = (20.0, 1.2)
+"""so often, and so many times the number of different tokens; never beyond the second and the fourth."""
+NEVER = 1e9
+CUT = 0.7
+"""Of these, where the token limit cut running prose."""
+FRESH = 4
+"""A piece in which more than one in so many tokens is new says something to its end."""
+AGAIN = 1.12
 """How much longer it must have become before a text that was not a loop is judged again: a look is dear."""
 
 
-class Worn(NamedTuple):
-    """`size` characters at the end of the text bring no new word; `share` of their words were said before in them."""
+class Stretch(NamedTuple):
+    """`size` characters at the end of the text without a new token; each of its trigrams came `times` on average, each
+    token `said` times."""
 
     size: int
-    share: float
+    different: int
+    times: float
+    said: float
+
+    @property
+    def share(self) -> float:
+        """Of its tokens, those that a trigram foretold."""
+        return 1 - 1 / self.times
 
 
 class WornWords:
-    """Fed with the words of each next piece of text."""
+    """Fed with each next piece of text, whatever it is."""
 
     def __init__(self) -> None:
-        self._seen, self._older = set[object](), set[object]()
-        self._last = ""
-        self._ask_from = 0.0
-        self.skip()
+        self._seen, self._older = set[str](), set[str]()
+        self._last: list[str] = []
+        self.size = 0
+        self._begin(0, [])
 
-    def skip(self) -> None:
-        """Text of numbers and code says something new."""
-        self.size = self._count = 0
-        self._different = set[object]()
-        self._ask_from = 0.0
+    def _begin(self, size: int, tokens: list[str]) -> None:
+        self.size, self._count = size, len(tokens)
+        self._different = set(tokens)
+        self._trigrams = set(zip(tokens, tokens[1:], tokens[2:], strict=False))
+        self._ask_from = LEAST
 
-    def push(self, words: list[str], size: int, unspaced: bool) -> Worn | None:
-        """The stretch without a new word, if only a loop has such. `size`: characters of the piece."""
-        if not words:
-            return None
-        units: Sequence[object] = list(pairwise([self._last, *words])) if unspaced else words
-        self._last = words[-1]
-        different = set(units)
-        if new := different.difference(self._seen, self._older):
-            begin = _behind(units, new)
-            size = size * (len(units) - begin) // len(units)
-            units = units[begin:]
-            self.skip()
-            self._different = set(units)
+    def push(self, text: str) -> Stretch | None:
+        """The stretch that the text ends in, if it is worth a look."""
+        tokens = tokens_of(text)
+        different = set(tokens)
+        new = [one for one in different.difference(self._seen, self._older) if one.isalnum()]
+        if FRESH * len(new) > len(tokens):
+            self._begin(0, [])
+        elif new:
+            behind = tokens[max(map(tokens.index, new)) + 1 :]
+            self._begin(len(text) * _length(behind) // _length(tokens), behind)
         else:
+            joined = self._last + tokens
+            self._trigrams.update(zip(joined, joined[1:], joined[2:], strict=False))
             self._different |= different
-        self.size += size
-        self._count += len(units)
+            self._count += len(tokens)
+            self.size += len(text)
+        self._last = tokens[-2:]
         self._seen |= different
         if len(self._seen) > GENERATION:
             self._seen, self._older = set(), self._seen
-        return self._worn(UNSPACED if unspaced else SPACED)
-
-    def _worn(self, table: tuple[tuple[float, int], ...]) -> Worn | None:
-        if self.size < max(self._ask_from, table[0][1]):
+        count, trigrams, words = self._count, len(self._trigrams), len(self._different)
+        if self.size < self._ask_from or count < LEAST_TOKENS:
             return None
-        times = self._count / len(self._different)
-        if not any(times >= least and self.size >= size for least, size in table):
+        if count < PROSE[0][1] * trigrams and count < SHUFFLED[-1][0] * words:
             return None
-        self._ask_from = AGAIN * self.size
-        return Worn(self.size, 1 - 1 / times)
+        return Stretch(self.size, words, count / max(1, trigrams), count / max(1, words))
+
+    def is_worn(self, stretch: Stretch, text: str, cut: bool = False) -> bool:
+        """Judge a stretch by what kind of text it is; `cut`: by the token limit."""
+        self._ask_from = int(AGAIN * stretch.size)
+        return stretch.times >= needed(stretch, text) * (CUT if cut and is_prose(text) else 1.0)
 
 
-def _behind(units: Sequence[object], new: set[object]) -> int:
-    """Where the text goes on behind the last of its new words, where that came first."""
-    for at in range(len(units) - 1, 0, -1):
-        if units[at] in new and units.index(units[at]) == at:
-            return at + 1
-    return 1
+def needed(stretch: Stretch, text: str) -> float:
+    """How often each trigram must have come in a loop of so many different tokens."""
+    wide, different = is_without_blanks(text), stretch.different
+    if is_prose(text) and not is_legal(text):
+        listed = is_list(text) or lines_differ(text)
+        table = SHUFFLED_LISTED if listed else SHUFFLED
+        if not wide and any(stretch.said >= said and stretch.size >= size for said, size in table):
+            return 0.0
+        if listed:
+            return WIDE_LISTED if wide else LISTED
+        return next(times for most, times in (WIDE if wide else PROSE) if different <= most)
+    size, bare = len(text), plain(FILL.sub("", text))
+    letters = (sum(map(str.isalpha, bare)) - 0.5 * sum(map(str.isupper, bare))) / size
+    digits = sum(map(str.isdigit, bare)) / size
+    if letters < NO_LETTERS or digits > TABLE:
+        return NEVER
+    if digits > DIGITS or letters < FEW_LETTERS:
+        return max(RARE[0], RARE[1] * different)
+    return min(OTHER[1], max(OTHER[0], 0.75 * different)) * (DIFFER if lines_differ(text) else 1.0)
+
+
+def _length(tokens: list[str]) -> int:
+    return sum(map(len, tokens)) + len(tokens)
