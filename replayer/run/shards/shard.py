@@ -237,10 +237,6 @@ def main() -> int:
     return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 def opened(known: OpenLane, lanes: Sequence[LanePlan], timeouts: Timeouts, receiver: Receiver) -> Lane:
     """The lane with connections of this process's own. Raises PlanError where a variable that it names is not set."""
     plan = next(lane for lane in lanes if lane.name == known.name)
@@ -263,3 +259,7 @@ def _opened(
         engine.dial_url, api_key=key, classify=engine.fault, receiver=receiver, timeouts=timeouts
     )
     return Instance(engine=engine, client=client, facts=facts, headers=headers)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
