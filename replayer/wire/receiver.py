@@ -363,12 +363,8 @@ class _Poll:
     """`select.poll` with the time-outs of `select.epoll`, for systems without that one."""
 
     def __init__(self) -> None:
-        self._poll = select.poll()
-        self.register, self.modify, self.unregister = (
-            self._poll.register,
-            self._poll.modify,
-            self._poll.unregister,
-        )
+        self._poll = poll = select.poll()
+        self.register, self.modify, self.unregister = poll.register, poll.modify, poll.unregister
 
     def poll(self, timeout: float | None) -> list[tuple[int, int]]:
         return self._poll.poll(None if timeout is None else -(-timeout * 1000 // 1))
