@@ -21,7 +21,8 @@ def test_every_report_loads_and_says_what_the_json_says(
 ) -> None:
     trace, run, into = tmp_path / "s.trace.jsonl", tmp_path / "run", tmp_path / "br"
     long_session(trace, turns=6, tokens=600, seed=4)
-    lanes = ["--engine", "a=simulated,seed=1", "--engine", "b=simulated,seed=2,fault=unknown_tool@0.5"]
+    lanes = ["--max-lag", "60000", "--engine", "a=simulated,seed=1"]
+    lanes += ["--engine", "b=simulated,seed=2,fault=unknown_tool@0.5"]
     assert main(["run", "--trace", str(trace), *lanes, "--out", str(run), "--plain"]) == 0
     capsys.readouterr()
     assert main(["report", str(run), "--br", str(into)]) == 0

@@ -22,7 +22,14 @@ from replayer.traces.reader import Trace
 from tests.generate import long_session
 from tests.journals import lines_of, write_lines
 
-LANES = ("--engine", "a=simulated,seed=1", "--engine", "b=simulated,seed=2,fault=unknown_tool@0.5")
+LANES = (
+    "--engine",
+    "a=simulated,seed=1",
+    "--engine",
+    "b=simulated,seed=2,fault=unknown_tool@0.5",
+    "--max-lag",
+    "60000",
+)
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +252,7 @@ def test_metrics_say_what_the_journal_says(run: Path, tmp_path: Path) -> None:
 def test_spans_arrive_while_the_run_goes_on(receiver: Receiver, tmp_path: Path) -> None:
     trace = long_session(tmp_path / "s.trace.jsonl", turns=6, tokens=600, seed=4)
     lane = "a=simulated,seed=2,ttft_ms=800,fault=unknown_tool@0.5"
-    words = ["run", "--trace", str(trace), "--engine", lane, "--otel", receiver.url]
+    words = ["run", "--trace", str(trace), "--engine", lane, "--max-lag", "60000", "--otel", receiver.url]
     assert main([*words, "--out", str(tmp_path / "run"), "--plain"]) == 0
     counts = [len(body) > 100 for path, _, body in receiver.taken if path == "/v1/traces"]
     assert sum(counts) > 2 and receiver.taken[-1][0] == "/v1/metrics"

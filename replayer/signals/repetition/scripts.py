@@ -90,6 +90,8 @@ def is_unspaced(character: str) -> bool:
 _WORDS, _TOKENS, _MARKS = _Words(), _Tokens(), _Marks()
 TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]+|_+")
 """A word, a number or signs."""
+_ASCII_TOKEN = re.compile(r"[a-z]+|[0-9]+|[^a-z0-9_ \t-\r\x1c-\x1f]+|_+")
+"""The same for ASCII in lower case, twice as fast."""
 
 
 class _Symbols(_Map):
@@ -117,7 +119,7 @@ def sentences_of(text: str) -> list[str]:
 
 def tokens_of(text: str) -> list[str]:
     """The words, numbers and signs of a text, in lower case; a letter of a script without blanks is one."""
-    return TOKEN.findall(text.lower() if text.isascii() else text.translate(_TOKENS))
+    return _ASCII_TOKEN.findall(text.lower()) if text.isascii() else TOKEN.findall(text.translate(_TOKENS))
 
 
 def _plain_words(words: list[str]) -> str:

@@ -81,12 +81,13 @@ class WornWords:
     def push(self, text: str) -> Stretch | None:
         """The stretch that the text ends in, if it is worth a look."""
         tokens = tokens_of(text)
-        different = set(tokens)
-        new = [one for one in different.difference(self._seen, self._older) if one.isalnum()]
+        firsts = dict.fromkeys(tokens)
+        different = set(firsts)
+        new = {one for one in different - self._seen - self._older if one.isalnum()}
         if FRESH * len(new) > len(tokens):
             self._begin(0, [])
         elif new:
-            behind = tokens[max(map(tokens.index, new)) + 1 :]
+            behind = tokens[tokens.index(next(one for one in reversed(firsts) if one in new)) + 1 :]
             self._begin(len(text) * _length(behind) // _length(tokens), behind)
         else:
             joined = self._last + tokens
