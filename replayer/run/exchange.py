@@ -97,7 +97,8 @@ class Exchange:
 
         expected = Expected(searcher(turn.request), recorded_text(turn.recorded) if turn.recorded else None)
         signals = [] if turn.filler else self.signals.begin(expected)
-        watch = Watch(key, signals, self.feed, self.emit, observe=observe)
+        seconds = self.plan.timeouts.total
+        watch = Watch(key, signals, self.feed, self.emit, observe=observe, seconds=seconds)
         reply = await self.instance.client.chat(turn.request, on_deltas=watch.on_deltas)
         watch.finish(reply)
         return reply, watch

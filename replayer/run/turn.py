@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from itertools import groupby
 from operator import attrgetter
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 BULKY = frozenset({"prompt_token_ids", "token_ids", "logprobs"})
 """Extras that grow with the prompt or the reply: they are read while the turn is at hand, not journalled."""
+
+_LOOKED_AT = 1 << 15
+"""Characters that signals look at without a look at the clock."""
 
 _CHANNEL = attrgetter("channel", "call_index")
 
@@ -85,8 +89,9 @@ class Watch:
         emit: Callable[[Alarm], None],
         *,
         observe: Callable[[], bool],
+        seconds: float,
     ) -> None:
-        """`observe`: whether an alarm leaves the stream running."""
+        """`observe`: whether an alarm leaves the stream running. `seconds`: what the reply has."""
         self.key = key
         self.signals = signals
         self.stopped_by: str | None = None
@@ -96,6 +101,7 @@ class Watch:
         self._feed = feed
         self._emit = emit
         self._observe = observe
+        self._until = time.monotonic() + seconds
 
     def on_deltas(self, deltas: list[Delta]) -> bool:
         """Returns True to end the stream."""
@@ -103,10 +109,18 @@ class Watch:
         for delta in deltas if len(deltas) == 1 else _joined(deltas):
             self.fed += delta.pieces
             self._feed.add(self.key.lane, self.key.session, self.key.turn, delta)
-            for signal in self._observers:
-                for finding in signal.observe(delta):
-                    stop |= self._alarm(signal, finding)
+            for part in (delta,) if len(delta.text) <= _LOOKED_AT else self._parts(delta):
+                for signal in self._observers:
+                    for finding in signal.observe(part):
+                        stop |= self._alarm(signal, finding)
         return stop
+
+    def _parts(self, delta: Delta) -> Iterator[Delta]:
+        """A delta of megabytes, which takes seconds to look at, for as long as the reply is not overdue."""
+        for start in range(0, len(delta.text), _LOOKED_AT):
+            if time.monotonic() > self._until:
+                return
+            yield delta._replace(text=delta.text[start : start + _LOOKED_AT])
 
     def finish(self, reply: Reply) -> None:
         """What the signals find once the reply is whole."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from replayer.cli import main
 from replayer.journal.events import Alarm, TurnFinished
 from replayer.journal.log import read
+from tests.run.test_headers import Server
 
 LIMIT = 400
 
@@ -46,3 +49,16 @@ def test_a_collapse_is_stopped_and_what_that_saved_is_bounded(tmp_path: Path) ->
 
 def test_without_a_limit_nobody_knows_what_was_saved(tmp_path: Path) -> None:
     assert run(tmp_path / "run", "--max-turns", "3")["saved_tokens_at_most"] is None
+
+
+def test_a_loop_far_inside_one_huge_delta_is_found_where_it_is(tmp_path: Path) -> None:
+    """Signals look at megabytes in pieces, so that a reply's limit can fall between two of them."""
+    sound = " ".join(f"{number:x}" for number in random.Random(4).choices(range(1 << 40), k=20_000))
+    with Server() as server:
+        server.says = sound + " and so it goes on" * 200
+        engine = f"a=http://127.0.0.1:{server.port}/v1"
+        words = ["--trace", "first-look", "--max-turns", "1", "--engine", engine, "--max-lag", "60000"]
+        main(["run", "--plain", *words, "--out", str(tmp_path / "run")])
+    alarms = [event for event in read(tmp_path / "run") if isinstance(event, Alarm)]
+    assert alarms[-1].finding["level"] == "collapsed" and alarms[-1].stopped
+    assert all(len(sound) <= alarm.finding["onset"] < len(sound) + 40 for alarm in alarms)

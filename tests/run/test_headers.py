@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ class Server:
         self.heads: list[str] = []
         self.bodies: list[str] = []
         self.repeats_keys = False
+        self.says = "Done."
         self.port = 0
         self._ready, self._end = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
@@ -56,10 +58,10 @@ class Server:
         elif head.startswith("POST"):
             status, kind = "200 OK", "text/event-stream"
             body = (
-                b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Done."}}]}\n\n'
+                b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":%s}}]}\n\n'
                 b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],'
                 b'"usage":{"prompt_tokens":5,"completion_tokens":2}}\n\ndata: [DONE]\n\n'
-            )
+            ) % json.dumps(self.says).encode()
         else:
             status, kind, body = "404 Not Found", "application/json", b"{}"
         writer.write(
