@@ -61,7 +61,7 @@ class Limits:
     """Events without text or a call: comments, pings, empty deltas."""
     parts: int = 1 << 10
     """Calls, content blocks and output items of a reply."""
-    parsed: int = 16 * MIB
+    parsed: int = 14 * MIB
     """Estimated memory of one event or body as JSON objects; two of them are held at a time."""
     kept: int = 40 * MIB
     """Of all that adds up over a reply beside its text."""
@@ -83,9 +83,8 @@ _WIDE = re.compile(rb"[\xf0-\xf7]|\\u[dD][89abAB]")
 def parsed_size(data: bytes | memoryview | bytearray) -> int:
     """Upper estimate of the memory that JSON takes once it is parsed, from counting its brackets, colons and commas."""
     found = bytes(data) if isinstance(data, memoryview) else data
-    wide = (
-        4 if len(found) > _SMALL and _WIDE.search(found) else 1
-    )  # one such character widens all of its string
+    # One such character widens all of its string, and one more copy is held while it is read.
+    wide = 8 if len(found) > _SMALL and _WIDE.search(found) else 1
     objects = 200 * found.count(b"{") + 70 * found.count(b":") + 64 * found.count(b"[")
     return objects + 40 * found.count(b",") + wide * len(found)
 

@@ -25,6 +25,8 @@ class Received:
 
     async def send(self, *pieces: bytes) -> None:
         for piece in pieces:
+            if self.writer.is_closing():  # uvloop raises RuntimeError where asyncio says nothing
+                raise ConnectionResetError("the client is gone")
             self.writer.write(piece)
             await self.writer.drain()
 
