@@ -18,6 +18,7 @@ from replayer.run.state import Run
 from replayer.wire.loop import steady_memory, together
 
 if TYPE_CHECKING:
+    from replayer.run.lanes import Lane
     from replayer.run.load import Replay
     from replayer.run.shards.crew import Crew
 
@@ -39,15 +40,15 @@ async def run_queues(run: Run, queues: list[list[Session]], replay: Replay) -> N
             if run.plan.load.asked:
                 group.create_task(run_load(run, replay, queue[0].lane))
                 continue
+            lane = run.lanes[queue[0].lane]
             todo = list(reversed(queue))
-            for _ in range(min(run.lanes[queue[0].lane].concurrency(run.plan), len(queue))):
-                group.create_task(_work(run, todo, replay))
+            places = lane.concurrency(run.plan)
+            for _ in range(places if run.more is not None else min(places, len(queue))):
+                group.create_task(_work(run, lane, todo, replay))
 
 
-async def _work(run: Run, todo: list[Session], replay: Replay) -> None:
-    while todo and run.schedule.stopped is None:
-        session = todo.pop()
-        lane = run.lanes[session.lane]
+async def _work(run: Run, lane: Lane, todo: list[Session], replay: Replay) -> None:
+    while session := await _next(run, lane, todo):
         await lane.warm()
         if lane.out is None:
             await replay(run, session, None)
@@ -55,6 +56,16 @@ async def _work(run: Run, todo: list[Session], replay: Replay) -> None:
             run.schedule.lost[lane.name] = f"{lane.name} was given up: {lane.out}"
         run.schedule.left -= 1
         run.stop_if_decided()
+
+
+async def _next(run: Run, lane: Lane, todo: list[Session]) -> Session | None:
+    """What the lane does next; what others could do too is left to them once it was given up."""
+    if run.schedule.stopped is not None:
+        return None
+    if todo:
+        return todo.pop()
+    session = await run.more(lane.name) if run.more is not None and lane.out is None else None
+    return session if run.schedule.stopped is None else None
 
 
 @contextlib.asynccontextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -95,6 +95,8 @@ class Run:
     lanes: dict[str, Lane]
     shares: dict[str, Share] = field(default_factory=dict)
     """By lane which share of a load is this process's, where several keep it up."""
+    more: Callable[[str], Awaitable[Session | None]] | None = None
+    """A further session of a lane, where several processes share what is left."""
     on_load: Callable[[LoadStarted | LoadEnded], None] | None = None
     """Takes the begin and the end of this process's share; the journal does where there is but one."""
 

@@ -306,3 +306,26 @@ def test_a_load_keeps_as_many_alive_over_all_of_them(tmp_path: Path) -> None:
     assert most == 5 and living == 0
     started = [event.session for event in events if isinstance(event, SessionStarted)]
     assert len(started) == len(set(started)) > 5
+
+
+def test_what_is_left_goes_to_whoever_is_done_first(tmp_path: Path) -> None:
+    """Of 32 sessions twelve are dealt to each of two shards: one that stands still is not waited for."""
+    folder = tmp_path / "run"
+    given = ["--engine", "a=simulated,tok_s=400", "--concurrency", "4", "--repeat", "16", "--max-turns", "2"]
+    with under_way(folder, 2, *given) as runner:
+        still = pids(folder)[1]
+        os.kill(still, signal.SIGSTOP)
+        deadline = time.monotonic() + 50
+        while (taken := _ended_by(folder).count(2)) < 17 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        os.kill(still, signal.SIGCONT)
+        assert taken >= 17
+        _, errors = runner.communicate(timeout=300)
+        assert runner.returncode == 0, errors
+    assert len(_ended_by(folder)) == 32
+    assert len({event.session for event in read(folder) if isinstance(event, SessionStarted)}) == 32
+
+
+def _ended_by(folder: Path) -> list[int]:
+    """The shard of each session that has ended."""
+    return [line.part for event, line in Reading(folder).events() if isinstance(event, SessionFinished)]

@@ -63,6 +63,7 @@ class Crew:
         self._hellos: dict[int, asyncio.Future[tuple[Hello, Link]]] = {}
         self._watching: list[asyncio.Task[None]] = []
         self._loads: dict[str, SharedLoad] = {}
+        self._kept: list[Session] = []
         self._reading = Reading(folder)
         self._run: Run | None = None
         self._on_event: Callable[[AnyEvent], None] | None = None
@@ -88,7 +89,7 @@ class Crew:
                     raise
                 self._fewer = f"{len(self.members)} of {n} shards drive the run: {error}"
                 return
-            member = self._by_number[number] = Member(number, shard, hello, self._milestone)
+            member = self._by_number[number] = Member(number, shard, hello, self._milestone, self._next_of)
             self.members.append(member)
             self._watching += (
                 asyncio.create_task(self._watch(member)),
@@ -174,7 +175,8 @@ class Crew:
         there = self._there()
         if not there:
             raise ReplayerError(f"no shard is left; `replayer resume {run.folder}` goes on with the run")
-        given = list(zip(there, dealt(run, phase, len(there), self._beside(run, phase, there)), strict=True))
+        orders, self._kept = dealt(run, phase, len(there), self._beside(run, phase, there))
+        given = list(zip(there, orders, strict=True))
         resets = {queue[0].lane: await empty_cache(run, queue[0].lane) for queue in phase}
         self._loads = {
             lane: SharedLoad(lane, places_of(run.plan, lane), was_reset, _holders(given, lane))
@@ -190,6 +192,13 @@ class Crew:
             await self._each()
         await asyncio.gather(*(member.shard.fetch() for member in self._there()))
         self.read()
+
+    def _next_of(self, lane: str) -> Session | None:
+        session = next((one for one in self._kept if one.lane == lane), None)
+        if session is None or (self._run is not None and self._run.schedule.stopped is not None):
+            return None
+        self._kept.remove(session)
+        return session
 
     def fit(self, plan: Plan, phases: list[list[list[Session]]], starts: Starts) -> list[list[list[Session]]]:
         """What may run at the same time, and from now on where its servers start. Raises PlanError."""

@@ -25,6 +25,9 @@ _ALIVE_EACH = 32
 """Sessions in flight from which on `auto` takes another process."""
 _CORES_EACH = 2
 """One judges, one receives."""
+_KEPT = 4
+"""Of a list of sessions every so manyth waits, the last ones, until a shard has a free place: sessions are not equally long and
+cores not equally quick, and as many are to be in flight as were asked for until none is left."""
 
 
 def processes_of(plan: Plan, todo: Sequence[Session], asked: str) -> int | None:
@@ -47,17 +50,23 @@ def places_of(plan: Plan, name: str) -> int | None:
     return plan.alive(lane) if plan.load.asked else lane.concurrency or plan.concurrency
 
 
-def dealt(run: Run, phase: list[list[Session]], n: int, beside: Mapping[str, Sequence[int]]) -> list[Phase]:
-    """The phase for each of `n` shards. `beside`: those that drive a lane, where not all may. A load is kept up by all that have a place in it, each with every session to choose
-    from; a list of sessions is dealt out."""
+def dealt(
+    run: Run, phase: list[list[Session]], n: int, beside: Mapping[str, Sequence[int]]
+) -> tuple[list[Phase], list[Session]]:
+    """The phase for each of `n` shards, and the sessions that are kept for those that are done first. `beside`: those that
+    drive a lane, where not all may. A load is kept up by all that have a place in it, each with every session to choose
+    from; a list of sessions is dealt out, save its last part."""
     lanes: list[dict[str, OpenLane]] = [{} for _ in range(n)]
     given: list[list[Session]] = [[] for _ in range(n)]
     names = [queue[0].lane for queue in phase]
+    kept: list[Session] = []
     for queue in phase:
         places = places_of(run.plan, queue[0].lane)
         able = beside.get(queue[0].lane) or range(n)
         of = min(len(able), places or n)
-        parts = [queue] * of if run.plan.load.asked else shards(queue, of)
+        ahead = len(queue) - _kept(len(queue), places) if of > 1 and not run.plan.load.asked else len(queue)
+        kept += queue[ahead:]
+        parts = [queue] * of if run.plan.load.asked else shards(queue[:ahead], of)
         for number in range(n):
             share = Share(able.index(number), of) if number in able[:of] else None
             mine = places and (share.part(places) if share else None)
@@ -66,14 +75,21 @@ def dealt(run: Run, phase: list[list[Session]], n: int, beside: Mapping[str, Seq
             given[number] += parts[share.number] if share else []
     order = [lane.name for lane in run.plan.lane if lane.name in names]
     fitted = [FittedPrompt(prompt=(*key,), length=asdict(value)) for key, value in run.traces.lengths.items()]
-    return [
+    phases = [
         Phase(
             lanes=[lanes[number][name] for name in order],
             sessions=[(one.lane, one.trace, one.repeat) for one in given[number]],
+            kept=[(one.lane, one.trace, one.repeat) for one in kept if one.lane in lanes[number]],
             lengths=fitted,
         )
         for number in range(n)
     ]
+    return phases, kept
+
+
+def _kept(sessions: int, places: int | None) -> int:
+    """How many wait, of those that cannot all be in flight at once."""
+    return min(sessions // _KEPT, max(0, sessions - places)) if places else 0
 
 
 def _described(lane: Lane, places: int | None, share: tuple[int, int] | None) -> OpenLane:

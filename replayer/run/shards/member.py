@@ -10,17 +10,30 @@ from pathlib import Path
 
 from replayer.plan.schedule import Session
 from replayer.run.shards.launching import Shard
-from replayer.run.shards.messages import Alive, Clock, Hello, Link, LoadMilestone, Message, Order, Ping, Pong
+from replayer.run.shards.messages import (
+    Alive,
+    Clock,
+    Free,
+    Given,
+    Hello,
+    Link,
+    LoadMilestone,
+    Message,
+    Order,
+    Ping,
+    Pong,
+)
 
 
 @dataclass(slots=True)
 class Member:
-    """`on_load` hears of the loads that it keeps up."""
+    """`on_load` hears of the loads that it keeps up; `next_of` has the next session of a lane."""
 
     number: int
     shard: Shard
     hello: Awaitable[tuple[Hello, Link]]
     on_load: Callable[[int, LoadMilestone], None]
+    next_of: Callable[[str], Session | None]
     pid: int = 0
     host: str = ""
     clock: Clock | None = None
@@ -62,9 +75,19 @@ class Member:
                 self._pongs.put_nowait(message)
             elif isinstance(message, LoadMilestone):
                 self.on_load(self.number, message)
+            elif isinstance(message, Free):
+                self._give(message.lane)
             else:
                 self._said.put_nowait(message)
         self.lost()
+
+    def _give(self, lane: str) -> None:
+        session = self.next_of(lane)
+        if session is None:
+            self.send(Given(lane=lane))
+            return
+        self.sessions.append(session)
+        self.send(Given(lane=lane, session=(session.lane, session.trace, session.repeat)))
 
     async def take(self, order: Order, traces: dict[str, Path]) -> None:
         """Give it the run as soon as it is there."""

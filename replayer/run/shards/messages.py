@@ -59,10 +59,12 @@ class FittedPrompt(BaseModel):
 
 
 class Phase(Message):
-    """Sessions (lane, trace, repeat) that run at the same time as those of the other shards, once `Start` has come."""
+    """Sessions (lane, trace, repeat) that run at the same time as those of the other shards, once `Start` has come. `kept`: those
+    that go to whoever has a free place."""
 
     lanes: list[OpenLane]
     sessions: list[tuple[str, str, int]]
+    kept: list[tuple[str, str, int]] = []
     lengths: list[FittedPrompt] = []
 
 
@@ -120,6 +122,19 @@ class LoadMilestone(Message):
     lane: str
     at_ns: int
     outcome: str | None = None
+
+
+class Free(Message):
+    """A place is free on a lane, and no session of its own is left for it."""
+
+    lane: str
+
+
+class Given(Message):
+    """A session for a free place; None where no more is left."""
+
+    lane: str
+    session: tuple[str, str, int] | None = None
 
 
 class Done(Message):

@@ -44,6 +44,8 @@ from replayer.run.shards.messages import (
     Done,
     End,
     Failed,
+    Free,
+    Given,
     Hello,
     Link,
     LoadMilestone,
@@ -76,7 +78,8 @@ class ShardRun:
         self._number, self._link, self._run = number, link, run
         self._start: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._health = Health(number, run.receiver.pid, run.lag, run.journal.append)
-        run.on_load = self._milestone
+        self._asked: dict[str, asyncio.Queue[Session | None]] = {}
+        run.on_load, run.more = self._milestone, self._more
 
     async def obey(self) -> None:
         """Until the coordinator says so, or is gone."""
@@ -97,6 +100,9 @@ class ShardRun:
                     case Sampled() as sampled if sampled.lane in self._run.lanes:
                         for instance in self._run.lanes[sampled.lane].instances:
                             self._run.servers.of(instance.engine).sampled(sampled.lane, sampled.sample)
+                    case Given() as given:
+                        session = Session(*given.session) if given.session else None
+                        self._asked[given.lane].put_nowait(session)
                     case Stop() as stop:
                         self._run.schedule.stopped = stop.reason
                     case None | End():
@@ -124,7 +130,7 @@ class ShardRun:
             queues: dict[str, list[Session]] = {}
             for lane, trace, repeat in phase.sessions:
                 queues.setdefault(lane, []).append(Session(lane, trace, repeat))
-            await learn_prompts(run, list(queues.values()))
+            await learn_prompts(run, [*queues.values(), [Session(*one) for one in phase.kept]])
             raise_file_limit(sum(lane.places or 0 for lane in phase.lanes))
             self._link.send(Ready())
             await _until(await self._start)
@@ -151,6 +157,12 @@ class ShardRun:
                 run.shares[known.name] = Share(*known.share)
         for one in phase.lengths:
             run.traces.lengths[Prompt(*one.prompt)] = Length(**one.length)
+
+    async def _more(self, lane: str) -> Session | None:
+        """Whoever asks first is answered first."""
+        answers = self._asked.setdefault(lane, asyncio.Queue())
+        self._link.send(Free(lane=lane))
+        return await answers.get()
 
     def _milestone(self, event: LoadStarted | LoadEnded) -> None:
         outcome = event.outcome if isinstance(event, LoadEnded) else None
