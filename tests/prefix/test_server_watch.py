@@ -151,6 +151,25 @@ def test_reuse_that_nothing_of_ours_explains_is_a_finding_of_its_own() -> None:
     assert "had sent at most" in found.disagreements[0]
 
 
+def test_what_was_evicted_does_not_come_back_with_a_reply() -> None:
+    """Six sessions ask at the same time on a pool that holds two of them, and each goes on as soon as it has its reply."""
+    world = World(pool=2000)
+    open_ = {n: world.begin(f"s{n}#1", grown(f"agent {n}", 0)) for n in range(6)}
+    for turn in range(1, 7):
+        for n in range(6):
+            world.end(*open_[n])
+            open_[n] = world.begin(f"s{n}#1", grown(f"agent {n}", turn))
+    late = [found for found in world.found if found.expected > 400]
+    prompt, reused = (
+        sum(found.prompt_tokens for found in late),
+        sum(found.reported_tokens or 0 for found in late),
+    )
+    assert len(late) > 12 and reused < prompt / 10, "the pool is too small"
+    assert sum(found.ideal_tokens for found in late) < prompt / 4
+    assert sum(found.evicted_tokens or 0 for found in late) > prompt / 2
+    assert "eviction" in world.causes <= {None, "eviction"}
+
+
 def test_another_clients_traffic_that_pushes_ours_out_stays_unknown() -> None:
     """The pool's model knows only what this run sent: it has no evidence, so it names no cause."""
     world = World(pool=4000)

@@ -77,6 +77,25 @@ def test_one_two_and_four_processes_send_the_same_and_report_the_same(tmp_path: 
     assert differ <= {"a/fix-failing-test/0", "b/fix-failing-test/0"}
 
 
+def test_a_pool_that_all_sessions_fill_is_said_to_be_too_small_by_each_process(tmp_path: Path) -> None:
+    """Eight sessions of 4,000 tokens on a pool of 8,000: a process that drives four of them has half of it."""
+    command = [
+        "run",
+        "--trace",
+        "flaky-service",
+        "--engine",
+        "a=simulated,pool_tokens=8000",
+        "--max-turns",
+        "8",
+    ]
+    command += ["--repeat", "8", "--concurrency", "8", "--processes", "2", "--json"]
+    done = replayer(*command, "--out", tmp_path / "run")
+    (lane,) = json.loads(done.stdout)["lanes"]
+    found = lane["prefix_cache"]
+    assert found["cause"] == "eviction", found
+    assert found["evicted"] > 0
+
+
 @contextmanager
 def under_way(folder: Path, processes: int, *more: str) -> Iterator[subprocess.Popen[str]]:
     """A run of several processes that have all begun a turn."""

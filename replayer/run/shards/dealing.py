@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from replayer.engines.openai.adapter import OpenAIEngine
@@ -93,8 +93,16 @@ def _kept(sessions: int, places: int | None) -> int:
 
 
 def _described(lane: Lane, places: int | None, share: tuple[int, int] | None) -> OpenLane:
-    instances = [_instance(instance.engine, instance.facts) for instance in lane.instances]
+    of = share[1] if share else 1
+    instances = [_instance(one.engine, _part(one.facts, of)) for one in lane.instances]
     return OpenLane(name=lane.name, model=lane.model, instances=instances, places=places, share=share)
+
+
+def _part(facts: EngineFacts, of: int) -> EngineFacts:
+    """What is left of a server's cache for the sessions of one of several shards: those of the others fill the rest."""
+    pool, slots = facts.kv_pool_tokens, facts.effective.get("slots")
+    part = {"slots": max(1, slots // of)} if isinstance(slots, int) else {}
+    return replace(facts, kv_pool_tokens=pool and pool // of, effective={**facts.effective, **part})
 
 
 def _instance(engine: Engine, facts: EngineFacts) -> OpenInstance:

@@ -228,8 +228,9 @@ class PrefixReuse:
         data = data if self._caches_last else data[:-4]
         turn.generated = len(data) // 4 if tokens is None else tokens
         turn.reply = as_bytes(reply) if reply is not None else None
+        held = not self._pool or self._pool.resident(turn.end) == turn.end.depth
         turn.grown = self._index.extend(turn.end, data, key)
-        if self._pool:
+        if self._pool and held:  # what was evicted meanwhile does not come back with the reply
             self._pool.use(turn.grown)
 
     def reported(
