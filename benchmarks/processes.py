@@ -52,7 +52,7 @@ def row(load: Load, n: int, binary: Path, core: int = 0) -> tuple[float, list[fl
         turns = [event for event in read(folder / "run") if isinstance(event, TurnFinished)]
         kept = [turn for turn in turns if not turn.busy and turn.lag_ns <= 5_000_000]
         return (
-            _rate(truths),
+            _rate([_sent(turn, truths) for turn in turns]),
             [_error(turn, truths) for turn in kept],
             100 * (len(turns) - len(kept)) // len(turns),
         )
@@ -70,15 +70,20 @@ def show(name: str, count: str, ideal: float, rate: float, errors: list[float], 
     print(f"| {name} | {count} | {rate:,.0f} | {rate / ideal:.2f} | {off} | {marked} % |", flush=True)
 
 
-def _rate(truths: list[Truth]) -> float:
-    stamps = [stamp for truth in truths for _, sent in truth.values() for stamp in (sent[0], sent[-1])]
-    deltas = sum(len(sent) for truth in truths for _, sent in truth.values())
-    return deltas / ((max(stamps) - min(stamps)) / 1e9)
+def _rate(replies: list[tuple[int, list[int]]]) -> float:
+    """Of what the run asked for in turns: a server is warmed up before, while the processes still open what they need."""
+    first, last = min(sent[0] for _, sent in replies), max(sent[-1] for _, sent in replies)
+    return sum(len(sent) for _, sent in replies) / ((last - first) / 1e9)
+
+
+def _sent(turn: TurnFinished, truths: list[Truth]) -> tuple[int, list[int]]:
+    """When its request arrived and its deltas were sent, by its server's clock."""
+    lane = int(turn.session.partition("/")[0].removeprefix("lane"))
+    return truths[lane][int(turn.content.partition(" ")[0].removeprefix("q"))]
 
 
 def _error(turn: TurnFinished, truths: list[Truth]) -> float:
-    lane = int(turn.session.partition("/")[0].removeprefix("lane"))
-    arrival, sent = truths[lane][int(turn.content.partition(" ")[0].removeprefix("q"))]
+    arrival, sent = _sent(turn, truths)
     return abs((turn.ttft_ns or 0) - (sent[0] - arrival)) / 1e6
 
 
