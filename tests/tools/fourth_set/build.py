@@ -1,6 +1,6 @@
 """What one labelled exchange is, and its bytes on each of the three wires, streamed or whole.
 
-The labels are `class:blame`. `want` must be found, `may` can be: a warning that a careful reader could omit. Whatever
+The labels are `class:blame`, with `|` between two that are equally right. `want` must be found, `may` can be: a warning that a careful reader could omit. Whatever
 else is found is a false fault. `usable` follows from `want`, but for warnings, which say so themselves.
 """
 
@@ -70,7 +70,9 @@ class Case:
     def mistake(self, verdict: Json) -> str | None:
         """Return what is judged otherwise than labelled: faults that lack, or are too many, or usable or not."""
         found = {f"{fault['class']}:{fault['blame']}" for fault in verdict["faults"]}
-        if self.want <= found <= self.want | self.may and verdict["usable"] == self.usable:
+        wanted = [set(each.split("|")) for each in self.want]
+        allowed = set(self.may).union(*wanted)
+        if all(found & each for each in wanted) and found <= allowed and verdict["usable"] == self.usable:
             return None
         return f"{self.name} ({self.wire}): {sorted(found)}, usable {verdict['usable']}; {verdict['faults']}"
 
