@@ -178,9 +178,12 @@ anything = st.recursive(
 def test_the_verdict_agrees_with_another_validator(pair: Pair, value: dict[str, Any]) -> None:
     schema = json.loads(json.dumps(pair[0]).replace('"nullable": true', '"title": "x"'))
     expected = jsonschema.Draft202012Validator(schema).is_valid(value)
-    verdict = of_value(schema, value)
-    assert verdict.usable is expected
-    assert expected or any(fault.fatal and fault.call_index == 0 for fault in verdict.faults)
+    faults = of_value(schema, value).faults
+    fatal = [
+        fault for fault in faults if fault.fatal and fault.klass != "damaged_text"
+    ]  # by chance it looks so
+    assert (not fatal) is expected
+    assert all(fault.call_index == 0 for fault in fatal)
 
 
 TOOLS = Validator(

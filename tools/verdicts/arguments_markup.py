@@ -43,7 +43,10 @@ def end_tag_in(value: str) -> str | None:
 
 _CALL_OPENS = r"<(?:tool_call\b|function\s*=|(?:\w+:|[|｜]DSML[|｜])?invoke\s+name)"
 _OPENS = re.compile(_CALL_OPENS)
-_NEXT_CALL = re.compile(rf"</[\w:|｜]{{1,30}}>(?:\s*</[\w:|｜]{{1,30}}>)*\s*{_CALL_OPENS}")
+_NEXT_CALL = re.compile(
+    rf"</[\w:|｜]{{1,30}}>(?:\s*</[\w:|｜]{{1,30}}>)*\s*{_CALL_OPENS}"
+    r"|<[|｜]tool[^<>\s]{1,30}end[|｜]>\s*<[|｜]tool[^<>\s]{1,30}begin[|｜]>"
+)
 _NEXT_OBJECT = re.compile(
     r"\A[^{]*\"\s*\}+\s*(?:<[|｜]tool[^<>\s]{1,40}[|｜]>\s*<[|｜]tool[^<>\s]{1,40}[|｜]>|\[TOOL_CALLS\]\w)"
 )
@@ -61,6 +64,7 @@ def next_call_in(value: str) -> str | None:
 _NEXT_PARAMETER = re.compile(
     r"<parameter\s*=\s*(?P<equals>[\w\-]+)\s*>|<(?:\w+:|[|｜]DSML[|｜])?parameter\s+name\s*=\s*\"(?P<named>[\w\-]+)\"[^>]*>"
     r"|<arg_key>(?P<pair>[\w\-]+)</arg_key>|\"\s*,\s*\"(?P<json>[\w\-]+)\"\s*:"
+    r"|\]<\]minimax\[>\[<(?P<child>[\w\-]+)>"
     r"|(?P<quote><escape>|<\|\"\|>)\s*,\s*(?P<gemma>[\w\-]+)\s*:"
 )
 

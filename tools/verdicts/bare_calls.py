@@ -43,17 +43,27 @@ def find_bare(text: str, visible: str, offered: Container[str]) -> Leak | None:
 
 
 _NAMED_OBJECT = re.compile(
-    r"(?<![\w.\-/])(?P<name>[A-Za-z_][\w.\-]*+)(?::\d+)?(?:\[ARGS\])?[ \t]*+(?:\n?```(?:json)?)?\s*+(?=\{\s*[\"}])"
+    r"(?<![\w.\-/])(?P<name>[A-Za-z_][\w.\-]*+)(?::\d+)?(?:\[ARGS\])?(?:<[|｜][^<>\s]{1,40}[|｜]>)*[ \t]*+(?P<bracket>\()?"
+    r"(?:\n?```(?:json)?)?\s*+(?=\{\s*[\"}])"
 )
 
 
 def _named_objects(text: str, visible: str, offered: Container[str]) -> _Found | None:
-    """`Bash{"command": …}`, `functions.Bash:0{…}`, `Bash[ARGS]{…}`, the name above its object."""
+    calls = named_objects(text, visible, offered)
+    return (calls[0].start, tuple(calls)) if calls else None
+
+
+def named_objects(text: str, visible: str, offered: Container[str]) -> list[TextCall]:
+    """`Bash{"command": …}`, `functions.Bash:0{…}`, `Bash[ARGS]{…}`, the name above its object, or control tokens of any
+    family between the two."""
     calls: list[TextCall] = []
     if "{" not in text:
-        return None
+        return calls
     for match in _NAMED_OBJECT.finditer(text):
         name = _offered_name(match["name"], offered)
+        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip()
+        if match["bracket"] and before and not before.startswith("["):
+            continue  # `so you write f({…})`; `[Calling tool: f({…})]` is one
         if name is None or visible[match.start()] != text[match.start()] or len(calls) == _MOST:
             continue
         if calls and match.start() < calls[-1].end:
@@ -62,7 +72,7 @@ def _named_objects(text: str, visible: str, offered: Container[str]) -> _Found |
         calls.append(TextCall(name, match.start(), match.end() + len(written), written))
     while calls and is_sentence(text[calls[0].end : calls[1].start if len(calls) > 1 else len(text)]):
         del calls[0]  # one that is talked about
-    return (calls[0].start, tuple(calls)) if calls else None
+    return calls
 
 
 def _offered_name(name: str, offered: Container[str]) -> str | None:
@@ -91,7 +101,7 @@ def _python_list(text: str, visible: str, offered: Container[str]) -> _Found | N
     return None
 
 
-_CALL_OF_NAME = re.compile(r"(?<![\w.])(?:default_api\.)?(?P<name>[A-Za-z_]\w*+)\(")
+_CALL_OF_NAME = re.compile(r"(?<![\w.])(?:default_api\.)?(?P<name>[A-Za-z_][\w.]*+)\(")
 
 
 def _calls_of_code(text: str, start: int, end: int, offered: Container[str]) -> tuple[TextCall, ...]:
@@ -169,7 +179,7 @@ def _wrapped(text: str, visible: str, offered: Container[str]) -> _Found | None:
 
 
 _OBJECT = re.compile(
-    r'(?m)^[ \t]*(?:\[\s*)?\{\s*"(?:name|function|function_call|tool_name|tool|action|recipient_name|tool_uses|tool_calls|tool_call_id|type|id|'
+    r'(?mi)^[ \t]*(?:(?:tool|function)_?calls?[ \t]*:\s*)?(?:\[\s*)?\{\s*"(?:role|name|function|function_call|tool_name|tool|action|recipient_name|tool_uses|tool_calls|tool_call_id|type|id|'
     r'arguments|parameters)"'
 )
 _KEYED = re.compile(r'(?m)^[ \t]*\[\s*\{\s*"(?P<name>[A-Za-z_][\w.\-]*)"\s*:\s*\{')
@@ -247,6 +257,14 @@ def _fenced_call(text: str, offered: Container[str]) -> Leak | None:
         return None
     body = match["body"]
     calls = tuple(calls_in(body)) or _calls_of_code(body, 0, len(body), offered)
-    if any(call.name in offered for call in calls):
-        return leak_at("fenced", text, match.start(), hard=False, calls=calls)
+    if any(call.name in offered for call in calls) and not _DEFINITION.search(body):
+        heading = _REACT_HEADING.search(text[: match.start()])
+        start = heading.start() if heading else match.start()
+        moved = tuple(call.moved(match.start("body") - start) for call in calls)
+        return leak_at("react" if heading else "fenced", text, start, hard=heading is not None, calls=moved)
     return None
+
+
+_REACT_HEADING = re.compile(rf"(?m)^[ \t]*{REACT_NAME}[ \t]*:\s*\Z")
+_DEFINITION = re.compile(r'"(?:parameters|input_schema)"\s*:\s*\{\s*"(?:type"\s*:\s*"object|properties|\$)')
+"""A tool as a request describes it, not a call of it."""

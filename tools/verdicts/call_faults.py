@@ -83,16 +83,35 @@ def _blamed(seen: Seen, fault: Fault, index: int) -> Fault:
 def _lost_on_the_way(reply: Reply, index: int, codes: set[NoteCode]) -> bool:
     """Whether the reply itself shows that the arguments of a call did not arrive as the model wrote them.
 
-    Evidence: the arguments of two calls in one, or of one call twice; text that is JSON once its first delta stands before it again; and
-    no text at all where the call was closed properly.
+    Evidence: the arguments of two calls in one, or of one call twice or begun twice; text that is JSON once its first
+    delta stands before it again; and no text at all where the call was closed properly.
     """
     if codes & {"merged_arguments", "no_arguments"}:
         return True
     text = reply.tool_calls[index].arguments
-    half = text[: len(text) // 2]
-    if half * 2 == text and _is_object(half):
+    if _begun_twice(text):
         return True
-    return reply.wire != "chat" and reply.streamed and any(_is_object(start + text) for start in _STARTS)
+    return (
+        reply.wire != "chat"
+        and reply.streamed
+        and any(_is_object(start + text.lstrip(", ")) for start in _STARTS)
+    )
+
+
+def _begun_twice(text: str) -> bool:
+    """Whether the text is an object behind a piece of its own beginning: a parser sent that, then all of it again."""
+    again = 0
+    for _ in range(_BRACES):
+        again = text.find("{", again + 1, len(text) // 2 + 1)
+        if again < 0:
+            break
+        if text.startswith(text[:again], again) and _is_object(text[again:]):
+            return True
+    return False
+
+
+_BRACES = 50
+"""Braces looked at for the one where the arguments began again."""
 
 
 _STARTS = ("{", '{"')
@@ -179,7 +198,7 @@ def note_faults(seen: Seen) -> Iterable[Fault]:
 
 
 def _of_note(note: ProtocolNote, seen: Seen) -> Iterator[Fault]:
-    if note.code in _NOTED_ELSEWHERE or note.code in _HARMLESS:
+    if note.code in _NOTED_ELSEWHERE or note.code in _HARMLESS or note.code in seen.case.request.invited:
         return
     if note.code in _INDEX_NOTES:
         broken = any(check.defect for check in seen.checks)

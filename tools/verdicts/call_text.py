@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.wire.types import JsonObject
@@ -99,7 +100,7 @@ _WHERE_NAMES_STAND = re.compile(
             rf"'name'\s*:\s*'(?P<python>{_NAME})'",  # the object as Python prints it
             rf'"(?:tool|action)"\s*:\s*"(?P<action>{_NAME})"(?=\s*,\s*"(?:args|arguments|parameters|input|(?:action|tool)_input)")',
             rf"<function\s*(?:\sname\s*)?=\s*[\"']?(?P<function>{_NAME})[\"']?\s*>",  # qwen3-coder, functionary 3.1, llama
-            rf"<(?:\w+:|[|｜]DSML[|｜])?invoke\s+name\s*=\s*[\"'](?P<invoke>{_NAME})[\"']\s*+(?:>|\Z)",  # minimax, DSML
+            rf"<(?:\w+:|[|｜]?DSML[|｜])?invoke\s+name\s*=\s*[\"'](?P<invoke>{_NAME})[\"']\s*+(?:>|\Z)",  # minimax, DSML
             rf"<tool_call\s+name\s*=\s*[\"'](?P<attribute>{_NAME})[\"']\s*>(?!\s*\{{\s*\"name\")",
             rf"✿FUNCTION✿:\s*(?P<qwen>{_NAME})\s*?\n(?:✿ARGS✿:)?",
             rf"<(?:\w+_)?tool_call>\s*(?P<glm>{_NAME})\s*(?=<(?:\w+_)?arg_key>|</(?:\w+_)?tool_call>|<parameter[\s=])",
@@ -109,6 +110,7 @@ _WHERE_NAMES_STAND = re.compile(
             rf"[▁_]begin[|｜]>\s*(?!function<)(?P<deepseek31>{_NAME})\s*(?=<[|｜]tool[▁_]sep)",
             rf"\[TOOL_CALLS\]\s*(?P<mistral>{_NAME})\s*(?=\[CALL_ID\]|\[ARGS\]|\{{)",
             rf'tools_prefix\|>\s*\[?\s*\{{\s*"(?P<apertus>{_NAME})"\s*:\s*(?=\{{)',
+            rf"\btool\s*=>\s*\"(?P<arrow>{_NAME})\"",  # minimax m2, quantised
             rf"<\|tool_call:name\|>\s*(?P<solar>{_NAME})",
             rf"\bcall:(?P<gemma>{_NAME})\s*(?=\{{)",
             rf"\bto=\s*(?:functions\.|(?={_NAME}\s*(?:<\||json\b|\{{)))(?P<harmony>{_NAME})",
@@ -127,15 +129,15 @@ _BEFORE_OBJECT = re.compile(
 )
 _PARAMETER = re.compile(
     r"<parameter\s*=\s*(?P<key>[^>\s]{1,128})\s*>(?P<value>.*?)(?=</parameter>|<parameter|</function>|\Z)"
-    r"|<(?:\w+:|[|｜]DSML[|｜])?parameter\s+name\s*=\s*[\"'](?P<key2>[^\"'>]{1,128})[\"'][^>]{0,64}>"
-    r"(?P<value2>.*?)(?=</(?:\w+:|[|｜]DSML[|｜])?parameter>|\Z)"
+    r"|<(?:\w+:|[|｜]?DSML[|｜])?parameter\s+name\s*=\s*[\"'](?P<key2>[^\"'>]{1,128})[\"'][^>]{0,64}>"
+    r"(?P<value2>.*?)(?=</(?:\w+:|[|｜]?DSML[|｜])?parameter>|\Z)"
     r"|<(?:\w+_)?arg_key>(?P<key3>[^<]{1,128})</(?:\w+_)?arg_key>\s*"
     r"<(?:\w+_)?arg_value>(?P<value3>.*?)(?=</(?:\w+_)?arg_value>|\Z)",
     re.DOTALL,
 )
 _OBJECT_ENDS = re.compile(r"\s*\}")
 _NEXT_KEY = re.compile(r"\s*,\s*")
-_TAGGED_END = re.compile(r"</function>|</(?:\w+:|[|｜]DSML[|｜])?invoke>|</(?:\w+_)?tool_call>")
+_TAGGED_END = re.compile(r"</function>|</(?:\w+:|[|｜]?DSML[|｜])?invoke>|</(?:\w+_)?tool_call>")
 _JSON = ("json", "python", "action")
 _TAGGED = ("function", "invoke", "glm", "loose")
 
@@ -172,27 +174,38 @@ def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
         return _with_object(name, start, end, text, position)
     if family == "gemma":
         return _gemma_call(text, name, start, end)
+    if family == "arrow":
+        stop = text.find("[/TOOL_CALL]", end)
+        options = _OPTION.findall(text, end, stop if stop >= 0 else end + MAX_UNCLOSED)
+        pairs = tuple((key, quoted or bare) for key, quoted, bare in options)
+        return TextCall(name, start, max(stop, end), parameters=pairs, closed=stop >= 0)
     if family in _TAGGED:
         closing = _TAGGED_END.search(text, end)
         written = text[end : closing.start() if closing else end + MAX_UNCLOSED]
-        parameters = tuple(parameters_in(written))
+        parameters = tuple(parameters_in(written)) or children_in(written)
         closed = closing is not None or written.rstrip().endswith(_PARAMETER_ENDS)
         stop = end + (len(written) if parameters else 0)
         return TextCall(name, start, stop, parameters=parameters, closed=closed)
     return TextCall(name, start, end, closed=False)
 
 
+_OPTION = re.compile(r'--([\w\-]+)\s+(?:"((?:[^"\\]|\\.)*)"|(\S+))')
+
+
 def _whole_around(text: str, position: int) -> bool:
-    """Whether the object that holds a name is JSON."""
+    """Whether the object that holds a name is JSON, without a brace too many before its end tag."""
     opening = position
     for _ in range(_MOST_BRACKETS):
         opening = text.rfind("{", 0, opening)
         if opening < 0:
             return position == 0 or "{" not in text[:position]
         with suppress(ValueError, RecursionError):
-            if _DECODER.raw_decode(text, opening)[1] > position:
-                return True
+            if (end := _DECODER.raw_decode(text, opening)[1]) > position:
+                return "{" in text[:opening] or not _BRACE_TOO_MANY.match(text, end)
     return False
+
+
+_BRACE_TOO_MANY = re.compile(r"\s*\}\s*</")
 
 
 _STARTS_JSON = re.compile(r'\{\s*"')
@@ -217,10 +230,21 @@ def _gemma_call(text: str, name: str, start: int, end: int) -> TextCall:
     written = _GEMMA_END.search(text, end)
     body = text[end + 1 : written.start() if written else end + MAX_UNCLOSED]
     pairs = tuple(
-        (m["key"], next(filter(None, m.group("a", "b", "c")), "")) for m in _GEMMA_PAIR.finditer(body)
+        (m["key"], _gemma_json(m["c"]) if m["c"] else m["a"] or m["b"] or "")
+        for m in _GEMMA_PAIR.finditer(body)
     )
     stop = written.end() if written else len(text)
     return TextCall(name, start, stop, parameters=pairs, closed=written is not None)
+
+
+def _gemma_json(written: str) -> str:
+    """A list or object of Gemma's as JSON: its strings between tokens, its keys bare."""
+    if written[0] not in "[{":
+        return written
+    pieces = re.split(r"<\|\"\|>|<escape>", written)
+    pieces[1::2] = [json.dumps(text, ensure_ascii=False) for text in pieces[1::2]]
+    pieces[::2] = [re.sub(r"([{,]\s*)(\w+)(?=\s*:)", r'\1"\2"', text) for text in pieces[::2]]
+    return "".join(pieces)
 
 
 _GEMMA_END = re.compile(r"\}(?=\s*(?:\Z|<|call:))")
@@ -253,6 +277,48 @@ def parameters_in(text: str) -> Iterator[tuple[str, str]]:
         key = match.group("key") or match.group("key2") or match.group("key3")
         value = next((v for v in match.group("value", "value2", "value3") if v is not None), "")
         yield key.strip(), value.strip("\n")
+
+
+_CONTAINERS = re.compile(r"</?(?:arguments|parameters|params|args|input|tool_input)>")
+_CHILD = re.compile(r"<(?P<key>\w[\w\-]{0,127})>")
+_NOT_ARGUMENTS = frozenset({"name", "tool_name", "tool", "function", "function_name", "server_name", "id"})
+
+
+def children_in(text: str) -> tuple[tuple[str, str], ...]:
+    """The tags in `text` with what stands in each; those that only group others are looked through."""
+    text = _CONTAINERS.sub("", text)
+    found: list[tuple[str, str]] = []
+    unclosed: set[str] = set()
+    covered = 0
+    for opened in _CHILD.finditer(text):
+        key = opened["key"]
+        if opened.start() < covered or key in unclosed or len(found) == MAX_CALLS:
+            continue
+        end = text.find(f"</{key}>", opened.end())
+        if end < 0:
+            unclosed.add(key)
+            continue
+        covered = end
+        if key not in _NOT_ARGUMENTS:
+            found.append((key, _listed(text[opened.end() : end].strip("\n"))))
+    return tuple(found)
+
+
+def _listed(text: str) -> str:
+    """The text of a tag, a list of MiniMax M3's as JSON."""
+    items = _ITEM.findall(text) if text.lstrip().startswith("<item>") else ()
+    return json.dumps(items, ensure_ascii=False) if items else text
+
+
+_ITEM = re.compile(r"<item>(.*?)</item>", re.DOTALL)
+
+
+def is_open(text: str) -> bool:
+    """Whether the text ends within a tag of its own: a brace there is a parameter's."""
+    bare = _CONTAINERS.sub("", text)
+    return any(
+        f"</{tag['key']}>" not in bare[tag.end() :] for tag in islice(_CHILD.finditer(bare), MAX_CALLS)
+    )
 
 
 def _skip(text: str, position: int) -> int:

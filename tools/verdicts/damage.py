@@ -13,13 +13,15 @@ from itertools import pairwise
 
 _ASCII_HINT = "<0x"
 _LOST = re.compile("(?<![\"'`/])\ufffd+|\ufffd+(?![\"'`/\ufffd])")
-_BYTES = re.compile(r"(?<=[\w.,;:!?])(?:<0x[0-9A-Fa-f]{2}>)+|(?:<0x[0-9A-Fa-f]{2}>){2,}(?=\w)")
+_BYTES = re.compile(
+    r"(?<=[\w.,;:!?])(?:<0x[0-9A-Fa-f]{2}>)+|(?:<0x[0-9A-Fa-f]{2}>){2,}(?=\w)|(?:<0x[89A-Fa-f][0-9A-Fa-f]>){2,}"
+)
 _SPACES = re.compile(r"[a-z0-9.,;:!?)\]}][ĠĊ]+|[^\x00-\u024f][ĠĊ]+|\w▁(?=\w)")
 _CONTINUE = "\u0080-\u00bf\u0122-\u0143€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
 _TWICE = re.compile(f"[ÂÃÄÅÎÏÐÑÒ×ØÙÚÛ][{_CONTINUE}]|[à-ï][{_CONTINUE}]{{2}}|[ð-ô][{_CONTINUE}]{{3}}")
 _PUNCTUATION = frozenset("«»“”‘’„‚…–—·°´¨¸¡¿‹›•²³¹ŠŒŽšœžŸƒ˜ˆ")
 """These follow a letter in sound text as well."""
-_QUOTES = frozenset("\"'`")
+_QUOTES = frozenset(("", *"\"'`|/[]()"))
 _SINGLE_LEADS = frozenset("ÂÃÄÅ")
 """Of letters that are twice encoded alone; those of other scripts come as words."""
 _TEMPLATE_TOKEN = re.compile(r"<[|｜][^<>\n]{1,40}[|｜]>")
@@ -50,10 +52,8 @@ def _twice_encoded(text: str, quoted: Callable[[str], bool]) -> str | None:
     in_words = {one.start() for pair in pairwise(found) if pair[0].end() == pair[1].start() for one in pair}
     for match in found:
         piece = match.group()
-        alone = (
-            text[match.start() - 1 : match.start()] in _QUOTES
-            and text[match.end() : match.end() + 1] in _QUOTES
-        )
+        around = text[: match.start()][-1:], text[match.end() :][:1]
+        alone = any(around) and all(char in _QUOTES for char in around)
         certain = match.start() in in_words or (_is_twice_alone(piece) and not alone)
         if certain and not quoted(piece):
             return f"UTF-8 that was encoded twice: {_around(text, match)}"
@@ -72,10 +72,9 @@ def _is_twice_alone(piece: str) -> bool:
 
 def _decodes(piece: str) -> bool:
     try:
-        bytes(map(_byte, piece)).decode()
+        return bytes(map(_byte, piece)).decode() >= "\xa0"  # below it are control characters
     except UnicodeDecodeError:
         return False
-    return True
 
 
 def _byte(char: str) -> int:

@@ -10,7 +10,7 @@ from replayer.wire.types import Reply, Wire, WireFault
 _ABOUT_HISTORY = re.compile(
     r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|\broles?\b|alternat|tool_call_id|"
     r"messages?\[\d+\]|assistant message|\binput\[\d+\]|item\['\w+'\]|type of 'item'|"
-    r"encrypted[ _]content|output of tool call|tool_use_id|tool_result|ResponseOutput\w+Param|"
+    r"tool call id|system message must|encrypted[ _]content|output of tool call|tool_use_id|tool_result|ResponseOutput\w+Param|"
     r"response with id|previous[_ ]response",
     re.IGNORECASE | re.DOTALL,
 )

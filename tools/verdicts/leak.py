@@ -14,11 +14,17 @@ class Leak:
     family: str
     start: int
     end: int
-    excerpt: str
+    text: str
+    """Its first characters."""
     hard: bool
     complete: bool = True
     """False where the call breaks off with the text."""
     calls: tuple[TextCall, ...] = ()
+
+    @property
+    def excerpt(self) -> str:
+        """As messages show it."""
+        return repr(self.text)
 
 
 def leak_at(
@@ -32,5 +38,11 @@ def leak_at(
     complete: bool = True,
 ) -> Leak:
     """A leak with the excerpt that messages show; without `end` it goes on to the end of the text."""
-    excerpt = text[start : start + 60] + ("…" if len(text) > start + 60 else "")
-    return Leak(family, start, len(text) if end is None else end, repr(excerpt), hard, complete, calls)
+    return Leak(
+        family, start, len(text) if end is None else end, excerpt_at(text, start), hard, complete, calls
+    )
+
+
+def excerpt_at(text: str, start: int) -> str:
+    """The beginning of what stands at `start`."""
+    return text[start : start + 60] + ("…" if len(text) > start + 60 else "")

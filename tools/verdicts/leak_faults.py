@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from replayer.tools.verdicts.call_text import TextCall, bare_name
 from replayer.tools.verdicts.leak import Leak
+from replayer.tools.verdicts.prose import TAG
 from replayer.tools.verdicts.schema_check import CallCheck, Validator
 from replayer.tools.verdicts.strict_json import NotJson, parse, same_value
 from replayer.tools.verdicts.verdict import Blame, Fault
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _SOFT = {
     "control_token": "a control token of the chat template is left in the content",
     "fenced": "a call written as a code block",
+    "closing_tag": "the end of call markup is left in the content, and no call",
 }
 
 
@@ -54,8 +56,9 @@ def _blame(seen: Seen, leak: Leak) -> Blame:
         if no_parser:
             return "model"
         torn_by_the_end = seen.ended_early and not leak.complete
-        return "parser" if torn_by_the_end else _who_lost(leak, seen.case.validator)
-    return "parser" if leak.family == "control_token" else "unknown"
+        left_over = seen.checks and not TAG.sub("", leak.text).strip()  # marks of what was delivered
+        return "parser" if torn_by_the_end or left_over else _who_lost(leak, seen.case.validator)
+    return "parser" if leak.family in ("control_token", "closing_tag") else "unknown"
 
 
 def _who_lost(leak: Leak, validator: Validator) -> Blame:
@@ -92,9 +95,13 @@ def _check(name: str, value: JsonObject, validator: Validator) -> CallCheck:
 
 def _typed(text: Json) -> Json:
     try:
-        return parse(text)
+        return parse(_PYTHON_WORDS.get(str(text)) or text)
     except NotJson:
         return text
+
+
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+"""Parsers of tags without types take these as well."""
 
 
 def hidden_calls(seen: Seen) -> Iterable[Fault]:
@@ -104,5 +111,5 @@ def hidden_calls(seen: Seen) -> Iterable[Fault]:
     leak = seen.hidden[0]
     of = f" of {leak.calls[0].name!r}" if leak.calls else ""
     message = f"a call{of} stands in the reasoning and none was delivered: {leak.excerpt}"
-    blame = _who_lost(leak, seen.case.validator) if leak.calls else "parser"
+    blame = _who_lost(leak, seen.case.validator)
     return [Fault("call_in_reasoning", blame, message, not (seen.ended_early and not leak.complete))]

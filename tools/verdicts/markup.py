@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator
+from dataclasses import replace
 from itertools import islice
 
-from replayer.tools.verdicts.bare_calls import find_bare
+from replayer.tools.verdicts.bare_calls import find_bare, named_objects
 from replayer.tools.verdicts.call_text import TextCall, calls_in
-from replayer.tools.verdicts.leak import Leak, leak_at
+from replayer.tools.verdicts.leak import Leak, excerpt_at, leak_at
 from replayer.tools.verdicts.prose import TAG, WORDS, is_sentence, without_code
 from replayer.tools.verdicts.strict_json import is_beginning
 from replayer.tools.verdicts.xml_calls import wrapped_calls
@@ -36,7 +37,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
         "tool_calls_tag",
         r"/?(?:\w+:)?(?:tool_calls|function_?calls?|TOOLCALL|(?:seed:|longcat_)tool_call)(?:\s+name\s*=[^<>\n]{0,100})?>",
     ),
-    ("dsml", rf"/?{_BAR}DSML{_BAR}"),
+    ("dsml", rf"/?{_BAR}?DSML{_BAR}"),
     ("deepseek", rf"{_BAR}tool[▁_](?:calls?|outputs?)?[▁_]?(?:begin|end|sep){_BAR}>"),
     ("kimi", r"\|tool_calls?_section_(?:begin|end)\|>|\|tool_call_argument_begin\|>"),
     ("lfm2", r"\|tool_call_(?:start|end)\|>"),
@@ -51,7 +52,11 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ("apertus", r"\|tools_(?:prefix|suffix)\|>"),
     ("step3", r"/?steptml:"),
     ("mcp", r"/?(?:use_mcp_tool|tool_use|mcp:\w{1,20})(?:\s[^<>\n]{0,100})?>"),
-    ("tool_response", r"/?tool_response>"),  # the model plays the tool
+    (
+        "tool_response",  # the model plays the tool
+        r"/?tool_response>|\|im_start\|>tool\b|\|start_header_id\|>(?:ipython|tool)\b|"
+        r"\|observation\|>(?=\s*[^\s<])",
+    ),
 )
 _TAG_MARKER = re.compile("<(?:" + "|".join(f"(?P<{name}>{pattern})" for name, pattern in _TAGS) + ")")
 _OTHER_MARKERS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -63,7 +68,12 @@ _OTHER_MARKERS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
     ("[unused", re.compile(r"\[(?P<pangu>unused1[12]\])")),
-    ("to=functions.", re.compile(r"to=(?P<harmony>functions\.\w)")),
+    (
+        "to=",
+        re.compile(
+            r"\bto=(?P<harmony>functions\.\w|(?!self\b|user\b)\w[\w.\-]*\s*<\|(?:constrain|message|channel))"
+        ),
+    ),
     (">>>", re.compile(r"(?m)^>>>(?P<functionary>\s?[A-Za-z_][\w.]*\n(?=\s*\{))")),
     ("functools", re.compile(r"functools(?P<phi>\s*\[(?=\s*\{))")),
     ("✿", re.compile(r"✿(?P<qwen>FUNCTION|ARGS)✿:")),
@@ -71,7 +81,8 @@ _OTHER_MARKERS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _CONTROL = re.compile(
     rf"<(?:{_BAR}(?:im_start|im_end|im_sep|eot_id|eom_id|endoftext|end_of_text|begin_of_text|start_header_id|"
     rf"end_header_id|return|message|start|end|assistant|user|system|end[▁_]of[▁_]sentence|begin[▁_]of[▁_]sentence|"
-    rf"observation|START_RESPONSE|END_RESPONSE|END_OF_TURN_TOKEN){_BAR}>|(?:start|end)_of_turn>|/s>\s*\Z)"
+    rf"observation|START_RESPONSE|END_RESPONSE|END_OF_TURN_TOKEN){_BAR}>|(?:start|end)_of_turn>|/s>\s*\Z)|"
+    rf"<{_BAR}[a-z][a-z_▁]{{2,30}}{_BAR}>\s*\Z"
 )
 _CONTROL_AT_END = re.compile(rf"(?:\s*(?:{_CONTROL.pattern}))+\s*\Z")
 _HEAD_SWALLOWED = re.compile(
@@ -103,12 +114,30 @@ def find_leaks(
     text = text[-MAX_SEARCHED:]
     if not (any(hint in text for hint in _HINTS) or _CALL_FIRST.match(text)) or not _SUSPECT.search(text):
         return ()
+    plain = _plain(text)
     leaks: dict[str, Leak] = {}
-    for leak in _candidates(_Searched(text, offered), offered, prompt_contains or _never):
+    for leak in _candidates(_Searched(plain, offered), offered, prompt_contains or _never):
+        shown = leak if plain is text else replace(leak, text=excerpt_at(text, leak.start))
         if leak.hard:
-            return (leak,)
-        leaks.setdefault(leak.family, leak)
+            return (shown,)
+        leaks.setdefault(leak.family, shown)
+    if not leaks and _M3_MARK in text:
+        return (leak_at("control_token", text, text.index(_M3_MARK), hard=False),)
     return tuple(leaks.values())
+
+
+_M3_MARK = "]<]minimax[>["
+_DECORATED = re.compile(re.escape(_M3_MARK) + r"|<(?P<tag>/?\w+):opensource>")
+
+
+def _plain(text: str) -> str:
+    """The text with tags as other families write them, every offset kept: MiniMax M3 puts a token before each,
+    Hunyuan a word behind it and a tag of its own between the name and the arguments."""
+    if _M3_MARK not in text and ":opensource>" not in text:
+        return text
+    return _DECORATED.sub(
+        lambda m: (f"<{m['tag']}>" if m["tag"] not in (None, "tool_sep") else "").rjust(len(m[0])), text
+    )
 
 
 _SUSPECT = re.compile(
@@ -141,6 +170,7 @@ class _Searched:
             first = text.rfind("\n", 0, max(line, 0)) + 1  # a name may stand above its markup
             self.calls = [call.moved(first) for call in calls_in(text[first:])]
             self.calls = self.calls or list(wrapped_calls(text, offered))
+            self.calls = self.calls or list(named_objects(text, self.visible, offered))
             bare = TAG.sub(lambda tag: " " * len(tag.group()), self.visible)
             self.prose_ends = max((word.end() for word in WORDS.finditer(bare)), default=0)
 
@@ -195,7 +225,7 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
     before = searched.before(start)
     if family == "tool_response":
         return None if before.strip() else leak_at(family, text, start, hard=True)
-    closes = marker.group().startswith(("</", "[/", "[END_"))
+    closes = _CLOSES.match(marker.group()) is not None
     follows = not closes and _CALL_FOLLOWS.match(text, marker.end())
     calls = tuple(call for call in searched.calls if call.start >= start or call.without_markup(text, start))
     if closes and not calls:  # the opening tag was taken: `{"name": …}\n</tool_call>`
@@ -205,18 +235,47 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
         moved = tuple(call.moved(-start) for call in calls)
         return _call_left(searched, family, start, moved, offered)
     if marker.group() == "<|channel|>" and not _TO_A_TOOL.match(text, marker.end()):
-        return None  # a channel of gpt-oss that holds thoughts or the answer
+        return leak_at(
+            "control_token", text, start, hard=False
+        )  # a channel that holds thoughts or the answer
     named = not closes and (name := _NAME_FOLLOWS.match(text, marker.end())) and name["name"] in offered
     special = marker.group().startswith(("<|", "<｜", "[TOOL_CALLS")) and not before.strip()
     if named or (special and (follows or marker.group() == "<|python_tag|>")):
         return leak_at(family, text, start, hard=True, complete=False)
     if closes and f"<{marker.group().strip('</>[]')}" in text[:start]:
         return None  # its opening tag stands there too: XML that somebody wrote
-    breaks_off = not closes and marker is searched.markers[-1] and _breaks_off(text[marker.end() :].strip())
+    if closes and _behind_an_answer(searched, offered) and not _in_a_sentence(searched.visible, marker):
+        return leak_at("closing_tag", text, start, hard=False)
+    last = not closes and marker is searched.markers[-1]
+    breaks_off = last and (_breaks_off(text[marker.end() :].strip()) or _TORN_TAG.fullmatch(text, start))
+    if not calls and _REST_OF_CALL.fullmatch(text, start) and not before.strip():
+        return leak_at(family, text, start, hard=True)
     if breaks_off or searched.prose_ends <= start - len(before):
         return leak_at(family, text, start, hard=True, complete=closes)
     return None
 
+
+_CLOSES = re.compile(
+    r"</|\[/|\[END_|<end_|<tool_call\|>|<\|(?:/|END_)|<[|｜][^>]*(?:end|End|suffix|\|call)[|｜]>"
+)
+_CLOSES_VALUE = re.compile(rf"</(?:\w+:|{_BAR}?DSML{_BAR})?(?:parameter|(?:\w+_)?arg_value)>")
+_SENTENCE_ENDS = tuple(".!?:…。！？：)`*")
+
+
+def _behind_an_answer(searched: _Searched, offered: Container[str]) -> bool:
+    """Whether end tags stand behind words that are an answer and not the rest of a call: torn JSON, the name of a
+    tool, or the value of the parameter that they end."""
+    first = searched.markers[0]
+    words = TAG.sub("", searched.visible[: first.start()]).strip()
+    if not _CLOSES.match(first.group()) or not words or words[-1] in '}]"':
+        return False
+    if words.rpartition("\n")[2].strip() in offered:
+        return False
+    return not _CLOSES_VALUE.match(first.group()) or words.endswith(_SENTENCE_ENDS)
+
+
+_REST_OF_CALL = re.compile(r"<[^<>\n]*param[^<>\n]*>[^<]*(?:</[^<>\n]+>\s*)+", re.DOTALL)
+"""A parameter and the ends of what held it, whose head a parser took."""
 
 _TO_A_TOOL = re.compile(r"[^<>\n]{0,60}\bto=")
 _NAME_FOLLOWS = re.compile(r"\s*+(?:functions\.)?(?P<name>[A-Za-z_][\w\-]*+)\s*+(?=[<\[{(:\n`]|\Z)")

@@ -46,7 +46,10 @@ def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
-_THINKING = re.compile(r"\A\s*<think(?:ing)?>(?P<thought>.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_THINKING = re.compile(
+    r"\A\s*(?:<(?:\w+:)?think(?:ing)?>|\[THINK\])(?P<thought>.*?)(?:</(?:\w+:)?think(?:ing)?>|\[/THINK\]|\Z)",
+    re.DOTALL,
+)
 _ANALYSIS = re.compile(
     r"\A\s*(?:<\|start\|>assistant)?<\|channel\|>analysis<\|message\|>"
     r"(?P<thought>.*?)(?:<\|(?:end|return)\|>|(?=<\|(?:channel|start)\|>)|\Z)",
@@ -57,7 +60,7 @@ _ANALYSIS = re.compile(
 def split_thinking(content: str) -> tuple[str, str]:
     """(reasoning, answer) of content whose reasoning no parser took out: `<think>…</think>` at its beginning, or an
     end tag alone, where the template had already opened it; or gpt-oss's channel for it."""
-    if "<" not in content:
+    if "<" not in content and "[THINK]" not in content:
         return "", content
     if match := _THINKING.match(content) or _ANALYSIS.match(content):
         return match["thought"], content[match.end() :]

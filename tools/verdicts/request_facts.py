@@ -38,6 +38,8 @@ class RequestFacts:
     max_tokens: int | None = None
     temperature: float | None = None
     response_format: Json = None
+    invited: Collection[str] = frozenset()
+    """Codes of notes on the reply that are no breach here, as the request asked for that form."""
     seen_call_ids: Collection[str] = frozenset()
     """Ids of earlier calls in the prompt."""
     prompt_contains: PromptContains = field(default=_nowhere, repr=False)
@@ -48,13 +50,17 @@ def request_facts(body: Mapping[str, Json], **more: Json) -> RequestFacts:
     """The facts in the fields of a request; `more` are those that its messages and tools hold."""
     limits = [n for key in _LIMITS if type(n := body.get(key)) is int]
     temperature = body.get("temperature")
-    text = body.get("text")
+    text, choices = body.get("text"), body.get("n")
+    invited = {"other_choice"} if isinstance(choices, int) and choices > 1 else set[str]()
+    if body.get("functions") and not body.get("tools"):
+        invited.add("legacy_function_call")
     return RequestFacts(
         tool_choice=tool_choice_of(body.get("tool_choice")),
         parallel=_parallel(body),
         max_tokens=min(limits, default=None),
         temperature=temperature if isinstance(temperature, (int, float)) else None,
         response_format=text.get("format") if isinstance(text, Mapping) else body.get("response_format"),
+        invited=invited,
         **more,
     )
 

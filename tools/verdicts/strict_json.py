@@ -177,6 +177,8 @@ def _diagnose(text: str, error: json.JSONDecodeError) -> Defect:
 
 def _diagnose_word(text: str, position: int) -> Defect:
     rest = text[position:]
+    if not text[:position].strip() and rest.startswith(",") and _decodes("{" + rest[1:]):
+        return "missing_start"
     if rest.startswith(",") or (rest[:1] in "]}" and text[:position].rstrip()[-1:] == ","):
         return "trailing_comma"
     if rest.startswith("'"):

@@ -128,7 +128,7 @@ def _emptiness(seen: Seen) -> Iterable[Fault]:
         return ()
     if seen.ended_early or seen.hidden or reply.finish_reason in FOR_FAILURE:
         return ()
-    if not reply.done and reply.finish_reason is None:
+    if any(leak.hard for leak in seen.leaks) or (not reply.done and reply.finish_reason is None):
         return ()
     thought = " (reasoning only)" if reply.reasoning.strip() or seen.thought.strip() else ""
     return [Fault("empty_turn", "unknown", f"no content and no call{thought}", True)]

@@ -15,6 +15,8 @@ from replayer.tools.verdicts.call_text import (
     MAX_UNCLOSED,
     TextCall,
     calls_in,
+    children_in,
+    is_open,
     json_text_at,
     parameters_in,
     python_call,
@@ -35,9 +37,6 @@ _NAME_AS_TAG = re.compile(rf"\s*<(?P<name>{_NAME})>")
 _BARE_NAME = re.compile(
     rf"\s*(?:functions\.)?(?P<name>{_NAME})(?:\s*(?P<bracket>\()|(?=\s*[{{<]|[ \t]*(?:\n|\Z)))"
 )
-_CONTAINERS = re.compile(r"</?(?:arguments|parameters|params|args|input|tool_input)>")
-_CHILD = re.compile(r"<(?P<key>\w[\w\-]{0,127})>")
-_NOT_ARGUMENTS = frozenset({"name", "tool_name", "tool", "function", "function_name", "server_name", "id"})
 
 
 def wrapped_calls(text: str, offered: Container[str]) -> Iterator[TextCall]:
@@ -74,38 +73,10 @@ def arguments_in(text: str, name: str, start: int, body: int, end: int, closed: 
     """The call whose arguments stand between `body` and `end`, as an object or as one tag each."""
     brace = text.find("{", body, end)
     before = text[body : max(brace, body)]
-    if brace >= 0 and not (_children(before) or _is_open(before) or any(parameters_in(before))):
+    if brace >= 0 and not (children_in(before) or is_open(before) or any(parameters_in(before))):
         written = json_text_at(text[:end], brace)
         return TextCall(name, start, brace + len(written), arguments=written)
     inner = text[body:end]
     return TextCall(
-        name, start, end, parameters=tuple(parameters_in(inner)) or _children(inner), closed=closed
+        name, start, end, parameters=tuple(parameters_in(inner)) or children_in(inner), closed=closed
     )
-
-
-def _is_open(text: str) -> bool:
-    """Whether the text ends within a tag of its own: a brace there is a parameter's."""
-    bare = _CONTAINERS.sub("", text)
-    return any(
-        f"</{tag['key']}>" not in bare[tag.end() :] for tag in islice(_CHILD.finditer(bare), MAX_CALLS)
-    )
-
-
-def _children(text: str) -> tuple[tuple[str, str], ...]:
-    """The tags in `text` with what stands in each; those that only group others are looked through."""
-    text = _CONTAINERS.sub("", text)
-    found: list[tuple[str, str]] = []
-    unclosed: set[str] = set()
-    covered = 0
-    for opened in _CHILD.finditer(text):
-        key = opened["key"]
-        if opened.start() < covered or key in unclosed or len(found) == MAX_CALLS:
-            continue
-        end = text.find(f"</{key}>", opened.end())
-        if end < 0:
-            unclosed.add(key)
-            continue
-        covered = end
-        if key not in _NOT_ARGUMENTS:
-            found.append((key, text[opened.end() : end].strip("\n")))
-    return tuple(found)

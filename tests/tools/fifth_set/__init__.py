@@ -23,3 +23,4 @@ LAWFUL: list[Case] = [
 ]
 FAULTY = place([each for each in TRIED if each.want])
 SOUND = place([*LAWFUL, *(each for each in TRIED if not each.want)])
+SURROUNDED = place(list(leaks.surrounded()))

@@ -13,7 +13,7 @@ ARGUMENTS = [
     # what streams leave: the beginning or the end lost, things twice (vllm 35266, 51697, 22885)
     ("cut at the last brace", NOT_JSON, "shell", '{"cmd": "ls", "env": {"A": "b"}'),
     ("quote lost", NOT_JSON, "open_file", '{"path": "a.txt}'),
-    ("begins with a comma", "arguments_not_json:parser", "shell", ', "cmd": "ls"}'),
+    ("begins with a comma", NOT_JSON + "|arguments_not_json:parser", "shell", ', "cmd": "ls"}'),
     (
         "first brace twice",
         NOT_JSON + "|arguments_not_json:parser",
@@ -34,7 +34,7 @@ ARGUMENTS = [
     ("xml", NOT_JSON, "open_file", "<path>a</path>"),
     ("words before", NOT_JSON, "open_file", 'Here are the arguments: {"path": "a"}'),
     ("words after", NOT_JSON, "open_file", '{"path": "a"} I hope this helps'),
-    ("empty where needed", NOT_JSON, "open_file", ""),
+    ("empty where needed", NOT_JSON + "|missing_parameter:parser", "open_file", "", PROTOCOL),
     ("object as a key too many", NOT_JSON, "open_file", '{"path": "a"},'),
     ("quoted object", NO_OBJECT, "open_file", '"{\\"path\\": \\"a\\"}"'),
     ("a list of objects", NO_OBJECT, "open_file", '[{"path": "a"}]'),
@@ -90,7 +90,7 @@ ARGUMENTS = [
     ("dash for underscore", UNKNOWN, "open-file", '{"path": "a"}'),
     ("server lost", UNKNOWN, "create_issue", '{"title": "a"}'),
     ("index left on it", UNKNOWN, "functions.shell:0", '{"cmd": "ls"}'),
-    ("channel left on it", UNKNOWN, "shell<|channel|>commentary", '{"cmd": "ls"}'),
+    ("channel left on it", "unknown_tool:parser", "shell<|channel|>commentary", '{"cmd": "ls"}'),
     ("json word of harmony", UNKNOWN, "json", '{"cmd": "ls"}'),
     ("assistant", UNKNOWN, "assistant", "{}"),
     ("of another agent", UNKNOWN, "TodoWrite", '{"todos": []}'),

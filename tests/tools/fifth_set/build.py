@@ -85,10 +85,22 @@ def called(name: str, want: str, tool_name: str, arguments: str, **more: Any) ->
 
 
 def _parses(text: str) -> bool:
+    """Whether the arguments can stand in a body as an object, and come out of it as they were."""
     try:
-        return isinstance(json.loads(text), dict)
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refused)
+        return isinstance(value, dict) and bool(json.dumps(value, ensure_ascii=False).encode())
     except ValueError:
         return False
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Json:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key twice")
+    return dict(pairs)
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(constant)
 
 
 def place(cases: list[Case]) -> list[Case]:

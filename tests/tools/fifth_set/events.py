@@ -26,9 +26,9 @@ CASES: list[Case] = [
     # sglang 39782: the arguments of every call land in the first block
     case(
         "messages, all in the first block",
-        INDEX,
+        f"{INDEX}|arguments_not_json:parser",
         usable=False,
-        may="arguments_not_json:unknown arguments_not_json:parser missing_parameter:parser missing_parameter:model protocol:engine",
+        may="missing_parameter:parser missing_parameter:model protocol:engine",
         raw=message(use(0, "shell", LS, PWD), use(1, "shell")),
         **ON_M,
     ),
@@ -91,16 +91,13 @@ CASES: list[Case] = [
     ),
     case(
         "messages, index twice",
-        INDEX,
-        usable=True,
-        may=PROTOCOL,
+        PROTOCOL,
         raw=message(use(0, "shell", LS, id_="a"), use(0, "whoami", "{}", id_="b")),
         **ON_M,
     ),
     case(
         "messages, started twice",
         PROTOCOL,
-        usable=True,
         raw=message(text_block(0, "Equal."), reason="end_turn").replace(
             "event: content_block_start",
             'event: message_start\ndata: {"type": "message_start", "message": {"id": "n", "type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 1, "output_tokens": 0}}}\n\nevent: content_block_start',
@@ -151,8 +148,7 @@ CASES: list[Case] = [
     ),
     case(
         "responses, an item lacks its name",
-        "unknown_tool:model",
-        may=PROTOCOL,
+        PROTOCOL,
         raw=flow(*item_events(0, item("", LS), LS), last=response(item("", LS))),
         **ON_R,
     ),
@@ -272,5 +268,11 @@ CASES: list[Case] = [
                 "usage": {"prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9},
             }
         ),
+    ),
+    case(
+        "messages, refusal",
+        "engine_error:engine",
+        raw=message(text_block(0, "I cannot."), reason="refusal"),
+        **ON_M,
     ),
 ]

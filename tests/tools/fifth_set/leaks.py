@@ -3,6 +3,8 @@
 The remark behind an entry names the mechanism, mostly from threads of the engines' trackers.
 """
 
+from collections.abc import Iterator
+
 from tests.tools.fifth_set.build import TOOLS, Call, Case, case
 
 PARSER, MODEL = "leaked_markup:parser", "leaked_markup:model"
@@ -274,7 +276,10 @@ STRAY = [
         "stray, harmony final", PARSER, usable=True, content="<|channel|>final<|message|>All files are there."
     ),
     case(
-        "stray, think closer", PARSER, usable=True, content="I looked at both.\n</think>\n\nBoth are equal."
+        "stray, think closer",
+        may=PARSER,
+        usable=True,
+        content="I looked at both.\n</think>\n\nBoth are equal.",
     ),
     case("stray, s", may=PARSER, usable=True, content="Ready.</s>"),
     case("stray, closing tag alone", PARSER, content="</tool_call>"),
@@ -328,7 +333,10 @@ THOUGHT = [
 ]
 
 CASES: list[Case] = [
-    *(case(f"leak {name}", PARSER, content=text) for name, text in WRITTEN.items()),
+    *(
+        case(f"leak {name}", f"{PARSER}|{MODEL}" if name == "kimi underscores" else PARSER, content=text)
+        for name, text in WRITTEN.items()
+    ),
     *(case(f"hopeless {name}", MODEL, content=text) for name, text in HOPELESS.items()),
     case("no tools, hermes", MODEL, content=WRITTEN["hermes with an id"], asked={"tools": None}),
     case("no tools, dsml", MODEL, content=WRITTEN["deepseek v4"], asked={"tools": None}),
@@ -353,3 +361,20 @@ CASES: list[Case] = [
     *STRAY,
     *THOUGHT,
 ]
+
+
+def surrounded() -> Iterator[Case]:
+    """Yield every form again behind words, beside another call, and in the thoughts; made after the first score."""
+    words, other = (
+        "Of course. I begin with this:\n\n",
+        (Call("make_event", '{"title": "x", "start": "2026-05-01T10:00:00Z"}'),),
+    )
+    for name, text in WRITTEN.items():
+        if name != "kimi underscores":
+            yield case(f"words, {name}", PARSER, content=words + text)
+            yield case(f"beside another, {name}", PARSER, content=text, calls=other)
+            yield case(f"hidden, {name}", HIDDEN, reasoning=words + text)
+    for name, text in HOPELESS.items():
+        if "plays" not in name and not name.startswith("empty"):
+            yield case(f"words, {name}", MODEL, content=words + text)
+            yield case(f"hidden, {name}", HIDDEN_BY_MODEL, reasoning=words + text)

@@ -25,11 +25,10 @@ PAIRS = [
     ),
     pair(
         "leaked when streamed",
-        f"{DIFFERS} leaked_markup:parser|{DROPPED}",
+        DIFFERS,
         {"calls": LS},
         {"content": CODER},
-        usable=False,
-        may=f"leaked_markup:parser {DROPPED}",
+        usable=True,
     ),
     pair(
         "leaked when whole",
@@ -83,6 +82,7 @@ PAIRS = [
         {"calls": (Call("shell", '{"cmd": "ls'),)},
         {"calls": LS},
         usable=False,
+        may=REPAIRED,
     ),
     pair(
         "other words",

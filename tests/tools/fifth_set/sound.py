@@ -158,7 +158,6 @@ SENT = [
         "",
         "grep",
         json.dumps({"pattern": "Ã©|Ã¼", "paths": ["."]}, ensure_ascii=False),
-        may="damaged_text:engine",
     ),
     called(
         "call, long text", "", "notes.add", json.dumps({"text": " ".join(f"word{n}" for n in range(900))})
@@ -192,10 +191,18 @@ SENT = [
     ),
 ]
 
-LONG = " ".join(
-    f"Step {n}: I compare the value of field {n * 7} with {n * 13 % 97} and go on to {n + 1}."
-    for n in range(120)
-)
+LONG = """The user asks why the second start is slower. I can think of three reasons. The page cache may be cold, because
+another process read a large file in between. Or the index is rebuilt: the log of yesterday shows a line about it, and
+the time of that line fits. The third reason would be the network, but both hosts are the same, so I leave it aside.
+
+Let me weigh the first two. A cold cache costs about as much as reading the file once, which is four seconds here; the
+user speaks of forty. A rebuilt index takes a minute on this disk. Hmm, forty seconds lie between the two, though nearer
+to the rebuild. Was the version changed? Yes: the lock file names 3.2 where it was 3.1, and the notes of 3.2 mention a
+new format. So the index was written anew once, and the next start should be quick again. I should say how to check it:
+look for the word "migrating" in the log, and start once more. If it is slow again, the cause is another one.
+
+One more doubt: the folder is on a share. Then the lock of the index could wait for another machine. The question says
+nothing about that; I mention it in half a sentence and stop."""
 THOUGHT = [
     case("thought, long", reasoning=LONG, content="They differ in field 21."),
     case(
@@ -230,8 +237,13 @@ THOUGHT = [
     ),
 ]
 
+MENTIONS = ("names tags without ticks",)
+"""A mention is a warning."""
 CASES: list[Case] = [
-    *(case(f"answer, {name}", content=text) for name, text in ANSWERS.items()),
+    *(
+        case(f"answer, {name}", content=text, may="leaked_markup:unknown" if name in MENTIONS else "")
+        for name, text in ANSWERS.items()
+    ),
     *SENT,
     *THOUGHT,
 ]

@@ -98,13 +98,12 @@ CASES: list[Case] = [
         **ON_M,
     ),
     case("form, stop sequence", raw=message(text_block(0, "One"), reason="stop_sequence"), **ON_M),
-    case("form, refusal on messages", raw=message(text_block(0, "I cannot."), reason="refusal"), **ON_M),
     case(
         "form, two calls on messages",
         raw=message(text_block(0, "Both."), use(1, "shell", "", LS), use(2, "whoami", "")),
         **ON_M,
     ),
-    case("form, call without input delta", raw=message(use(0, "whoami")), **ON_M),
+    case("form, call without input delta", may="protocol:engine", raw=message(use(0, "whoami")), **ON_M),
     case(
         "form, whole message",
         raw=json.dumps(
@@ -139,11 +138,9 @@ CASES: list[Case] = [
     case(
         "form, custom tool",
         raw=json.dumps(response(CUSTOM)),
-        asked={"tools": None},
+        asked={"tools": [{"type": "custom", "name": "apply"}]},
         wire="responses",
         streamed=False,
-        may="unknown_tool:model",
-        usable=True,
     ),
     case(
         "form, two items of calls",

@@ -27,18 +27,6 @@ STREAMS = [
     ),
     ("begins at 1", INDEX, True, "", deltas(piece(1, LS, id_="a", name="shell"))),
     (
-        "crossed",
-        INDEX,
-        False,
-        "arguments_not_json:unknown arguments_not_json:parser",
-        deltas(
-            piece(0, '{"cmd', id_="a", name="shell"),
-            piece(1, '{"path', id_="b", name="open_file"),
-            piece(1, '": "ls"}'),
-            piece(0, '": "a"}'),
-        ),
-    ),
-    (
         "one id for both",
         ID,
         False,

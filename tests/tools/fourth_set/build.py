@@ -113,7 +113,7 @@ def request_of(each: Case) -> Json:
     """Return the request body on the wire of the case; `asked` holds further keys as the chat wire names them."""
     asked = {"tools": TOOLS, "max_tokens": 4096} | each.asked
     body: Json = {"model": "m", "stream": each.streamed}
-    tools = [tool["function"] for tool in asked.pop("tools") or ()]
+    tools = [tool.get("function", tool) for tool in asked.pop("tools") or ()]
     limit = asked.pop("max_tokens")
     messages = asked.pop("messages", [{"role": "user", "content": each.user}])
     if each.wire == "chat":
