@@ -139,12 +139,14 @@ class CopiedText:
     def is_loop(self, text: str, cut: bool = False) -> bool:
         """Judge the newest text by what it is; `cut`: by the token limit."""
         self._ask_from = ASK_AGAIN * self._score
+        if self._since_news < SINCE * (CUT_KNOWN if cut else 1) or self.share < (KNOWN_CUT if cut else KNOWN):
+            return False
         legal = is_legal(text)
         listed = is_list(text) or lines_differ(text)
         needed: float = LEGAL if legal else LISTED if listed else PROSE
-        if self._since_news < (SINCE_LISTED if listed else SINCE) * (CUT_KNOWN if cut else 1):
+        if listed and self._since_news < SINCE_LISTED * (CUT_KNOWN if cut else 1):
             return False
-        if self.share < (KNOWN_LEGAL if legal else KNOWN_CUT if cut else KNOWN):
+        if legal and self.share < KNOWN_LEGAL:
             return False
         if cut:
             needed *= CUT_KNOWN if self.fresh <= STALE else CUT

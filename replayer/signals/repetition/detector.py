@@ -66,7 +66,7 @@ class RepetitionDetector(Signal):
     """
 
     name = "repetition"
-    version = 8
+    version = 9
 
     _stream: TextDetector
 

@@ -7,6 +7,8 @@ one may stand among very many, and lines of one word, which fill tables, do not 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 FEW = 5
@@ -38,22 +40,24 @@ def pool_of(text: str) -> Pool | None:
     lines = text.split("\n")
     if len(lines) > SOME:
         return _lines(lines[1:-1])
-    return _pieces([word for word in text.split(" ")[1:-1] if word], FLAGS, TIMES * FEW, FLAG)
+    return _pieces(filter(None, reversed(text.split(" ")[1:-1])), FLAGS, TIMES * FEW, FLAG)
 
 
 def _lines(lines: list[str]) -> Pool | None:
-    bare = [line.strip() for line in lines if line and not line.isspace()]
-    worded = bare and " " in bare[-1] and LETTERS.search(bare[-1])
+    older = filter(None, map(str.strip, reversed(lines)))
+    newest = next(older, "")
+    worded = " " in newest and LETTERS.search(newest)
+    bare = chain([newest], older)
     return _pieces(bare, CHARACTERS, LINES) if worded else _pieces(bare, 0, RULES, RULED)
 
 
 def _pieces(
-    pieces: list[str], characters: int, least: int, form: re.Pattern[str] | None = None
+    newest_first: Iterable[str], characters: int, least: int, form: re.Pattern[str] | None = None
 ) -> Pool | None:
     """The newest pieces, as long as few of them differ; each must have the form, else words with blanks between them."""
     different = set[str]()
     size = 0
-    for count, piece in enumerate(reversed(pieces), 1):
+    for count, piece in enumerate(newest_first, 1):
         if piece not in different:
             if not (form.fullmatch(piece) if form else " " in piece and LETTERS.search(piece)):
                 break

@@ -132,8 +132,8 @@ def is_staged(unit: str) -> bool:
 
 def noise_share(text: str) -> float:
     """Share of stage directions in a text, what stands between them not counted."""
-    noises = sum(len(found[0].translate(DROP_BETWEEN)) for found in STAGE.finditer(text))
-    return noises / max(1, len(text.translate(DROP_BETWEEN)))
+    noises = "".join(STAGE.findall(text)).translate(DROP_BETWEEN)
+    return len(noises) / max(1, len(text.translate(DROP_BETWEEN))) if noises else 0.0
 
 
 def lines_differ(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 WITHOUT_BLANKS = (
     (0x0E00, 0x0EFF),  # Thai, Lao
@@ -82,9 +83,11 @@ class _Marks(_Map):
         return "0" if kind == "Nd" else character
 
 
+_UNSPACED = re.compile(f"[{''.join(f'{chr(low)}-{chr(high)}' for low, high in WITHOUT_BLANKS)}]")
+
+
 def is_unspaced(character: str) -> bool:
-    code = ord(character)
-    return code >= 0x0E00 and any(low <= code <= high for low, high in WITHOUT_BLANKS)
+    return _UNSPACED.match(character) is not None
 
 
 _WORDS, _TOKENS, _MARKS = _Words(), _Tokens(), _Marks()
@@ -110,22 +113,34 @@ LONG = 36
 """Letters beyond ASCII without a blank among them: no script writes longer words, so these are several."""
 
 
+def flat_of(text: str) -> str:
+    """Its words in lower case, blanks between them, and a line for each sentence or line."""
+    return text.translate(_ASCII_WORDS if text.isascii() else _WORDS)
+
+
 def sentences_of(text: str) -> list[str]:
     """The words of each sentence or line, blanks between them; the first and the last may be pieces of one."""
-    if text.isascii():
-        return text.translate(_ASCII_WORDS).split("\n")
-    return [_plain_words(part.split()) for part in text.translate(_WORDS).split("\n")]
+    sentences = flat_of(text).split("\n")
+    return sentences if text.isascii() else [" ".join(split_words(part)) for part in sentences]
+
+
+def split_words(flat: str) -> list[str]:
+    """The words of `flat_of`; what is too long for a word falls into its letters."""
+    words = flat.split()
+    if not flat.isascii() and max(map(len, words), default=0) >= LONG:
+        return [one for word in words for one in ([word] if len(word) < LONG or word.isascii() else word)]
+    return words
+
+
+@lru_cache(maxsize=8192)
+def unmarked(word: str) -> str:
+    """A word without its combining marks."""
+    return word.translate(_TOKENS).strip()
 
 
 def tokens_of(text: str) -> list[str]:
     """The words, numbers and signs of a text, in lower case; a letter of a script without blanks is one."""
     return _ASCII_TOKEN.findall(text.lower()) if text.isascii() else TOKEN.findall(text.translate(_TOKENS))
-
-
-def _plain_words(words: list[str]) -> str:
-    if max(map(len, words), default=0) >= LONG:
-        words = [word if len(word) < LONG or word.isascii() else " ".join(word) for word in words]
-    return " ".join(words)
 
 
 def symbols_of(text: str) -> str:
@@ -143,4 +158,4 @@ def is_without_blanks(text: str) -> bool:
     if text.isascii():
         return False
     some = text[-SAMPLE:]
-    return sum(map(is_unspaced, some)) > 0.4 * len(some)
+    return len(_UNSPACED.findall(some)) > 0.4 * len(some)

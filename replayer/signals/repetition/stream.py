@@ -19,7 +19,7 @@ from replayer.signals.repetition.prose import (
     spoken,
 )
 from replayer.signals.repetition.sayings import Sayings
-from replayer.signals.repetition.scripts import sentences_of
+from replayer.signals.repetition.scripts import flat_of, split_words
 from replayer.signals.repetition.templates import Template, TemplateSignal
 from replayer.signals.repetition.vocabulary import END, Vocabulary
 from replayer.signals.repetition.worn import WornWords
@@ -83,7 +83,7 @@ class TextDetector:
         self._rest = ""
         self._code = False
         self._words_every = WORDS_OFTEN
-        self._waiting = self._unread = 0
+        self._far_every, self._far_at, self._read_at = FAR_EVERY, 0, 0
         self._thin = False
         self._near_due = NEAR_EVERY
         self._near_looks = self._in_vain = 0
@@ -123,25 +123,22 @@ class TextDetector:
         return found
 
     def _look(self, piece: str, last: bool = False) -> Sequence[Finding]:
-        size = len(piece)
-        self._offset += size
+        self._offset += len(piece)
         self._block.append(piece)
-        self._waiting += size
-        self._unread += size
         tracker = self._near.tracker
         run = tracker.push(piece)
         self.stride = STRIDE if tracker.lag or self._words_every == STRIDE else CALM_STRIDE
-        often = not self._code and self._copied.familiar >= OFTEN
-        far_due = last or self._waiting >= (FAR_OFTEN if often else FAR_EVERY)
-        words_due = far_due or (self._unread >= self._words_every and self._is_suspicious())
+        far_due = last or self._offset - self._far_at >= self._far_every
+        unread = self._offset - self._read_at
+        words_due = far_due or (unread >= self._words_every and self._is_suspicious())
         if not (run or words_due):
             return ()
         found: Sequence[Finding] = self._cycle(*hit) if run and (hit := self._near.judge(run)) else ()
         if words_due:
             block = "".join(self._block)
-            found = [*found, *self._look_at_words(block[len(block) - self._unread :], last)]
-            self._words_every = self._next_look()
-            self._unread = 0
+            self._read_at = self._offset
+            found = [*found, *self._look_at_words(block[len(block) - unread :], last)]
+            self._plan_looks(unread)
         if far_due:
             found = [*found, *self._look_far(last)]
         return found
@@ -160,14 +157,16 @@ class TextDetector:
             or (copied.size > 0 and copied.familiar >= CALM)
         )
 
-    def _next_look(self) -> int:
-        """Soon where little is said; less often where that was looked at many times in vain."""
-        self._in_vain = self._in_vain + 1 if self._unread < FAR_EVERY else 0
-        self._thin = not self._code and self._copied.fresh <= NOVEL and self._vocabulary.is_thin
+    def _plan_looks(self, size: int) -> None:
+        """Soon where little is said; less often where that was looked at many times in vain. `size`: of this look."""
+        copied = self._copied
+        self._in_vain = self._in_vain + 1 if size < FAR_EVERY else 0
+        self._thin = not self._code and copied.fresh <= NOVEL and self._vocabulary.is_thin
         every = CODE_OFTEN if self._code else WORDS_OFTEN
         if self._thin:
             every = STRIDE if self._vocabulary.is_staged else WORDS_THIN
-        return every << min(self._in_vain // LOOKS_IN_VAIN, LEAST_OFTEN)
+        self._words_every = every << min(self._in_vain // LOOKS_IN_VAIN, LEAST_OFTEN)
+        self._far_every = FAR_OFTEN if not self._code and copied.familiar >= OFTEN else FAR_EVERY
 
     def _look_at_words(self, block: str, last: bool) -> list[Finding]:
         """Whole words only; the rest waits for the next look."""
@@ -183,22 +182,24 @@ class TextDetector:
         return self._judge_words(text[:cut])
 
     def _judge_words(self, text: str) -> list[Finding]:
-        copied, worn = self._copied, self._look_at_worn(text)
+        copied = self._copied
         self._code = looks_like_code(text)
+        flat = flat_of(text if self._code else (text := spoken(text)))
+        words = split_words(flat)
+        worn = self._look_at_worn(text, words)
         if self._code:
             copied.push(text.translate(DROP_DIGITS).split(), len(text), False)
             self._sayings.wait(f"{text}\n")
             return [*worn, *self._look_for_pool()]
-        text = spoken(text)
-        sentences = sentences_of(text)
-        joined = f" {END} ".join(filter(None, sentences))
-        size = len(joined)
-        words = joined.split()
-        if DIGIT.search(joined):
-            joined = joined.translate(DROP_DIGITS)
-            words = joined.split()
-        unspaced = not text.isascii() and len(words) > 0.5 * len(text)
-        due = copied.push(words, len(text), unspaced) or (self._cut and copied.size > 0)
+        size = len(flat)
+        if DIGIT.search(flat):
+            flat = flat.translate(DROP_DIGITS)
+            words = split_words(flat)
+        sentences = split_words(
+            f" {END} ".join(filter(None if text.isascii() else str.strip, flat.split("\n")))
+        )
+        unspaced = not text.isascii() and len(sentences) > 0.5 * len(text)
+        due = copied.push(sentences, len(text), unspaced) or (self._cut and copied.size > 0)
         end, found = self._offset - len(self._rest), [*worn, *self._look_for_pool()]
         if copied.familiar < NEWS or copied.fresh > NEWS:
             self._sayings.wait(text)
@@ -207,7 +208,7 @@ class TextDetector:
             found += self._state(
                 "recycled", "collapsed", onset, None, self._recent(200), said.share, said.size
             )
-        if size - len(joined) > FEW_DIGITS * size:
+        if size - len(flat) > FEW_DIGITS * size:
             self._vocabulary.skip()
         elif babble := self._vocabulary.push(text, words, copied.fresh):
             onset = max(0, end - babble.size)
@@ -219,8 +220,8 @@ class TextDetector:
             found += self._state("recycled", "collapsed", onset, None, self._recent(200), copied.share, 400)
         return found
 
-    def _look_at_worn(self, text: str) -> list[Finding]:
-        worn = self._worn.push(text)
+    def _look_at_worn(self, text: str, words: list[str]) -> list[Finding]:
+        worn = self._worn.push(text, words)
         if worn is None or not self._worn.is_worn(worn, self._recent(worn.size + len(self._rest)), self._cut):
             return []
         onset = max(0, self._offset - len(self._rest) - worn.size)
@@ -239,7 +240,7 @@ class TextDetector:
 
     def _look_far(self, last: bool) -> list[Finding]:
         block = "".join(self._block)
-        self._block, self._waiting = [], 0
+        self._block, self._far_at = [], self._offset
         found: list[Finding] = []
         run = self._far.tracker.push(block)
         if run and (hit := self._far.judge(run)):

@@ -57,9 +57,8 @@ class Vocabulary:
         self._texts: list[str] = []
         self._words: list[str] = []
         self._looks = 0
-        self._stages = False
-        self._marks = 1.0
-        """Characters of the newest text to those of its words, a blank behind each."""
+        self._stages: bool | None = False
+        self._newest: list[str] = []
 
     def skip(self) -> None:
         """Text of numbers and code is not babble."""
@@ -68,10 +67,8 @@ class Vocabulary:
     def push(self, text: str, words: list[str], fresh: float) -> Babble | None:
         """`fresh`: share of the pairs of these words that are new."""
         self._texts.append(text)
-        words = [word for word in words if word != END]
         self._words += words
-        self._marks = min(2.0, max(1.0, len(text) / (sum(map(len, words)) + len(words) + 1)))
-        self._stages = 4 * sum(map(text.count, "([<*:…（")) + text.count("..") >= text.count(" ")
+        self._newest, self._stages = words, None
         if len(self._texts) > 2 * TEXTS:
             del self._texts[:-TEXTS]
             del self._words[: -2 * KEPT]
@@ -81,20 +78,26 @@ class Vocabulary:
     @property
     def is_staged(self) -> bool:
         """Whether the newest text looks like noises, at a glance."""
+        if self._stages is None:
+            text = self._texts[-1]
+            self._stages = 4 * sum(map(text.count, "([<*:…（")) + text.count("..") >= text.count(" ")
         return self._stages
 
     @property
     def is_thin(self) -> bool:
         """Whether a loop may have begun."""
-        size, most = THIN_STAGED if self._stages else THIN
+        thin, staged = self._is_few(*THIN), self._is_few(*THIN_STAGED)
+        return thin if thin == staged else staged == self.is_staged
+
+    def _is_few(self, size: int, most: int) -> bool:
         newest = self._words[-size:]
-        return len(newest) == size and len(set(newest)) <= most
+        return len(set(newest)) <= most and len(newest) == size
 
     def _words_loop(self) -> Babble | None:
         different = len(set(self._words[-24:]))
-        if different > (MANY_STAGED if self._stages else MANY):
+        if different > (MANY_STAGED if self.is_staged else MANY):
             return None
-        staged = self._stages and self._is_staged()
+        staged = self.is_staged and self._is_staged()
         if staged and (found := self._noises()):
             return found
         words = self._words[-KEPT:]
@@ -149,11 +152,15 @@ class Vocabulary:
     def _is_staged(self) -> bool:
         """Whether many of the newest words stand in brackets or stars, or trail off, as noises do."""
         text = "".join(self._texts[-3:])
-        stages = len(STAGE.findall(text)) + text.count("…") + text.count("...")
-        return 4 * stages >= len(text.split()) or noise_share(text) >= NOISE_SHARE
+        stages = len(STAGE.findall(text))
+        if 4 * (stages + text.count("…") + text.count("...")) >= len(text.split()):
+            return True
+        return stages > 0 and noise_share(text) >= NOISE_SHARE
 
     def _babble(self, newest: list[str], different: int, joined: bool, staged: bool) -> Babble | None:
-        size = int((sum(map(len, newest)) + len(newest)) * self._marks)
+        words = self._newest
+        marks = min(2.0, max(1.0, len(self._texts[-1]) / (sum(map(len, words)) + len(words) + 1)))
+        size = int((sum(map(len, newest)) + len(newest)) * marks)
         text = "".join(self._texts)[-size:]
         wide = size <= 2.2 * len(newest) and not text.isascii()
         if size < (LEAST_WIDE if wide else LEAST):

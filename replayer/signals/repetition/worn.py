@@ -13,10 +13,11 @@ In code, markup and data what counts is how many different tokens there are: up 
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from replayer.signals.repetition.prose import is_legal, is_list, is_prose, lines_differ
-from replayer.signals.repetition.scripts import is_without_blanks, plain, tokens_of
+from replayer.signals.repetition.scripts import is_without_blanks, plain, tokens_of, unmarked
 from replayer.signals.repetition.thresholds import FILL
 
 GENERATION = 500
@@ -42,10 +43,10 @@ RARE = (20.0, 1.2)
 NEVER = 1e9
 CUT = 0.7
 """Of these, where the token limit cut running prose."""
-FRESH = 4
-"""A piece in which more than one in so many tokens is new says something to its end."""
 AGAIN = 1.12
 """How much longer it must have become before a text that was not a loop is judged again: a look is dear."""
+
+LETTERS, CAPITAL, DIGIT = re.compile(r"[^\W\d_]+"), re.compile("[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"), re.compile("[0-9]")
 
 
 class Stretch(NamedTuple):
@@ -64,45 +65,47 @@ class Stretch(NamedTuple):
 
 
 class WornWords:
-    """Fed with each next piece of text, whatever it is."""
+    """Fed with each next piece of text, whatever it is. Tokens are counted once it is long without a new word."""
 
     def __init__(self) -> None:
         self._seen, self._older = set[str](), set[str]()
+        self._begin("")
+
+    def _begin(self, text: str) -> None:
+        self._uncounted, self.size = text, len(text)
         self._last: list[str] = []
-        self.size = 0
-        self._begin(0, [])
+        self._different, self._trigrams = set[str](), set[tuple[str, str, str]]()
+        self._count, self._ask_from = 0, LEAST
 
-    def _begin(self, size: int, tokens: list[str]) -> None:
-        self.size, self._count = size, len(tokens)
-        self._different = set(tokens)
-        self._trigrams = set(zip(tokens, tokens[1:], tokens[2:], strict=False))
-        self._ask_from = LEAST
-
-    def push(self, text: str) -> Stretch | None:
-        """The stretch that the text ends in, if it is worth a look."""
-        tokens = tokens_of(text)
-        firsts = dict.fromkeys(tokens)
-        different = set(firsts)
-        new = {one for one in different - self._seen - self._older if one.isalnum()}
-        if FRESH * len(new) > len(tokens):
-            self._begin(0, [])
-        elif new:
-            behind = tokens[tokens.index(next(one for one in reversed(firsts) if one in new)) + 1 :]
-            self._begin(len(text) * _length(behind) // _length(tokens), behind)
+    def push(self, text: str, words: list[str]) -> Stretch | None:
+        """The stretch that the text ends in, if it is worth a look. `words`: its words and numbers in lower case."""
+        if not text.isascii() and not "".join(words).isalnum():
+            words = list(text) if is_without_blanks(text) else list(map(unmarked, words))
+        different = set(words)
+        new = different.difference(self._seen, self._older)
+        if new and not text.isascii():
+            new = set(filter(str.isalnum, new))
+        if new:
+            last = next(filter(new.__contains__, reversed(dict.fromkeys(words))))
+            self._begin(text[end_of(last, text.lower()) :])
         else:
-            joined = self._last + tokens
-            self._trigrams.update(zip(joined, joined[1:], joined[2:], strict=False))
-            self._different |= different
-            self._count += len(tokens)
+            self._uncounted += text
             self.size += len(text)
-        self._last = tokens[-2:]
         self._seen |= different
         if len(self._seen) > GENERATION:
             self._seen, self._older = set(), self._seen
+        return None if self.size < self._ask_from else self._counted()
+
+    def _counted(self) -> Stretch | None:
+        """Count the tokens that came since the last time."""
+        tokens = tokens_of(self._uncounted)
+        joined = self._last + tokens
+        self._uncounted, self._last = "", joined[-2:]
+        self._count += len(tokens)
+        self._different.update(tokens)
+        self._trigrams.update(zip(joined, joined[1:], joined[2:], strict=False))
         count, trigrams, words = self._count, len(self._trigrams), len(self._different)
-        if self.size < self._ask_from or count < LEAST_TOKENS:
-            return None
-        if count < PROSE[0][1] * trigrams and count < SHUFFLED[-1][0] * words:
+        if count < LEAST_TOKENS or (count < PROSE[0][1] * trigrams and count < SHUFFLED[-1][0] * words):
             return None
         return Stretch(self.size, words, count / max(1, trigrams), count / max(1, words))
 
@@ -124,8 +127,8 @@ def needed(stretch: Stretch, text: str) -> float:
             return WIDE_LISTED if wide else LISTED
         return next(times for most, times in (WIDE if wide else PROSE) if different <= most)
     size, bare = len(text), plain(FILL.sub("", text))
-    letters = (sum(map(str.isalpha, bare)) - 0.5 * sum(map(str.isupper, bare))) / size
-    digits = sum(map(str.isdigit, bare)) / size
+    letters = (len("".join(LETTERS.findall(bare))) - 0.5 * len(CAPITAL.findall(bare))) / size
+    digits = len(DIGIT.findall(bare)) / size
     if letters < NO_LETTERS or digits > TABLE:
         return NEVER
     if digits > DIGITS or letters < FEW_LETTERS:
@@ -133,5 +136,12 @@ def needed(stretch: Stretch, text: str) -> float:
     return min(OTHER[1], max(OTHER[0], 0.75 * different)) * (DIFFER if lines_differ(text) else 1.0)
 
 
-def _length(tokens: list[str]) -> int:
-    return sum(map(len, tokens)) + len(tokens)
+def end_of(word: str, text: str) -> int:
+    """Where a word ends, the first time that it does not stand within a longer one; 0 if it is not there."""
+    at = end = 0
+    while (at := text.find(word, end)) >= 0:
+        end = at + len(word)
+        around = text[at - 1 : at] + text[end : end + 1]
+        if not around.isascii() or not any(map(str.isalnum, around)):
+            return end
+    return end
