@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from replayer.metrics import lane_answers as of_lanes
+from replayer.metrics.apart import WHY_NOT
 from replayer.metrics.catalogue import COMPARED, PRIMARY
 from replayer.metrics.decide import leans
 from replayer.metrics.documents import LaneFigures
@@ -40,7 +41,8 @@ def story(
     lanes: Sequence[LaneFigures], pairs: Sequence[Pair], ramps: Sequence[Ramp], ranking: Ranking | None
 ) -> Story:
     between = [pair for pair in pairs if not pair.aa]
-    ranked = [] if ramps else standings(lanes, between or pairs)
+    again = {pair.b for pair in pairs if pair.aa and between}
+    ranked = [] if ramps else standings([one for one in lanes if one.lane not in again], between or pairs)
     words = {
         "better": _fastest(ramps) if ramps else _better(between, ranked) or _same(pairs),
         "real": _real(pairs),
@@ -132,10 +134,13 @@ def _of_two(pairs: Sequence[Pair]) -> Iterator[str]:
                 yield f"{name} is also better in {and_list([COMPARED[pair.metric].words for pair in rest])}."
     if primary and not primary.winner:
         open_ = [COMPARED[pair.metric].words for pair in pairs if leans(pair)]
-        more = "" if any(ahead.values()) or open_ else " or in anything else that was compared"
+        later = any(pair.one_after_other and pair.method.endswith(WHY_NOT[True]) for pair in pairs)
+        more = "" if any(ahead.values()) or open_ or later else " or in anything else that was compared"
         yield f"No difference between {names[0]} and {names[1]} is shown in usable turns{more}."
         if open_:
             yield f"More sessions may decide {and_list(open_)}."
+        if later:
+            yield "One lane ran after the other: times and speeds are not tested without `--aa`."
 
 
 def _values(pair: Pair, winner: str) -> str:

@@ -2,7 +2,7 @@
 
 A session is one recorded trace: its turns, and its repeats, are one cluster. Between two runs, figures that move with the
 machine have the run as their cluster: they are held against what a lane differs from itself within these runs (`--aa`), and
-not tested where no run shows that.
+not tested where no run shows that. The same holds for the times of lanes that ran one after the other.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from replayer.metrics.apart import WHY_NOT, apart, gap
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, Metric
 from replayer.metrics.decide import ALPHA, PRIMARY_SHARE, decide, rounded
 from replayer.metrics.resampling import quantile_differences, ratio_difference, sign_flip, swap
@@ -105,7 +106,7 @@ def _compare(view: RunView, a: Side, b: Side, metric: Metric) -> Pair | None:
     left = sample(metric, a.turns, a.lane.attempts)
     right = sample(metric, b.turns, b.lane.attempts)
     found = _compare_samples(a.lane.name, left, b.lane.name, right, metric, paired=paired)
-    return found and replace(found, between_runs=a.lane.run != b.lane.run)
+    return found and apart(found, a.lane, b.lane)
 
 
 def lane_pairs(lanes: Sequence[LaneView], baseline: str | None = None) -> Iterator[tuple[LaneView, LaneView]]:
@@ -334,50 +335,55 @@ def compare_sequentially(a: Side, b: Side, metric: Metric, *, paired: bool) -> P
     values = pooled(metric, left) or 0.0, pooled(metric, right) or 0.0
     turns = min(len(left.values), len(right.values)) or _events(left, right)
     pair = _head(a.lane.name, b.lane.name, metric, values, len(sessions), turns)
-    pair = replace(pair, sequential=True, between_runs=a.lane.run != b.lane.run)
+    pair = apart(replace(pair, sequential=True), a.lane, b.lane)
     pair = _filled(pair, interval.value, None, p, SEQUENTIAL)
     return _bounded(replace(pair, low=interval.low, high=interval.high), metric)
 
 
 def _held_against_floors(pairs: list[Pair], lanes: Sequence[tuple[LaneView, LaneView]]) -> list[Pair]:
-    """Pairs of different runs, in figures that drift: tested only beyond what lanes differ from themselves within both."""
-    floors: dict[tuple[str, str], float | None] = {}
-    runs = {lane.name: lane.run for pair in lanes for lane in pair}
-    every = {id(lane): lane for pair in lanes for lane in pair}.values()
+    """Pairs of different runs, in figures that drift, and times of lanes that ran one after the other: tested only beyond
+    what lanes differ from themselves there."""
+    floors: dict[tuple[str, str, int], float | None] = {}
+    every = {lane.name: lane for pair in lanes for lane in pair}
     found = []
     for pair in pairs:
         metric = COMPARED[pair.metric]
-        if not (pair.between_runs and metric.drifts):
+        timed = pair.one_after_other and metric.unit != "points"
+        if not (metric.drifts and (pair.between_runs or timed)):
             found.append(pair)
             continue
-        both = {runs[pair.a], runs[pair.b]}
-        for run in both:
-            if (run, metric.key) not in floors:
-                floors[run, metric.key] = _floor([lane for lane in every if lane.run == run], metric)
-        known = [floors[run, metric.key] for run in both]
+        a, b = every[pair.a], every[pair.b]
+        far = 0 if pair.between_runs else gap(a, b)
+        for run in (a.run, b.run):
+            if (run, metric.key, far) not in floors:
+                of_run = [lane for lane in every.values() if lane.run == run]
+                floors[run, metric.key, far] = _floor(of_run, metric, far)
+        known = [floors[run, metric.key, far] for run in (a.run, b.run)]
         found.append(_against_floor(pair, None if None in known else max(floor or 0.0 for floor in known)))
     return found
 
 
-def _floor(lanes: Sequence[LaneView], metric: Metric) -> float | None:
-    """How far a lane of a run may lie from itself, at the far end of its interval; None without an A/A pair."""
+def _floor(lanes: Sequence[LaneView], metric: Metric, far: int) -> float | None:
+    """How far a lane of a run may lie from itself, at the far end of its interval; None without an A/A pair. Across a gap
+    only a lane that ran twice with a gap between shows that; what changes steadily changes more over a longer one."""
     reaches = []
     for a, b in ((a, b) for a in lanes for b in lanes if is_aa(a.name, b.name)):
+        own = gap(a, b)
+        if far and not own:
+            continue
         left, right = (sample(metric, by_key(lane), lane.attempts) for lane in (a, b))
         pair = _compare_samples(a.name, left, b.name, right, metric, paired=True)
         if pair is not None and pair.low is not None and pair.high is not None:
-            reaches.append(max(abs(pair.low), abs(pair.high)))
+            longer = max(1.0, far / own) if far else 1.0
+            reaches.append(longer * max(abs(pair.low), abs(pair.high)))
     return max(reaches, default=None)
 
 
 def _against_floor(pair: Pair, floor: float | None) -> Pair:
     if floor is None:
-        return replace(
-            pair,
-            p_value=None,
-            method="not tested: between two runs the run itself varies (run both with --aa)",
-        )
+        return replace(pair, p_value=None, method=f"not tested: {WHY_NOT[pair.one_after_other]}")
     method = (
         f"{pair.method}; only beyond {floor:.3g}, which a lane differs from itself within these runs (A/A)"
     )
-    return replace(pair, p_value=pair.p_value if abs(pair.difference) > floor else None, method=method)
+    least = min((abs(end) for end in (pair.low, pair.high) if end is not None), default=abs(pair.difference))
+    return replace(pair, p_value=pair.p_value if least > floor else None, method=method)

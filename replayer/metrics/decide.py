@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from replayer.metrics.apart import WHY_NOT
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY
 from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import interval, signed
@@ -77,9 +78,9 @@ def _untested(pair: Pair) -> str:
     if pair.n_sessions < MIN_SESSIONS:
         count = f"{pair.n_sessions} session{'s' if pair.n_sessions > 1 else ''} of at least {MIN_SESSIONS}"
         return count + (f"; {pair.needed_for} would show this difference" if pair.needed_for else "")
-    if pair.between_runs and "A/A" in pair.method:
+    if "A/A" in pair.method:
         return "within what these lanes differ from themselves"
-    return "between two runs the run itself varies: run both with --aa"
+    return WHY_NOT[pair.one_after_other]
 
 
 def _needed(pair: Pair) -> str:

@@ -44,6 +44,8 @@ class Pair:
     flips: float | None = None
     """Share of the turns that were usable on one of the two only."""
     between_runs: bool = False
+    one_after_other: bool = False
+    """No session of one lane was under way while one of the other was."""
 
     @property
     def winner(self) -> str | None:
