@@ -12,7 +12,7 @@ from replayer.prefix.chatml import Rendered
 from replayer.text import kept_json
 from replayer.traces.wire_forms import chat_messages, wire_of
 from replayer.traces.wire_view import cache_marks, chat_tools
-from replayer.wire.types import JsonObject
+from replayer.wire.types import JsonObject, Wire
 
 _KEPT_BYTES = 64 << 20
 """Of the requests that are kept to be gone on from."""
@@ -35,17 +35,27 @@ class Digest:
 class Conversation:
     """A request as a chat template sees it. `messages` and `tools` are JSON, `fields` the rest of the body."""
 
-    def __init__(self, fields: JsonObject, tools: bytes) -> None:
+    def __init__(self, wire: Wire, fields: JsonObject, tools: bytes) -> None:
+        self.wire = wire
         self.fields = fields
         self.tools = tools
         self.messages: list[bytes] = []
         self.marks: tuple[str, ...] = ()
         """Where `cache_control` stands in the messages."""
-        self.digest = Digest(str(fields.get("model")), tools)
         self.rendered = Rendered()
+        self._digest: Digest | None = None
+        self._digested = 0
+
+    @property
+    def digest(self) -> Digest:
+        """Worked out where it is asked for: to look into all tools of a request costs a tenth of a millisecond."""
+        if self._digest is None:
+            self._digest = Digest(str(self.fields.get("model")), self.tools)
+        self._digest.add(self.messages[self._digested :])
+        self._digested = len(self.messages)
+        return self._digest
 
     def add(self, messages: list[bytes]) -> None:
-        self.digest.add(messages)
         self.messages += messages
 
 
@@ -73,9 +83,8 @@ class GrowingRequests:
             return conversation(orjson.loads(body))
         around, text = body[: entries.start] + body[entries.stop :], body[entries]
         if begun is None or not _goes_on(begun.text, text) or not _add(begun, around, text):
-            request = orjson.loads(body)
-            found = conversation(request)
-            if wire_of(request) != "chat":
+            found = conversation(orjson.loads(body))
+            if found.wire != "chat":
                 return found
             begun = _Begun(around, text, found)
         self._last[thread] = begun
@@ -98,7 +107,7 @@ def conversation(request: JsonObject) -> Conversation:
     """A request, whichever wire it goes over."""
     wire = wire_of(request)
     fields = {key: value for key, value in request.items() if key not in ("messages", "input", "tools")}
-    found = Conversation(fields, kept_json(chat_tools(request, wire)))
+    found = Conversation(wire, fields, kept_json(chat_tools(request, wire)))
     found.add([*map(kept_json, chat_messages(request, wire))])
     found.marks = cache_marks(request)
     return found
@@ -115,10 +124,9 @@ def _add(begun: _Begun, around: bytes, text: bytes) -> bool:
     if wire_of({"messages": new}) != "chat":
         return False
     if around != begun.around:
-        request = orjson.loads(around)
-        if wire_of(request) != "chat":
+        found, before = conversation(orjson.loads(around)), begun.found
+        if found.wire != "chat":
             return False
-        found, before = conversation(request), begun.found
         if (found.tools, found.fields.get("model")) == (before.tools, before.fields.get("model")):
             before.fields = found.fields
         else:

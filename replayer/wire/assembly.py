@@ -27,6 +27,8 @@ _QUOTE = ord('"')
 _new = tuple.__new__
 _LEARNT_BYTES = 64 << 10
 """Longest event that later ones may be like: to learn from it takes a hundred times its size."""
+_TRIES = 8
+"""Events at most that are read one by one before or between runs, and runs, of what comes at once."""
 
 READERS: dict[Wire, type[ChatReader] | type[MessagesReader] | type[ResponsesReader]] = {
     "chat": ChatReader,
@@ -90,16 +92,22 @@ class Assembler:
         """The same of what came one after another and is read at once: each event has the stamp of its last byte.
 
         `packets` are used up."""
-        done, tried = 0, False
+        done, tries = 0, _TRIES
         while done < len(packets):
             template = self._template
-            if not tried and template is not None and template.counted is None:
-                if self._splitter.between:
-                    tried = True
+            if tries and (template is None or template.counted is None):
+                tries -= 1
+                if template is None or not (
+                    self._splitter.between and packets[done].startswith(template.opening)
+                ):
+                    if self._takes_one(packets, stamps, done):
+                        continue
+                else:
+                    known = len(self.parts.arrivals)
                     done = self._take_run(template, packets, stamps, done)
-                    continue
-                if self._ends_event(packets, stamps, done):
-                    continue
+                    if len(self.parts.arrivals) > known:
+                        continue
+                    tries = 0
             self._feed(packets[done], stamps[done])
             done += 1
         return self._drain()
@@ -150,8 +158,10 @@ class Assembler:
             self.parts.arrivals.append(at)
             self.parts.deltas.append(_new(Delta, (at, template.channel, text, template.call_index, 1)))
 
-    def _ends_event(self, packets: list[bytes], stamps: Sequence[int], done: int) -> bool:
-        """Whether the next packet, which began within an event, went on behind it: it has lost its beginning."""
+    def _takes_one(self, packets: list[bytes], stamps: Sequence[int], done: int) -> bool:
+        """The first event that the next packet ends, so that what follows may be a run: the packet has lost its beginning.
+
+        Returns whether another event begins there."""
         data = packets[done]
         end = data.find(b"\n\n") + 2
         if end == 1 or end == len(data):
@@ -166,8 +176,6 @@ class Assembler:
         Nothing is taken where another is among them, or one whose string is not plain. Returns how many packets are
         done; the next one may have lost its beginning."""
         opening, closing = template.opening, template.closing
-        if not packets[done].startswith(opening):
-            return done
         data = packets[done] if done + 1 == len(packets) else b"".join(packets[done:])
         end = len(data) - len(closing) if data.endswith(closing) else data.rfind(closing)
         if end <= len(template.seam):
