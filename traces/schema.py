@@ -6,9 +6,10 @@ and stored once; a turn names the items it was sent (its context) and the items 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.wire.types import Json, JsonObject, Wire
 
 SCHEMA = 1

@@ -6,9 +6,10 @@ They become dictionaries only where JSON is written (`orjson` writes dataclasses
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
 
 Better = Literal["higher", "lower"]

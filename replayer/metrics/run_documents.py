@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from replayer.lazy import dataclass
 from replayer.metrics.documents import Better, LaneFigures, Rate
 from replayer.wire.types import JsonObject
 

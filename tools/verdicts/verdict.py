@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
 
 FaultClass = Literal[
