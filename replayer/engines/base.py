@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ Sampling: TypeAlias = Mapping[str, tuple[str, ...]]
 Tristate = Literal["yes", "no", "unknown"]
 
 
+@cache
 def origin(url: str) -> str:
     """What distinguishes servers: scheme, host and port."""
     parts = urlsplit(url)

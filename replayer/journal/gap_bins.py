@@ -24,8 +24,13 @@ def bin_ms(index: int) -> float:
 
 @cache
 def _of_short() -> array[int]:
-    """Worked out once: there is one gap per token of a run."""
-    return array("H", map(_of, range(_SHORT)))
+    """Worked out once, by where the next bin begins: there is one gap per token of a run."""
+    found = array("H")
+    while len(found) < _SHORT:
+        index = _of(len(found))
+        following = math.ceil(math.exp((index + 0.5) * _BIN))
+        found.extend([index] * (following - len(found)))
+    return found
 
 
 def _of(gap: int) -> int:

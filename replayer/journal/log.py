@@ -27,7 +27,7 @@ from pathlib import Path
 
 from replayer.errors import RunFolderError
 from replayer.journal.elsewhere import remember, remembered
-from replayer.journal.events import AnyEvent, RunFinished, SessionFinished, ShardClock, TurnStarted
+from replayer.journal.events import AnyEvent, ShardClock, TurnStarted
 from replayer.journal.lines import Damage, Order, damaged, encoded, parsed, seal
 from replayer.journal.older import loads
 from replayer.journal.parts import JOURNAL, Line, journal_of, parts
@@ -131,7 +131,7 @@ class JournalWriter:
                 self.now()
             )  # what `model_copy` does, without the copy: it is nobody else's yet
         self._write([encoded(event)])
-        if isinstance(event, (SessionFinished, RunFinished)):
+        if event.type == "session_finished" or event.type == "run_finished":
             self._syncing.request()
         if self._on_event is not None:
             self._on_event(event)

@@ -23,8 +23,6 @@ from replayer.journal.events import (
     RunFinished,
     RunResumed,
     RunStarted,
-    SessionFinished,
-    SessionStarted,
     ShardClock,
     ShardHealth,
     SignalFinding,
@@ -156,6 +154,13 @@ class Fold:
             facts.ran(self.attempt(event.session, event.attempt), event)
         elif event.type == "telemetry":
             self._sample(event)
+        elif event.type == "session_started":
+            others = (a for a in self.attempts.get(event.session, ()) if a.number != event.attempt)
+            self.attempts[event.session] = (*others, Attempt.of(event))
+        elif event.type == "session_finished":
+            attempt = self.attempt(event.session, event.attempt)
+            attempt.end(event)
+            self.keeping.ended(attempt)
         else:
             self._milestone(event)
 
@@ -179,13 +184,6 @@ class Fold:
             case Primed():
                 self._count(event, unknown=1)
                 self._count_usage(event)
-            case SessionStarted():
-                others = (a for a in self.attempts.get(event.session, ()) if a.number != event.attempt)
-                self.attempts[event.session] = (*others, Attempt.of(event))
-            case SessionFinished():
-                attempt = self.attempt(event.session, event.attempt)
-                attempt.end(event)
-                self.keeping.ended(attempt)
             case Warned():
                 self.warnings.append(event)
             case ShardHealth() if event.shard not in self.shards:

@@ -87,7 +87,9 @@ class TurnJudge:
         """Journal what was executed, and what the signals find over the turns so far."""
         for event in tool_events(turn.key, runs):
             self.emit(event)
-        reuse = await asyncio.wrap_future(turn.reuse) if turn.reuse is not None else None
+        reuse = None
+        if turn.reuse is not None:
+            reuse = turn.reuse.result() if turn.reuse.done() else await asyncio.wrap_future(turn.reuse)
         for finding in self.signals.after_turn(turn, runs, self.results, reuse):
             self.emit(finding)
 

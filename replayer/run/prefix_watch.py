@@ -1,7 +1,7 @@
 """The servers of a run: who uses each, who may empty its cache, and what its cache should hold.
 
-What a server holds is worked out in one thread beside the loop, in the order in which requests are sent; the sockets
-are read in another process.
+What a server holds is worked out in the order in which requests are sent: that of long requests in one thread beside the
+loop, that of short ones at once. The sockets are read in another process.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from replayer.run.lanes import Instance, Lane
     from replayer.run.state import Run
 
+_SHORT = 16 << 10
+"""Bytes of requests that are looked at in less time than it takes to wake a thread and to hear from it."""
 MOST_PROMPTS, MOST_SECONDS = 512, 15.0
 """Prompts that are asked of an engine before the sessions of a block begin, and the time for it: beyond, all are
 estimated."""
@@ -54,6 +56,10 @@ class Server:
     """By LANE/TRACE/REPEAT whether its parts began on an empty cache."""
     _todo: list[Callable[[ServerWatch], Any]] = field(default_factory=list)
     """What is done with the next thing whose outcome is wanted: waking the thread costs more than some of it."""
+    _size: int = 0
+    """Bytes of requests in it."""
+    _working: Future[Any] | None = None
+    """What the thread was given last."""
     _gate: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def open(self, instance: Instance) -> None:
@@ -76,6 +82,7 @@ class Server:
 
     def asked(self, key: str, thread: str, request: Request, *, filler: bool) -> None:
         body, entries, sent = list(request.body), request.entries, time.monotonic_ns()
+        self._size += request.content_length
         self._later(
             lambda watch: watch.asked(key, thread, b"".join(body), sent, entries=entries, filler=filler)
         )
@@ -103,7 +110,16 @@ class Server:
         if self.watch is None:
             return None
         todo, self._todo = [*self._todo, lambda watch: work(watch, *args)], []
-        return self.pool.submit(_in_turn, todo, self.watch)
+        size, self._size = self._size, 0
+        if size > _SHORT or not (self._working is None or self._working.done()):
+            self._working = self.pool.submit(_in_turn, todo, self.watch)
+            return self._working
+        done: Future[Any] = Future()
+        try:
+            done.set_result(_in_turn(todo, self.watch))
+        except Exception as error:  # noqa: BLE001 - for who asks what was found, as from the thread
+            done.set_exception(error)
+        return done
 
 
 def _in_turn(todo: Sequence[Callable[[ServerWatch], object]], watch: ServerWatch) -> object:

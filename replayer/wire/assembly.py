@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import partial
-from itertools import accumulate, chain, repeat
+from itertools import accumulate
 from operator import sub
 
 import orjson
@@ -329,7 +329,8 @@ def _stamp(
         return len(packets)
     whole = bisect_left(stops, ends[-1])
     ended = [*map(partial(bisect_right, ends), stops[: whole + 1])]
-    arrivals.extend(chain.from_iterable(map(repeat, stamps[done:], map(sub, ended, [0, *ended]))))
+    for at, count in zip(stamps[done:], map(sub, ended, [0, *ended]), strict=False):
+        arrivals.extend(array("q", (at,)) * count)
     if left := stops[whole] - ends[-1]:
         packets[done + whole] = packets[done + whole][-left:]
         return done + whole

@@ -34,6 +34,7 @@ from replayer.wire.receiver import (
     RECORD,
     ROOM,
     SENT,
+    SLICE,
     WRITE,
 )
 
@@ -53,7 +54,7 @@ class ReceiverLost(ReplayerError):
 
 
 Arrived = tuple[bytes | memoryview, int, int | None, int]
-"""Bytes, when they were read, when they came in where the kernel reports it, and how long the reading process had waited
+"""Bytes, there as long as they are being received, when they were read, when they came in where the kernel reports it, and how long the reading process had waited
 for a core before (all in ns)."""
 
 
@@ -96,7 +97,9 @@ class Receiver:
         self._files: list[int] = []
         """Sockets that go out with what is sent next: one may come before its OPEN, and never after it."""
         self._blocked = False
-        self._rest = b""
+        self._buffer = memoryview(bytearray(SLICE + RECORD.size + _READ))
+        self._rest = 0
+        """Bytes of a record that is not whole yet, at the buffer's begin."""
         self.priority = _PRIORITIES[ORDINARY]
         self.seen = 0
         """Up to when everything that came in has been handed over: deadlines go by this clock, so that what waits for the
@@ -179,23 +182,21 @@ class Receiver:
 
     def _read(self) -> None:
         try:
-            data = self._channel.recv(_READ)
+            size = self._channel.recv_into(self._buffer[self._rest :])
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
             self._end(error)
             return
-        if not data:
+        if not size:
             self._end(ConnectionError("the receiving process ended"))
             return
-        if self._rest:
-            data = self._rest + data
-        at, view, transports = 0, memoryview(data), self._transports
+        at, end, view, transports = 0, self._rest + size, self._buffer, self._transports
         arrived: dict[RemoteTransport, list[Arrived]] = {}
-        while len(data) - at >= RECORD.size:
-            number, size, kind, delay, first, second = RECORD.unpack_from(data, at)
+        while end - at >= RECORD.size:
+            number, size, kind, delay, first, second = RECORD.unpack_from(view, at)
             start = at + RECORD.size
-            if len(data) < start + size:
+            if end < start + size:
                 break
             at = start + size
             transport = transports.get(number)
@@ -211,9 +212,12 @@ class Receiver:
             if transport is not None and (packets := arrived.pop(transport, None)):
                 transport.connection.receive(packets)
             self._take(kind, transport, first, second)
-        self._rest = data[at:]
-        for transport, packets in arrived.items():
-            transport.connection.receive(packets)
+        try:
+            for transport, packets in arrived.items():
+                transport.connection.receive(packets)
+        finally:
+            self._rest = end - at
+            view[: self._rest] = view[at:end]
 
     def _take(self, kind: int, transport: RemoteTransport | None, first: int, second: int) -> None:
         if kind == LATE:
