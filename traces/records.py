@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Annotated, Any
 
 import orjson
@@ -56,8 +57,8 @@ _TAGS: dict[type, str] = {
     Thread: "thread",
     End: "end",
 }
-_ADAPTERS: dict[str, TypeAdapter[Any]] = {tag: TypeAdapter(klass) for klass, tag in _TAGS.items()}
-_ADAPTERS["item"] = TypeAdapter(Annotated[AnyItem, Field(discriminator="kind")])
+_CLASSES: dict[str, Any] = {tag: klass for klass, tag in _TAGS.items()}
+_CLASSES["item"] = Annotated[AnyItem, Field(discriminator="kind")]
 
 _DERIVED = frozenset({"parsed"})
 """Fields that reading recomputes, so that a file holds every argument text once."""
@@ -122,11 +123,17 @@ def decode(line: bytes | memoryview) -> Record:
     return build(tag_of(line), line)
 
 
+@cache
+def _adapter(tag: str) -> TypeAdapter[Any]:
+    """Made when a record of this type is first met: most traces have few types, and each takes a millisecond."""
+    return TypeAdapter(_CLASSES[tag])
+
+
 def build(tag: str, source: bytes | memoryview | JsonObject) -> Record:
     """A record of a known tag from its JSON text or, when migrated, from its parsed form."""
-    adapter = _ADAPTERS.get(tag)
-    if adapter is None:
+    if tag not in _CLASSES:
         raise RecordError(f"unknown record type {tag!r}")
+    adapter = _adapter(tag)
     try:
         if isinstance(source, dict):
             record = adapter.validate_python(source)

@@ -13,12 +13,9 @@ from typing import Protocol, TypeVar
 
 import httpx
 
-from replayer.engines.embedded import llama_server as embedded
 from replayer.engines.engine_spec import LaunchKind
 from replayer.engines.http_client import http_client
 from replayer.errors import EngineUnavailable, MissingPartError
-from replayer.simulated import launch as launch_simulated
-from replayer.simulated.spec import SimulatedSpec
 from replayer.wire.types import JsonObject
 
 READY_SECONDS = 900.0
@@ -74,11 +71,16 @@ async def start(order: Order, log_folder: Path, trace_paths: Sequence[Path]) -> 
     """Raises MissingPartError, PlanError (a wrong option) and EngineUnavailable (it did not come up)."""
     log = log_folder / f"{order.name}.log"
     if order.launch == "embedded":
+        from replayer.engines.embedded import llama_server  # late, as below: most lanes have a server already
+
         model = {"model": order.model} if order.model else {}
-        return await embedded.launch({**order.start_options, **model, "log": log})
+        return await llama_server.launch({**order.start_options, **model, "log": log})
     if order.launch == "simulated":
+        from replayer.simulated import launch
+        from replayer.simulated.spec import SimulatedSpec
+
         options = {"trace": [str(path) for path in trace_paths], **order.start_options}
-        return await launch_simulated(SimulatedSpec.from_options(options), log)
+        return await launch(SimulatedSpec.from_options(options), log)
     return await _start_command(order, log)
 
 

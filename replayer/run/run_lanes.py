@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-from replayer.engines.logs.patterns import with_log
 from replayer.engines.starting import Starts
 from replayer.errors import EngineUnavailable, MissingPartError, ReplayerError
 from replayer.journal.events import (
@@ -86,14 +85,18 @@ async def lanes_ready(run: Run, lanes: Sequence[Lane]) -> None:
 
 def _announce(run: Run, lane: Lane) -> None:
     facts = lane.facts
+    known, log = dataclasses.asdict(facts), lane.instances[0].log(lane.plan)
+    if log is not None:
+        from replayer.engines.logs.patterns import with_log  # late: most lanes' logs are elsewhere
+
+        known = with_log(known, log)
     run.journal.append(
         LaneReady(
             lane=lane.name,
             kind=lane.plan.launch or facts.kind,
             model=lane.model,
             base_url=facts.base_url,
-            facts=with_log(dataclasses.asdict(facts), lane.instances[0].log(lane.plan))
-            | {"plan": lane.plan.facts},
+            facts=known | {"plan": lane.plan.facts},
             settings=lane.settings(),
         )
     )

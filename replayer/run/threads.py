@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING
 
 from replayer.journal.events import Substituted
 from replayer.journal.turns import CUT, UNREACHABLE
-from replayer.plan.model import Plan
 from replayer.requests.transform import Messages
-from replayer.run.live_history import ClientName, LiveConversation, LivePolicy
 from replayer.run.prompts import PreparedTurn
 from replayer.run.session import wait_for
 from replayer.run.turn import FinishedTurn
@@ -29,6 +27,7 @@ from replayer.wire.types import JsonObject, Reply
 
 if TYPE_CHECKING:
     from replayer.run.judging import TurnJudge
+    from replayer.run.live_history import LiveConversation
     from replayer.run.recorded_tools import RecordedTools
     from replayer.run.session import SessionContext
     from replayer.tools.execution import Executor
@@ -181,10 +180,6 @@ def _recorded_gap(before: Sequence[Turn], turn: Turn) -> float | None:
     return max(0.0, started - max(ended))
 
 
-def policy(plan: Plan) -> LivePolicy:
-    return LivePolicy(tools=plan.tools, turn_budget=plan.max_turns, malformed=plan.malformed)
-
-
 class Subagents(Threads):
     """Recorded subagents beside a live conversation: with their recorded history, numbered as they are sent."""
 
@@ -209,11 +204,19 @@ class Subagents(Threads):
 
 async def replay_live(context: SessionContext, executor: Executor | None) -> tuple[str, JsonObject | None]:
     """Talk until the session ends; returns how it ended, and what the trace's check command says."""
-    client: ClientName = "zed" if context.plan.dialect == "zed" else "verbatim"
+    from replayer.run.live_history import (  # late: most runs are recorded
+        ClientName,
+        LiveConversation,
+        LivePolicy,
+    )
+
+    plan = context.plan
+    policy = LivePolicy(tools=plan.tools, turn_budget=plan.max_turns, malformed=plan.malformed)
+    client: ClientName = "zed" if plan.dialect == "zed" else "verbatim"
     numbers = count()
     async with together() as group:
         subagents = Subagents(context, group, numbers)
-        live = LiveConversation(context.history, executor, policy(context.plan), client, subagents.replay)
+        live = LiveConversation(context.history, executor, policy, client, subagents.replay)
         await _talk(context, live, numbers)
     if context.lost:
         return UNREACHABLE, None

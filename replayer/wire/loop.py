@@ -62,7 +62,6 @@ def steady_memory() -> Iterator[None]:
     Going over a whole heap takes tens of milliseconds: what is there now is exempt, what follows is put off.
     """
     before = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
     try:

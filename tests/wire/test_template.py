@@ -246,6 +246,15 @@ def test_packets_read_at_once_keep_their_stamps(odd: str | None, joins: bool, se
     assert joins or together == one_by_one
 
 
+def test_a_reply_that_comes_at_once_is_one_run_behind_its_first_event() -> None:
+    events = [b"data: %s\n\n" % chunk(f"{number} ") for number in range(300)]
+    assembler = Assembler(joins=True)
+    first, others = assembler.feed_all([b"".join(events)], [7])
+    assert (first.text, first.pieces, others.pieces) == ("0 ", 1, 299)
+    assert first.text + others.text == "".join(f"{number} " for number in range(300))
+    assert [*assembler.parts.arrivals] == [7] * 300
+
+
 def test_learning_stops_where_it_never_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     tries = []
     monkeypatch.setattr(assembly, "learn", lambda *args: tries.append(1) or learn(*args))
