@@ -91,7 +91,7 @@ class Order:
 def encoded(event: AnyEvent) -> bytes:
     """An event as JSON. A lone surrogate in a reply becomes U+FFFD, the only form UTF-8 allows."""
     try:
-        return event.model_dump_json().encode()
+        return event.__pydantic_serializer__.to_json(event)
     except PydanticSerializationError:
         return orjson.dumps(_without_surrogates(event.model_dump()))
 

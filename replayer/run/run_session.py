@@ -51,7 +51,7 @@ async def replay_session(run: Run, session: Session, bounds: Bounds | None = Non
     salts = history.wire == "chat" and len(wires) == 1 and not run.plan.load.shared_prompt
     isolation = isolate(instance.engine, tag, fresh=fresh, filler=history.is_filler, salts=salts)
     server.used = True
-    context = _context(run, session, attempt, instance, isolation, bounds)
+    context = _context(run, session, attempt, tag, instance, isolation, bounds)
     try:
         primed = await _prime(context)
         if bounds.ready is not None:
@@ -124,7 +124,13 @@ async def _cache_of(session: Session, server: Server, instance: Instance) -> tup
 
 
 def _context(
-    run: Run, session: Session, attempt: int, instance: Instance, isolation: Isolation, bounds: Bounds
+    run: Run,
+    session: Session,
+    attempt: int,
+    tag: str,
+    instance: Instance,
+    isolation: Isolation,
+    bounds: Bounds,
 ) -> SessionContext:
     lane = run.lanes[session.lane]
     history = run.traces.histories[session.trace].over(lane.plan.wire)
@@ -164,7 +170,7 @@ def _context(
             run.traces.transform,
             isolation,
             for_session(instance.headers, session.id),
-            lengths_of(run, session, run.tag(session, attempt)),
+            lengths_of(run, session, tag),
         ),
         begin,
         bounds,

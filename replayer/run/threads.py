@@ -68,7 +68,7 @@ async def replay_recorded(context: SessionContext, tools: RecordedTools | None) 
     """Send every turn of every thread with its recorded history. Returns the session's outcome."""
     threads = Threads(context, tools)
     async with together() as group:
-        threads.start(group, context.history.lines[0])
+        await threads.follow(group, context.history.lines[0])
     if threads.unreachable >= MAX_UNREACHABLE or context.lost:
         return UNREACHABLE
     return CUT if context.bounds.over.is_set() and threads.unsent else "done"
@@ -90,9 +90,9 @@ class Threads:
         """When the reply of a recorded turn ended: nanoseconds of the monotonic clock."""
 
     def start(self, group: asyncio.TaskGroup, line: Line) -> None:
-        self._tasks[line.thread] = group.create_task(self._replay(group, line))
+        self._tasks[line.thread] = group.create_task(self.follow(group, line))
 
-    async def _replay(self, group: asyncio.TaskGroup, line: Line) -> None:
+    async def follow(self, group: asyncio.TaskGroup, line: Line) -> None:
         """While a reply streams, the next request is prepared; while the next reply is awaited, the last is judged."""
         turns = [turn for turn in line.turns if turn in self.unsent]
         talk = self.context.conversation(line.thread)
@@ -108,7 +108,7 @@ class Threads:
                 ):
                     break
                 self.unsent.discard(turn)
-                prepared = await (ahead or self._prepare(line, turn))
+                prepared = await (ahead or self.prepared(line, turn))
                 ahead = self._prepare(line, turns[place + 1]) if place + 1 < len(turns) else None
                 key = self.context.key(prepared.number, line.thread)
                 answered = await talk.exchange.send(key, prepared)
