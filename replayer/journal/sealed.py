@@ -17,10 +17,10 @@ from replayer.journal.events import TelemetryRead
 from replayer.journal.turns import Attempt, Kept, TurnFacts
 from replayer.signals.tool_reliability import FaultMark
 
-_BOX = 256
-"""Turns, or readings, that are packed together."""
-_BOXES_OPEN = 16
-"""Boxes whose turns are kept for the next look."""
+_BOX, _READINGS = 256, 32
+"""Turns, and readings, that are packed together. A reading takes 6 KB as it is."""
+_BOXES_OPEN = 4
+"""Boxes whose turns are kept for the next look: 140 KB each."""
 _FIELDS = TurnFacts.__slots__
 _MARKS = _FIELDS.index("marks")
 _values_of = attrgetter(*_FIELDS)
@@ -84,22 +84,26 @@ def _contents(box: bytes) -> list[tuple[dict[int, TurnFacts], bytes]]:
 class Readings(Sequence[TelemetryRead]):
     """Readings of a lane's server, older ones packed if that is wanted."""
 
-    def __init__(self, readings: Iterable[TelemetryRead] = (), boxes: Iterable[bytes] = ()) -> None:
-        self._boxes, self._new = list(boxes), list(readings)
+    def __init__(
+        self, readings: Iterable[TelemetryRead] = (), boxes: Iterable[bytes] = (), *, packs: bool = False
+    ) -> None:
+        self._boxes, self._new, self._packs = list(boxes), list[TelemetryRead](), packs
+        for reading in readings:
+            self.append(reading)
 
-    def append(self, reading: TelemetryRead, *, packs: bool) -> None:
+    def append(self, reading: TelemetryRead) -> None:
         self._new.append(reading)
-        if packs and len(self._new) >= 2 * _BOX:
-            facts = [(one.at, one.lane, one.instance, one.sample) for one in self._new[:_BOX]]
+        if self._packs and len(self._new) >= 2 * _READINGS:
+            facts = [(one.at, one.lane, one.instance, one.sample) for one in self._new[:_READINGS]]
             self._boxes.append(compress(marshal.dumps(facts)))
-            del self._new[:_BOX]
+            del self._new[:_READINGS]
 
     def frozen(self) -> Sequence[TelemetryRead]:
         """Those of now."""
         return Readings(self._new, self._boxes) if self._boxes else tuple(self._new)
 
     def __len__(self) -> int:
-        return len(self._boxes) * _BOX + len(self._new)
+        return len(self._boxes) * _READINGS + len(self._new)
 
     def __iter__(self) -> Iterator[TelemetryRead]:
         for box in self._boxes:

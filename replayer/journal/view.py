@@ -241,10 +241,11 @@ class Fold:
         )
 
     def _sample(self, event: TelemetryRead) -> None:
-        samples = self.telemetry.setdefault(event.lane, Readings())
-        samples.append(event, packs=self.keeping.most is not None)
+        packs = self.keeping.most is not None
+        samples = self.telemetry.setdefault(event.lane, Readings(packs=packs))
+        samples.append(event)
         if len(samples) > _MAX_SAMPLES:
-            self.telemetry[event.lane] = Readings(_thinned(list(samples)))
+            self.telemetry[event.lane] = Readings(_thinned(list(samples)), packs=packs)
 
     def view(self, *, run: str, running: bool = False) -> RunView:
         plan = self.opening.plan if self.opening else {}
