@@ -50,20 +50,30 @@ class Outcomes:
         self._lock = Lock()
 
     def learn(self, views: Sequence[RunView], rest: Rest) -> None:
-        lanes = [by_session(lane) for view in views for lane in view.lanes]
-        new = 0
-        for session in {session: None for lane in lanes for session in lane}:
-            attempts = [lane.get(session) for lane in lanes]
-            if all(one is None or one.ended is not None for one in attempts):
-                before = len(self._of)
-                self.codes(session, attempts)
-                new += len(self._of) - before
-                if new and new % _PIECE == 0 and before != len(self._of):
-                    rest.take()
+        """Of a long run only what is new is gathered: a key for every session would be memory that grows with it."""
+        lanes = [lane.attempts for view in views for lane in view.lanes]
+        new: dict[Session, list[Attempt | None]] = {}
+        for place, attempts in enumerate(lanes):
+            for attempt in attempts:
+                if not self._knows(place, attempt):
+                    new[attempt.trace, attempt.repeat] = [None] * len(lanes)
+        for place, attempts in enumerate(lanes if new else ()):
+            for attempt in attempts:
+                if (found := new.get((attempt.trace, attempt.repeat))) is not None:
+                    found[place] = attempt
+        ended = (one for one in new.items() if all(each is None or each.ended is not None for each in one[1]))
+        for number, (session, found) in enumerate(ended, 1):
+            self.codes(session, found)
+            if number % _PIECE == 0:
+                rest.take()
+
+    def _knows(self, place: int, attempt: Attempt) -> bool:
+        known = self._of.get((attempt.trace, attempt.repeat))
+        return known is not None and known[0][place : place + 1] == (_state(attempt),)
 
     def codes(self, session: Session, attempts: Sequence[Attempt | None]) -> Codes:
         """`attempts`: of every lane."""
-        state = tuple([None if one is None else (one.ended is not None, one.number) for one in attempts])
+        state = tuple(map(_state, attempts))
         if (known := self._of.get(session)) is not None and known[0] == state:
             return known[1]
         with self._lock:
@@ -110,6 +120,10 @@ class Search:
 
 def by_session(lane: LaneView) -> LaneTurns:
     return {(attempt.trace, attempt.repeat): attempt for attempt in lane.attempts}
+
+
+def _state(attempt: Attempt | None) -> tuple[bool, int] | None:
+    return None if attempt is None else (attempt.ended is not None, attempt.number)
 
 
 def _searchable(turns: Sequence[TurnFacts | None]) -> str:
