@@ -24,11 +24,11 @@ from replayer.metrics.run_documents import (
     Verdict,
 )
 from replayer.metrics.shown import and_list, expected_words, fault_words, figure, percent
+from replayer.signals.prefix_reuse.conclusion import WARM
 
 K = TypeVar("K", bound=Hashable)
 FULL_POOL = 0.95
 """Use of the KV pool from which on an engine must evict or make requests wait."""
-_WARM = "The cache was warm before the run, or our estimate is low."
 _FEW = 4
 """Fewer comparisons of two lanes have a sentence each."""
 _MANY = 4
@@ -267,7 +267,7 @@ def _reuse(lane: LaneFigures) -> str | None:
     parts = [
         f"Its prefix cache served {percent(reported)} of the prompts{where} ({expected_words(prefix)}){gone}."
     ]
-    parts += [_WARM] if prefix.above is not None else []
+    parts += [f"{WARM.capitalize()}."] if prefix.above is not None else []
     if is_cold(lane):
         parts.append(
             f"Chief cause: {cause_words(prefix)}; {(prefix.verdict or 'no more is known').removesuffix('.')}."

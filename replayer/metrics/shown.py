@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from replayer.metrics.documents import PrefixCache, Rate
 from replayer.metrics.run_documents import Pair
+from replayer.signals.prefix_reuse.conclusion import LEAST_SHARE
 
 if TYPE_CHECKING:
     from replayer.metrics.catalogue import Metric
@@ -101,6 +102,9 @@ def expected_words(found: PrefixCache) -> str:
         return f"best possible {found.range[0]:.1%} to {max(found.range[1], reported):.1%}"
     if reported > ideal and percent(reported) != percent(ideal):
         return f"expected at most {percent(ideal)}"
+    if found.cause is None and found.range and ideal - reported > LEAST_SHARE:
+        # Whether what failed or overlapped was in the cache is not known: what was reused may be all there was.
+        return f"best possible {found.range[0]:.1%} to {percent(ideal)}"
     return f"best possible {percent(ideal)}"
 
 

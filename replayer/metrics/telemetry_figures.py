@@ -50,8 +50,8 @@ def server_figures(
             **{f"cached_{tier}": counters.get(f"cached_{tier}_tokens") for tier in TIERS},
         },
         "foreign_tokens": {
-            "prompt": foreign_tokens(counters.get("prompt_tokens"), prompt_tokens),
-            "generated": foreign_tokens(counters.get("generated_tokens"), completion_tokens),
+            name: foreign_tokens(None if total.resets else counters.get(f"{name}_tokens"), ours)
+            for name, ours in (("prompt", prompt_tokens), ("generated", completion_tokens))
         },
         "hit_rate": total.hit_rate,
         "acceptance": _acceptance(total),

@@ -62,6 +62,19 @@ async def test_names_before_vllm_0_10_are_read():
     assert (sample["cached_tokens"], sample["prefix_queries"]) == (48, 96)
 
 
+@pytest.mark.parametrize(("queries", "cached"), [(640, 768), (10_240, 48)])
+async def test_counters_of_vllm_0_8_that_count_blocks_are_read_as_tokens(queries, cached):
+    """Under one name, V1 counted blocks first and tokens later: what was asked beside it tells which."""
+    lines = (
+        ("cache_config_info", 'block_size="16"', 1), ("prompt_tokens_total", 'm="a"', 10_500),
+        ("gpu_prefix_cache_hits_total", 'm="a"', 48), ("gpu_prefix_cache_queries_total", 'm="a"', queries),
+    )  # fmt: skip
+    engine = served("".join(f"vllm:{name}{{{labels}}} {value}\n" for name, labels, value in lines))
+    sample = await read(engine)
+    await engine.aclose()
+    assert (sample["cached_tokens"], sample["prefix_queries"]) == (cached, 10_240)
+
+
 @pytest.mark.parametrize(
     ("status", "page", "why"),
     [

@@ -167,6 +167,8 @@ def test_foreign_traffic_is_told():
     assert server_figures(readings, 500)["foreign_tokens"]["generated"] == 0
     assert server_figures(readings, 300)["foreign_tokens"]["generated"] == 200
     assert server_figures(readings, None)["foreign_tokens"]["generated"] is None
+    again = [*readings, readings[0]]  # its counters fell: what it counted before is not known
+    assert server_figures(again, 300)["foreign_tokens"]["generated"] is None
     assert foreign_tokens(None, 3) is None
 
 

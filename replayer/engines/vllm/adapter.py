@@ -51,6 +51,8 @@ class VllmEngine(OpenAIEngine):
     reset_path = "/reset_prefix_cache"
     tokenize_path = "/tokenize"
     salt_field = "cache_salt"
+    _unit = 1
+    """Tokens in what the prefix counters count."""
     # 0.21 leaves the details out of a stream without a hit (`multiturn-after-reset`)
     silent_cached = 0
 
@@ -125,17 +127,23 @@ class VllmEngine(OpenAIEngine):
         def first(*names: str) -> float | None:
             return next((value for name in names if (value := total(name)) is not None), None)
 
+        queries = first("prefix_cache_queries_total", "gpu_prefix_cache_queries_total")
+        hits = first("prefix_cache_hits_total", "gpu_prefix_cache_hits_total")
+        prompt, cached = total("prompt_tokens_total"), total("prompt_tokens_cached_total")
+        if (
+            queries and prompt and cached is None
+        ):  # once known: what is under way is counted by one of the two only
+            block = whole_label(page.labels("cache_config_info"), "block_size")
+            self._unit = max(self._unit, _unit(prompt / queries, block))
         usage = page.mean("kv_cache_usage_perc")
         gauges["waiting_for_capacity"] = total("num_requests_waiting_by_reason", reason="capacity")
         gauges["external_prefix_queries"] = total("external_prefix_cache_queries_total")
         gauges |= {f"finished_{r}": total("request_success_total", finished_reason=r) for r in _REASONS}
         return TelemetrySample(
             at=at,
-            prompt_tokens=total("prompt_tokens_total"),
-            cached_tokens=first(
-                "prompt_tokens_cached_total", "prefix_cache_hits_total", "gpu_prefix_cache_hits_total"
-            ),
-            prefix_queries=first("prefix_cache_queries_total", "gpu_prefix_cache_queries_total"),
+            prompt_tokens=prompt,
+            cached_tokens=hits * self._unit if cached is None and hits is not None else cached,
+            prefix_queries=queries and queries * self._unit,
             generated_tokens=total("generation_tokens_total"),
             running=total("num_requests_running"),
             waiting=total("num_requests_waiting"),
@@ -159,6 +167,11 @@ def _cached(page: Page, *sources: str) -> float | None:
     rows = next((page.samples[name] for name in names if name in page.samples), [])
     found = [value for labels, value in rows if labels.get("source") in sources]
     return sum(found) if found else None
+
+
+def _unit(prompt_per_query: float, block: int | None) -> int:
+    """Of the prefix counters: V1 counted blocks up to 0.8, under the names of later versions."""
+    return block if block and block >= 4 and 0.7 * block < prompt_per_query < 1.5 * block else 1
 
 
 def _resolved(cache: dict[str, str], weights: str | None) -> str | None:

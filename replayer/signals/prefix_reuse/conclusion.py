@@ -13,7 +13,7 @@ from replayer.signals.prefix_reuse.diagnosis import NO_HIT, SAID_ON
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.signals.prefix_reuse.server_facts import FULL, Pressure, ServerFacts
 
-_LEAST_SHARE = 0.005
+LEAST_SHARE = 0.005
 """Share of all prompt tokens below which a loss is not worth a cause: it lies within what counters round."""
 _OFF_TURNS, _OFF_TOKENS = 3, 2000
 _APART = 0.02
@@ -22,6 +22,9 @@ _MOST_TURNS = 0.9
 """Share of the turns that must have reported their reuse for it to stand for the lane without a word."""
 _FELL = 0.05
 """Least fall of the reused share that is called pressure."""
+
+WARM = "the cache was warm before the run, a reset or a salt had no effect, or our estimate is low"
+"""Why more was reused than anything of this run explains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,7 @@ def conclude(findings: Sequence[PrefixFinding], server: ServerFacts) -> ReuseCon
         lost_tokens=lost,
         lost_ms=lost * server.ms_per_token if lost and server.ms_per_token and not miscounted else None,
         fix=FIXES.get(chief or ""),
-        above=_share(above, prompt) if above > _LEAST_SHARE * prompt and not miscounted else None,
+        above=_share(above, prompt) if above > LEAST_SHARE * prompt and not miscounted else None,
         pressure=pressure,
         verdict=_verdict(found, chief, reported, pressure, cost(lost, server.ms_per_token)),
         counted=_counted(with_report, found),
@@ -118,7 +121,7 @@ def _counted_otherwise(findings: Sequence[PrefixFinding], server: ServerFacts) -
     prompt, replies = sum(f.prompt_tokens for f in findings), sum(f.reported_tokens or 0 for f in findings)
     if server.cached is None or not server.prompt or server.preempted:
         return findings
-    if not replies and server.cached <= _LEAST_SHARE * server.prompt:
+    if not replies and server.cached <= LEAST_SHARE * server.prompt:
         return called_off(findings, fact=f"the server's counter says {server.cached:,.0f}, too")
     apart = abs(replies - server.cached) > max(_APART * prompt, _OFF_TOKENS)
     low, high = sum(map(_low, findings)) - _APART * prompt, sum(map(_high, findings)) + _APART * prompt
@@ -177,7 +180,7 @@ def _chief(findings: Sequence[PrefixFinding], prompt: int) -> tuple[str | None, 
     if not weights:
         return None, 0
     cause, lost = weights.most_common(1)[0]
-    return (cause, lost) if lost > _LEAST_SHARE * prompt else (None, 0)
+    return (cause, lost) if lost > LEAST_SHARE * prompt else (None, 0)
 
 
 def _pressure(
@@ -350,12 +353,11 @@ def _healthy(findings: Sequence[PrefixFinding]) -> str:
     if not with_report:
         return f"healthy as far as the requests go: {ideal:.1%} of the prompt tokens can be reused; nothing was reported."
     real = sum(found.reported_tokens or 0 for found in with_report) / prompt
-    if sum(found.above for found in with_report) > _LEAST_SHARE * prompt:
+    if sum(found.above for found in with_report) > LEAST_SHARE * prompt:
         most = sum(found.ideal_tokens if found.most is None else found.most for found in with_report) / prompt
-        return (
-            f"{real:.1%} of the prompt tokens were reused (expected at most {most:.1%}: the cache was warm before the "
-            "run, or our estimate is low)."
-        )
+        return f"{real:.1%} of the prompt tokens were reused (expected at most {most:.1%}: {WARM})."
     where = _counted(with_report, findings)
     where = f" {where} (the others reported nothing)" if where else ""
-    return f"healthy: {real:.1%} of the prompt tokens were reused{where}, the ideal is {ideal:.1%}."
+    low = sum(map(_low, judged)) / prompt
+    possible = f"{low:.1%} to {ideal:.1%}" if ideal - real > LEAST_SHARE else f"{ideal:.1%}"
+    return f"healthy: {real:.1%} of the prompt tokens were reused{where}, the ideal is {possible}."

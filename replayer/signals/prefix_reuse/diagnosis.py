@@ -12,6 +12,11 @@ from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnR
 NO_HIT = "no hit was reported, and neither a counter nor the clock says whether anything was cached"
 """The detail of turns that a cache which is off would give as well as a count that is not kept."""
 SAID_ON = "no hit was reported, although the server says that its prefix cache is on"
+ELSEWHERE = (
+    "nothing was ever reused: the prefix cache is off, its blocks are longer than {} tokens, or each request met another "
+    "cache (a router, a salt) or another beginning (a template)"
+)
+"""The detail where a server says nothing of itself."""
 
 _STRAY = 8
 """Generated tokens that may happen to begin a recorded reply as well, where they were not learnt."""
@@ -225,8 +230,9 @@ class Diagnosis:
         if self.caching or not slow:
             return Loss("unknown", gap, SAID_ON if self.caching else NO_HIT, tuple(evidence))
         evidence.append("the first token came as slowly as from a cold cache")
-        detail = "" if self.block else f"or its blocks are longer than {largest} tokens"
-        return Loss("cache_off", gap, detail, tuple(evidence))
+        if self.block is None and self.caching is None:  # a router or a salt looks the same from outside
+            return Loss("unknown", gap, ELSEWHERE.format(largest), tuple(evidence))
+        return Loss("cache_off", gap, "", tuple(evidence))
 
     def _some_cached(self, turn: TurnReuse, expected: Expected, gap: int) -> Loss:
         server = self._server

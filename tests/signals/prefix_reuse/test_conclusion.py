@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -141,3 +142,24 @@ def test_silence_is_not_a_shortfall() -> None:
     assert "cannot be judged" in (concluded(found).verdict or "")
     counted = concluded(found, cached=float(ideal(found)))
     assert counted.source == "metrics" and "server's own counter" in (counted.verdict or "")
+
+
+def test_an_unknown_server_that_never_reuses_anything_need_not_have_its_cache_off() -> None:
+    """A router over replicas, a salt for each request and a template that begins with the time look the same."""
+    reuse, found = PrefixReuse(block_size=None), []
+    for number in range(TURNS):
+        turn = reuse.request(f"s/{number}", "x" * 2000 + "y" * 200 * number)
+        usage = Usage(cached_tokens=0, prompt_tokens=turn.prompt_tokens)
+        found.append(reuse.reported(f"s/{number}", usage, ttft_ns=turn.prompt_tokens * 1_000_000))
+    result = conclude(found, ServerFacts())
+    assert (result.cause, result.fix) == ("unknown", None)
+    assert "the prefix cache is off, its blocks are longer than" in (result.verdict or "")
+    assert "a router, a salt" in (result.verdict or "")
+
+
+def test_what_a_failed_request_left_in_the_cache_is_not_known() -> None:
+    """Its prompt may have been computed or not: a request that reused nothing of it was not held against it."""
+    found = findings(lambda turn: turn.ideal)
+    found = [replace(one, least=0, reported_tokens=one.ideal_tokens // 2, gap=0) for one in found]
+    verdict = concluded(found).verdict or ""
+    assert verdict.startswith("healthy: ") and "the ideal is 0.0% to " in verdict
