@@ -2,9 +2,10 @@
 
     python -m benchmarks.processes [--counts 1 2 4 8] [--only flood|paced] [--streams 256] [--longer 1] [--apart]
 
-Each row is one `replayer run --processes N` against N servers (`stamped_server.c`), a lane each, so that no server is the
-ceiling: with N servers and N shards, each of two processes, a machine needs 3 x N cores. Rates are by the servers' own stamps,
-from the first delta to the last; `of ideal` is the rate over N times that of the first row. `--longer` multiplies the turns: a
+Each row is one `replayer run --processes N` against N servers (`stamped_server.c`), a lane each: with N servers and N shards,
+each of two processes, a machine needs 3 x N cores. A flood comes eight deltas a send: one by one, the server would be the
+ceiling (`busiest server` says how near it was). Rates are by the servers' own stamps, from the first delta to the last; `of
+ideal` is the rate over N times that of the first row. `--longer` multiplies the turns: a
 flood of a second is mostly its beginning and its end. `--apart` sets beside each row N runs of one process that share nothing but
 the machine: what is lost there is lost to the machine.
 """
@@ -16,6 +17,7 @@ import os
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.run import Load, Server, Truth, compiled, quantile, whole
@@ -28,13 +30,22 @@ TRACE = "fix-failing-test"
 def loads(streams: int, longer: int = 1) -> list[Load]:
     """By server; `paced` sends 50 deltas a second on each stream."""
     return [
-        Load("flood", streams // 4, streams * longer, 512, 0, 0),
+        Load("flood", streams // 4, streams * longer, 512, 0, 0, burst=8),
         Load("paced", streams, 2 * streams * longer, 100, 20_000, 200_000),
     ]
 
 
-def row(load: Load, n: int, binary: Path, core: int = 0) -> tuple[float, list[float], int]:
-    """Deltas a second, errors of TTFT in ms, and the share of marked turns in percent."""
+@dataclass(frozen=True)
+class Row:
+    """Deltas a second, errors of TTFT in ms, and shares in percent: turns marked, a core by the busiest server."""
+
+    rate: float
+    errors: list[float]
+    marked: int
+    server: int
+
+
+def row(load: Load, n: int, binary: Path, core: int = 0) -> Row:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         folders = [folder / str(number) for number in range(n)]
@@ -51,29 +62,36 @@ def row(load: Load, n: int, binary: Path, core: int = 0) -> tuple[float, list[fl
             sys.exit(ran.output)
         turns = [event for event in read(folder / "run") if isinstance(event, TurnFinished)]
         kept = [turn for turn in turns if not turn.busy and turn.lag_ns <= 5_000_000]
-        return (
-            _rate([_sent(turn, truths) for turn in turns]),
-            [_error(turn, truths) for turn in kept],
-            100 * (len(turns) - len(kept)) // len(turns),
-        )
+        rate, seconds = _rate([_sent(turn, truths) for turn in turns])
+        marked = 100 * (len(turns) - len(kept)) // len(turns)
+        busiest = round(100 * max(server.cpu for server in servers) / seconds)
+        return Row(rate, [_error(turn, truths) for turn in kept], marked, busiest)
 
 
-def apart(load: Load, n: int, binary: Path) -> tuple[float, list[float], int]:
+def apart(load: Load, n: int, binary: Path) -> Row:
     """As `row`, of `n` runs of one process at the same time; their rates are added up."""
     with ThreadPoolExecutor(n) as pool:
         runs = list(pool.map(lambda core: row(load, 1, binary, core), range(n)))
-    return sum(one[0] for one in runs), [off for one in runs for off in one[1]], max(one[2] for one in runs)
+    errors = [off for one in runs for off in one.errors]
+    return Row(
+        sum(one.rate for one in runs),
+        errors,
+        max(one.marked for one in runs),
+        max(one.server for one in runs),
+    )
 
 
-def show(name: str, count: str, ideal: float, rate: float, errors: list[float], marked: int) -> None:
-    off = f"{quantile(errors, 0.5):.3f} / {quantile(errors, 0.99):.3f}"
-    print(f"| {name} | {count} | {rate:,.0f} | {rate / ideal:.2f} | {off} | {marked} % |", flush=True)
+def show(name: str, count: str, ideal: float, row: Row) -> None:
+    off = f"{quantile(row.errors, 0.5):.3f} / {quantile(row.errors, 0.99):.3f}"
+    shares = f"{row.marked} % | {row.server} %"
+    print(f"| {name} | {count} | {row.rate:,.0f} | {row.rate / ideal:.2f} | {off} | {shares} |", flush=True)
 
 
-def _rate(replies: list[tuple[int, list[int]]]) -> float:
-    """Of what the run asked for in turns: a server is warmed up before, while the processes still open what they need."""
+def _rate(replies: list[tuple[int, list[int]]]) -> tuple[float, float]:
+    """And the seconds that it took, of what the run asked for in turns: a server is warmed up before, while the processes still open what they need."""
     first, last = min(sent[0] for _, sent in replies), max(sent[-1] for _, sent in replies)
-    return sum(len(sent) for _, sent in replies) / ((last - first) / 1e9)
+    seconds = (last - first) / 1e9
+    return sum(len(sent) for _, sent in replies) / seconds, seconds
 
 
 def _sent(turn: TurnFinished, truths: list[Truth]) -> tuple[int, list[int]]:
@@ -99,17 +117,18 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     print(
-        "| load | processes | deltas/s | of ideal | TTFT off p50 / p99 ms | marked |\n|---|---|---|---|---|---|"
+        "| load | processes | deltas/s | of ideal | TTFT off p50 / p99 ms | marked | busiest server |"
+        "\n|---|---|---|---|---|---|---|"
     )
     with compiled() as binary:
         for load in loads(given.streams, given.longer):
             single = 0.0
             for n in given.counts if load.name in given.only else ():
                 one = row(load, n, binary)
-                single = single or one[0] / n
-                show(load.name, str(n), n * single, *one)
+                single = single or one.rate / n
+                show(load.name, str(n), n * single, one)
                 if given.apart and n > 1:
-                    show(load.name, f"{n} runs", n * single, *apart(load, n, binary))
+                    show(load.name, f"{n} runs", n * single, apart(load, n, binary))
 
 
 if __name__ == "__main__":

@@ -63,6 +63,8 @@ class Load:
     max_turns: int = 1
     """Turns of a session."""
     peers: bool = False
+    burst: int = 1
+    """Deltas that the server puts in one send."""
 
 
 LOADS = [
@@ -101,9 +103,13 @@ Truth = dict[int, tuple[int, list[int]]]
 
 
 class Server:
+    """`cpu`: seconds that it took, once it has ended."""
+
+    cpu = 0.0
+
     def __init__(self, binary: Path, load: Load, folder: Path, core: int = 0) -> None:
         self._log = folder / "truth"
-        arguments = [binary, load.first_us, load.gap_us, load.deltas, self._log]
+        arguments = [binary, load.first_us, load.gap_us, load.deltas, self._log, load.burst]
         self._process = subprocess.Popen(
             [str(one) for one in arguments],
             stdin=subprocess.PIPE,
@@ -116,7 +122,8 @@ class Server:
     def end(self) -> Truth:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait()
+        _, status, used = os.wait4(self._process.pid, 0)
+        self._process.returncode, self.cpu = status, used.ru_utime + used.ru_stime
         data, at, found = self._log.read_bytes(), 0, {}
         while at < len(data):
             number, arrival, count = struct.unpack_from("3q", data, at)

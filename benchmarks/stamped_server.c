@@ -1,11 +1,12 @@
 /* An OpenAI-compatible server that knows when it sent what: the truth that benchmarks/run.py holds clients against.
 
    cc -O2 -o stamped_server stamped_server.c
-   stamped_server FIRST_US GAP_US DELTAS LOG
+   stamped_server FIRST_US GAP_US DELTAS LOG [BURST]
 
    Listens on 127.0.0.1 and prints the port. Each reply has DELTAS events (fewer where max_tokens says so), each with one
    word, every second one out of thousands, so that no reply is a collapse; sent and stamped one by one: the first FIRST_US after the request arrived, the others every GAP_US, or as fast
-   as they are taken (flood) with a GAP_US of 0. A request arrives when the kernel has its last byte: of a hundred that
+   as they are taken (flood) with a GAP_US of 0. With BURST so many go out in one send, under stamps of their own: one by one,
+   a server sends about as many a second as a client reads. A request arrives when the kernel has its last byte: of a hundred that
    come at once, the last is read milliseconds later. The first word is `q<number>`, so that a client's record finds its
    truth. When standard input ends, LOG is written, per reply: number, arrival, count, then the stamps
    (int64, CLOCK_MONOTONIC, ns). Single-threaded: the whole load is one core. */
@@ -41,7 +42,7 @@ static struct client *clients[MOST];
 static int active[MOST], actives, poller;
 static struct reply *first_reply, *last_reply;
 static int64_t replies, first_ns, gap_ns;
-static int deltas;
+static int deltas, burst = 1;
 
 static const char *const WORDS[] = {
   "the", "function", "reads", "a", "file", "and", "returns", "its", "lines", "where", "one", "is", "empty", "we", "skip",
@@ -114,16 +115,8 @@ static void drop(struct client *c) {
   free(c);
 }
 
-/* The next delta goes out, the last one with the end of the reply. */
-static void step(int place) {
-  struct client *c = clients[active[place]];
-  struct reply *r = c->reply;
-  if (c->held) {
-    int done = flush(c);
-    if (done < 0) { drop(c); return; }
-    if (!done) { c->due = INT64_MAX; watch(c, 1); return; }
-  }
-  if (r->count == c->total) { stop(place); return; }
+/* The next delta, the last one with the end of the reply, behind what is held. */
+static void next(struct client *c, struct reply *r) {
   char text[96], usage[160], word[48];
   write_word(word, sizeof word, r->number, r->count);
   if (r->count) snprintf(text, sizeof text, "\"content\":\" %s\"", word);
@@ -137,6 +130,19 @@ static void step(int place) {
     c->held += snprintf(c->out + c->held, OUT - c->held, "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n");
   }
   r->stamps[r->count++] = now();
+}
+
+/* The next deltas go out. */
+static void step(int place) {
+  struct client *c = clients[active[place]];
+  struct reply *r = c->reply;
+  if (c->held) {
+    int done = flush(c);
+    if (done < 0) { drop(c); return; }
+    if (!done) { c->due = INT64_MAX; watch(c, 1); return; }
+  }
+  if (r->count == c->total) { stop(place); return; }
+  for (int n = 0; n < burst && r->count < c->total; n++) next(c, r);
   int done = flush(c);
   if (done < 0) { drop(c); return; }
   if (!done) { c->due = INT64_MAX; watch(c, 1); }
@@ -256,10 +262,11 @@ static void save(const char *path) {
 }
 
 int main(int count, char **given) {
-  if (count != 5) return 2;
+  if (count < 5 || count > 6) return 2;
   first_ns = atoll(given[1]) * 1000;
   gap_ns = atoll(given[2]) * 1000;
   deltas = atoi(given[3]);
+  if (count == 6) burst = atoi(given[5]);
   struct rlimit limit = { MOST, MOST };
   setrlimit(RLIMIT_NOFILE, &limit);
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), one = 1;
