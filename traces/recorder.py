@@ -11,6 +11,7 @@ import asyncio
 import errno
 import ssl
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import cast
 
 from replayer.errors import TraceError
@@ -19,7 +20,7 @@ from replayer.traces.recorder_guard import refusal
 from replayer.traces.recorder_server import ServerSide, hold_reading
 from replayer.traces.request_framing import Head, read_head
 from replayer.traces.upstream import Upstream
-from replayer.wire.limits import Timeouts, mib
+from replayer.wire.limits import mib
 from replayer.wire.types import FaultKind
 
 _HEAD_LIMIT = 1 << 17
@@ -30,15 +31,21 @@ _RESENT_LIMIT = 64 << 20
 _IDLE_SECONDS = 30.0
 """How long a client's connection outlives the server's. A request that is on its way when it ends is lost, so this is
 long beside a busy machine's pauses."""
-_CONNECT_SECONDS = 30
 _LINGER_SECONDS = 10
-_LONGEST_SECONDS = Timeouts().total or 0
-"""What an exchange may take, whatever its client waits for."""
 _REQUEST_LIMIT = 128 << 20
 """Bytes of a request that is to be recorded."""
 
 
 OnPassed = Callable[[Passed], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Seconds, whatever a client waits for: to connect, to the end of an answer's headers, for a whole exchange."""
+
+    connect: float = 10.0
+    first_byte: float = 600.0
+    total: float = 3600.0
 
 
 class _Client(asyncio.Protocol):
@@ -72,6 +79,8 @@ class _Client(asyncio.Protocol):
         self.exchange: Observed | None = None
         """The request whose answer is not whole."""
         self._limit: asyncio.TimerHandle | None = None
+        self._begun = False
+        """Something of the answer has gone to the client, so that an answer of the proxy's own would garble it."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -116,6 +125,7 @@ class _Client(asyncio.Protocol):
         if self._again:
             self._again = False
             self._sent.clear()
+        self._begun = True
         self._transport.write(data)
 
     def blind(self) -> None:
@@ -146,6 +156,9 @@ class _Client(asyncio.Protocol):
         if self._again and not self._refused:
             self._send_again()
             return
+        if self.exchange is not None and reason is not None and not self._begun and not self._refused:
+            self._refuse(502, f"the upstream {self._to.authority}: {reason}", "stream_broken")
+            return
         self.ended(reason)
         if not self._refused:
             self._transport.close()
@@ -155,8 +168,17 @@ class _Client(asyncio.Protocol):
         self.ended("the recorder was stopped")
         self._transport.abort()
 
+    def _unanswered(self) -> None:
+        waits = self._proxy.waits
+        if self.exchange is not None and self.exchange.status and waits.first_byte < waits.total:
+            self._limit = self._loop.call_later(waits.total - waits.first_byte, self._overdue)
+            return
+        seconds = min(waits.first_byte, waits.total)
+        late = f"the upstream {self._to.authority} did not begin to answer within {seconds:g} s"
+        self._overdue() if self._begun else self._refuse(504, late, "timeout")
+
     def _overdue(self) -> None:
-        self.ended(f"the answer was not whole within {_LONGEST_SECONDS:g} s", "timeout")
+        self.ended(f"the answer was not whole within {self._proxy.waits.total:g} s", "timeout")
         self._transport.abort()
 
     def _send_again(self) -> None:
@@ -201,7 +223,9 @@ class _Client(asyncio.Protocol):
         line = b" ".join((head.method.encode(), target, head.version))
         self._send(line + b"\r\n" + self._with_host(head.lines))
         self.exchange = self._request = exchange = Observed(head, block)
-        self._limit = self._loop.call_later(_LONGEST_SECONDS, self._overdue)
+        self._begun = False
+        waits = self._proxy.waits
+        self._limit = self._loop.call_later(min(waits.first_byte, waits.total), self._unanswered)
         if exchange.body.done:
             self._whole(exchange)
 
@@ -254,12 +278,14 @@ class _Client(asyncio.Protocol):
         to = self._to
         name = to.host if to.tls else None
         try:
-            async with asyncio.timeout(_CONNECT_SECONDS):
+            async with asyncio.timeout(self._proxy.waits.connect):
                 _, server = await self._loop.create_connection(
                     lambda: ServerSide(self), to.host, to.port, ssl=to.tls, server_hostname=name
                 )
         except (OSError, TimeoutError) as error:
-            self._refuse(502, f"the upstream {to.authority} cannot be reached ({_reason(error)})")
+            late = f"no connection within {self._proxy.waits.connect:g} s"
+            why = late if isinstance(error, TimeoutError) else _reason(error)
+            self._refuse(502, f"the upstream {to.authority} cannot be reached ({why})", "unreachable")
             return
         finally:
             self._connecting = None
@@ -267,14 +293,14 @@ class _Client(asyncio.Protocol):
         waiting, self._waiting = self._waiting, []
         server.write(b"".join(waiting))
 
-    def _refuse(self, status: int, reason: str) -> None:
+    def _refuse(self, status: int, reason: str, kind: FaultKind = "bad_request") -> None:
         """An answer of the proxy's own, for a request that cannot go on."""
         if self.exchange is not None:
             self.exchange.status = status
         self._refused = True
         self._request = None
         self._waiting.clear()
-        self.ended(reason, "unreachable" if status == 502 else "bad_request")
+        self.ended(reason, kind)
         words = reason.replace("\\", "/").replace('"', "'")
         body = f'{{"error":{{"message":"replayer record: {words}","type":"proxy"}}}}'.encode()
         head = f"HTTP/1.1 {status} Proxy\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
@@ -289,9 +315,7 @@ class _Client(asyncio.Protocol):
             self._transport.close()
 
 
-def _reason(error: OSError | TimeoutError) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no connection within {_CONNECT_SECONDS} s"
+def _reason(error: OSError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"{error.verify_message}; --ca-file names the certificate to trust"
     return error.strerror or str(error) or type(error).__name__
@@ -300,8 +324,8 @@ def _reason(error: OSError | TimeoutError) -> str:
 class Proxy:
     """A proxy that listens, and the clients that are connected to it."""
 
-    def __init__(self, to: Upstream, on_passed: OnPassed, idle_seconds: float = _IDLE_SECONDS) -> None:
-        self.to = to
+    def __init__(self, to: Upstream, on_passed: OnPassed, idle_seconds: float, waits: Waits) -> None:
+        self.to, self.waits = to, waits
         self.on_passed = on_passed
         self.idle_seconds = idle_seconds
         self.host = ""
@@ -340,9 +364,14 @@ class Proxy:
 
 
 async def serve(
-    to: Upstream, on_passed: OnPassed, host: str, port: int, idle_seconds: float = _IDLE_SECONDS
+    to: Upstream,
+    on_passed: OnPassed,
+    host: str,
+    port: int,
+    idle_seconds: float = _IDLE_SECONDS,
+    waits: Waits = Waits(),
 ) -> Proxy:
     """Starts the proxy; port 0 takes any that is free. Raises TraceError when the port is taken."""
-    proxy = Proxy(to, on_passed, idle_seconds)
+    proxy = Proxy(to, on_passed, idle_seconds, waits)
     await proxy.listen(host, port)
     return proxy

@@ -20,7 +20,7 @@ from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import judge
 from replayer.traces.passing import Passed
-from replayer.traces.recorder import serve
+from replayer.traces.recorder import Waits, serve
 from replayer.traces.recording import Recording
 from replayer.traces.secrets import redactor
 from replayer.traces.summary import check
@@ -51,6 +51,13 @@ class Command:
             "--port", type=port, default=0, metavar="P", help="port to listen on (default: any free)"
         )
         parser.add_argument("-o", "--out", metavar="DIR", default="recordings", help="folder for the traces")
+        for name, default, what in (
+            ("connect", Waits().connect, "to connect to the upstream, TLS included"),
+            ("first-byte", Waits().first_byte, "to the end of an answer's headers"),
+            ("reply", Waits().total, "a whole exchange"),
+        ):
+            words = f"{what} (default: %(default)g)"
+            parser.add_argument(f"--{name}-timeout", type=_seconds, default=default, metavar="S", help=words)
         parser.add_argument(
             "--redact", action="store_true", help="replace secrets and home paths in what is written"
         )
@@ -73,6 +80,13 @@ class Command:
         return 0
 
 
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text}: a number of seconds above 0 is needed")
+    return seconds
+
+
 async def _serve(to: Upstream, recording: Recording, args: argparse.Namespace) -> None:
     """Until a signal, or until nothing can be written any more. Raises the TraceError of the latter."""
     stop = asyncio.Event()
@@ -90,7 +104,8 @@ async def _serve(to: Upstream, recording: Recording, args: argparse.Namespace) -
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    proxy = await serve(to, take, args.host, args.port)
+    waits = Waits(args.connect_timeout, args.first_byte_timeout, args.reply_timeout)
+    proxy = await serve(to, take, args.host, args.port, waits=waits)
     host = f"[{args.host}]" if ":" in args.host else args.host
     where = f"recording http://{host}:{proxy.port}{to.path} -> {args.upstream} into {args.out}"
     print(f"{where}; Ctrl-C ends it", flush=True)

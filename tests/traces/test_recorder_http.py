@@ -17,7 +17,7 @@ from replayer.errors import TraceError
 from replayer.requests.history import RecordedHistory
 from replayer.traces.passing import Passed
 from replayer.traces.reader import Trace
-from replayer.traces.recorder import serve
+from replayer.traces.recorder import Waits, serve
 from replayer.traces.recording import Recording
 from replayer.traces.upstream import upstream
 from replayer.wire.reply import assemble
@@ -224,6 +224,44 @@ async def test_a_stream_that_is_left_is_cancelled_and_keeps_what_had_come(
         assert (
             failure["kind"] == "stream_broken" and leaves in failure["message"] and failure["status"] == 200
         )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "begins", "closes", "words", "kind"),
+    [
+        ("http", b"", False, "504 did not begin to answer within 0.2 s", "timeout"),
+        ("http", b"", True, "502 the server closed the connection before it answered", "stream_broken"),
+        ("https", b"", False, "502 no connection within 0.2 s", "unreachable"),
+        ("https", b"\x16\x03\x03\x00", True, "502 cannot be reached", "unreachable"),
+        ("http", b"HTTP/1.1 2", False, "", "timeout"),
+    ],
+    ids=["silent", "closed", "no handshake", "half a handshake", "half a status line"],
+)
+async def test_a_server_that_does_not_answer_is_named_within_the_wait(
+    scheme: str, begins: bytes, closes: bool, words: str, kind: str
+) -> None:
+    async def sick(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(begins)
+        await (asyncio.sleep(0) if closes else reader.read())
+        writer.close()
+
+    server = await asyncio.start_server(sick, "127.0.0.1", 0)
+    seen: list[Passed] = []
+    to = upstream(f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
+    proxied = await serve(
+        to, seen.append, "127.0.0.1", 0, waits=Waits(0.2, 30 if scheme == "https" else 0.2, 30)
+    )
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxied.port)
+    writer.write(asking("hi"))
+    answer = (await reader.read()).decode()
+    writer.close()
+    await proxied.close()
+    server.close()
+    status, _, reason = words.partition(" ")
+    assert answer == begins.decode() if not words else f" {status} " in answer and reason in answer
+    assert seen[0].reply is not None and seen[0].reply.fault is not None
+    assert seen[0].reply.fault.kind == kind
 
 
 async def test_a_large_request_gets_the_answer_that_the_server_is_not_there(tmp_path: Path) -> None:
