@@ -73,29 +73,23 @@ def _is_swallowed(seen: Seen, index: int, fault: Fault) -> bool:
 def _blamed(seen: Seen, fault: Fault, index: int) -> Fault:
     """Who broke the arguments, where the reply itself shows it."""
     codes = {note.code for note in seen.reply.notes if note.call_index == index}
-    lacking = fault.klass == "missing_parameter" and "no_arguments" in codes
-    broken = fault.klass == "arguments_not_json" and fault.blame == "unknown"
-    if lacking or (broken and _lost_on_the_way(seen.reply, index, codes)):
+    if fault.klass == "missing_parameter" and "no_arguments" in codes:
         return replace(fault, blame="parser")
+    if fault.klass == "arguments_not_json" and fault.blame == "unknown":
+        if shown := _lost_on_the_way(seen.reply, index, codes):
+            return replace(fault, blame="parser", message=f"{fault.message}; {shown}")
     return fault
 
 
-def _lost_on_the_way(reply: Reply, index: int, codes: set[NoteCode]) -> bool:
-    """Whether the reply itself shows that the arguments of a call did not arrive as the model wrote them.
-
-    Evidence: the arguments of two calls in one, or of one call twice or begun twice; text that is JSON once its first
-    delta stands before it again; and no text at all where the call was closed properly.
-    """
+def _lost_on_the_way(reply: Reply, index: int, codes: set[NoteCode]) -> str:
+    """How the reply itself shows that the arguments of a call did not arrive as the model wrote them; "" where not."""
     if codes & {"merged_arguments", "no_arguments"}:
-        return True
+        return "the engine mixed or lost the pieces of the call"
     text = reply.tool_calls[index].arguments
     if _begun_twice(text):
-        return True
-    return (
-        reply.wire != "chat"
-        and reply.streamed
-        and any(_is_object(start + text.lstrip(", ")) for start in _STARTS)
-    )
+        return "they were begun twice"
+    first_lost = any(_is_object(start + text.lstrip(", ")) for start in _STARTS)
+    return "their first piece was lost" if first_lost and reply.wire != "chat" and reply.streamed else ""
 
 
 def _begun_twice(text: str) -> bool:

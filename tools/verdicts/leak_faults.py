@@ -34,7 +34,9 @@ def _of_leak(seen: Seen, leak: Leak) -> Fault:
     decides = leak.hard and lost and not (seen.ended_early and not leak.complete)
     soft = _SOFT.get(leak.family, "call syntax is mentioned")
     message = "call syntax left in the content" if leak.hard else soft
-    return Fault("leaked_markup", _blame(seen, leak), f"{message} ({leak.family}): {leak.excerpt}", decides)
+    blame, why = _blame(seen, leak)
+    about = f"{leak.family}; {why}" if why else leak.family
+    return Fault("leaked_markup", blame, f"{message} ({about}): {leak.excerpt}", decides)
 
 
 def _is_lost(written: TextCall, seen: Seen) -> bool:
@@ -48,28 +50,38 @@ def _is_lost(written: TextCall, seen: Seen) -> bool:
     )
 
 
-def _blame(seen: Seen, leak: Leak) -> Blame:
+def _blame(seen: Seen, leak: Leak) -> tuple[Blame, str]:
+    """Who is to blame for a leak, and why."""
     if leak.family == "fenced":
-        return "model"
-    if leak.hard:
-        no_parser = not seen.case.validator.names or seen.tool_choice == "none"
-        if no_parser:
-            return "model"
-        torn_by_the_end = seen.ended_early and not leak.complete
-        left_over = seen.checks and not TAG.sub("", leak.text).strip()  # marks of what was delivered
-        return "parser" if torn_by_the_end or left_over else _who_lost(leak, seen.case.validator)
-    return "parser" if leak.family in ("control_token", "closing_tag") else "unknown"
+        return "model", ""
+    if not leak.hard:
+        return "parser" if leak.family in ("control_token", "closing_tag") else "unknown", ""
+    if not seen.case.validator.names:
+        return "model", "no tools were offered"
+    if seen.tool_choice == "none":
+        return "model", "tool_choice is 'none'"
+    if seen.ended_early and not leak.complete:
+        return "parser", "torn by the end of the reply"
+    if seen.checks and not TAG.sub("", leak.text).strip():
+        return "parser", "marks of what was delivered"
+    return _who_lost(leak, seen.case.validator)
 
 
-def _who_lost(leak: Leak, validator: Validator) -> Blame:
+def _who_lost(leak: Leak, validator: Validator) -> tuple[Blame, str]:
     """The parser, where the text holds a valid call of an offered tool, or what a parser left of one; else the
     model, of whose text no parser could have made a call."""
     if leak.family == "tool_response":
-        return "model"
+        return "model", "the model plays the tool"
     if not leak.calls:
-        return "parser" if leak.complete else "model"
-    checks = (read_call(call, validator) for call in leak.calls)
-    return "parser" if any(check and check.valid for check in checks) else "model"
+        return ("parser", "the rest of a call") if leak.complete else ("model", "no call can be read in it")
+    reasons = []
+    for call in leak.calls:
+        check, name = read_call(call, validator), bare_name(call.name)
+        if check and check.valid:
+            return "parser", f"a valid call of {name!r}"
+        offered = f"{name!r} was not offered" if name not in validator.names else "its arguments are broken"
+        reasons.append(check.faults[0].message if check else offered)
+    return "model", reasons[0]
 
 
 def read_call(written: TextCall, validator: Validator) -> CallCheck | None:
@@ -110,6 +122,6 @@ def hidden_calls(seen: Seen) -> Iterable[Fault]:
         return ()
     leak = seen.hidden[0]
     of = f" of {leak.calls[0].name!r}" if leak.calls else ""
-    message = f"a call{of} stands in the reasoning and none was delivered: {leak.excerpt}"
-    blame = _who_lost(leak, seen.case.validator)
+    blame, why = _who_lost(leak, seen.case.validator)
+    message = f"a call{of} stands in the reasoning and none was delivered ({why}): {leak.excerpt}"
     return [Fault("call_in_reasoning", blame, message, not (seen.ended_early and not leak.complete))]

@@ -117,7 +117,7 @@ def find_leaks(
     plain = _plain(text)
     leaks: dict[str, Leak] = {}
     for leak in _candidates(_Searched(plain, offered), offered, prompt_contains or _never):
-        shown = leak if plain is text else replace(leak, text=excerpt_at(text, leak.start))
+        shown = leak if plain is text else _undecorated(leak, text, plain)
         if leak.hard:
             return (shown,)
         leaks.setdefault(leak.family, shown)
@@ -128,6 +128,13 @@ def find_leaks(
 
 _M3_MARK = "]<]minimax[>["
 _DECORATED = re.compile(re.escape(_M3_MARK) + r"|<(?P<tag>/?\w+):opensource>")
+
+
+def _undecorated(leak: Leak, text: str, plain: str) -> Leak:
+    """A leak of the plain text as it stands in the text itself."""
+    start = leak.start if text[leak.start] == plain[leak.start] else text.rfind("<", 0, leak.start)
+    family = "minimax" if _M3_MARK in text else "hunyuan"
+    return replace(leak, family=family if leak.hard else leak.family, text=excerpt_at(text, max(start, 0)))
 
 
 def _plain(text: str) -> str:
