@@ -75,10 +75,9 @@ def _blamed(seen: Seen, fault: Fault, index: int) -> Fault:
     codes = {note.code for note in seen.reply.notes if note.call_index == index}
     if fault.klass == "missing_parameter" and "no_arguments" in codes:
         return replace(fault, blame="parser")
-    if fault.klass == "arguments_not_json" and fault.blame == "unknown":
-        if shown := _lost_on_the_way(seen.reply, index, codes):
-            return replace(fault, blame="parser", message=f"{fault.message}; {shown}")
-    return fault
+    broken = fault.klass == "arguments_not_json" and fault.blame == "unknown"
+    shown = _lost_on_the_way(seen.reply, index, codes) if broken else ""
+    return replace(fault, blame="parser", message=f"{fault.message}; {shown}") if shown else fault
 
 
 def _lost_on_the_way(reply: Reply, index: int, codes: set[NoteCode]) -> str:
