@@ -154,6 +154,7 @@ def _named_line(pattern: re.Pattern[str], hint: str) -> Callable[[str, str, Cont
     return find
 
 
+_FIRST_TAG = re.compile(r"(?m)^[ \t]*<(?P<name>[A-Za-z_]\w*)>")
 _LAST_TAG = re.compile(r"</(?P<name>[A-Za-z_]\w*)>\Z")
 
 
@@ -163,10 +164,11 @@ def _tag_of_tool(text: str, visible: str, offered: Container[str]) -> _Found | N
     last = _LAST_TAG.search(stripped[-80:])
     if last is None or last["name"] not in offered:
         return None
-    name, calls = last["name"], []
-    for opened in islice(re.finditer(rf"(?m)^[ \t]*<{re.escape(name)}>", visible), _MOST):
-        end = visible.find(f"</{name}>", opened.end())
-        calls.append(arguments_in(text, name, opened.start(), opened.end(), end, True))
+    calls: list[TextCall] = []
+    for opened in islice(_FIRST_TAG.finditer(visible), _MOST):
+        name, end = opened["name"], visible.find(f"</{opened['name']}>", opened.end())
+        if name in offered and end >= 0 and not (calls and opened.start() < calls[-1].end):
+            calls.append(arguments_in(text, name, opened.start(), opened.end(), end, True))
     return (calls[0].start, tuple(calls)) if calls else None
 
 

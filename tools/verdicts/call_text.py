@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from replayer.tools.verdicts.strict_json import NotJson, parse
-from replayer.wire.types import JsonObject
+from replayer.wire.types import Json, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,7 @@ _WHERE_NAMES_STAND = re.compile(
             rf"\[TOOL_CALLS\]\s*(?P<mistral>{_NAME})\s*(?=\[CALL_ID\]|\[ARGS\]|\{{)",
             rf'tools_prefix\|>\s*\[?\s*\{{\s*"(?P<apertus>{_NAME})"\s*:\s*(?=\{{)',
             rf"\btool\s*=>\s*\"(?P<arrow>{_NAME})\"",  # minimax m2, quantised
+            rf"(?P<inkling>{_NAME})(?=<\|content_invoke_tool_json\|>)",
             rf"<\|tool_call:name\|>\s*(?P<solar>{_NAME})",
             rf"\bcall:(?P<gemma>{_NAME})\s*(?=\{{)",
             rf"\bto=\s*(?:functions\.|(?={_NAME}\s*(?:<\||json\b|\{{)))(?P<harmony>{_NAME})",
@@ -229,25 +230,31 @@ def _gemma_call(text: str, name: str, start: int, end: int) -> TextCall:
     """`call:f{x:"a",y:1}`, its strings between tokens of their own, or bare where those are lost."""
     written = _GEMMA_END.search(text, end)
     body = text[end + 1 : written.start() if written else end + MAX_UNCLOSED]
-    pairs = tuple(
-        (m["key"], _gemma_json(m["c"]) if m["c"] else m["a"] or m["b"] or "")
-        for m in _GEMMA_PAIR.finditer(body)
-    )
     stop = written.end() if written else len(text)
+    if (
+        written
+        and _GEMMA_QUOTE.search(body)
+        and _json_value(as_json := _gemma_json(f"{{{body}}}")) is not None
+    ):
+        return TextCall(name, start, stop, as_json)
+    pairs = tuple(
+        (m["key"], next(filter(None, m.group("a", "b", "c")), "")) for m in _GEMMA_PAIR.finditer(body)
+    )
     return TextCall(name, start, stop, parameters=pairs, closed=written is not None)
 
 
+_GEMMA_QUOTE = re.compile(r"<\|\"\|>|<escape>")
+
+
 def _gemma_json(written: str) -> str:
-    """A list or object of Gemma's as JSON: its strings between tokens, its keys bare."""
-    if written[0] not in "[{":
-        return written
-    pieces = re.split(r"<\|\"\|>|<escape>", written)
+    """An object of Gemma's as JSON: its strings stand between tokens, its keys are bare."""
+    pieces = _GEMMA_QUOTE.split(written)
     pieces[1::2] = [json.dumps(text, ensure_ascii=False) for text in pieces[1::2]]
     pieces[::2] = [re.sub(r"([{,]\s*)(\w+)(?=\s*:)", r'\1"\2"', text) for text in pieces[::2]]
     return "".join(pieces)
 
 
-_GEMMA_END = re.compile(r"\}(?=\s*(?:\Z|<|call:))")
+_GEMMA_END = re.compile(r"\}(?=\s*(?:\Z|<(?!\|\"\||escape)|call:))")
 _GEMMA_PAIR = re.compile(
     r'(?P<key>\w+)\s*:\s*(?:<\|"\|>(?P<a>.*?)<\|"\|>|<escape>(?P<b>.*?)<escape>|(?P<c>.*?))\s*(?:,(?=\s*\w+:)|\Z)',
     re.DOTALL,
@@ -300,17 +307,17 @@ def children_in(text: str) -> tuple[tuple[str, str], ...]:
             continue
         covered = end
         if key not in _NOT_ARGUMENTS:
-            found.append((key, _listed(text[opened.end() : end].strip("\n"))))
+            found.append((key, text[opened.end() : end].strip("\n")))
     return tuple(found)
 
 
-def _listed(text: str) -> str:
-    """The text of a tag, a list of MiniMax M3's as JSON."""
-    items = _ITEM.findall(text) if text.lstrip().startswith("<item>") else ()
-    return json.dumps(items, ensure_ascii=False) if items else text
+def structure_in(text: str) -> Json:
+    """A list or an object whose parts are tags, as MiniMax M3 writes them; else the text itself."""
+    items = _ITEM.findall(text) if text.lstrip().startswith("<item>") else []
+    return items or {key: value.rstrip(" ") for key, value in children_in(text)} or text
 
 
-_ITEM = re.compile(r"<item>(.*?)</item>", re.DOTALL)
+_ITEM = re.compile(r"<item>(.*?) *</item>", re.DOTALL)
 
 
 def is_open(text: str) -> bool:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from replayer.tools.verdicts.call_text import TextCall, bare_name
+from replayer.tools.verdicts.call_text import TextCall, bare_name, structure_in
 from replayer.tools.verdicts.leak import Leak
 from replayer.tools.verdicts.prose import TAG
 from replayer.tools.verdicts.schema_check import CallCheck, Validator
@@ -109,7 +109,7 @@ def _typed(text: Json) -> Json:
     try:
         return parse(_PYTHON_WORDS.get(str(text)) or text)
     except NotJson:
-        return text
+        return structure_in(text)
 
 
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}

@@ -48,6 +48,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ("harmony", r"\|(?:channel|constrain|call)\|>"),
     ("command_r", r"\|(?:START|END)_(?:ACTION|TOOL_RESULT)\|>"),
     ("internlm", r"\|action_(?:start|end)\|>|\|plugin\|>"),
+    ("inkling", r"\|content_invoke_tool_\w+\|>"),
     ("doubao", r"\|FunctionCall(?:Begin|End)\|>"),
     ("apertus", r"\|tools_(?:prefix|suffix)\|>"),
     ("step3", r"/?steptml:"),
@@ -121,7 +122,7 @@ def find_leaks(
         if leak.hard:
             return (shown,)
         leaks.setdefault(leak.family, shown)
-    if not leaks and _M3_MARK in text:
+    if not leaks and _M3_MARK in text and _M3_MARK in without_code(text):
         return (leak_at("control_token", text, text.index(_M3_MARK), hard=False),)
     return tuple(leaks.values())
 
@@ -134,7 +135,14 @@ def _undecorated(leak: Leak, text: str, plain: str) -> Leak:
     """A leak of the plain text as it stands in the text itself."""
     start = leak.start if text[leak.start] == plain[leak.start] else text.rfind("<", 0, leak.start)
     family = "minimax" if _M3_MARK in text else "hunyuan"
-    return replace(leak, family=family if leak.hard else leak.family, text=excerpt_at(text, max(start, 0)))
+    calls = tuple(
+        replace(call, parameters=tuple((key, value.rstrip(" ")) for key, value in call.parameters or ()))
+        if call.parameters
+        else call
+        for call in leak.calls
+    )
+    family = family if leak.hard else leak.family
+    return replace(leak, family=family, text=excerpt_at(text, max(start, 0)), calls=calls)
 
 
 def _plain(text: str) -> str:

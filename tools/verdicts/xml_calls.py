@@ -23,7 +23,7 @@ from replayer.tools.verdicts.call_text import (
 )
 
 _NAME = r"[A-Za-z_][\w.\-]{0,127}"
-_CERTAIN = ("tool_call", "tool_use", "use_mcp_tool", "invoke")
+_CERTAIN = ("tool_call", "tool_use", "use_mcp_tool", "invoke", "xai:function_call")
 """Wrappers that are nothing but calls, whatever they name."""
 _WRAPPER = re.compile(
     r"<(?P<tag>(?:\w{1,20}[:_])?(?:tool_call|tool_use|use_mcp_tool|mcp_tool_call|mcp_call|call_tool|function_?call|tool|action|call|invoke))"
