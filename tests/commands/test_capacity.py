@@ -88,6 +88,16 @@ def test_turns_that_stop_being_usable_limit_it_although_latency_holds(
 
 
 @pytest.mark.slow
+def test_a_server_that_refuses_what_is_too_much_has_a_capacity(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A tenth of its requests fail for each beyond four: those are turns that are not usable, and no broken server."""
+    engine = "a=simulated,tok_s={400},ttft_ms=20,chunk_tokens=4,fault=500@0:above=4:per=0.1"
+    [lane] = claimed(tmp_path / "out", capsys, engine, "--slo", "ttft_ms.p95=2000")["lanes"]
+    assert abs(lane["agents"]["value"] - 4) <= 1
+
+
+@pytest.mark.slow
 async def test_a_server_that_dies_and_a_search_that_is_cut_short_claim_nothing(tmp_path: Path) -> None:
     for name in ("dies", "cut"):
         server = await launch(SimulatedSpec.from_options({"tok_s": 400, "chunk_tokens": 4}))

@@ -120,16 +120,19 @@ def leaning(shares: Shares, limits: tuple[Limit, ...], threshold: float) -> Outc
 
 def level(
     view: RunView, sessions: int, limits: tuple[Limit, ...], threshold: float, outcome: Outcome | None, folder: str,
-    *, emptied: bool, tiers: tuple[Limit, ...] = (),
+    *, emptied: bool, tiers: tuple[Limit, ...] = (), beyond: bool = False,
 ) -> Level:  # fmt: skip
     """Of the run of one lane. `outcome` is what the run itself decided while it went on; None: it came to its end first.
-    `emptied`: caches were to be empty at its begin."""
+    `emptied`: caches were to be empty at its begin; `beyond`: a level of fewer sessions held."""
     [lane] = view.lanes
     figures, turns = lane_figures(lane), window_turns(lane)
     shares = shares_of(turns, limits, threshold)
     steady = figures.steady
     outcome = outcome or decided(shares, limits, threshold) or leaning(shares, limits, threshold)
-    reasons = why_not(view, figures, turns, (*limits, *tiers), emptied=emptied, fails=outcome == "fails")
+    shed = beyond and outcome.endswith("fails")
+    reasons = why_not(
+        view, figures, turns, (*limits, *tiers), emptied=emptied, fails=outcome == "fails", shed=shed
+    )
     good = shares.good.value
     gpu = gpu_figures([reading.sample for reading in lane.telemetry], None)
     seconds = steady.window_s if steady else 0.0

@@ -11,6 +11,9 @@ from replayer.metrics.documents import LaneFigures
 
 MOST_ERRORS = 0.05
 """Share of a level's turns that may end in an engine error."""
+MOST_SHED = 0.5
+"""The same of a level that fails beyond one that held: a server may refuse what is too much for it. One that refuses more is
+broken."""
 MOST_STALLED = 0.10
 """Share of a level's turns during which this machine may be late to read."""
 MOST_IDLE = 0.20
@@ -34,18 +37,22 @@ def why_not(
     *,
     emptied: bool,
     fails: bool,
+    shed: bool = False,
 ) -> list[str]:
-    """`turns` are those of the steady window; `emptied`: the cache was to be empty at the begin; `fails`: surely, by its interval."""
+    """`turns` are those of the steady window; `emptied`: the cache was to be empty at the begin; `fails`: surely, by its interval;
+    `shed`: it fails, and a level of fewer sessions held."""
     [lane] = view.lanes
     return [
-        *_of_server(view, lane, figures, emptied=emptied),
+        *_of_server(view, lane, figures, emptied=emptied, most=MOST_SHED if shed else MOST_ERRORS),
         *_of_client(view, lane),
         *_of_window(figures, turns, fails),
         *_of_limits(turns, limits),
     ]
 
 
-def _of_server(view: RunView, lane: LaneView, figures: LaneFigures, *, emptied: bool) -> Iterator[str]:
+def _of_server(
+    view: RunView, lane: LaneView, figures: LaneFigures, *, emptied: bool, most: float
+) -> Iterator[str]:
     if any(warning.code == "server_away" for warning in view.warnings):
         yield "the server went away while the level ran"
     if view.state != "finished" or figures.steady is None:
@@ -58,8 +65,8 @@ def _of_server(view: RunView, lane: LaneView, figures: LaneFigures, *, emptied: 
         yield "the cache could not be emptied before the level, so it may be warm (--keep-cache states that it may)"
     every = _turns(lane.attempts)
     failed = sum(turn.error is not None for turn in every)
-    if every and failed > MOST_ERRORS * len(every):
-        yield f"{failed} of {len(every)} turns ended in an engine error (at most {MOST_ERRORS:.0%} may)"
+    if every and failed > most * len(every):
+        yield f"{failed} of {len(every)} turns ended in an engine error (at most {most:.0%} may)"
 
 
 def _of_client(view: RunView, lane: LaneView) -> Iterator[str]:

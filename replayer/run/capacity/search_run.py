@@ -187,9 +187,10 @@ class Search:
 
     def _read(self, folder: Path, sessions: int, outcome: Outcome | None) -> Level:
         shape, view = self.shape, load(folder)
+        beyond = any(one.outcome.endswith("holds") and one.sessions < sessions for one in self.levels)
         found = level(
             view, sessions, shape.limits, shape.usable, outcome, str(folder.relative_to(self.folder)),
-            emptied=not shape.keep_cache, tiers=shape.tier_limits,
+            emptied=not shape.keep_cache, tiers=shape.tier_limits, beyond=beyond,
         )  # fmt: skip
         facts = {key: view.lanes[0].facts.get(key) for key in _SAME}
         if not self.levels:
