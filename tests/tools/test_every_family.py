@@ -65,3 +65,14 @@ def test_what_no_parser_could_deliver_is_hard_and_not_read(family: str) -> None:
     ):
         (leak, *_) = find_leaks(f"I do that now.\n\n{text}", OFFERED.names)
         assert leak.hard and not read(text)
+
+
+def test_lines_of_spaces_are_read_once() -> None:
+    """A page of HTML held them, and a pattern that could read each in two ways never came to its end."""
+    assert not find_leaks("<p>\n" + "    \n" * 4000 + "</p>\n", OFFERED.names)
+
+
+def test_code_of_another_language_is_no_call_of_a_tool_with_the_name_of_its_word() -> None:
+    assert not find_leaks(
+        '  if (grep { "$node" eq "$_" } @nodes) { return 1; }\n    return;\n}\n', OFFERED.names
+    )

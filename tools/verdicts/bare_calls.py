@@ -44,7 +44,7 @@ def find_bare(text: str, visible: str, offered: Container[str]) -> Leak | None:
 
 _NAMED_OBJECT = re.compile(
     r"(?<![\w.\-/])(?P<name>[A-Za-z_][\w.\-]*+)(?::\d+)?(?:\[ARGS\])?(?:<[|｜][^<>\s]{1,40}[|｜]>)*[ \t]*+(?P<bracket>\()?"
-    r"(?:\n?```(?:json)?)?\s*+(?=\{\s*[\"}])"
+    r"(?:\n?```(?:json)?)?\s*+(?=\{\s*(?:\}|\"[^\"\n]*+(?:\"\s*:|\Z)))"
 )
 
 

@@ -6,8 +6,8 @@ import re
 from itertools import islice
 
 _FENCE = re.compile(r"(?m)^[ \t]{0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^\n`]*)$")
-_INDENTED = re.compile(r"(?<=\n)[ \t]*\n(?P<code>(?:(?: {4}|\t)[^\n]*\n|[ \t]*\n)+)(?=\w)")
-"""A block that is indented between empty lines, where text goes on behind it."""
+_INDENTED = re.compile(r"(?<=\n)[ \t]*+\n(?P<code>(?:(?: {4}|\t)[^\n]*+\n|[ \t]*+\n)++)")
+"""A block that is indented between empty lines: possessive, as a line of spaces could be read in both ways."""
 _INLINE = re.compile(r"(`{1,2})(?!`)[^`\n]+\1(?!`)")
 
 
@@ -17,7 +17,9 @@ def without_code(text: str) -> str:
     A fence that never closes hides nothing: a model that forgets to close one still leaks after it.
     """
     text = (
-        _blanked(text, [match.span("code") for match in _INDENTED.finditer(text)])
+        _blanked(
+            text, [match.span("code") for match in _INDENTED.finditer(text) if _goes_on(text, match.end())]
+        )
         if "\n    " in text
         else text
     )
@@ -33,6 +35,12 @@ def without_code(text: str) -> str:
             opening = None
     visible = _blanked(text, spans)
     return _blanked(visible, [match.span() for match in _INLINE.finditer(visible)])
+
+
+def _goes_on(text: str, end: int) -> bool:
+    """Whether words go on behind a block."""
+    behind = text[end : end + 1]
+    return behind.isalnum() or behind == "_"
 
 
 def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
