@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from replayer.metrics.documents import PrefixCache, Rate
 from replayer.metrics.run_documents import Pair
-from replayer.signals.prefix_reuse.conclusion import LEAST_SHARE
+from replayer.signals.prefix_reuse.causes import LEAST_SHARE
 
 if TYPE_CHECKING:
     from replayer.metrics.catalogue import Metric

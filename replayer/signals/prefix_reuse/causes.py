@@ -24,6 +24,9 @@ Cause = Literal[
     "unknown",
 ]
 
+LEAST_SHARE = 0.005
+"""Share of all prompt tokens below which a loss is not worth a cause: it lies within what counters round."""
+
 PHRASES: dict[str, str] = {
     "clock_or_date": "a date or time",
     "random_id_or_hash": "a random id or hash",

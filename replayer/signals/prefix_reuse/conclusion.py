@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from replayer.signals.prefix_reuse.causes import FIXES, PHRASES
+from replayer.signals.prefix_reuse.causes import FIXES, LEAST_SHARE, PHRASES
 from replayer.signals.prefix_reuse.diagnosis import NO_HIT, SAID_ON
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.signals.prefix_reuse.server_facts import FULL, Pressure, ServerFacts
 
-LEAST_SHARE = 0.005
-"""Share of all prompt tokens below which a loss is not worth a cause: it lies within what counters round."""
 _OFF_TURNS, _OFF_TOKENS = 3, 2000
 _APART = 0.02
 """Share of the prompts by which the replies' counts and the server's own may differ."""
