@@ -145,10 +145,19 @@ def check_numbers(label: str, text: str, figures: Figures, keys: tuple[str, ...]
     if label == "usable turns":
         rate = figures["usable_turn_rate"]
         expected += [rate["low"] * 100, rate["high"] * 100, rate["n"]]
+    if " to " in text:
+        assert label == "prefix reuse"
+        expected[1:2] = best_possible(figures["prefix_cache"])
     numbers = re.findall(r"\d[\d,]*(?:\.\d+)?%?", re.sub(r"\bp\d\d\b|▲", "", text))
     assert len(numbers) == len(expected), f"{label}: {text!r} against {expected}"
     for number, value in zip(numbers, expected, strict=True):
         assert agrees(number, value), f"{label}: {number} is shown for {value}"
+
+
+def best_possible(cache: Figures) -> list[float]:
+    """Both ends of the range, whose upper one is no less than what was reused."""
+    low, high = cache["range"]
+    return [low, max(high, cache["reported"]) if cache["reported"] > cache["ideal"] else cache["ideal"]]
 
 
 def agrees(shown: str, value: float) -> bool:
