@@ -66,7 +66,7 @@ class RepetitionDetector(Signal):
     """
 
     name = "repetition"
-    version = 9
+    version = 10
 
     _stream: TextDetector
 

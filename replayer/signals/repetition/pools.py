@@ -23,7 +23,7 @@ RULES, RULED = 48, re.compile(r"([^\w\s])([^\w\s])\2{2,}\1?")
 """Rulers at least, one below the other."""
 SOME = 14
 """Lines from which on a text is judged by lines."""
-LETTERS = re.compile(r"[^\W\d_]{2}")
+WORD = re.compile(r"[^\W\d_]{2,}")
 LOOKED_AT = 4096
 """Characters of the newest text that hold all of these."""
 
@@ -46,20 +46,25 @@ def pool_of(text: str) -> Pool | None:
 def _lines(lines: list[str]) -> Pool | None:
     older = filter(None, map(str.strip, reversed(lines)))
     newest = next(older, "")
-    worded = " " in newest and LETTERS.search(newest)
     bare = chain([newest], older)
-    return _pieces(bare, CHARACTERS, LINES) if worded else _pieces(bare, 0, RULES, RULED)
+    return _pieces(bare, CHARACTERS, LINES) if _is_worded(newest) else _pieces(bare, 0, RULES, RULED)
+
+
+def _is_worded(line: str) -> bool:
+    """Two words, or one beside a blank."""
+    words = WORD.findall(line)
+    return len(words) > 1 or (len(words) > 0 and " " in line)
 
 
 def _pieces(
     newest_first: Iterable[str], characters: int, least: int, form: re.Pattern[str] | None = None
 ) -> Pool | None:
-    """The newest pieces, as long as few of them differ; each must have the form, else words with blanks between them."""
+    """The newest pieces, as long as few of them differ; each must have the form, else words."""
     different = set[str]()
     size = 0
     for count, piece in enumerate(newest_first, 1):
         if piece not in different:
-            if not (form.fullmatch(piece) if form else " " in piece and LETTERS.search(piece)):
+            if not (form.fullmatch(piece) if form else _is_worded(piece)):
                 break
             if len(different) == FEW:
                 break

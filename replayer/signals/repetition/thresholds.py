@@ -51,6 +51,8 @@ QUOTED = 1200
 """Empty strings in a list."""
 SHORT = 24
 NEVER = 1 << 60
+PROSE, PROSE_LISTED, PROSE_LONG = 2.4, 2.9, 2.2
+"""Copies of a sentence; of one in a list of quoted strings, as translations stand in; and of 1,000 characters or more."""
 LEAST_COPIES = 1.7
 """No rule is content with less, so that shorter runs need not be judged."""
 
@@ -142,13 +144,13 @@ def _length(period: int) -> int:
 
 
 def _length_of_prose(unit: str) -> int:
-    """120 characters of a word or phrase, 280 of a sentence, then copies: 3.4, 2.6 and 2.3; half where characters are words."""
+    """112 characters of a word or phrase, 202 of a sentence, then copies; half where characters are words."""
     period, wide = len(unit), is_without_blanks(unit) and unit.strip()[0] >= WIDE
     floor = 112 + 3 * max(0, min(period, 50) - 20)
-    length = floor // 2 if wide else floor
-    if period < 250:
-        return int(max(length, 2.9 * period))
-    return int((2.4 if period < 1000 else 2.2) * period)
+    if period >= 250:
+        return int((PROSE if period < 1000 else PROSE_LONG) * period)
+    copies = PROSE_LISTED if '","' in unit + unit else PROSE
+    return int(max(floor // 2 if wide else floor, copies * period))
 
 
 def _one_character(character: str, before: str) -> Needed:

@@ -88,6 +88,24 @@ def test_a_sentence_in_any_script_again_and_again_is_a_collapse(script: str) -> 
     assert finding.detected_at - len(OPENING) <= 5 * len(sentence) + 160
 
 
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_sentence_again_and_again_is_found_within_its_third_copy(script: str) -> None:
+    sentence = max(SCRIPTS[script], key=len)[:100].rsplit(" ", 1)[0] + ". "
+    finding = scan(OPENING + sentence * 12)
+    assert collapsed(finding) and finding is not None
+    assert finding.detected_at - len(OPENING) <= max(3 * len(sentence), 240)
+
+
+def test_three_rows_of_a_table_in_any_order_are_a_collapse() -> None:
+    """Lines without a blank are lines of words, too; a table whose rows differ is sound."""
+    rng = random.Random(11)
+    pool = ("12,river,clone,open", "37,sea,fetch,open", "58,salt,flush,open")
+    assert collapsed(scan(OPENING + "".join(rng.choice(pool) + "\n" for _ in range(120))))
+    assert not collapsed(
+        scan(OPENING + "".join(f"{n},{rng.choice(pool)[3:]},{rng.getrandbits(20):x}\n" for n in range(120)))
+    )
+
+
 @pytest.mark.parametrize(
     "script", ["Chinese", "Japanese", "Korean", "Devanagari", "Arabic", "Thai", "Cyrillic"]
 )
