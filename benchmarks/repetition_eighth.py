@@ -20,6 +20,8 @@ from benchmarks.repetition_seventh import OPENINGS, SAID
 SEED = "eighth 5"
 LANGUAGES = ("English", "Ukrainian", "Chinese", "Hindi", "Arabic")
 PER_KIND = 20
+Draw = Callable[[random.Random, list[str]], tuple[str, int]]
+Make = Callable[[random.Random], str]
 _WORDS = WORDS["English"]
 
 
@@ -99,7 +101,7 @@ def rows(rng: random.Random, said: list[str]) -> tuple[str, int]:
     )
 
 
-FAMILIES: dict[str, Callable[[random.Random, list[str]], tuple[str, int]]] = {
+FAMILIES: dict[str, Draw] = {
     one.__name__: one
     for one in (
         play,
@@ -118,9 +120,9 @@ FAMILIES: dict[str, Callable[[random.Random, list[str]], tuple[str, int]]] = {
 }
 
 
-def eighth(seed: str = SEED) -> Iterator[Loop]:
-    """Every sample, in a stable order; a fifth of them is cut by the token limit."""
-    for family, draw in FAMILIES.items():
+def eighth(seed: str = SEED, families: dict[str, Draw] | None = None) -> Iterator[Loop]:
+    """Every sample, in a stable order; a fifth of them is cut by the token limit. `families`: those of another set."""
+    for family, draw in (families or FAMILIES).items():
         for number, language in enumerate(LANGUAGES):
             rng = random.Random(f"{seed}/{family}/{number}")
             before = "".join(rng.sample(OPENINGS, 2))
@@ -214,13 +216,13 @@ def _greetings(rng: random.Random) -> str:
     )
 
 
-SOUND: dict[str, Callable[[random.Random], str]] = {
+SOUND: dict[str, Make] = {
     one.__name__[1:]: one
     for one in (_dialogue, _game, _abc, _log, _latex, _make, _assembly, _csv, _questions, _greetings)
 }
 
 
-def drawn(seed: str) -> Iterator[Found]:
-    for kind, make in SOUND.items():
+def drawn(seed: str, kinds: dict[str, Make] | None = None) -> Iterator[Found]:
+    for kind, make in (kinds or SOUND).items():
         for number in range(PER_KIND):
             yield Found(kind, f"{kind}/{number}", make(random.Random(f"{seed}/{kind}/{number}")))

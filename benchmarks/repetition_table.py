@@ -1,6 +1,6 @@
 """The confusion tables: what is found and what alarms, by family, by script and by kind of sound text.
 
-    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth|fifth|sixth|seventh] [--files FOLDER] [--list] [--seed S] [--skip N]
+    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth|…|ninth] [--files FOLDER] [--list] [--seed S] [--skip N]
 
 `--files` is the folder that `repetition_files.py FOLDER` (for later sets `repetition_fourth_sound.py`, `repetition_fifth_sound.py`) has
 filled; without it only the drawn texts are judged. `--seed` draws a later set anew; `--skip` takes the files after those.
@@ -19,6 +19,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from benchmarks.repetition_eighth import SEED as SEED_OF_EIGHTH
+from benchmarks.repetition_eighth import drawn as drawn_eighth
+from benchmarks.repetition_eighth import eighth
 from benchmarks.repetition_fifth import SEED as SEED_OF_FIFTH
 from benchmarks.repetition_fifth import fifth
 from benchmarks.repetition_fifth_sound import drawn as drawn_fifth
@@ -29,6 +32,9 @@ from benchmarks.repetition_fourth_sound import drawn as drawn_fourth
 from benchmarks.repetition_fourth_sound import files as files_fourth
 from benchmarks.repetition_loops import Loop, Part, loops
 from benchmarks.repetition_machine import machine
+from benchmarks.repetition_ninth import SEED as SEED_OF_NINTH
+from benchmarks.repetition_ninth import drawn as drawn_ninth
+from benchmarks.repetition_ninth import ninth
 from benchmarks.repetition_seventh import SEED as SEED_OF_SEVENTH
 from benchmarks.repetition_seventh import seventh
 from benchmarks.repetition_seventh_sound import drawn as drawn_seventh
@@ -149,9 +155,17 @@ def fifth_tables(folder: Path | None, seed: str, *, listed: bool) -> None:
     alarms(((text.kind, text.name, text.text) for text in files_fifth(folder)), listed)
 
 
-def sixth_tables(seed: str, *, listed: bool) -> None:
-    recall(sixth(seed), listed)
-    alarms(((text.kind, text.name, text.text) for text in drawn_sixth(f"sound {seed}")), listed)
+SMALL = {
+    "sixth": (sixth, drawn_sixth, SEED_OF_SIXTH),
+    "eighth": (eighth, drawn_eighth, SEED_OF_EIGHTH),
+    "ninth": (ninth, drawn_ninth, SEED_OF_NINTH),
+}
+
+
+def small_tables(part: str, seed: str | None, *, listed: bool) -> None:
+    loops_of, drawn_of, usual = SMALL[part]
+    recall(loops_of(seed or usual), listed)
+    alarms(((text.kind, text.name, text.text) for text in drawn_of(f"sound {seed or usual}")), listed)
 
 
 def seventh_tables(folder: Path | None, seed: str, *, listed: bool) -> None:
@@ -166,7 +180,7 @@ def main() -> None:
     )
     parser.add_argument(
         "--part",
-        choices=("tuning", "validation", "unseen", "fourth", "fifth", "sixth", "seventh"),
+        choices=("tuning", "validation", "unseen", "fourth", "fifth", "seventh", *SMALL),
         default="validation",
     )
     parser.add_argument("--files", type=Path, help="folder filled by repetition_files.py")
@@ -180,8 +194,8 @@ def main() -> None:
         fourth_tables(args.files, args.seed or SEED, args.skip, listed=args.list)
     elif args.part == "fifth":
         fifth_tables(args.files, args.seed or SEED_OF_FIFTH, listed=args.list)
-    elif args.part == "sixth":
-        sixth_tables(args.seed or SEED_OF_SIXTH, listed=args.list)
+    elif args.part in SMALL:
+        small_tables(args.part, args.seed, listed=args.list)
     elif args.part == "seventh":
         seventh_tables(args.files, args.seed or SEED_OF_SEVENTH, listed=args.list)
     else:
