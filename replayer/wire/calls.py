@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from replayer.wire.limits import check_parts
+from replayer.wire.limits import LIMITS, TooLarge, check_parts, mib
 from replayer.wire.types import ToolCall
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class CallAssembler:
         self._note = notes.add
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
+        self._ids = 0
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -45,7 +46,8 @@ class CallAssembler:
     def open(self, call_id: object, name: object, pieces: list[str], freeform: bool = False) -> int:
         """A call that its wire announces by itself; its arguments will be appended to `pieces`. Returns its position."""
         call = self._append()
-        call.id, call.name = self._text(call_id, "id") or None, self._text(name, "name") or None
+        self._keep_id(call, self._text(call_id, "id"))
+        call.name = self._text(name, "name") or None
         call.pieces, call.freeform = pieces, freeform
         return call.position
 
@@ -58,7 +60,7 @@ class CallAssembler:
     def identify(self, position: int, call_id: str) -> str | None:
         """The id of a call as another event states it; returns the id known before."""
         call = self._calls[position]
-        call.id = call.id or call_id
+        self._keep_id(call, call.id or call_id)
         return call.id
 
     def pieces(self, position: int) -> list[str]:
@@ -127,7 +129,14 @@ class CallAssembler:
     def _take_id(self, call: _Call, call_id: str | None) -> None:
         if call_id and call.id and call_id != call.id:
             self._note("changed_id", f"the id changed from {call.id!r} to {call_id!r}", call.position)
-        elif call_id:
+        else:
+            self._keep_id(call, call_id)
+
+    def _keep_id(self, call: _Call, call_id: str | None) -> None:
+        if call_id and call.id is None:
+            self._ids += len(call_id)
+            if self._ids > LIMITS.ids:
+                raise TooLarge(f"the ids of calls are longer than {mib(LIMITS.ids)}")
             call.id = call_id
 
     def _take_name(self, call: _Call, name: str | None) -> str | None:

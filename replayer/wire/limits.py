@@ -61,6 +61,8 @@ class Limits:
     """Events without text or a call: comments, pings, empty deltas."""
     parts: int = 1 << 10
     """Calls, content blocks and output items of a reply."""
+    ids: int = MIB
+    """Characters of the ids of all calls; some servers put a signature into each."""
     parsed: int = 14 * MIB
     """Estimated memory of one event or body as JSON objects; two of them are held at a time."""
     kept: int = 40 * MIB

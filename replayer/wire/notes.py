@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from replayer.wire.types import NoteCode, ProtocolNote
 
+_LONGEST = 2000
+"""Characters of a message: it may quote what the server sent."""
+
 
 class Notes:
     """The first note of each code and call: a breach in every delta is one finding."""
@@ -15,7 +18,7 @@ class Notes:
         return len(self._notes)
 
     def add(self, code: NoteCode, message: str, call_index: int | None = None) -> None:
-        self._notes.setdefault((code, call_index), ProtocolNote(code, message, call_index))
+        self._notes.setdefault((code, call_index), ProtocolNote(code, message[:_LONGEST], call_index))
 
     def all(self) -> tuple[ProtocolNote, ...]:
         return tuple(self._notes.values())

@@ -137,14 +137,22 @@ class ToolCall:
     """The arguments are text by design, not JSON (custom tools of the Responses API)."""
 
 
+_LONGEST = 4000
+"""Characters of a fault's message: servers have sent megabytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class WireFault:
-    """Why there is no complete reply. `message` keeps the engine's own words, `status` its HTTP status."""
+    """Why there is no complete reply. `message` keeps the engine's own words as far as anybody reads them, `status` its HTTP
+    status."""
 
     kind: FaultKind
     message: str
     status: int | None = None
     body: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", self.message[:_LONGEST])
 
 
 @dataclass(frozen=True, slots=True)
