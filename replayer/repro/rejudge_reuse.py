@@ -14,6 +14,7 @@ from replayer.journal import turns as facts
 from replayer.journal.events import (
     AnyEvent,
     Primed,
+    RunResumed,
     SessionFinished,
     SessionStarted,
     SignalFinding,
@@ -40,19 +41,17 @@ class ReuseAgain:
     def __init__(self, lanes: Mapping[str, LaneView], rebuilders: Mapping[str, Rebuilder]) -> None:
         self._rebuilders = rebuilders
         self._origins = {name: origin(lanes[name].base_url) for name in rebuilders}
-        self._watches = {
-            self._origins[name]: ServerWatch(
-                facts_of(lanes[name]), self._origins[name], live=_is_live(lanes[name])
-            )
-            for name in rebuilders
+        self._servers = {
+            self._origins[name]: (facts_of(lanes[name]), _is_live(lanes[name])) for name in rebuilders
         }
         self._silent = _silent(lanes, self._origins)
-        self._attempts: dict[tuple[str, int], Attempt] = {}
-        self._started: dict[tuple[str, int], list[JsonObject]] = defaultdict(list)
+        self._begin()
 
     def take(self, event: AnyEvent) -> Iterator[AnyEvent]:
         """The findings that follow an event."""
         match event:
+            case RunResumed():
+                self._begin()
             case SessionStarted() if event.lane in self._origins:
                 self._attempts[event.session, event.attempt] = Attempt.of(event)
                 if event.cache_reset == "yes":
@@ -67,6 +66,14 @@ class ReuseAgain:
                     yield from self._of(attempt, event)
             case _:
                 pass
+
+    def _begin(self) -> None:
+        """A process knows nothing of the one before: its sessions run again, and their turns in flight never end."""
+        self._watches = {
+            server: ServerWatch(known, server, live=live) for server, (known, live) in self._servers.items()
+        }
+        self._attempts: dict[tuple[str, int], Attempt] = {}
+        self._started: dict[tuple[str, int], list[JsonObject]] = defaultdict(list)
 
     def _of(
         self, attempt: Attempt, event: TurnStarted | TurnFinished | SessionFinished

@@ -1,13 +1,15 @@
 """`report --rejudge`: today's rules over the raw facts of a run."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.journals import rewrite
-from tests.run.test_runs import replayer
+from tests.run.test_runs import replayer, wait_for_turns
 
 FAULTS = (
     "missing_parameter:turn=0", "leaked_markup:turn=1", "collapse:turn=2:at=40", "bad_call_id:turn=3", "500:turn=4",
@@ -77,3 +79,28 @@ def test_an_audit_is_judged_again_from_its_traces(tmp_path: Path) -> None:
         lambda event: event | {"usable": False} if event["type"] == "verdict" else event,
     )
     assert "5 verdicts changed" in replayer("report", run, "--rejudge", "--json").stderr
+
+
+@pytest.mark.slow
+def test_a_resumed_run_is_judged_again_with_the_reset_of_its_second_process(tmp_path: Path) -> None:
+    """The turns that the killed process had in flight never end: the reset after them empties the cache all the same."""
+    simulate = [sys.executable, "-m", "replayer", "simulate", "--port", "0", "--ttft-ms", "100"]
+    with subprocess.Popen(simulate, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None
+        lane = f"a={server.stdout.readline().strip()}"
+        run = [sys.executable, "-m", "replayer", "run", "--trace", "first-look", "--engine", lane, "--repeat", "3",
+               "--concurrency", "2", "--max-lag", "60000", "--out", str(tmp_path)]  # fmt: skip
+        killed = subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for_turns(tmp_path, 3)
+        killed.kill()
+        killed.wait()
+        resumed = replayer("resume", tmp_path, "--json")
+        server.terminate()
+    again = replayer("report", tmp_path, "--json", "--rejudge")
+    caches = [json.loads(done.stdout)["lanes"][0]["prefix_cache"] for done in (resumed, again)]
+    for cache in caches:
+        del (
+            cache["range"],
+            cache["curve"],
+        )  # what an estimate of tokens, instead of the server's own, makes wider
+    assert caches[0] == caches[1]
