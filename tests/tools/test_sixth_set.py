@@ -1,0 +1,22 @@
+"""`judge` over the sixth set: class and blame of every exchange, and no fault on a sound one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tools.sixth_set import FAULTY, SOUND
+from tests.tools.test_fourth_set import mistakes
+
+
+@pytest.mark.slow
+def test_class_and_blame_of_faulty_exchanges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = mistakes(FAULTY, tmp_path, capsys)
+    assert len(FAULTY) >= 400 and not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+def test_no_fault_on_sound_exchanges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = mistakes(SOUND, tmp_path, capsys)
+    assert len(SOUND) >= 130 and not wrong, "\n".join(wrong)
