@@ -278,7 +278,7 @@ class Assembler:
             notes.add(code, f"in {_excerpt(data)}")
         is_object = isinstance(chunk, dict)
         named_error = named_error or (is_object and chunk.get("type") == "error")
-        if named_error or (is_object and ("error" in chunk or "message" in chunk)):
+        if named_error or (is_object and not chunk.keys().isdisjoint(("error", "message", "detail"))):
             self._take_error(chunk, data.decode("utf-8", "replace"), named_error)
         if is_object:
             return chunk  # type: ignore[no-any-return]

@@ -67,11 +67,11 @@ def read_error(chunk: object, body: str) -> EngineError | None:
     """The error that a payload states, in any of the shapes engines use; None for anything else."""
     if not isinstance(chunk, dict):
         return None
-    error = chunk.get("error")
+    error: Json = chunk.get("error") or (chunk if chunk.get("object") == "error" else None)
+    if not error and '"loc"' in body and isinstance(chunk.get("detail"), list):
+        error = {"message": body, "code": 422}  # FastAPI's, of a request that it cannot read
     if not error:
-        if chunk.get("object") != "error":
-            return None
-        error = chunk
+        return None
     if not isinstance(error, dict):
         return EngineError(str(error)[:_LONGEST], None, body[:_LONGEST])
     code = error.get("code")

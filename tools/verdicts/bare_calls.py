@@ -255,7 +255,11 @@ _FOR_CALLS = frozenset({"", "json", "tool_call", "tool_calls", "tool", "tool_cod
 def _fenced_call(text: str, offered: Container[str]) -> Leak | None:
     """A code block that ends the answer and holds a call: content to every parser, so a soft leak."""
     match = _FENCE_AT_END.search(text)
-    if match is None or (text[: match.start()].strip() and match["info"] not in _FOR_CALLS):
+    if (
+        match is None
+        or match["info"] == "diff"
+        or (text[: match.start()].strip() and match["info"] not in _FOR_CALLS)
+    ):
         return None
     body = match["body"]
     calls = tuple(calls_in(body)) or _calls_of_code(body, 0, len(body), offered)
@@ -267,6 +271,6 @@ def _fenced_call(text: str, offered: Container[str]) -> Leak | None:
     return None
 
 
-_REACT_HEADING = re.compile(rf"(?m)^[ \t]*{REACT_NAME}[ \t]*:\s*\Z")
+_REACT_HEADING = re.compile(rf"(?m)(?:^[ \t]*{REACT_NAME}[ \t]*:|\*\*Tool Call:\*\*)\s*\Z")
 _DEFINITION = re.compile(r'"(?:parameters|input_schema)"\s*:\s*\{\s*"(?:type"\s*:\s*"object|properties|\$)')
 """A tool as a request describes it, not a call of it."""

@@ -193,6 +193,8 @@ def note_faults(seen: Seen) -> Iterable[Fault]:
 def _of_note(note: ProtocolNote, seen: Seen) -> Iterator[Fault]:
     if note.code in _NOTED_ELSEWHERE or note.code in _HARMLESS or note.code in seen.case.request.invited:
         return
+    if note.code == "no_arguments" and _takes_none(seen, note.call_index):
+        return
     if note.code in _INDEX_NOTES:
         broken = any(check.defect for check in seen.checks)
         yield Fault("bad_call_index", "parser", note.message, broken, note.call_index)
@@ -202,6 +204,13 @@ def _of_note(note: ProtocolNote, seen: Seen) -> Iterator[Fault]:
         lost = note.code in _UNREADABLE or (note.code in _COSTS_A_CALL and note.call_index is not None)
         lost |= note.code == "bad_field" and ("tool_calls" in note.message or "`function`" in note.message)
         yield Fault("protocol", "engine", f"{note.code}: {note.message}", lost, note.call_index)
+
+
+def _takes_none(seen: Seen, index: int | None) -> bool:
+    """Whether the call is of a tool without parameters: nothing was lost of it."""
+    if index is None or index >= len(seen.checks) or not seen.checks[index].valid:
+        return False
+    return not seen.case.validator.parameters(seen.reply.tool_calls[index].name)
 
 
 def id_faults(seen: Seen) -> Iterable[Fault]:

@@ -130,8 +130,8 @@ _BEFORE_OBJECT = re.compile(
 )
 _PARAMETER = re.compile(
     r"<parameter\s*=\s*(?P<key>[^>\s]{1,128})\s*>(?P<value>.*?)(?=</parameter>|<parameter|</function>|\Z)"
-    r"|<(?:\w+:|[|｜]?DSML[|｜])?parameter\s+name\s*=\s*[\"'](?P<key2>[^\"'>]{1,128})[\"'][^>]{0,64}>"
-    r"(?P<value2>.*?)(?=</(?:\w+:|[|｜]?DSML[|｜])?parameter>|\Z)"
+    r"|<(?:\w+:|[|｜]?DSML[|｜])?param(?:eter)?\s+name\s*=\s*[\"'](?P<key2>[^\"'>]{1,128})[\"'][^>]{0,64}>"
+    r"(?P<value2>.*?)(?=</(?:\w+:|[|｜]?DSML[|｜])?param(?:eter)?>|\Z)"
     r"|<(?:\w+_)?arg_key>(?P<key3>[^<]{1,128})</(?:\w+_)?arg_key>\s*"
     r"<(?:\w+_)?arg_value>(?P<value3>.*?)(?=</(?:\w+_)?arg_value>|\Z)",
     re.DOTALL,
@@ -283,7 +283,7 @@ def parameters_in(text: str) -> Iterator[tuple[str, str]]:
     for match in _PARAMETER.finditer(text):
         key = match.group("key") or match.group("key2") or match.group("key3")
         value = next((v for v in match.group("value", "value2", "value3") if v is not None), "")
-        yield key.strip(), value.strip("\n")
+        yield key.strip(), value.removeprefix("<![CDATA[").removesuffix("]]>").strip("\n")
 
 
 _CONTAINERS = re.compile(r"</?(?:arguments|parameters|params|args|input|tool_input)>")

@@ -21,7 +21,7 @@ _CONTINUE = "\u0080-\u00bf\u0122-\u0143€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’�
 _TWICE = re.compile(f"[ÂÃÄÅÎÏÐÑÒ×ØÙÚÛ][{_CONTINUE}]|[à-ï][{_CONTINUE}]{{2}}|[ð-ô][{_CONTINUE}]{{3}}")
 _PUNCTUATION = frozenset("«»“”‘’„‚…–—·°´¨¸¡¿‹›•²³¹ŠŒŽšœžŸƒ˜ˆ")
 """These follow a letter in sound text as well."""
-_QUOTES = frozenset(("", *"\"'`|/[]()"))
+_QUOTES = frozenset(("", *"\"'`|/[]()“”„«»「」"))
 _SINGLE_LEADS = frozenset("ÂÃÄÅ")
 """Of letters that are twice encoded alone; those of other scripts come as words."""
 _TEMPLATE_TOKEN = re.compile(r"<[|｜][^<>\n]{1,40}[|｜]>")
@@ -67,6 +67,8 @@ def _is_twice_alone(piece: str) -> bool:
         return piece[0] == "Â"
     if all(char in _PUNCTUATION for char in piece[1:]) and not piece.startswith("â€"):
         return False
+    if piece[1:].isalpha() and len(piece) > 2:
+        return False  # letters of Turkish or Baltic words; a word of damaged signs has several of these
     return piece[0] in _SINGLE_LEADS or len(piece) > 2
 
 

@@ -16,6 +16,7 @@ from itertools import islice
 from replayer.tools.verdicts.bare_calls import find_bare, named_objects
 from replayer.tools.verdicts.call_text import TextCall, calls_in
 from replayer.tools.verdicts.leak import Leak, excerpt_at, leak_at
+from replayer.tools.verdicts.plain_tags import M3_MARK, plain_tags
 from replayer.tools.verdicts.prose import TAG, WORDS, is_sentence, without_code
 from replayer.tools.verdicts.strict_json import is_beginning
 from replayer.tools.verdicts.xml_calls import wrapped_calls
@@ -28,7 +29,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ),  # also qwen, glm, ernie, exaone, granite 3.1: distinguished by what follows
     (
         "qwen3_coder",
-        r"function\s*=|function\s+name\s*=\s*[\"'][\w.\-]+[\"']\s*>(?=\s*(?:<parameter|\{))|/function>|parameter\s*=|/parameter>",
+        r"function\s*=|function\s+name\s*=\s*[\"'][\w.\-]+[\"']\s*>(?=\s*(?:</?param|</function|\{))|/function>|parameter\s*=|/parameter>",
     ),
     ("qwen", r"/?tools>"),
     ("glm", r"/?(?:\w+_)?arg_(?:key|value)>"),
@@ -55,7 +56,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ("mcp", r"/?(?:use_mcp_tool|tool_use|mcp:\w{1,20})(?:\s[^<>\n]{0,100})?>"),
     (
         "tool_response",  # the model plays the tool
-        r"/?tool_response>|\|im_start\|>tool\b|\|start_header_id\|>(?:ipython|tool)\b|"
+        r"/?tool_response>|function_results?>|\|im_start\|>tool\b|\|start_header_id\|>(?:ipython|tool)\b|"
         r"\|observation\|>(?=\s*[^\s<])",
     ),
 )
@@ -115,26 +116,23 @@ def find_leaks(
     text = text[-MAX_SEARCHED:]
     if not (any(hint in text for hint in _HINTS) or _CALL_FIRST.match(text)) or not _SUSPECT.search(text):
         return ()
-    plain = _plain(text)
+    plain, family = plain_tags(text)
     leaks: dict[str, Leak] = {}
-    for leak in _candidates(_Searched(plain, offered), offered, prompt_contains or _never):
-        shown = leak if plain is text else _undecorated(leak, text, plain)
+    for leak in _candidates(_Searched(plain, offered), offered):
+        if prompt_contains and prompt_contains(text[leak.start : leak.end].strip()):
+            continue
+        shown = _undecorated(leak, text, plain, family) if family else leak
         if leak.hard:
             return (shown,)
         leaks.setdefault(leak.family, shown)
-    if not leaks and _M3_MARK in text and _M3_MARK in without_code(text):
-        return (leak_at("control_token", text, text.index(_M3_MARK), hard=False),)
+    if not leaks and M3_MARK in text and M3_MARK in without_code(text):
+        return (leak_at("control_token", text, text.index(M3_MARK), hard=False),)
     return tuple(leaks.values())
 
 
-_M3_MARK = "]<]minimax[>["
-_DECORATED = re.compile(re.escape(_M3_MARK) + r"|<(?P<tag>/?\w+):opensource>")
-
-
-def _undecorated(leak: Leak, text: str, plain: str) -> Leak:
+def _undecorated(leak: Leak, text: str, plain: str, family: str) -> Leak:
     """A leak of the plain text as it stands in the text itself."""
     start = leak.start if text[leak.start] == plain[leak.start] else text.rfind("<", 0, leak.start)
-    family = "minimax" if _M3_MARK in text else "hunyuan"
     calls = tuple(
         replace(call, parameters=tuple((key, value.rstrip(" ")) for key, value in call.parameters or ()))
         if call.parameters
@@ -145,16 +143,6 @@ def _undecorated(leak: Leak, text: str, plain: str) -> Leak:
     return replace(leak, family=family, text=excerpt_at(text, max(start, 0)), calls=calls)
 
 
-def _plain(text: str) -> str:
-    """The text with tags as other families write them, every offset kept: MiniMax M3 puts a token before each,
-    Hunyuan a word behind it and a tag of its own between the name and the arguments."""
-    if _M3_MARK not in text and ":opensource>" not in text:
-        return text
-    return _DECORATED.sub(
-        lambda m: (f"<{m['tag']}>" if m["tag"] not in (None, "tool_sep") else "").rjust(len(m[0])), text
-    )
-
-
 _SUSPECT = re.compile(
     r"[<\[{✿]|```|\A\s*\w+\(|>>>|to=functions|\"arguments\"|\"parameters\"|Action Input|(?:Tool|Function)\s*:|Code:"
 )
@@ -163,10 +151,6 @@ _SUSPECT = re.compile(
 _HINTS = (*"<[{✿:", "```", ">>>", "to=functions", '"arguments"', '"parameters"', "Action Input")
 _CALL_FIRST = re.compile(r"\s*\w+\(")
 """Found in a hundredth of the time, and without one of them nothing is suspect."""
-
-
-def _never(_: str) -> bool:
-    return False
 
 
 class _Searched:
@@ -194,22 +178,32 @@ class _Searched:
         return self.visible[self.visible.rfind("\n", 0, position) + 1 : position]
 
 
-def _candidates(searched: _Searched, offered: Container[str], quoted: PromptContains) -> Iterator[Leak]:
+def _candidates(searched: _Searched, offered: Container[str]) -> Iterator[Leak]:
     text, visible, markers = searched.text, searched.visible, searched.markers
-    if _HEAD_SWALLOWED.match(text) and not quoted(text.strip()):
+    if _HEAD_SWALLOWED.match(text):
         yield leak_at("json", text, 0, hard=True)
     for marker in markers if len(markers) <= 2 * _LOOK_AT else markers[:_LOOK_AT] + markers[-_LOOK_AT:]:
-        leak = _hard_leak(searched, marker, offered)
-        if leak is None:
-            leak = leak_at(marker.lastgroup or "", text, marker.start(), hard=False, end=marker.end())
-        if not quoted(text[leak.start : leak.end].strip()):
+        if leak := _hard_leak(searched, marker, offered):
             yield leak
-    if not markers and (bare := _bare(text, visible, offered)) and not quoted(text[bare.start :].strip()):
+        elif not _of_other_xml(text, marker):
+            yield leak_at(marker.lastgroup or "", text, marker.start(), hard=False, end=marker.end())
+    if not markers and (bare := _bare(text, visible, offered)):
         yield bare
     for control in islice(_CONTROL.finditer(visible), _LOOK_AT):
-        if not (_in_a_sentence(visible, control) or quoted(control.group())):
-            yield leak_at("control_token", text, control.start(), hard=False)
-            return
+        if not _in_a_sentence(visible, control):
+            yield leak_at("control_token", text, control.start(), hard=False, end=control.end())
+
+
+def _of_other_xml(text: str, marker: re.Match[str]) -> bool:
+    """Whether a `<parameter name=…>` stands within an element that is no call's, as in a build file."""
+    before = text[: marker.start()]
+    around = _XML_ENDS.search(text) if marker.group().startswith(("<parameter name", "</param")) else None
+    return around is not None and f"<{around['root']}" in before and "invoke" not in before
+
+
+_XML_ENDS = re.compile(
+    r"</(?P<root>(?!(?:\w+:)?(?:invoke|parameter|tool|function))\w[\w:.\-]*)>\s*(?:```\s*)?\Z"
+)
 
 
 def _in_a_sentence(text: str, token: re.Match[str]) -> bool:
@@ -240,6 +234,8 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
     before = searched.before(start)
     if family == "tool_response":
         return None if before.strip() else leak_at(family, text, start, hard=True)
+    if _of_other_xml(text, marker):
+        return None
     closes = _CLOSES.match(marker.group()) is not None
     follows = not closes and _CALL_FOLLOWS.match(text, marker.end())
     calls = tuple(call for call in searched.calls if call.start >= start or call.without_markup(text, start))
@@ -263,7 +259,8 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
         return leak_at("closing_tag", text, start, hard=False)
     last = not closes and marker is searched.markers[-1]
     breaks_off = last and (_breaks_off(text[marker.end() :].strip()) or _TORN_TAG.fullmatch(text, start))
-    if not calls and _REST_OF_CALL.fullmatch(text, start) and not before.strip():
+    rest = not calls and not before.strip() and _REST_OF_CALL.fullmatch(text, start)
+    if rest or (closes and _closes_more(searched.visible[:start])):
         return leak_at(family, text, start, hard=True)
     if breaks_off or searched.prose_ends <= start - len(before):
         return leak_at(family, text, start, hard=True, complete=closes)
@@ -286,7 +283,12 @@ def _behind_an_answer(searched: _Searched, offered: Container[str]) -> bool:
         return False
     if words.rpartition("\n")[2].strip() in offered:
         return False
-    return not _CLOSES_VALUE.match(first.group()) or words.endswith(_SENTENCE_ENDS)
+    return not _CLOSES_VALUE.match(first.string, first.start()) or words.endswith(_SENTENCE_ENDS)
+
+
+def _closes_more(words: str) -> bool:
+    """Whether the words end as JSON whose head was taken: `mand": "ls"}`."""
+    return words.rstrip().endswith("}") and words.count("{") < words.count("}")
 
 
 _REST_OF_CALL = re.compile(r"<[^<>\n]*param[^<>\n]*>[^<]*(?:</[^<>\n]+>\s*)+", re.DOTALL)

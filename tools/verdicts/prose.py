@@ -8,11 +8,12 @@ from itertools import islice
 _FENCE = re.compile(r"(?m)^[ \t]{0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^\n`]*)$")
 _INDENTED = re.compile(r"(?<=\n)[ \t]*+\n(?P<code>(?:(?: {4}|\t)[^\n]*+\n|[ \t]*+\n)++)")
 """A block that is indented between empty lines: possessive, as a line of spaces could be read in both ways."""
+_QUOTATION = re.compile(r"(?m)^ {0,3}>[ \t][^\n]*$")
 _INLINE = re.compile(r"(`{1,2})(?!`)[^`\n]+\1(?!`)")
 
 
 def without_code(text: str) -> str:
-    """The text with closed code fences, inline code and indented code blanked out, every offset kept.
+    """The text with closed code fences, inline code, indented code and quotations blanked out, every offset kept.
 
     A fence that never closes hides nothing: a model that forgets to close one still leaks after it.
     """
@@ -23,6 +24,7 @@ def without_code(text: str) -> str:
         if "\n    " in text
         else text
     )
+    text = _blanked(text, [match.span() for match in _QUOTATION.finditer(text)]) if "> " in text else text
     if "`" not in text and "~~~" not in text:
         return text
     opening: re.Match[str] | None = None

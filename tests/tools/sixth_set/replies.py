@@ -53,7 +53,7 @@ ARGUMENTS: list[Case] = [
     made("json, brace lacks", JSON_ANY, "Bash", '{"command": "ls"'),
     made("json, brace too many", JSON_ANY, "Bash", '{"command": "ls"}}'),
     made("json, head lacks", JSON_ANY, "Bash", '"command": "ls"}'),
-    made("json, twice", "arguments_not_json:parser|arguments_not_json:model|arguments_not_json:unknown", "Bash", LS + LS),
+    made("json, twice", "arguments_not_json:parser|arguments_not_json:model|arguments_not_json:unknown", "Bash", LS + LS, may="protocol:engine"),
     made("json, empty then whole", "arguments_not_json:parser|arguments_not_json:unknown", "Bash", "{}" + LS),
     made("json, python", JSON_ANY, "Bash", "{'command': 'ls', 'run_in_background': True}"),
     made("json, NaN", JSON_ANY, "plot", '{"points": [[1, NaN]]}'),

@@ -18,7 +18,7 @@ from tests.tools.sixth_set.build import CHAT, TOOLS, WRITERS, Call, Case, case, 
 from tests.tools.sixth_set.replies import FORMAT, LS, OBJECT, TEXT
 from tests.tools.sixth_set.streams import DONE, ON_C, ON_M, ON_R, ROLE, USED, open_
 
-NOTE = "leaked_markup:parser leaked_markup:model"
+NOTE = "leaked_markup:parser leaked_markup:model leaked_markup:unknown"
 HERMES = f'<tool_call>\n{{"name": "Bash", "arguments": {LS}}}\n</tool_call>'
 TALK = {
     "tags in code": "Hermes models wrap each call in `<tool_call>` and `</tool_call>`; the parser looks for both.",

@@ -1,0 +1,75 @@
+"""Call markup of families that decorate their tags, as other families write it, every offset kept.
+
+What a rule puts in is padded on its left, so that a value never begins later than its tag ends.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+M3_MARK = "]<]minimax[>["
+_BAR = "[|｜]"
+_FAMILIES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
+    # family, what its texts hold, rules
+    ("minimax", M3_MARK, ((re.escape(M3_MARK), ""),)),
+    ("hunyuan", ":opensource>", ((r"<tool_sep:opensource>", ""), (r"<(/?\w+):opensource>", r"<\1>"))),
+    ("dsml", "DSML", ((rf"<(/?{_BAR}DSML{_BAR}) (?=\w)", r"<\1"),)),  # V4.1: a blank before each name
+    ("gigachat", "GCML", ((rf"(?<={_BAR})GCML(?={_BAR})", "DSML"),)),
+    ("gigachat", "<|role_sep|>", ((r"function call<\|role_sep\|>", "<tool_call>"),)),
+    ("k2", "ifm|", ((r"<ifm\|arg_type>[^<]*</ifm\|arg_type>", ""), (r"<(/?)ifm\|", r"<\1"))),
+    (
+        "kimi",  # K3: a markup of channels
+        "<|sep|>",
+        (
+            (r'<\|open\|>call tool="([^"]+)"[^<]*<\|sep\|>', r'<invoke name="\1">'),
+            (r'<\|open\|>argument key="([^"]+)"[^<]*<\|sep\|>', r'<parameter name="\1">'),
+            (r"<\|close\|>call<\|sep\|>", "</invoke>"),
+            (r"<\|close\|>argument<\|sep\|>", "</parameter>"),
+            (r"<\|(?:open|close)\|>(?:tools|json)\b[^<]*<\|sep\|>", ""),
+        ),
+    ),
+    (
+        "plamo",
+        ":plamo|>",
+        (
+            (
+                r"<\|plamo:begin_tool_name:plamo\|>([^<]+)<\|plamo:end_tool_name:plamo\|>",
+                r'<invoke name="\1">',
+            ),
+            (r"<\|plamo:end_tool_request:plamo\|>", "</invoke>"),
+            (r"<\|plamo:\w+:plamo\|>", ""),
+        ),
+    ),
+    (
+        "solar",
+        "<|tool_call:start|>",
+        (
+            (r"<\|tool_call:start\|>\s*([\w.\-]+)", r'<invoke name="\1">'),
+            (r"<\|tool_arg:start\|>([^<]+)<\|tool_arg:value\|>", r'<parameter name="\1">'),
+            (r"<\|tool_arg:end\|>", "</parameter>"),
+            (r"<\|tool_call:end\|>", "</invoke>"),
+        ),
+    ),
+    ("telechat", "param_key>", ((r"<(/?)param_(key|value)>", r"<\1arg_\2>"),)),
+    ("step", "<tool_call>function\n", ((r"<tool_call>function(?=\n)", "<tool_call>"),)),
+)
+_RULES = tuple(
+    (family, hint, tuple((re.compile(pattern), put) for pattern, put in rules))
+    for family, hint, rules in _FAMILIES
+)
+
+
+def plain_tags(text: str) -> tuple[str, str]:
+    """The text in tags of other families, and the family whose tags they were; "" and the same text for most."""
+    found = ""
+    for family, hint, rules in _RULES:
+        if hint in text:
+            found = found or family
+            for pattern, put in rules:
+                text = pattern.sub(partial(_padded, put), text)
+    return text, found
+
+
+def _padded(put: str, match: re.Match[str]) -> str:
+    return match.expand(put).rjust(len(match[0]))
