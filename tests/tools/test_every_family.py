@@ -9,13 +9,34 @@ from replayer.tools.verdicts.markup import find_leaks
 from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.schema_check import Validator
 from tests.tools.fifth_set import SOUND
-from tests.tools.fifth_set.writers import VALUES, WRITERS
+from tests.tools.fifth_set.writers import VALUES
+from tests.tools.fifth_set.writers import WRITERS as OLDER
 from tests.tools.fourth_set.build import request_of
+from tests.tools.sixth_set.build import WRITERS as NEWER
 
 OFFERED = Validator(read_request(request_of(SOUND[0])).tools)
+WRITERS = OLDER | {f"{family}, newer": write for family, write in NEWER.items()}
 #: Read only at the end of a text, so that a second call behind it hides the first, or has no words before it.
-ENDS_THE_TEXT = {"llama bare", "xlam", "openai", "tool_use", "react", "pythonic", "smol", "tool_code"}
-NO_MARKUP = ENDS_THE_TEXT | {"cline", "named", "functionary", "harmony lost", "command fence"}
+ENDS_THE_TEXT = {
+    "llama bare",
+    "xlam",
+    "openai",
+    "tool_use",
+    "react",
+    "pythonic",
+    "smol",
+    "tool_code",
+    "rwkv, newer",
+}
+NO_MARKUP = ENDS_THE_TEXT | {
+    "cline",
+    "named",
+    "functionary",
+    "harmony lost",
+    "command fence",
+    "kimi lost, newer",
+    "ds3 lost, newer",
+}
 
 
 def read(text: str) -> list[object]:

@@ -76,7 +76,12 @@ def named_objects(text: str, visible: str, offered: Container[str]) -> list[Text
 
 
 def _offered_name(name: str, offered: Container[str]) -> str | None:
-    for bare in (name, name.rpartition(".")[2], name.removeprefix("function")):
+    for bare in (
+        name,
+        name.rpartition(".")[2],
+        name.removeprefix("functions."),
+        name.removeprefix("function"),
+    ):
         if bare in offered:
             return bare
     return None

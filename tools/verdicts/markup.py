@@ -139,7 +139,7 @@ def _undecorated(leak: Leak, text: str, plain: str, family: str) -> Leak:
         else call
         for call in leak.calls
     )
-    family = family if leak.hard else leak.family
+    family = family if leak.hard and leak.family != "tool_response" else leak.family
     return replace(leak, family=family, text=excerpt_at(text, max(start, 0)), calls=calls)
 
 

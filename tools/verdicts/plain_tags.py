@@ -52,6 +52,11 @@ _FAMILIES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
         ),
     ),
     ("telechat", "param_key>", ((r"<(/?)param_(key|value)>", r"<\1arg_\2>"),)),
+    (
+        "tool_calls_tag",
+        "_call>",
+        ((r"<(/?)(?!longcat_|start_|end_)\w+_(?:tool|function)_call(s?)>", r"<\1tool_call\2>"),),
+    ),
     ("step", "<tool_call>function\n", ((r"<tool_call>function(?=\n)", "<tool_call>"),)),
 )
 _RULES = tuple(
@@ -65,9 +70,9 @@ def plain_tags(text: str) -> tuple[str, str]:
     found = ""
     for family, hint, rules in _RULES:
         if hint in text:
-            found = found or family
             for pattern, put in rules:
-                text = pattern.sub(partial(_padded, put), text)
+                text, count = pattern.subn(partial(_padded, put), text)
+                found = found or (family if count else "")
     return text, found
 
 

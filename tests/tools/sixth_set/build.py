@@ -217,6 +217,8 @@ WRITERS: dict[str, Writer] = {
     "command plan": lambda n, a: (
         f"<|START_THINKING|>I look.<|END_THINKING|><|START_ACTION|>[\n    {J({'tool_call_id': '0', 'tool_name': n, 'parameters': a})}\n]<|END_ACTION|>"
     ),
-    "spark inline": lambda n, a: f"<tool_call>{n}" + PAIRS(a).replace("\n", "") + "</tool_call>",
+    "spark inline": lambda n, a: (
+        f"<tool_call>{n}" + each("<arg_key>K</arg_key><arg_value>V</arg_value>")(a) + "</tool_call>"
+    ),
     "spaced tags": lambda n, a: f"<tool_call> {obj(n, a)} </tool_call><|im_end|>",
 }
