@@ -37,6 +37,8 @@ class Row:
 
     def unknown(self, lane: LaneFigures) -> tuple[str, str]:
         """Why there is a dash, at length and in brief."""
+        if self.short in ("prefix", "not reused") and not lane.usable_turn_rate.n:
+            return "no reply has been judged yet", "no reply yet"
         if self.short in ("ITL ms", "tok/s") and lane.ttft_ms.p50 is not None and lane.itl_ms.p50 is None:
             return "no timed reply came in more than one chunk", "one chunk a reply"
         return self.reason, self.brief
@@ -81,7 +83,7 @@ def _prefix(lane: LaneFigures) -> tuple[str, ...]:
         return (words,)
     limit = expected_words(found)
     gone = f", {percent(found.evicted)} evicted first" if found.evicted else ""
-    return (f"{words} ({limit}{gone})", f"{words} ({limit})", f"{words} of {percent(found.ideal)}")
+    return (f"{words} ({limit}{gone})", f"{words} ({limit})", f"{words} of {percent(found.possible)}")
 
 
 def _cause(lane: LaneFigures) -> tuple[str, ...]:

@@ -100,12 +100,12 @@ def expected_words(found: PrefixCache) -> str:
     if reported > ideal and found.range and percent(found.range[0]) != percent(found.range[1]):
         # What was reused was possible: an estimate that ends a little below it is not an upper bound.
         return f"best possible {found.range[0]:.1%} to {max(found.range[1], reported):.1%}"
-    if reported > ideal and percent(reported) != percent(ideal):
-        return f"expected at most {percent(ideal)}"
     if found.cause is None and found.range and ideal - reported > LEAST_SHARE:
         # Whether what failed or overlapped was in the cache is not known: what was reused may be all there was.
         return f"best possible {found.range[0]:.1%} to {percent(ideal)}"
-    return f"best possible {percent(ideal)}"
+    if reported - ideal > LEAST_SHARE:
+        return f"expected at most {percent(ideal)}"
+    return f"best possible {percent(found.possible)}"
 
 
 _WORDS = {"leaked_markup": "tool call left in text", "truncated": "cut by the token limit"}
