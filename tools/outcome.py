@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
 
 OutcomeKind = Literal["ok", "tool_error", "exit_code", "timeout", "limit", "denied", "not_executable_here"]

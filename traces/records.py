@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
 from replayer.errors import TraceError
+from replayer.lazy import dataclass
 from replayer.traces.schema import (
     AnyItem,
     Header,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from replayer.lazy import dataclass
 from replayer.traces.reader import Trace
 from replayer.traces.requests import is_replayable
 from replayer.traces.schema import Thread, ToolCallItem, ToolResultItem

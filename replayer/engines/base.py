@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
+from replayer.lazy import dataclass
 from replayer.traces.schema import Usage
 from replayer.wire.counts import count
 from replayer.wire.types import JsonObject, WireFault

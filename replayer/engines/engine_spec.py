@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Literal, get_args
 
 from replayer.engines.registry import KINDS, kind_named
 from replayer.errors import PlanError
+from replayer.lazy import dataclass
 from replayer.text import nearest, similar
 from replayer.wire.credentials import without_secrets
 from replayer.wire.types import JsonObject

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from replayer.engines.base import Engine, Sampling, Tristate
+from replayer.lazy import dataclass
 
 if TYPE_CHECKING:
     import httpx

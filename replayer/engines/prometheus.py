@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
+
+from replayer.lazy import dataclass
 
 STARTED = "process_start_time_seconds"
 """Of the server's process, where it says so: it changes with a restart, whatever the counters come to."""

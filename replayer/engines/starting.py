@@ -7,7 +7,6 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -16,6 +15,7 @@ import httpx
 from replayer.engines.engine_spec import LaunchKind
 from replayer.engines.http_client import http_client
 from replayer.errors import EngineUnavailable, MissingPartError
+from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
 
 READY_SECONDS = 900.0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -19,6 +18,7 @@ from pydantic_core import PydanticSerializationError
 from replayer.errors import RunFolderError
 from replayer.journal.events import EVENT, JOURNAL_SCHEMA, AnyEvent, Event
 from replayer.journal.older import loads
+from replayer.lazy import dataclass
 
 SEALED_FROM = 3
 """The journal schema from which every line is sealed."""

@@ -20,7 +20,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
@@ -32,6 +32,7 @@ from replayer.journal.lines import Damage, Order, damaged, encoded, parsed, seal
 from replayer.journal.older import loads
 from replayer.journal.parts import JOURNAL, Line, journal_of, parts
 from replayer.journal.syncing import SOONEST, Syncing
+from replayer.lazy import dataclass
 
 _UNTIMED = b'{"at":0,'
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from replayer.errors import RunFolderError
 from replayer.journal.events import LoadEnded, RunStarted, SessionFinished, SessionStarted
 from replayer.journal.log import read
 from replayer.journal.turns import is_complete
+from replayer.lazy import dataclass
 from replayer.plan.load import make_plan
 from replayer.plan.model import Plan
 

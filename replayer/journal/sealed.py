@@ -6,7 +6,7 @@ from __future__ import annotations
 import marshal
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import chain, starmap
 from operator import attrgetter
@@ -15,6 +15,7 @@ from zlib import compress, decompress
 
 from replayer.journal.events import TelemetryRead
 from replayer.journal.turns import Attempt, Kept, TurnFacts
+from replayer.lazy import dataclass
 from replayer.signals.tool_reliability import FaultMark
 
 _BOX, _READINGS = 256, 32

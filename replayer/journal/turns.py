@@ -8,7 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from sys import intern
 from typing import Any
@@ -29,6 +29,7 @@ from replayer.journal.events import (
 from replayer.journal.gap_bins import bins
 from replayer.journal.packing import gaps_us
 from replayer.journal.parts import Line
+from replayer.lazy import dataclass
 from replayer.signals.server_reported import draft_tokens, server_decode_speed
 from replayer.signals.tool_reliability import FaultMark, marks
 from replayer.wire.types import JsonObject, Wire

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from replayer.journal.parts import Line, journal_of
 from replayer.journal.sealed import Keeping, Readings
 from replayer.journal.turns import Attempt
 from replayer.journal.view_parts import Asked, LoadPeriod, ShardView
+from replayer.lazy import dataclass
 from replayer.traces.compact import uncollected
 
 MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from replayer.journal.events import ShardClock, ShardHealth
+from replayer.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class LineProgress:
             self._ends[lane].append(time.monotonic())
             self._line(lane, _LINE_EVERY)
         elif event.type == "session_finished":
-            self._line(self._lane_of.pop(event.session), _SESSION_EVERY)
+            self._line(self._lane_of.pop(event.session), _SESSION_EVERY, ended=True)
         elif event.type == "run_started" or event.type == "run_resumed":
             self._planned = 0 if self._load else sum(event.turns.values()) * self._repeat
             for sentence in event.coverage if event.type == "run_started" else ():
@@ -103,9 +103,9 @@ class LineProgress:
         elif event.type == "warning":
             self._say(event.lane or "", safe(event.message))
 
-    def _line(self, lane: str, every: float) -> None:
+    def _line(self, lane: str, every: float, *, ended: bool = False) -> None:
         now, done, planned = time.monotonic(), self._done.get(lane, 0), self._planned
-        if now - self._shown.get(lane, 0.0) < every and done != planned:
+        if now - self._shown.get(lane, 0.0) < every and (ended or done != planned):
             return
         self._shown[lane] = now
         if self._load:

@@ -17,10 +17,10 @@ quantile.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from replayer.errors import PlanError
+from replayer.lazy import dataclass
 from replayer.metrics import turn_values as of
 from replayer.metrics.documents import Better, LaneFigures
 from replayer.metrics.turn_values import Count

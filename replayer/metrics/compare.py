@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from replayer.lazy import dataclass
 from replayer.metrics.apart import WHY_NOT, apart, gap
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, Metric
 from replayer.metrics.decide import ALPHA, PRIMARY_SHARE, decide, rounded

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from operator import attrgetter
 
 from replayer.journal.view import LaneView, RunView
+from replayer.lazy import dataclass
 from replayer.metrics.run_documents import Differential, ModeCount, ModeRow
 from replayer.metrics.samples import by_key
 from replayer.wire.types import JsonObject

@@ -12,13 +12,14 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import orjson
 
 from replayer.errors import PlanError
 from replayer.journal.several_runs import against
 from replayer.journal.view import RunView
+from replayer.lazy import dataclass
 from replayer.metrics.catalogue import COMPARED, METRICS, Metric, resolve
 from replayer.metrics.compare import compare, family
 from replayer.metrics.documents import LaneFigures

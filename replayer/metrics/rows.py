@@ -6,8 +6,8 @@ Table, Markdown, HTML, its legend and the screen draw these; a row is data, so t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from replayer.lazy import dataclass
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures, Quantiles
 from replayer.metrics.shown import DASH, count, expected_words, number, percent, rate

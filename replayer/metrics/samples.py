@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, cast
 
 from replayer.journal.gap_bins import bin_ms
 from replayer.journal.turns import Attempt, TurnFacts
+from replayer.lazy import dataclass
 from replayer.metrics.stats import quantile, weighted_quantile
 from replayer.metrics.turn_values import Count
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
+
+from replayer.lazy import dataclass
 
 Z95 = NormalDist().inv_cdf(0.975)
 MIN_SESSIONS = 6

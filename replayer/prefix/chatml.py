@@ -7,10 +7,11 @@ close and places of change are exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import orjson
 
+from replayer.lazy import dataclass
 from replayer.prefix.tokenizers import Tokenizer
 from replayer.signals.prefix_reuse.messages import role_of
 from replayer.wire.types import Json

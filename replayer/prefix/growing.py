@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from dataclasses import dataclass
 
 import orjson
 
+from replayer.lazy import dataclass
 from replayer.prefix.chatml import Rendered
 from replayer.text import kept_json
 from replayer.traces.wire_forms import chat_messages, wire_of

@@ -7,12 +7,13 @@ goes on, `report --rejudge` from what a journal kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import orjson
 
 from replayer.engines.base import EngineFacts
 from replayer.engines.registry import KINDS
+from replayer.lazy import dataclass
 from replayer.prefix.chatml import PromptTokens
 from replayer.prefix.growing import Digest, GrowingRequests
 from replayer.prefix.tokenizers import Estimate, model_tokenizer

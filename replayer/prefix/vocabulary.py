@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import orjson
 import tiktoken
 
 from replayer.errors import ReplayerError
+from replayer.lazy import dataclass
 from replayer.wire.types import Json, JsonObject
 
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
+from replayer.lazy import dataclass
 from replayer.metrics.shown import DASH
 
 T = TypeVar("T")

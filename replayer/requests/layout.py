@@ -7,10 +7,10 @@ last message is always worked out anew, because what follows may join it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from replayer.lazy import Newest
+from replayer.lazy import Newest, dataclass
 from replayer.requests.byte_store import Span
 from replayer.traces.grouping import Outputs, from_model
 from replayer.traces.reader import Trace

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from replayer.lazy import dataclass
 
 TRIES = 10
 _CLOSE = 4

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from replayer.errors import PlanError
+from replayer.lazy import dataclass
 from replayer.text import nearest
 from replayer.tools.toolsets import KITS, load
 from replayer.traces.filler import filler

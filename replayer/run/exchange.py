@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from replayer.journal.events import AnyEvent, Primed, SignalFinding, TurnStarted
+from replayer.lazy import dataclass
 from replayer.plan.model import Plan
 from replayer.requests.fields import asked_lengths, token_limit
 from replayer.run.lag import LagMeter
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from replayer.run.session_signals import SessionSignals
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass(slots=True)
 class Exchange:
     """Sends the turns of one session. What it does until a request is out delays the next turn, and nothing else."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from replayer.engines.base import Engine
 from replayer.journal.events import IsolationKind
+from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
 
 

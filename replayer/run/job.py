@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from replayer.lazy import dataclass
 from replayer.plan.model import Plan
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from replayer.journal.events import AnyEvent, VerdictGiven
+from replayer.lazy import dataclass
 from replayer.requests.fields import only_lengths
 from replayer.run.tool_runs import ToolRun, tool_events
 from replayer.run.turn import FinishedTurn, flat, recorded_text, searcher
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from replayer.run.session_signals import SessionSignals
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass(slots=True)
 class TurnJudge:
     """Judges the turns of one session in order. Nothing waits for it but the conclusions themselves."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from replayer.engines.engine_spec import launch_options
 from replayer.engines.sampling_fields import unknown_fields, wrong_types
 from replayer.engines.starting import Launched, Starts
 from replayer.errors import EngineUnavailable, PlanError
+from replayer.lazy import dataclass
 from replayer.plan.model import LanePlan, Plan
 from replayer.run.presence import Presence
 from replayer.text import similar

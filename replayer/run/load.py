@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from replayer.engines.base import Tristate
 from replayer.journal.events import LoadEnded, LoadStarted
 from replayer.journal.turns import UNREACHABLE
+from replayer.lazy import dataclass
 from replayer.plan.load_shape import Next, coming, first_turn
 from replayer.plan.schedule import Session, Share
 from replayer.run.coverage import recorded_starts

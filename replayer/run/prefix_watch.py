@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ import orjson
 from replayer.engines.base import Engine, Tristate, origin
 from replayer.engines.starting import Starts
 from replayer.errors import EngineUnavailable, ReplayerError
+from replayer.lazy import dataclass
 from replayer.prefix.growing import Digest
 from replayer.prefix.server_watch import Answer, PromptBook, ServerWatch, assistant_message
 from replayer.run.isolation import marker

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from replayer.lazy import dataclass
 from replayer.requests.fields import asked_fields
 from replayer.requests.lengths import Length
 from replayer.requests.transform import Messages, Transform
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from replayer.run.lanes import Instance, Lane
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class PreparedTurn:
     """A turn that only has to be sent. `other` is the same request in the other mode (streamed or not)."""
 
@@ -39,7 +40,7 @@ class PreparedTurn:
     other: Request | None = None
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass(slots=True)
 class Prompts:
     """The requests of a session on a lane; `isolation` keeps its prompts out of other sessions' caches."""
 

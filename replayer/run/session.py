@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from replayer.lazy import dataclass
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
 from replayer.run.turn import TurnKey
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from replayer.run.prompts import Prompts
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """One thread of an attempt: what sends its turns and what judges the replies, with signals of its own."""
 
@@ -29,7 +30,7 @@ class Conversation:
     judge: TurnJudge
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass(slots=True)
 class Bounds:
     """What a load asks of one session: where it starts, and that it ends when the load does."""
 
@@ -42,7 +43,7 @@ class Bounds:
     """The load is over: no further turn is sent."""
 
 
-@dataclasses.dataclass(slots=True)
+@dataclass(slots=True)
 class SessionContext:
     """One attempt at a session: what its requests are made of, and a conversation for each thread that is begun."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from replayer.journal.events import LoadEnded, LoadStarted, StoppedEarly, Warned
 from replayer.journal.log import JournalWriter
+from replayer.lazy import dataclass
 from replayer.plan.model import Plan
 from replayer.plan.schedule import Session, Share, trace_name
 from replayer.requests.lengths import Length

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import orjson
 
 from replayer.journal.events import ToolRunFinished
+from replayer.lazy import dataclass
 from replayer.run.turn import TurnKey
 from replayer.signals.call_loops import Called
 from replayer.tools.compare import Comparison, compare

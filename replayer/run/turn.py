@@ -15,6 +15,7 @@ import orjson
 
 from replayer.journal.events import Alarm, TurnFinished
 from replayer.journal.packing import pack
+from replayer.lazy import dataclass
 from replayer.run.live_feed import LiveFeed
 from replayer.signals.base import Signal, StreamFinding
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, Usage
@@ -37,7 +38,7 @@ _CHANNEL = attrgetter("channel", "call_index")
 UsageSource = Literal["usage", "computed", "none"]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class TurnKey:
     """Where a turn belongs: lane, session, attempt (from 1) and its position in the session."""
 
@@ -63,7 +64,7 @@ class TurnKey:
         return {"session": self.session, "attempt": self.attempt, "turn": self.turn}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class FinishedTurn:
     """A turn whose reply is whole: all that verdict, signals and prefix diagnosis need. Nothing of it is timed any more."""
 

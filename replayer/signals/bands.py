@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import pairwise
 
+from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
 
 VERSION = 1
@@ -103,16 +104,18 @@ def partition(ordered: Sequence[float], count: int) -> list[int]:
         total.append(total[-1] + value)
         squares.append(squares[-1] + value * value)
 
-    def error(low: int, high: int) -> float:
-        return squares[high] - squares[low] - (total[high] - total[low]) ** 2 / (high - low)
-
-    best = [math.inf] + [error(0, high) for high in range(1, n + 1)]
+    best = [math.inf] + [squares[high] - total[high] ** 2 / high for high in range(1, n + 1)]
     cuts: list[list[int]] = [[] for _ in range(n + 1)]
     for groups in range(2, count + 1):
         costs, ways = [math.inf] * (n + 1), [list[int]() for _ in range(n + 1)]
         for high in range(groups, n + 1):
-            cost, low = min((best[low] + error(low, high), low) for low in range(groups - 1, high))
-            costs[high], ways[high] = cost, [*cuts[low], low]
+            square, whole, lows = squares[high], total[high], range(groups - 1, high)
+            errors = [
+                best[low] + square - squares[low] - (whole - total[low]) ** 2 / (high - low) for low in lows
+            ]
+            costs[high] = least = min(errors)
+            low = lows[errors.index(least)]
+            ways[high] = [*cuts[low], low]
         best, cuts = costs, ways
     return cuts[n]
 
@@ -146,7 +149,7 @@ def _apart(low: list[Window], high: list[Window], total: int) -> bool:
     if distance < LEAST_DISTANCE * _median(slow) or separation(slow, fast) < LEAST_D:
         return False
     few = total < FEW and _splits_acceptance(low, high)
-    return _chance(slow + fast, len(slow)) <= (LARGEST_P_OF_FEW if few else LARGEST_P)
+    return not _by_chance(slow + fast, len(slow), LARGEST_P_OF_FEW if few else LARGEST_P)
 
 
 def _splits_acceptance(low: list[Window], high: list[Window]) -> bool:
@@ -162,8 +165,8 @@ def separation(low: Sequence[float], high: Sequence[float]) -> float:
     return distance / spread if spread else math.inf
 
 
-def _chance(speeds: Sequence[float], cut: int) -> float:
-    """How often a uniform sample of this size is split as well."""
+def _by_chance(speeds: Sequence[float], cut: int, largest: float) -> bool:
+    """Whether more than that share of uniform samples of this size are split as well."""
     seen = _gain(speeds, cut)
     rng = random.Random(len(speeds))
     hits = 0
@@ -171,7 +174,9 @@ def _chance(speeds: Sequence[float], cut: int) -> float:
         draw = sorted(rng.random() for _ in range(min(len(speeds), MOST_WINDOWS)))
         draw_cut = best_cut(draw)
         hits += draw_cut is not None and _gain(draw, draw_cut) >= seen
-    return hits / DRAWS
+        if hits / DRAWS > largest:
+            return True
+    return False
 
 
 def _gain(ordered: Sequence[float], cut: int) -> float:

@@ -7,9 +7,9 @@ the stream, if the runner so decides; what it finds after a turn is stated besid
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from replayer.lazy import dataclass
 from replayer.wire.types import Delta, JsonObject, Reply
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import zip_longest
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.signals.base import Signal, TurnFacts
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.wire.types import JsonObject

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.wire.types import Json
 
 COUNTERS = tuple(

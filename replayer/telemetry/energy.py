@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
 
 Assignment = Literal["asked", "detected", "unknown"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -15,6 +15,7 @@ from replayer.engines.http_client import METRICS_BYTES, at_most, http_client
 from replayer.engines.json_values import known
 from replayer.engines.prometheus import Page, parse
 from replayer.errors import MissingPartError
+from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
 
 DCGM_FIELDS = {

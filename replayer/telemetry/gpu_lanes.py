@@ -10,10 +10,11 @@ import asyncio
 import os
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from replayer.lazy import dataclass
 from replayer.telemetry.energy import Assignment
 from replayer.telemetry.gpu import LOCAL, Gpu, GpuReader
 from replayer.wire.types import JsonObject

@@ -8,10 +8,11 @@ import re
 import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import replayer
 from replayer.errors import PlanError
+from replayer.lazy import dataclass
 from replayer.wire.connection import Broken, Connection, Overdue
 from replayer.wire.credentials import secrets_of
 from replayer.wire.dial import dial, environment_proxy, is_lasting, read_url, tls_context, why

@@ -9,11 +9,11 @@ import os
 import re
 import socket
 import ssl
-from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies
 
 from replayer.errors import PlanError
+from replayer.lazy import dataclass
 from replayer.wire.connection import Connection
 from replayer.wire.remote import Receiver
 from replayer.wire.tls import TlsTransport

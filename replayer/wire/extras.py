@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from replayer.lazy import dataclass
 from replayer.wire.types import Json, JsonObject
 
 ENVELOPE = frozenset({"choices", "object", "created", "usage", "error"})

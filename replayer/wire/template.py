@@ -9,10 +9,10 @@ of the text, so they do with any string.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import orjson
 
+from replayer.lazy import dataclass
 from replayer.wire.parts import WireReader
 from replayer.wire.types import Channel, Delta, JsonObject
 

@@ -26,12 +26,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
 from replayer.errors import PlanError
+from replayer.lazy import dataclass
 from replayer.traces.schema import ToolSchema
 from replayer.wire.types import Json
 

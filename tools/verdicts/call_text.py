@@ -12,9 +12,10 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
+from replayer.lazy import dataclass
 from replayer.tools.verdicts.strict_json import NotJson, parse
 from replayer.wire.types import Json, JsonObject
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from replayer.lazy import dataclass
 from replayer.tools.verdicts.request_facts import RequestFacts
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.schema import AnyItem, Usage

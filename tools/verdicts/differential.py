@@ -8,8 +8,9 @@ temperature 0). The generated tokens themselves are better evidence where they a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from replayer.lazy import dataclass
 from replayer.tools.verdicts.call_text import TextCall, bare_name
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.leak import Leak

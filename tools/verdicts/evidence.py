@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from replayer.lazy import dataclass
 from replayer.tools.verdicts import differential
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.leak import Leak, leak_at

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from replayer.lazy import dataclass
 from replayer.tools.verdicts.call_text import TextCall
 
 

@@ -6,11 +6,12 @@ One reading serves all three: where two wires state a thing in different places,
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import orjson
 
 from replayer.errors import ReplayerError
+from replayer.lazy import dataclass
 from replayer.traces.chat import tool_schema
 from replayer.traces.schema import ToolSchema
 from replayer.wire.types import Json

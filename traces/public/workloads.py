@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 
 import orjson
 
 from replayer.errors import TraceError
+from replayer.lazy import dataclass
 from replayer.text import nearest
 from replayer.traces.schema import Header
 from replayer.wire.types import JsonObject

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from statistics import quantiles
 from typing import Literal, TypeVar
 
 from replayer.engines.logs.patterns import LogSample, LogSettings, clean, read_settings
 from replayer.engines.registry import KINDS
+from replayer.lazy import dataclass
 from replayer.signals.bands import Bands, Window, find_bands
 from replayer.wire.types import JsonObject
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from replayer.engines.registry import KINDS
+from replayer.lazy import dataclass
 from replayer.wire.credentials import is_secret_field
 from replayer.wire.types import JsonObject
 

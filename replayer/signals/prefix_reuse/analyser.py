@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
-from replayer.lazy import Newest
+from replayer.lazy import Newest, dataclass
 from replayer.signals.prefix_reuse.continuation import Past, later_divergence
 from replayer.signals.prefix_reuse.diagnosis import Diagnosis, Report
 from replayer.signals.prefix_reuse.divergence import Conversation, Divergence, diverge
@@ -78,7 +76,8 @@ class PrefixReuse:
         self._slots = slots
         self._lineages: Newest[str, Lineage] = Newest(_THREADS_KEPT)
         self._turns: Newest[str, _Turn] = Newest(_TURNS_KEPT)
-        self._asked: OrderedDict[str, int] = OrderedDict()
+        self._asked: dict[str, set[str]] = {}
+        """The scopes of each thread, in the order in which the threads asked last."""
         """Threads, in the order in which they last asked, with the number of that request."""
         self._busy: dict[str, int] = {}
         """Prompts on their way, by key, where times are known: what they hold cannot hold anything else."""
@@ -123,10 +122,10 @@ class PrefixReuse:
 
     def ended(self, thread: str) -> None:
         """No further request of a thread will come."""
-        for line in [line for line in self._lineages if line.endswith(f"\n{thread}")]:
-            del self._lineages[line]
-        self._asked.pop(thread, None)
-        gone = self._index.leave(thread)
+        scopes = self._asked.pop(thread, ())
+        for scope in scopes:
+            self._lineages.pop(f"{scope}\n{thread}", None)
+        gone = self._index.leave(thread, scopes)
         if self._pool:
             self._pool.condense(gone)
         for node in gone:
@@ -179,7 +178,7 @@ class PrefixReuse:
             recency_limit=self._capacity if self._pool else None,
             near=self._pool is None or (recency or 0) + total <= _NEAR * self._pool.tokens,
             pool_evicts=self._pool is not None and self._pool.evicted > 0,
-            others=self._others(thread),
+            others=self._others(thread, scope),
         )
         rendered_here = self.token_source != "engine" and _has_head(messages, tools)
         if sent is not None:
@@ -195,13 +194,13 @@ class PrefixReuse:
         since = self._pool.taken - met.resolve().node.stamp
         return self._pool.resident(met), since + sum(self._busy.values())
 
-    def _others(self, thread: str) -> int | None:
+    def _others(self, thread: str, scope: str) -> int | None:
         """How many other threads have asked since this one did; it asks now."""
         found = None
         if thread in self._asked:
             found = len(self._asked) - 1 - list(self._asked).index(thread) if self._slots else 0
-            del self._asked[thread]
-        self._asked[thread] = 0
+        scopes = self._asked[thread] = self._asked.pop(thread, set())
+        scopes.add(scope)
         return found
 
     def _enter(self, turn: _Turn) -> None:

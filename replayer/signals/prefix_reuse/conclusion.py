@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 
+from replayer.lazy import dataclass
 from replayer.signals.prefix_reuse.causes import FIXES, LEAST_SHARE, PHRASES
 from replayer.signals.prefix_reuse.diagnosis import NO_HIT, SAID_ON
 from replayer.signals.prefix_reuse.finding import PrefixFinding

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from replayer.lazy import dataclass
 from replayer.signals.prefix_reuse.divergence import Divergence, edited
 from replayer.signals.prefix_reuse.finding import TurnReuse
 from replayer.signals.prefix_reuse.messages import Message, as_bytes, fields, is_reasoning, role_of

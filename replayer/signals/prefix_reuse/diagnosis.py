@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.signals.prefix_reuse.causes import Cause
 from replayer.signals.prefix_reuse.finding import Expected, PrefixFinding, TurnReuse, Witness
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import orjson
 
+from replayer.lazy import dataclass
 from replayer.signals.prefix_reuse.causes import Cause
 from replayer.signals.prefix_reuse.messages import (
     Field,

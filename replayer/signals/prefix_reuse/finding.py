@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.signals.prefix_reuse.causes import Cause
 from replayer.signals.prefix_reuse.divergence import Divergence
 from replayer.wire.types import JsonObject

@@ -4,11 +4,11 @@ KV pool of known size would still hold (whole blocks, least recently used out fi
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
 from itertools import count
 
-from replayer.lazy import Newest
+from replayer.lazy import Newest, dataclass
 from replayer.signals.prefix_reuse.tokens import WIDTH, Segment, common
 from replayer.text import shared_start
 
@@ -134,11 +134,13 @@ class RadixIndex:
         self._roots[scope] = root
         return root
 
-    def leave(self, thread: str) -> list[Node]:
-        """Forget where a line of turns stands: it has ended. Of the scopes that nobody is in any more, the last ones
-        are kept: a part of the same recording may follow. Returns what is forgotten."""
-        for name in [name for name in self._threads if name.endswith(f"\n{thread}")]:
-            del self._threads[name]
+    def leave(self, thread: str, scopes: Iterable[str]) -> list[Node]:
+        """Forget where a line of turns stands in these scopes: it has ended. Of those that nobody is in any more, the last
+        ones are kept: a part of the same recording may follow. Returns what is forgotten, of many scopes at once."""
+        for scope in scopes:
+            self._threads.pop(f"{scope}\n{thread}", None)
+        if len(self._roots) <= len(self._threads) + 2 * _SCOPES:
+            return []
         live = {name.rpartition("\n")[0] for name in self._threads}
         left = [scope for scope in self._roots if scope not in live]
         gone = [node for scope in left[:-_SCOPES] for node in list(_tree(self._roots.pop(scope)))]

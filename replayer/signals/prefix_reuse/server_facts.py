@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from replayer.lazy import dataclass
 
 FULL, _IDLE = 0.9, 0.3
 """Peak use of the KV pool from which on it counts as full, and below which nothing was evicted."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal
 
+from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
 
 Kind = Literal["character", "cycle", "counter", "vocabulary", "recycled", "structure", "calls", "turns"]
