@@ -6,7 +6,7 @@ The index takes 12 bytes per item and turn; bodies are read by offset from a mem
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar, overload
@@ -21,6 +21,7 @@ from replayer.traces.schema import (
     Header,
     Item,
     Thread,
+    ToolResultItem,
     ToolRun,
     ToolSet,
     Turn,
@@ -29,6 +30,7 @@ from replayer.traces.storage import Source, open_source
 
 _CONTEXTS_KEPT = 8
 _RECENT_ITEMS = 16
+_RESULT = b'"tool_result"'
 """Items kept parsed: a turn's new ones are asked for three times while it is prepared."""
 
 
@@ -135,6 +137,17 @@ class Trace:
     def items(self) -> Iterator[AnyItem]:
         for number in range(len(self._items)):
             yield self.item(number)
+
+    def tool_results(self, numbers: Iterable[int]) -> Iterator[ToolResultItem]:
+        """Those of the items that are results; the lines of others are not decoded. Raises TraceError as `item` does."""
+        lines = self._items
+        for number in numbers:
+            known = self._schema == SCHEMA and 0 <= number < len(lines)
+            if known and _RESULT not in self._source.read(lines.offset(number), lines.lengths[number]):
+                continue
+            item = self.item(number)
+            if isinstance(item, ToolResultItem):
+                yield item
 
     def context(self, turn: int) -> tuple[int, ...]:
         """Ids of the items that a turn was really sent, in order. Raises TraceError."""

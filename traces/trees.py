@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from replayer.lazy import dataclass
 from replayer.traces.reader import Trace
@@ -41,37 +41,35 @@ class Tree:
 def trees(trace: Trace) -> list[Tree]:
     """The trees that hold a turn to replay, in the order of their first turns. Threads of a token trace are trees of
     one thread each: its requests are independent."""
-    turns = _turns_by_thread(trace)
+    turns, begun = _turns_by_thread(trace)
     known = {thread.id: thread for thread in trace.threads}
     children: dict[str, list[str]] = defaultdict(list)
     roots: list[str] = []
     for name in turns:
         parent = _living_parent(known, name, turns)
         (roots if parent is None else children[parent]).append(name)
-    return [_tree(trace, tuple(_lines(trace, known, turns, children, root))) for root in roots]
+    return [_tree(begun, tuple(_lines(trace, known, turns, children, root))) for root in roots]
 
 
-def _tree(trace: Trace, lines: tuple[Line, ...]) -> Tree:
+def _tree(begun: Mapping[int, float], lines: tuple[Line, ...]) -> Tree:
     every = sorted(number for line in lines for number in line.turns)
-    begun = [times.started if (times := trace.turns[number].times) else None for number in every]
-    if None not in begun:
-        every = [number for _, number in sorted(zip(begun, every, strict=True))]
+    if begun.keys() >= set(every):
+        every.sort(key=begun.__getitem__)
     return Tree(lines, tuple(every))
 
 
-def skipped(trace: Trace) -> int:
-    """Recorded turns that cannot be replayed: requests that failed without an answer."""
-    return sum(not is_replayable(turn) for turn in trace.turns)
-
-
-def _turns_by_thread(trace: Trace) -> dict[str, tuple[int, ...]]:
+def _turns_by_thread(trace: Trace) -> tuple[dict[str, tuple[int, ...]], dict[int, float]]:
+    """And when each began, where that is known."""
     found: dict[str, list[int]] = {}
+    begun: dict[int, float] = {}
     for turn in trace.turns:
         if is_replayable(turn):
             found.setdefault(turn.thread, []).append(turn.id)
+            if turn.times is not None and turn.times.started is not None:
+                begun[turn.id] = turn.times.started
     if "main" in found:
         found = {"main": found.pop("main"), **found}
-    return {name: tuple(numbers) for name, numbers in found.items()}
+    return {name: tuple(numbers) for name, numbers in found.items()}, begun
 
 
 def _living_parent(known: dict[str, Thread], name: str, turns: dict[str, tuple[int, ...]]) -> str | None:

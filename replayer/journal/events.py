@@ -25,7 +25,7 @@ IsolationKind = Literal["salt", "marker", "block", "salt+block"]
 
 
 class Event(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     at: int = 0
 

@@ -8,7 +8,6 @@ from replayer.errors import PlanError
 from replayer.plan.model import Plan
 from replayer.plan.schedule import trace_name
 from replayer.requests.history import RecordedHistory
-from replayer.traces.trees import skipped
 
 
 def coverage(plan: Plan, histories: Mapping[str, RecordedHistory]) -> Iterator[str]:
@@ -38,7 +37,7 @@ def _load_words(plan: Plan) -> str:
 
 def _why(plan: Plan, parts: list[RecordedHistory], sent: int) -> str:
     whole = sum(len(history.turns) for history in parts)
-    failed = skipped(parts[0].trace)
+    failed = len(parts[0].trace.turns) - whole
     reasons = [
         f"{failed} failed without an answer when recorded" if failed else "",
         f"--max-turns {plan.max_turns} leaves out {whole - sent}" if sent < whole else "",

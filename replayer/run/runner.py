@@ -79,7 +79,7 @@ def _start(job: Job, on_event: OnEvent | None, stopper: Stopper | None) -> int:
         fresh = not folder.exists()
         create_folder(folder)
         try:
-            copies = _copy_traces(traces, folder)
+            copies = _copy_traces(traces, folder, histories)
             _check_baseline(plan, folder)
             return run_receiving(
                 _run(plan, histories, copies, folder, Attempts(), on_event, resumed=False, stopper=stopper)
@@ -114,15 +114,19 @@ def _check_baseline(plan: Plan, folder: Path) -> None:
         check_baseline(plan, folder)
 
 
-def _copy_traces(traces: dict[str, Path], folder: Path) -> dict[str, Path]:
+def _copy_traces(
+    traces: dict[str, Path], folder: Path, histories: dict[str, RecordedHistory]
+) -> dict[str, Path]:
     """Each trace in a folder of its own, beside the archive of its workspace."""
     copies = {}
+    headers = {history.trace.path: history.trace.header for history in histories.values()}
     for name, path in traces.items():
         target = folder / "traces" / name
         target.mkdir(0o700)
         copies[name] = target / ("trace.jsonl.zst" if path.name.endswith(".zst") else "trace.jsonl")
         _copy(path, copies[name])
-        archive = (Trace.open(path).header.workspace or {}).get("tar")
+        header = headers[path] if path in headers else Trace.open(path).header
+        archive = (header.workspace or {}).get("tar")
         if archive is not None and (path.parent / archive).is_file():
             _copy(path.parent / archive, target / archive)
     return copies

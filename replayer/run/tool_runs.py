@@ -117,12 +117,9 @@ def results(history: RecordedHistory) -> dict[str, ToolResultItem]:
     found: dict[str, ToolResultItem] = {}
     seen: set[int] = set()
     for recorded_turn in history.turns:
-        new = [number for number in history.trace.context(recorded_turn) if number not in seen]
-        seen.update(new)
-        for number in new:
-            item = history.trace.item(number)
-            if isinstance(item, ToolResultItem):
-                found[item.call_id] = item
+        new = set(history.trace.context(recorded_turn)) - seen
+        seen |= new
+        found |= {item.call_id: item for item in history.trace.tool_results(sorted(new))}
     return found
 
 
