@@ -5,6 +5,7 @@ import pickle
 from dataclasses import field
 
 import orjson
+import pytest
 
 from replayer.lazy import dataclass
 
@@ -52,3 +53,31 @@ def test_replaced_flattened_pickled_and_written_as_json() -> None:
     match Pair(1, "b"):
         case Pair(a, b):
             assert (a, b) == (1, "b")
+
+
+@dataclass(slots=True, kw_only=True)
+class Counted:
+    """One that changes."""
+
+    given: int
+    many: list[int] = field(default_factory=list)
+    own: int = field(default=7, init=False)
+    late: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.late = self.given + self.own
+
+
+@dataclass(slots=True, eq=False)
+class Single:
+    a: int = 1
+
+
+def test_made_as_the_standard_library_makes_it() -> None:
+    one, other = Counted(given=1), Counted(given=1)
+    one.many.append(2)
+    assert (one.late, other.many, other.own) == (8, [], 7) and one != other and other == Counted(given=1)
+    assert Counted.__hash__ is None and Single() != Single() and hash(Single())
+    for wrong in ("Counted(1)", "Counted()", "Counted(given=1, own=2)", "Pair(1)"):
+        with pytest.raises(TypeError, match="__init__"):
+            eval(wrong)  # mypy would see it
