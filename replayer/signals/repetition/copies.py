@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -42,8 +42,8 @@ FAMILIAR = 0.55
 COPIES = 7
 PERIOD = 16
 """Words of a passage at least; shorter loops are caught by their vocabulary or word pairs."""
-NEWEST = 400
-"""Words that vote on the period."""
+NEWEST, OLDER = 400, 400
+"""Words that vote on the period, and those before them, at least, of which they may be copies."""
 VOTES = 0.1
 ALIKE = 0.55
 """Share of its words that a copy has in the same place as the copy before it."""
@@ -56,8 +56,8 @@ class CopiedText:
     """The test, fed with the sentences of each next piece of text."""
 
     def __init__(self) -> None:
-        self._seen, self._twice = set[int](), set[int]()
-        self._older_seen, self._older_twice = set[int](), set[int]()
+        self._seen, self._known = set[int](), set[int]()
+        self._twice, self._older_twice = set[int](), set[int]()
         self._rest: list[str] = []
         self._score = 0.0
         self._words = self._new = 0
@@ -76,19 +76,21 @@ class CopiedText:
         if unspaced:
             order = SIGNS if words[-1] >= WIDE else GRAPHEMES
             self._rest, news = words[1 - order :], order + 1
-            grams = set(map(hash, _grams(words, order)))
+            grams = list(map(hash, _grams(words, order)))
         else:
             self._rest, news, order = words[-1:], NEWS, 2
-            grams = set(map(hash, pairwise(words)))
-        count, new = len(words) + 1 - order, len(grams.difference(self._seen, self._older_seen))
+            grams = list(map(hash, pairwise(words)))
+        known = self._known
+        fresh = {gram for gram in grams if gram not in known}
+        count, new = len(words) + 1 - order, len(fresh)
         if count > 0:
             self.fresh = new / count
             self.familiar += 0.25 * (1 - self.fresh - self.familiar)
         if self._score + count <= ((JOINT_COSTS if self._score else NEW_COSTS) + 1) * new:
-            self._remember(grams)
+            self._remember(grams, fresh)
             return self._begin()
-        gain = self._weigh(map(hash, _grams(words, order)), news)
-        self._remember(grams)
+        gain = self._weigh(grams, news)
+        self._remember(grams, fresh)
         self._score += gain * (0.5 if unspaced else 1.0)
         if self._score <= 0:
             return self._begin()
@@ -98,18 +100,19 @@ class CopiedText:
         return self._score >= self._ask_from
 
     def _begin(self) -> bool:
-        self._score = 0.0
-        self._words = self._new = self.size = self._since_news = 0
-        self._ask_from = PROSE
+        if self._score or self._since_news or self.size:
+            self._score = 0.0
+            self._words = self._new = self.size = self._since_news = 0
+            self._ask_from = PROSE
         return False
 
-    def _weigh(self, ordered: Iterable[int], news: int) -> float:
+    def _weigh(self, ordered: list[int], news: int) -> float:
         """What the pairs of a piece speak for a loop. New ones in a row are news; one or two are a joint."""
         gain, burst, since = 0.0, self._burst, self._since_news
-        seen, older, twice, older_twice = self._seen, self._older_seen, self._twice, self._older_twice
+        known, twice, older_twice = self._known, self._twice, self._older_twice
         fresh = set[int]()
         for gram in ordered:
-            if gram not in seen and gram not in older and gram not in fresh:
+            if gram not in known and gram not in fresh:
                 fresh.add(gram)
                 burst += 1
                 gain -= JOINT_COSTS if burst < news else NEW_COSTS
@@ -126,10 +129,11 @@ class CopiedText:
         self._burst, self._since_news = burst, since
         return gain
 
-    def _remember(self, grams: set[int]) -> None:
-        self._seen |= grams
+    def _remember(self, grams: list[int], fresh: set[int]) -> None:
+        self._seen.update(grams)
+        self._known.update(fresh)
         if len(self._seen) > GENERATION:
-            self._older_seen, self._older_twice = self._seen, self._twice
+            self._known, self._older_twice = self._seen, self._twice
             self._seen, self._twice = set(), set()
 
     @property
@@ -168,10 +172,10 @@ class Copies(NamedTuple):
 
 def near_copies(text: str) -> Copies | None:
     """Judge the copies that the end of `text` consists of."""
-    words = text.split()
-    period = _period(words)
+    period = _period(text.rsplit(None, NEWEST + OLDER)[-NEWEST - OLDER :])
     if period < PERIOD:
         return None
+    words = text.split()
     rows = _rows(words, period)
     if len(rows) < COPIES:
         return None
@@ -197,9 +201,7 @@ def _period(words: list[str]) -> int:
             distances.append(at - last[word])
         last[word] = at
     most = Counter(distances).most_common(6)
-    return next(
-        (d for d, votes in most if PERIOD <= d <= len(words) // COPIES and votes >= VOTES * NEWEST), 0
-    )
+    return next((d for d, votes in most if d >= PERIOD and votes >= VOTES * NEWEST), 0)
 
 
 def _rows(words: list[str], period: int) -> list[list[str]]:

@@ -51,16 +51,19 @@ class CycleTracker:
 
     def push(self, piece: str) -> Run | None:
         """Append `piece` and return the run that ends with it, if it is long enough to matter."""
-        lag, size = self.lag, len(piece)
+        size = len(piece)
         self._end += size
         self._text = text = self._text[-self._window :] + piece
+        lag = self.lag
         if not lag or (size and text[-size:] != text[-size - lag : -lag]):
+            if text.find(text[-self._glance :], 0, -1) < 0:  # faster than `rfind`, and mostly so
+                self.recurs = self.lag = 0
+                return None
             lag = self.lag = self._find(text)
-            if lag:
-                self._start = self._end - lag - _common_suffix(text, lag)
-        if not lag or self._end - self._start < LEAST:
-            return None
-        return Run(self._start, self._end, lag)
+            if not lag:
+                return None
+            self._start = self._end - lag - _common_suffix(text, lag)
+        return Run(self._start, self._end, lag) if self._end - self._start >= LEAST else None
 
     def skip(self, size: int) -> None:
         """Pass over `size` characters: no run reaches across them."""
@@ -73,13 +76,12 @@ class CycleTracker:
         return self._text[-size:]
 
     def _find(self, text: str) -> int:
-        glance = text.rfind(text[-self._glance :], 0, len(text) - 1)
-        if glance < 0:
-            self.recurs = 0
-            return 0
+        glance = text.rfind(text[-self._glance :], 0, -1)
         self.recurs += 1
-        at = text.rfind(text[-self._probe :], 0, glance + self._glance)
-        return 0 if at < 0 else len(text) - self._probe - at
+        probe, before = text[-self._probe :], glance + self._glance
+        if text.find(probe, 0, before) < 0:
+            return 0
+        return len(text) - self._probe - text.rfind(probe, 0, before)
 
 
 def _common_suffix(text: str, lag: int) -> int:

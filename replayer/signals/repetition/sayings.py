@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from replayer.signals.repetition.scripts import sentences_of
+from replayer.signals.repetition.scripts import split_words
 
 FEW = ((4, 1), (6, 2), (8, 3), (9, 4))
 """(sentences, different ones among them at most)."""
@@ -40,21 +40,30 @@ class Sayings:
     def __init__(self) -> None:
         self._said: list[str] = []
         self._rest = ""
-        self._waiting = ""
+        self._waiting, self._ascii = "", True
 
-    def wait(self, text: str) -> None:
+    def wait(self, flat: str, plain: bool) -> None:
         """Keep text that says something new: its sentences are looked at once the next piece says nothing new."""
-        self._waiting += text
+        self._waiting += flat
+        self._ascii &= plain
         if len(self._waiting) > 2 * WAITING:
             self._waiting = self._waiting[-WAITING:]
             self._rest = ""
 
-    def push(self, text: str) -> Said | None:
-        """Take the next piece of text; the loop of sentences that it ends in, if it does."""
-        sentences, self._waiting = sentences_of(self._waiting + text), ""
-        whole = [f"{self._rest} {sentences[0]}", *sentences[1:]]
-        self._rest = whole.pop()[-LONGEST:]
-        self._said = [*self._said, *filter(None, map(_core, whole))][-KEPT:]
+    def push(self, flat: str, plain: bool) -> Said | None:
+        """Take the next piece of text, as `flat_of` makes it; the loop of sentences that it ends in, if it does."""
+        sentences, plain = (self._waiting + flat).split("\n"), plain and self._ascii
+        self._waiting, self._ascii = "", True
+        sentences[0] = f"{self._rest} {sentences[0]}"
+        rest = sentences.pop()
+        self._rest = (rest if plain else " ".join(split_words(rest)))[-LONGEST:]
+        newest: list[str] = []
+        for sentence in reversed(sentences):
+            if core := _core(sentence if plain else " ".join(split_words(sentence))):
+                newest.append(core)
+                if len(newest) == KEPT:
+                    break
+        self._said = [*self._said, *reversed(newest)][-KEPT:]
         for count, most in FEW:
             newest = self._said[-count:]
             different, size = len(set(newest)), sum(map(len, newest)) + count

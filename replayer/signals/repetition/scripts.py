@@ -37,6 +37,8 @@ class _Map(dict[int, str]):
         raise NotImplementedError
 
 
+END = "."
+"""Stands among the words where a sentence ends."""
 ENDS = "\n.!?…。！？।॥։።፧؟۔"
 """What ends a sentence, for `sentences_of`."""
 

@@ -12,16 +12,15 @@ from replayer.signals.repetition.finding import AT_THE_LIMIT, UNIT_CHARS, Findin
 from replayer.signals.repetition.news import is_silent
 from replayer.signals.repetition.pools import LOOKED_AT, pool_of
 from replayer.signals.repetition.prose import (
-    DIGIT,
-    DROP_DIGITS,
     is_prose,
     looks_like_code,
     spoken,
+    without_digits,
 )
 from replayer.signals.repetition.sayings import Sayings
-from replayer.signals.repetition.scripts import flat_of, split_words
+from replayer.signals.repetition.scripts import END, flat_of, split_words
 from replayer.signals.repetition.templates import Template, TemplateSignal
-from replayer.signals.repetition.vocabulary import END, Vocabulary
+from replayer.signals.repetition.vocabulary import Vocabulary
 from replayer.signals.repetition.worn import WornWords
 
 STRIDE, CALM_STRIDE = 32, 64
@@ -84,7 +83,8 @@ class TextDetector:
         self._code = False
         self._words_every = WORDS_OFTEN
         self._far_every, self._far_at, self._read_at = FAR_EVERY, 0, 0
-        self._thin = False
+        self._next_at = WORDS_OFTEN
+        self._thin = self._soon = False
         self._near_due = NEAR_EVERY
         self._near_looks = self._in_vain = 0
         self._block: list[str] = []
@@ -119,20 +119,22 @@ class TextDetector:
             if new := self._look(text[start : start + stride]):
                 found += new
             start += stride
-        self.pending = text[start:]
+        self.pending = text[start:] if size > start else ""
         return found
 
     def _look(self, piece: str, last: bool = False) -> Sequence[Finding]:
-        self._offset += len(piece)
+        offset = self._offset = self._offset + len(piece)
         self._block.append(piece)
         tracker = self._near.tracker
         run = tracker.push(piece)
         self.stride = STRIDE if tracker.lag or self._words_every == STRIDE else CALM_STRIDE
-        far_due = last or self._offset - self._far_at >= self._far_every
-        unread = self._offset - self._read_at
-        words_due = far_due or (unread >= self._words_every and self._is_suspicious())
-        if not (run or words_due):
+        if not run and offset < self._next_at and not last:
             return ()
+        far_due = last or offset - self._far_at >= self._far_every
+        unread = offset - self._read_at
+        words_due = far_due or (
+            unread >= self._words_every and (self._soon or tracker.lag > 0 or tracker.recurs >= RECURS)
+        )
         found: Sequence[Finding] = self._cycle(*hit) if run and (hit := self._near.judge(run)) else ()
         if words_due:
             block = "".join(self._block)
@@ -146,27 +148,18 @@ class TextDetector:
     def _is_familiar(self) -> bool:
         return self._copied.familiar - CODE_IS * self._code >= LITTLE
 
-    def _is_suspicious(self) -> bool:
-        """A glance, which is cheap: is perhaps nothing new being said?"""
-        near, copied = self._near.tracker, self._copied
-        said_again = near.lag > 0 or near.recurs >= RECURS
-        return (
-            self._thin
-            or said_again
-            or self._worn.size > WORN
-            or (copied.size > 0 and copied.familiar >= CALM)
-        )
-
     def _plan_looks(self, size: int) -> None:
         """Soon where little is said; less often where that was looked at many times in vain. `size`: of this look."""
         copied = self._copied
         self._in_vain = self._in_vain + 1 if size < FAR_EVERY else 0
         self._thin = not self._code and copied.fresh <= NOVEL and self._vocabulary.is_thin
+        self._soon = self._thin or self._worn.size > WORN or (copied.size > 0 and copied.familiar >= CALM)
         every = CODE_OFTEN if self._code else WORDS_OFTEN
         if self._thin:
             every = STRIDE if self._vocabulary.is_staged else WORDS_THIN
         self._words_every = every << min(self._in_vain // LOOKS_IN_VAIN, LEAST_OFTEN)
         self._far_every = FAR_OFTEN if not self._code and copied.familiar >= OFTEN else FAR_EVERY
+        self._next_at = min(self._read_at + self._words_every, self._far_at + self._far_every)
 
     def _look_at_words(self, block: str, last: bool) -> list[Finding]:
         """Whole words only; the rest waits for the next look."""
@@ -184,33 +177,33 @@ class TextDetector:
     def _judge_words(self, text: str) -> list[Finding]:
         copied = self._copied
         self._code = looks_like_code(text)
-        flat = flat_of(text if self._code else (text := spoken(text)))
-        words = split_words(flat)
-        worn = self._look_at_worn(text, words)
+        flat, in_ascii = flat_of(text if self._code else (text := spoken(text))), text.isascii()
         if self._code:
-            copied.push(text.translate(DROP_DIGITS).split(), len(text), False)
-            self._sayings.wait(f"{text}\n")
+            worn = self._look_at_worn(text, split_words(flat))
+            copied.push(without_digits(text).split(), len(text), False)
+            self._sayings.wait(f"{flat}\n", in_ascii)
             return [*worn, *self._look_for_pool()]
-        size = len(flat)
-        if DIGIT.search(flat):
-            flat = flat.translate(DROP_DIGITS)
-            words = split_words(flat)
-        sentences = split_words(
-            f" {END} ".join(filter(None if text.isascii() else str.strip, flat.split("\n")))
-        )
-        unspaced = not text.isascii() and len(sentences) > 0.5 * len(text)
+        size, bare = len(flat), without_digits(flat)
+        if "\n" in bare:
+            sentences = split_words(
+                f" {END} ".join(filter(None if in_ascii else str.strip, bare.split("\n")))
+            )
+        else:
+            sentences = split_words(bare)
+        worn = self._look_at_worn(text, sentences if in_ascii and bare is flat else split_words(flat))
+        unspaced = not in_ascii and len(sentences) > 0.5 * len(text)
         due = copied.push(sentences, len(text), unspaced) or (self._cut and copied.size > 0)
         end, found = self._offset - len(self._rest), [*worn, *self._look_for_pool()]
         if copied.familiar < NEWS or copied.fresh > NEWS:
-            self._sayings.wait(text)
-        elif (said := self._sayings.push(text)) and is_prose(self._recent(said.size)):
+            self._sayings.wait(flat, in_ascii)
+        elif (said := self._sayings.push(flat, in_ascii)) and is_prose(self._recent(said.size)):
             onset = max(0, end - said.size)
             found += self._state(
                 "recycled", "collapsed", onset, None, self._recent(200), said.share, said.size
             )
-        if size - len(flat) > FEW_DIGITS * size:
+        if size - len(bare) > FEW_DIGITS * size:
             self._vocabulary.skip()
-        elif babble := self._vocabulary.push(text, words, copied.fresh):
+        elif babble := self._vocabulary.push(text, sentences, copied.fresh):
             onset = max(0, end - babble.size)
             found += self._state(
                 "vocabulary", "collapsed", onset, None, self._recent(200), babble.share, babble.size
@@ -241,6 +234,7 @@ class TextDetector:
     def _look_far(self, last: bool) -> list[Finding]:
         block = "".join(self._block)
         self._block, self._far_at = [], self._offset
+        self._next_at = self._offset + min(self._words_every, self._far_every)
         found: list[Finding] = []
         run = self._far.tracker.push(block)
         if run and (hit := self._far.judge(run)):

@@ -9,7 +9,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-from replayer.signals.repetition.prose import DROP_DIGITS, STAGE, is_babble, lines_differ, noise_share
+from replayer.signals.repetition.prose import (
+    STAGE,
+    is_babble,
+    lines_differ,
+    noise_share,
+    without_digits,
+)
+from replayer.signals.repetition.scripts import END
 
 ORDERED = ((48, 3), (64, 4), (96, 6))
 """(words, different ones among them at most), whatever their order."""
@@ -33,8 +40,6 @@ MOST_LISTS = 5
 MOST_LOOKS = 3
 """Windows whose kind of text is judged at one look."""
 TEXTS = 24
-END = "."
-"""Stands among the words where a sentence ends."""
 KEPT = DISORDERED[-1][0]
 LEAST = 150
 """Characters of a babble at least; `LEAST_WIDE` where a word is one character."""
@@ -58,17 +63,19 @@ class Vocabulary:
         self._words: list[str] = []
         self._looks = 0
         self._stages: bool | None = False
+        self._thin: bool | None = None
         self._newest: list[str] = []
 
     def skip(self) -> None:
         """Text of numbers and code is not babble."""
         self._texts, self._words = [], []
+        self._thin = None
 
     def push(self, text: str, words: list[str], fresh: float) -> Babble | None:
-        """`fresh`: share of the pairs of these words that are new."""
+        """`words`: with `END` among them; `fresh`: share of the pairs of these that are new."""
         self._texts.append(text)
         self._words += words
-        self._newest, self._stages = words, None
+        self._newest, self._stages, self._thin = words, None, None
         if len(self._texts) > 2 * TEXTS:
             del self._texts[:-TEXTS]
             del self._words[: -2 * KEPT]
@@ -86,21 +93,24 @@ class Vocabulary:
     @property
     def is_thin(self) -> bool:
         """Whether a loop may have begun."""
-        thin, staged = self._is_few(*THIN), self._is_few(*THIN_STAGED)
-        return thin if thin == staged else staged == self.is_staged
+        if self._thin is None:
+            newest = self._last(THIN_STAGED[0])
+            thin, staged = _is_few(newest, *THIN), _is_few(newest, *THIN_STAGED)
+            self._thin = thin if thin == staged else staged == self.is_staged
+        return self._thin
 
-    def _is_few(self, size: int, most: int) -> bool:
-        newest = self._words[-size:]
-        return len(set(newest)) <= most and len(newest) == size
+    def _last(self, size: int) -> list[str]:
+        """The newest words; sentences that end among them do not count."""
+        return [word for word in self._words[-2 * size :] if word != END][-size:]
 
     def _words_loop(self) -> Babble | None:
-        different = len(set(self._words[-24:]))
+        different = len(set(self._last(24)))
         if different > (MANY_STAGED if self.is_staged else MANY):
             return None
         staged = self.is_staged and self._is_staged()
         if staged and (found := self._noises()):
             return found
-        words = self._words[-KEPT:]
+        words = self._last(KEPT)
         table, disorder = (STAGED, 1.3) if staged else (DISORDERED, DISORDER)
         self._looks = lists = 0
         least = len(set(words[-table[0][0] :]))
@@ -132,7 +142,7 @@ class Vocabulary:
         text = "".join(self._texts)[-NOISE_CHARS:]
         found = list(STAGE.finditer(text))
         for size, most in NOISES:
-            newest = [one.group().translate(DROP_DIGITS) for one in found[-size:]]
+            newest = [without_digits(one.group()) for one in found[-size:]]
             if len(newest) < size or len(set(newest)) > most:
                 continue
             characters = len(text) - found[-size].start()
@@ -158,7 +168,7 @@ class Vocabulary:
         return stages > 0 and noise_share(text) >= NOISE_SHARE
 
     def _babble(self, newest: list[str], different: int, joined: bool, staged: bool) -> Babble | None:
-        words = self._newest
+        words = [word for word in self._newest if word != END]
         marks = min(2.0, max(1.0, len(self._texts[-1]) / (sum(map(len, words)) + len(words) + 1)))
         size = int((sum(map(len, newest)) + len(newest)) * marks)
         text = "".join(self._texts)[-size:]
@@ -184,3 +194,8 @@ class Vocabulary:
         if not 2 <= different <= FEW_LETTERS or not is_babble(text, []):
             return None
         return Babble(LETTERS, 1 - different / LETTERS)
+
+
+def _is_few(words: list[str], size: int, most: int) -> bool:
+    newest = words[-size:]
+    return len(newest) == size and len(set(newest)) <= most

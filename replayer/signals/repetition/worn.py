@@ -17,7 +17,7 @@ import re
 from typing import NamedTuple
 
 from replayer.signals.repetition.prose import is_legal, is_list, is_prose, lines_differ
-from replayer.signals.repetition.scripts import is_without_blanks, plain, tokens_of, unmarked
+from replayer.signals.repetition.scripts import END, is_without_blanks, plain, tokens_of, unmarked
 from replayer.signals.repetition.thresholds import FILL
 
 GENERATION = 500
@@ -68,32 +68,35 @@ class WornWords:
     """Fed with each next piece of text, whatever it is. Tokens are counted once it is long without a new word."""
 
     def __init__(self) -> None:
-        self._seen, self._older = set[str](), set[str]()
+        self._seen, self._known = set[str](), set[str]()
+        self._count = -1
         self._begin("")
 
     def _begin(self, text: str) -> None:
         self._uncounted, self.size = text, len(text)
-        self._last: list[str] = []
-        self._different, self._trigrams = set[str](), set[tuple[str, str, str]]()
-        self._count, self._ask_from = 0, LEAST
+        if self._count:
+            self._last: list[str] = []
+            self._different, self._trigrams = set[str](), set[tuple[str, str, str]]()
+            self._count, self._ask_from = 0, LEAST
 
     def push(self, text: str, words: list[str]) -> Stretch | None:
         """The stretch that the text ends in, if it is worth a look. `words`: its words and numbers in lower case."""
         if not text.isascii() and not "".join(words).isalnum():
             words = list(text) if is_without_blanks(text) else list(map(unmarked, words))
-        different = set(words)
-        new = different.difference(self._seen, self._older)
+        different, known = dict.fromkeys(words), self._known
+        different.pop(END, None)
+        new = [word for word in different if word not in known]
+        known.update(new)
         if new and not text.isascii():
-            new = set(filter(str.isalnum, new))
+            new = list(filter(str.isalnum, new))
         if new:
-            last = next(filter(new.__contains__, reversed(dict.fromkeys(words))))
-            self._begin(text[end_of(last, text.lower()) :])
+            self._begin(text[end_of(new[-1], text.lower()) :])
         else:
             self._uncounted += text
             self.size += len(text)
-        self._seen |= different
+        self._seen.update(different)
         if len(self._seen) > GENERATION:
-            self._seen, self._older = set(), self._seen
+            self._seen, self._known = set(), self._seen
         return None if self.size < self._ask_from else self._counted()
 
     def _counted(self) -> Stretch | None:
@@ -112,7 +115,14 @@ class WornWords:
     def is_worn(self, stretch: Stretch, text: str, cut: bool = False) -> bool:
         """Judge a stretch by what kind of text it is; `cut`: by the token limit."""
         self._ask_from = int(AGAIN * stretch.size)
+        if not cut and stretch.said < SHUFFLED[0][0] and stretch.times < least(stretch):
+            return False
         return stretch.times >= needed(stretch, text) * (CUT if cut and is_prose(text) else 1.0)
+
+
+def least(stretch: Stretch) -> float:
+    """Less than any kind of text asks for, which is dear to find out."""
+    return next(times for most, times in PROSE if stretch.different <= most)
 
 
 def needed(stretch: Stretch, text: str) -> float:
@@ -141,7 +151,7 @@ def end_of(word: str, text: str) -> int:
     at = end = 0
     while (at := text.find(word, end)) >= 0:
         end = at + len(word)
-        around = text[at - 1 : at] + text[end : end + 1]
-        if not around.isascii() or not any(map(str.isalnum, around)):
+        before, behind = text[at - 1 : at], text[end : end + 1]
+        if not (before.isalnum() or behind.isalnum()) or not (before + behind).isascii():
             return end
     return end
