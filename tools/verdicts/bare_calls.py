@@ -76,12 +76,8 @@ def named_objects(text: str, visible: str, offered: Container[str]) -> list[Text
 
 
 def _offered_name(name: str, offered: Container[str]) -> str | None:
-    for bare in (
-        name,
-        name.rpartition(".")[2],
-        name.removeprefix("functions."),
-        name.removeprefix("function"),
-    ):
+    ends = name.rpartition(".")[2], name.removeprefix("functions."), name.removeprefix("function")
+    for bare in (name, *ends, name[:-9]):  # nine signs are an id of Mistral's
         if bare in offered:
             return bare
     return None

@@ -103,7 +103,7 @@ _WHERE_NAMES_STAND = re.compile(
             rf"<function\s*(?:\sname\s*)?=\s*[\"']?(?P<function>{_NAME})[\"']?\s*>",  # qwen3-coder, functionary 3.1, llama
             rf"<(?:\w+:|[|｜]?DSML[|｜])?invoke\s+name\s*=\s*[\"'](?P<invoke>{_NAME})[\"']\s*+(?:>|\Z)",  # minimax, DSML
             rf"<tool_call\s+name\s*=\s*[\"'](?P<attribute>{_NAME})[\"']\s*>(?!\s*\{{\s*\"name\")",
-            rf"✿FUNCTION✿:\s*(?P<qwen>{_NAME})\s*?\n(?:✿ARGS✿:)?",
+            rf"✿FUNCTION✿:\s*(?P<qwen>{_NAME})(?:\s*✿ARGS✿:|\s*?\n)",
             rf"<(?:\w+_)?tool_call>\s*(?P<glm>{_NAME})\s*(?=<(?:\w+_)?arg_key>|</(?:\w+_)?tool_call>|<parameter[\s=])",
             rf"<\|tool_call_begin\|>\s*(?:functions\.)?(?P<kimi>{_NAME}?)(?::\d+)?\s*(?=<\|tool_call_argument_begin)",
             rf"^[ \t]*+(?:functions\.)?(?P<kimi_bare>{_NAME}?):\d+\s*(?=<\|tool_call_argument_begin)",
@@ -115,9 +115,9 @@ _WHERE_NAMES_STAND = re.compile(
             rf"(?P<inkling>{_NAME})(?=<\|content_invoke_tool_json\|>)",
             rf"<\|tool_call:name\|>\s*(?P<solar>{_NAME})",
             rf"\bcall:(?P<gemma>{_NAME})\s*(?=\{{)",
-            rf"\bto=\s*(?:functions\.|(?={_NAME}\s*(?:<\||json\b|\{{)))(?P<harmony>{_NAME})",
+            rf"\bto=\s*(?:functions\.|(?={_NAME}\s*(?:<\||json\b|\{{)))(?P<harmony>{_NAME}?)(?:commentary|analysis)?(?=[^\w.\-:/]|\Z)",
             rf"^>>>\s*(?P<functionary>{_NAME})\s*\n",
-            rf"(?:(?<=\[)|(?<=function_calls>\n)|(?<=python_start\|>)|(?<=python_tag\|>))\s*(?P<pythonic>{_NAME}?)(?:\.call)?\(",
+            rf"(?:(?<=\[)|(?<=function_calls>)|(?<=python_start\|>)|(?<=python_tag\|>))\s*(?P<pythonic>{_NAME}?)(?:\.call)?\(",
             rf"(?P<args>{_NAME})(?:\[CALL_ID\][\w\-]*)?\[ARGS\](?=\s*\{{)",  # mistral without its first token
             rf"^[ \t]*+(?P<loose>{_NAME})\s*(?=<(?:\w+_)?arg_key>|<parameter[\s=])",  # glm and qwen without theirs
             rf"^[ \t]*+{REACT_NAME}[ \t]*+:[ \t]*+(?P<react>{_NAME})\s*+{REACT_INPUT}\s*+:",

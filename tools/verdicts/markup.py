@@ -125,7 +125,8 @@ def find_leaks(
         if leak.hard:
             return (shown,)
         leaks.setdefault(leak.family, shown)
-    if not leaks and M3_MARK in text and M3_MARK in without_code(text):
+    quoted = prompt_contains is not None and prompt_contains(M3_MARK)
+    if not leaks and M3_MARK in text and not quoted and M3_MARK in without_code(text):
         return (leak_at("control_token", text, text.index(M3_MARK), hard=False),)
     return tuple(leaks.values())
 
