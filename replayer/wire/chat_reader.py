@@ -94,8 +94,10 @@ class ChatReader:
     def _take_delta(self, delta: JsonObject, at: int) -> None:
         parts = self._parts
         before = len(parts.deltas), len(self._calls)
-        if delta.get("role"):
+        if role := delta.get("role"):
             self._role_seen = True
+            if role != "assistant":
+                self._notes.add("bad_field", f"`role` of a reply is {role!r:.40}")
         self._take_texts(delta, at)
         if calls := delta.get("tool_calls"):
             self._take_calls(calls, at)

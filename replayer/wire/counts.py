@@ -28,19 +28,21 @@ _DETAILS = (
 
 
 def unreadable(usage: object) -> str | None:
-    """The first count of a usage object that is negative or of another type, as `name`: value; None without one.
-
-    It is taken for "not reported", which must not happen in silence.
-    """
+    """The first count of a usage object that cannot be: negative or of another type (it is taken for "not reported",
+    which must not happen in silence), or a total below its parts; as `name`: value. None without one."""
     if not isinstance(usage, Mapping):
         return None
     groups = ((group, value) for group in _DETAILS if isinstance(value := usage.get(group), Mapping))
     details = ((f"{group}.cached_tokens", value.get("cached_tokens")) for group, value in groups)
     stated = (*((name, usage.get(name)) for name in (*_COUNTS, *_CACHE_COUNTS)), *details)
-    wrong = (
+    wrong = [
         f"`{name}`: {value!r:.40}" for name, value in stated if value is not None and count(value) is None
-    )
-    return next(wrong, None)
+    ]
+    total = count(usage.get("total_tokens"))
+    prompt, output, read, written = (count(usage.get(name)) or 0 for name in _COUNTS[:4])
+    if total and total < max(prompt, read) + max(output, written):
+        wrong.append(f"`total_tokens`: {total}, less than its parts")
+    return wrong[0] if wrong else None
 
 
 def speed(value: object) -> float | None:

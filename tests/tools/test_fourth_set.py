@@ -84,6 +84,7 @@ BAD_USAGE = [
     {"prompt_tokens": 9, "completion_tokens": 2.5},
     {"prompt_tokens": 9, "completion_tokens": True},
     {"input_tokens": [9], "output_tokens": 2},
+    {"prompt_tokens": 9, "completion_tokens": 2, "input_tokens": 9, "output_tokens": 2, "total_tokens": 10},
     {"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": -3},
     {"input_tokens": 9, "output_tokens": 2, "input_tokens_details": {"cached_tokens": "4"}},
 ]

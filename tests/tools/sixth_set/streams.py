@@ -66,6 +66,7 @@ CHATS = [
     ("nothing but the end", ERROR + "|empty_turn:unknown", False, f"{PROTOCOL} {ERROR} empty_turn:unknown", events(DONE)),
     ("keep-alives and no more", ERROR + "|empty_turn:unknown", False, f"{PROTOCOL} {ERROR}", ": ping\n\n: ping\n\n: ping\n\n"),
     ("usage below zero", PROTOCOL, True, "", events(ROLE, chunk({"content": "Two."}), chunk({}, "stop"), USED | {"usage": {"prompt_tokens": 9, "completion_tokens": -1, "total_tokens": 8}}, DONE)),
+    ("role of another", PROTOCOL, True, "", events(chunk({"role": "user", "content": "Two."}), chunk({}, "stop"), USED, DONE)),
     ("usage in words", PROTOCOL, True, "", events(ROLE, chunk({"content": "Two."}), chunk({}, "stop"), USED | {"usage": {"prompt_tokens": "nine", "completion_tokens": 2, "total_tokens": 11}}, DONE)),
     ("empty", "empty_turn:unknown", False, "", events(ROLE, chunk({}, "stop"), USED, DONE)),
     ("stop with a call", "finish_contradicts:engine", True, "", deltas(open_(0, "a", "Bash"), finish="stop")),
