@@ -209,23 +209,14 @@ def _system(message: Message, items: list[AnyItem], role: Json) -> Json:
 
 
 def _result(message: Message, items: list[AnyItem]) -> Json:
-    content = message.get("content")
-    call_id = message.get("tool_call_id")
-    name = message.get("name")
-    items.append(
-        ToolResultItem(
-            id=0,
-            call_id=call_id if isinstance(call_id, str) else str(name or ""),
-            content=_content(content) if _is_content(content) else orjson.dumps(content).decode(),
-            name=name if isinstance(name, str) else None,
-        )
+    content, call_id, name = (message.get(key) for key in ("content", "tool_call_id", "name"))
+    item = ToolResultItem(
+        id=0,
+        call_id=call_id if isinstance(call_id, str) else str(name or ""),
+        content=_content(content) if _is_content(content) else orjson.dumps(content).decode(),
+        name=name if isinstance(name, str) else None,
     )
-    template = escaped(message)
-    if isinstance(call_id, str):
-        template["tool_call_id"] = "@0.call_id"
-    if _is_content(content):
-        template["content"] = "@0.content"
-    return template
+    return held(message, item, items, tool_call_id="call_id", content="content")
 
 
 def _assistant(message: Message, items: list[AnyItem]) -> Json:
@@ -266,26 +257,28 @@ def _call(call: Json, items: list[AnyItem]) -> Json:
         if isinstance(arguments, str)
         else orjson.dumps({} if arguments is None else arguments).decode()
     )
-    call_id = call.get("id")
-    parsed = None if isinstance(arguments, str) else arguments
-    item = ToolCallItem(
-        id=0,
-        call_id=call_id if isinstance(call_id, str) else "",
-        name=function["name"],
-        arguments=text,
-        parsed=parsed,
-    )
+    call_id = call["id"] if isinstance(call.get("id"), str) else ""
+    parsed = arguments if isinstance(arguments, dict) else None
+    item = ToolCallItem(id=0, call_id=call_id, name=function["name"], arguments=text, parsed=parsed)
+    field = "arguments" if parsed is None else "parsed"
+    written = held(function, item, items, name="name", arguments=field)
+    return {**_placed(call, item, len(items) - 1, {"id": "call_id"}), "function": written}
+
+
+def held(entry: JsonObject, item: AnyItem, items: list[AnyItem], **fields: str) -> JsonObject:
+    """Takes an item out of an entry. `fields`: by keys of the entry, those of the item that may hold the same; where one
+    does, the form has its place."""
     items.append(item)
-    number = len(items) - 1
-    filled = {**escaped(function), "name": f"@{number}.name"}
-    if isinstance(arguments, str):
-        filled["arguments"] = f"@{number}.arguments"
-    elif isinstance(arguments, dict):
-        filled["arguments"] = f"@{number}.parsed"
-    template = {**escaped(call), "function": filled}
-    if isinstance(call_id, str):
-        template["id"] = f"@{number}.call_id"
-    return template
+    return _placed(entry, item, len(items) - 1, fields)
+
+
+def _placed(entry: JsonObject, item: AnyItem, number: int, fields: Mapping[str, str]) -> JsonObject:
+    form: JsonObject = escaped(entry)
+    for key, name in fields.items():
+        value = getattr(item, name)
+        if value is not None and entry.get(key) == (list(value) if isinstance(value, tuple) else value):
+            form[key] = f"@{number}.{name}"
+    return form
 
 
 def _texts(content: Json, text: Callable[[str], str]) -> Json:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 import orjson
 
-from replayer.traces.chat import Message, escaped, split
+from replayer.traces.chat import Message, escaped, held, split
 from replayer.traces.schema import (
     AnyItem,
     AssistantItem,
+    Content,
     OpaqueItem,
     ReasoningItem,
     SystemItem,
@@ -119,10 +120,7 @@ def _block(block: Json, items: list[AnyItem], say: Say) -> Json:
     if kind == "thinking" and isinstance(block.get("thinking"), str):
         signature = block.get("signature")
         kept = {"signature": signature} if signature is not None else None
-        return {
-            **escaped(block),
-            "thinking": _add(ReasoningItem(id=0, text=block["thinking"], opaque=kept), items, "text"),
-        }
+        return held(block, ReasoningItem(id=0, text=block["thinking"], opaque=kept), items, thinking="text")
     if kind == "redacted_thinking":
         return _add(ReasoningItem(id=0, text="", opaque=block), items, "opaque")
     if kind == "tool_use" and isinstance(block.get("name"), str) and isinstance(block.get("input"), dict):
@@ -140,30 +138,19 @@ def _tool_use(block: JsonObject, items: list[AnyItem]) -> Json:
         call_id=_text(block.get("id")),
         name=block["name"],
         arguments=orjson.dumps(block["input"]).decode(),
+        parsed=block["input"],
     )
-    place = _add(call, items, "")
-    template = {**escaped(block), "name": place + "name", "input": place + "parsed"}
-    if isinstance(block.get("id"), str):
-        template["id"] = place + "call_id"
-    return template
+    return held(block, call, items, id="call_id", name="name", input="parsed")
 
 
 def _tool_result(block: JsonObject, items: list[AnyItem]) -> Json:
-    content = block.get("content")
-    held = isinstance(content, str) or (
-        isinstance(content, list) and all(isinstance(p, dict) for p in content)
-    )
     item = ToolResultItem(
         id=0,
         call_id=_text(block.get("tool_use_id")),
-        content=content if isinstance(content, str) else tuple(content) if held and content else "",
+        content=_result(block.get("content")),
         is_error=block.get("is_error") is True,
     )
-    place = _add(item, items, "")
-    template = {**escaped(block), "tool_use_id": place + "call_id"}
-    if held and content:
-        template["content"] = place + "content"
-    return template
+    return held(block, item, items, tool_use_id="call_id", content="content")
 
 
 def _input(entry: Entry, items: list[AnyItem]) -> Json:
@@ -184,9 +171,10 @@ def _input(entry: Entry, items: list[AnyItem]) -> Json:
         text = "".join(_text(part.get("text")) for part in parts if isinstance(part, dict))
         return _add(ReasoningItem(id=0, text=text, opaque=entry), items, "opaque")
     if kind == "local_shell_call" and isinstance(entry.get("action"), dict):
-        action = orjson.dumps(entry["action"]).decode()
-        call = ToolCallItem(id=0, call_id=_text(entry.get("call_id")), name="local_shell", arguments=action)
-        return {**escaped(entry), "action": _add(call, items, "parsed")}
+        action, call_id = entry["action"], _text(entry.get("call_id"))
+        text = orjson.dumps(action).decode()
+        call = ToolCallItem(id=0, call_id=call_id, name="local_shell", arguments=text, parsed=action)
+        return held(entry, call, items, action="parsed")
     return _add(OpaqueItem(id=0, record=entry), items, "record")
 
 
@@ -207,28 +195,19 @@ def _call(entry: Entry, items: list[AnyItem], key: str) -> Json:
         arguments=arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode(),
         freeform=key == "input",
     )
-    place = _add(call, items, "")
-    template = {**escaped(entry), "name": place + "name"}
-    if isinstance(arguments, str):
-        template[key] = place + "arguments"
-    if isinstance(entry.get("call_id"), str):
-        template["call_id"] = place + "call_id"
-    return template
+    return held(entry, call, items, name="name", call_id="call_id", **{key: "arguments"})
 
 
 def _output(entry: Entry, items: list[AnyItem]) -> Json:
-    content = entry.get("output")
-    held = isinstance(content, list) and all(isinstance(part, dict) for part in content)
-    item = ToolResultItem(
-        id=0,
-        call_id=_text(entry.get("call_id")),
-        content=tuple(content) if held and content else _text(content),
-    )
-    place = _add(item, items, "")
-    template = {**escaped(entry), "call_id": place + "call_id"}
-    if isinstance(content, str) or (held and content):
-        template["output"] = place + "content"
-    return template
+    item = ToolResultItem(id=0, call_id=_text(entry.get("call_id")), content=_result(entry.get("output")))
+    return held(entry, item, items, call_id="call_id", output="content")
+
+
+def _result(content: object) -> Content:
+    """What a result says: text or parts; nothing where it has another form, which the entry's form then keeps."""
+    if isinstance(content, list) and content and all(isinstance(part, dict) for part in content):
+        return tuple(content)
+    return _text(content)
 
 
 def _texts(content: Json, items: list[AnyItem], say: Say) -> Json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import tempfile
@@ -218,11 +217,11 @@ class TraceWriter:
 
     def _write_to(self, out: BinaryIO) -> None:
         head = encode(self.header)
+        self._file.seek(0)
         if not self._compressed:
             out.write(head)
-            _copy(self._file, out)
+            shutil.copyfileobj(self._file, out, 1 << 20)
             return
-        self._file.seek(0)
         pack(chain((head,), iter(lambda: self._file.read(_WRITTEN_AT_ONCE), b"")), out)
 
 
@@ -235,20 +234,3 @@ def _spool(path: Path) -> BinaryIO:
     if path.is_dir():
         raise IsADirectoryError(0, "is a directory")
     return tempfile.TemporaryFile(dir=path.parent)
-
-
-def _copy(source: BinaryIO, out: BinaryIO) -> None:
-    """Appends a whole file to another, within the kernel where that can."""
-    source.flush()
-    out.flush()
-    source.seek(0)
-    if hasattr(os, "copy_file_range"):
-        try:
-            while os.copy_file_range(source.fileno(), out.fileno(), 1 << 30):
-                pass
-        except OSError as error:
-            if error.errno not in (errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
-                raise
-            source.seek(os.lseek(source.fileno(), 0, os.SEEK_CUR))
-    shutil.copyfileobj(source, out, 1 << 20)
-    out.seek(0, os.SEEK_END)
