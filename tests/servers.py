@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from replayer.simulated import ChildServer, SimulatedSpec, launch
+from replayer.simulated import Launched, SimulatedSpec, launch
 from replayer.simulated.server import Simulator
 
-Start = Callable[..., Awaitable[ChildServer]]
+Start = Callable[..., Awaitable[Launched]]
 
 
 @pytest.fixture
 async def start() -> AsyncIterator[Start]:
     """Starts simulated engines with the given settings; all end with the test."""
-    running: list[ChildServer] = []
+    running: list[Launched] = []
 
-    async def start_one(**options: Any) -> ChildServer:
+    async def start_one(**options: Any) -> Launched:
         running.append(await launch(SimulatedSpec.from_options(options)))
         return running[-1]
 

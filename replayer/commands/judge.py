@@ -11,7 +11,8 @@ from pathlib import Path
 import orjson
 
 from replayer.errors import ReplayerError
-from replayer.metrics.differential import Answers, put_together
+from replayer.metrics.differential import mode_row, put_together
+from replayer.metrics.run_documents import ModeRow
 from replayer.report.sections import differential_section
 from replayer.report.table import print_section
 from replayer.repro.issue import PROJECTS, Report, issue
@@ -92,7 +93,7 @@ class Command:
         document = _document(case.reply, verdict, case.validator)
         if args.also or pair is not None:
             others = [_read_exchange(Path(asked), Path(answer)) for asked, answer in args.also]
-            document["differential"] = put_together(_answers(exchange, case, others), same_prompts=True)
+            document["differential"] = put_together(_rows(exchange, case, others), same_prompts=True)
         if args.parsers or args.parsers_of:
             reply = case.reply
             text = case.token_text or f"{reply.reasoning}\n{reply.content}".strip()
@@ -140,15 +141,14 @@ def _report(exchange: _Exchange, verdict: Verdict, args: argparse.Namespace) -> 
     return Report(faults, exchange.wire, exchange.stream, about, body, raw, {})
 
 
-def _answers(exchange: _Exchange, case: Case, others: list[_Exchange]) -> list[Answers]:
+def _rows(exchange: _Exchange, case: Case, others: list[_Exchange]) -> list[ModeRow]:
     """What each wire answered, in each mode that was given."""
-    found: dict[Wire, Answers] = {}
+    found: dict[Wire, list[JsonObject]] = {}
     other = exchange.collapse(case.pair) if case.pair else None
     modes = by_mode(case, stream=exchange.stream, collapsed=other) or alone(case, stream=exchange.stream)
     for one, judged in [(exchange, modes), *((o, alone(o.case(), stream=o.stream)) for o in others)]:
-        answers = found.setdefault(one.wire, Answers(one.wire, "", one.wire))
-        answers.prompts.append(modes_as_dict(judged) or {})
-    return list(found.values())
+        found.setdefault(one.wire, []).append(modes_as_dict(judged) or {})
+    return [mode_row(wire, "", wire, prompts) for wire, prompts in found.items()]
 
 
 def _parsers(text: str, request: RequestFacts, args: argparse.Namespace) -> JsonObject:
@@ -217,14 +217,8 @@ def _document(reply: Reply, verdict: Verdict, validator: Validator) -> JsonObjec
 
 
 def _fault(fault: Fault) -> JsonObject:
-    return {
-        "class": fault.klass,
-        "blame": fault.blame,
-        "fatal": fault.fatal,
-        "call_index": fault.call_index,
-        "path": fault.path,
-        "message": fault.message,
-    }
+    facts = asdict(fault)
+    return {"class": facts.pop("klass"), **facts}
 
 
 def _json(document: JsonObject) -> str:

@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import httpx
 
 from replayer.engines.engine_spec import LaunchKind
 from replayer.engines.http_client import http_client
 from replayer.errors import EngineUnavailable, MissingPartError
-from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
+
+if TYPE_CHECKING:
+    from replayer.simulated import Launched
 
 READY_SECONDS = 900.0
 """Loading a large model and compiling its kernels takes minutes."""
 _LAST_LINES = 5
-
-
-class Launched(Protocol):
-    """A running server of ours. `base_url` ends in `/v1`; `log` is its log file, where it writes one."""
-
-    base_url: str
-    pid: int
-    log: Path | None
-
-    @property
-    def process(self) -> Ended: ...
-
-    async def stop(self) -> None: ...
-
-
-class Ended(Protocol):
-    """`returncode` is None while it runs."""
-
-    @property
-    def returncode(self) -> int | None: ...
 
 
 class Order(Protocol):
@@ -64,7 +49,7 @@ class Order(Protocol):
     def resources(self) -> dict[str, float]: ...
 
 
-Serve = Callable[[Order, Path], Awaitable[Launched]]
+Serve = Callable[[Order, Path], "Awaitable[Launched]"]
 
 
 async def start(order: Order, log_folder: Path, trace_paths: Sequence[Path]) -> Launched:
@@ -103,58 +88,34 @@ class Starts:
             self._started[key] = asyncio.ensure_future(self._start(order, log_folder, trace_paths))
         launched = await self._started[key]
         self._holders[key] += 1
-        return _Held(launched.base_url, launched.pid, launched.log, launched.process, self, key)
+        return replace(launched, stop=partial(self._let_go, key))
 
     async def _start(self, order: Order, log_folder: Path, trace_paths: Sequence[Path]) -> Launched:
         if self.serve is not None and order.resources:
             return await self.serve(order, log_folder / f"{order.name}.log")
         return await start(order, log_folder, trace_paths)
 
-    async def let_go(self, key: Hashable) -> None:
+    async def _let_go(self, key: Hashable) -> None:
+        """A server that several lanes use ends with the last of them."""
         self._holders[key] -= 1
         if not self._holders[key]:
             await self._started.pop(key).result().stop()
 
 
-@dataclass(slots=True)
-class _Held:
-    """A server that other lanes use as well."""
-
-    base_url: str
-    pid: int
-    log: Path | None
-    process: Ended
-    starts: Starts
-    key: Hashable
-
-    async def stop(self) -> None:
-        await self.starts.let_go(self.key)
+async def _end_group(process: asyncio.subprocess.Process, _copying: asyncio.Task[None] | None) -> None:
+    """End a server's whole process group: first politely, then for good."""
+    for number, patience in ((signal.SIGTERM, 20.0), (signal.SIGKILL, 5.0)):
+        if process.returncode is not None:
+            return
+        os.killpg(process.pid, number)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), patience)
 
 
-@dataclass(slots=True)
-class CommandServer:
-    """The user's own server, started by us, its output kept in `log`."""
+async def _start_command(order: Order, log: Path) -> Launched:
+    """The user's own server, its output kept in `log`."""
+    from replayer.simulated import Launched
 
-    base_url: str
-    pid: int
-    log: Path | None
-    process: asyncio.subprocess.Process
-    copying: asyncio.Task[None] | None = None
-    """Writes the log, where the server's words may hold a credential."""
-
-    async def stop(self) -> None:
-        """End the server's whole process group: first politely, then for good."""
-        for number, patience in ((signal.SIGTERM, 20.0), (signal.SIGKILL, 5.0)):
-            if self.process.returncode is not None:
-                return
-            os.killpg(self.pid, number)
-            try:
-                await asyncio.wait_for(self.process.wait(), patience)
-            except TimeoutError:
-                continue
-
-
-async def _start_command(order: Order, log: Path) -> CommandServer:
     assert order.url is not None
     log.touch(0o600)
     command, secrets = order.start_command, [secret.encode() for secret in order.start_secrets]
@@ -171,10 +132,9 @@ async def _start_command(order: Order, log: Path) -> CommandServer:
             raise MissingPartError(
                 f"lane {order.name!r}: command {command[0]!r} cannot be started: {error.strerror}"
             ) from None
-    server = CommandServer(order.url, process.pid, log, process)
-    if secrets:
-        server.copying = asyncio.create_task(_copy(process, log, secrets))
-    return await when_ready(order, server)
+    copying = asyncio.create_task(_copy(process, log, secrets)) if secrets else None
+    stop = partial(_end_group, process, copying)
+    return await when_ready(order, Launched(order.url, process.pid, log, process, stop))
 
 
 async def _copy(process: asyncio.subprocess.Process, log: Path, secrets: Sequence[bytes]) -> None:
@@ -196,10 +156,7 @@ def _without(text: bytes, secrets: Sequence[bytes]) -> bytes:
     return text
 
 
-L = TypeVar("L", bound=Launched)
-
-
-async def when_ready(order: Order, server: L) -> L:
+async def when_ready(order: Order, server: Launched) -> Launched:
     """The server once it answers; it is ended where it does not come up."""
     try:
         await _until_ready(order, server)

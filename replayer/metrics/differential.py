@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import field
+from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 
 from replayer.journal.view import LaneView, RunView
-from replayer.lazy import dataclass
 from replayer.metrics.run_documents import Differential, ModeCount, ModeRow
 from replayer.metrics.samples import by_key
 from replayer.wire.types import JsonObject
@@ -18,32 +16,17 @@ _SILENT = frozenset({"silent_repair", "silent_drop"})
 _MODES = {"unstreamed": "", "streamed": " streamed"}
 
 
-@dataclass(slots=True)
-class Answers:
-    """The answers over one wire of an engine: by mode, `usable` and fatal `faults` of each prompt."""
+def mode_row(lane: str, engine: str, wire: str, prompts: Sequence[JsonObject], silent: int = 0) -> ModeRow:
+    """The answers over one wire of an engine. `prompts`: of each, by mode, `usable` and fatal `faults`."""
+    differ = sum(len({one["usable"] for one in modes.values()}) == 2 for modes in prompts)
+    streamed, unstreamed = _count(prompts, "streamed"), _count(prompts, "unstreamed")
+    return ModeRow(lane, engine, wire, streamed, unstreamed, differ, silent)
 
-    lane: str
-    engine: str
-    wire: str
-    prompts: list[JsonObject] = field(default_factory=list)
-    silent: int = 0
 
-    def row(self) -> ModeRow:
-        both = [{one["usable"] for one in modes.values()} for modes in self.prompts]
-        return ModeRow(
-            self.lane,
-            self.engine,
-            self.wire,
-            self._count("streamed"),
-            self._count("unstreamed"),
-            differ=sum(len(outcomes) == 2 for outcomes in both),
-            silent=self.silent,
-        )
-
-    def _count(self, mode: str) -> ModeCount:
-        found = [modes[mode] for modes in self.prompts if mode in modes]
-        faults = Counter(klass for one in found for klass in one["faults"])
-        return ModeCount(sum(one["usable"] for one in found), len(found), dict(sorted(faults.items())))
+def _count(prompts: Sequence[JsonObject], mode: str) -> ModeCount:
+    found = [modes[mode] for modes in prompts if mode in modes]
+    faults = Counter(klass for one in found for klass in one["faults"])
+    return ModeCount(sum(one["usable"] for one in found), len(found), dict(sorted(faults.items())))
 
 
 def differential(view: RunView) -> Differential | None:
@@ -57,10 +40,10 @@ def differential(view: RunView) -> Differential | None:
     found = []
     for lane, turns in asked.items():
         kept = [turn for key, turn in turns.items() if not shared or key in shared]
-        answers = Answers(lane.name, engine_of(lane), "+".join(sorted({turn.wire for turn in kept})))
-        answers.prompts = [turn.modes for turn in kept if turn.modes is not None]
-        answers.silent = sum(bool(_SILENT & set(turn.faults)) for turn in kept)
-        found.append(answers)
+        wires = "+".join(sorted({turn.wire for turn in kept}))
+        silent = sum(bool(_SILENT & set(turn.faults)) for turn in kept)
+        prompts = [turn.modes for turn in kept if turn.modes is not None]
+        found.append(mode_row(lane.name, engine_of(lane), wires, prompts, silent))
     return put_together(found, same_prompts=bool(shared))
 
 
@@ -69,8 +52,7 @@ def engine_of(lane: LaneView) -> str:
     return str(lane.plan.get("base") or lane.name)
 
 
-def put_together(answers: Iterable[Answers], *, same_prompts: bool) -> Differential | None:
-    rows = [one.row() for one in answers]
+def put_together(rows: list[ModeRow], *, same_prompts: bool) -> Differential | None:
     if not rows:
         return None
     engines = [list(group) for _, group in groupby(rows, attrgetter("engine"))]

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field
 from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -15,7 +16,7 @@ from replayer.engines.base import Engine, EngineFacts
 from replayer.engines.detect import connect, facts_of
 from replayer.engines.engine_spec import launch_options
 from replayer.engines.sampling_fields import unknown_fields, wrong_types
-from replayer.engines.starting import Launched, Starts
+from replayer.engines.starting import Starts
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.lazy import dataclass
 from replayer.plan.model import LanePlan, Plan
@@ -25,6 +26,9 @@ from replayer.wire.client import WireClient
 from replayer.wire.limits import Timeouts
 from replayer.wire.remote import Receiver
 from replayer.wire.types import JsonObject, Request
+
+if TYPE_CHECKING:
+    from replayer.simulated import Launched
 
 _FACTS_SECONDS = 60.0
 """Time in which a server must say what it is: a dozen pages at most."""

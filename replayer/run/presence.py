@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import httpx
 
 from replayer.engines.base import Engine
-from replayer.engines.starting import Launched, ended_by_itself
+from replayer.engines.starting import ended_by_itself
 from replayer.journal.events import AnyEvent, Warned
 from replayer.wire.types import Reply
+
+if TYPE_CHECKING:
+    from replayer.simulated import Launched
 
 _PROBE_SECONDS = 5.0
 _PAUSE_SECONDS = 0.5

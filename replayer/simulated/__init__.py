@@ -4,7 +4,7 @@ It speaks the dialect of vLLM, SGLang, TensorRT-LLM, llama.cpp or ik_llama.cpp; 
 capture that shows it (`tests/captures`). It knows nothing of the signals that judge its replies.
 """
 
-from replayer.simulated.process import ChildServer, launch
+from replayer.simulated.process import Launched, launch
 from replayer.simulated.spec import SimulatedSpec
 
-__all__ = ["ChildServer", "SimulatedSpec", "launch"]
+__all__ = ["Launched", "SimulatedSpec", "launch"]

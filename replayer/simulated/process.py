@@ -7,10 +7,11 @@ import asyncio
 import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from replayer.errors import EngineUnavailable, ReplayerError
 from replayer.simulated.spec import SimulatedSpec
@@ -19,21 +20,22 @@ START_SECONDS = 120
 END_SECONDS = 5
 
 
-@dataclass(kw_only=True)
-class ChildServer:
-    """A running server of ours. `base_url` ends in `/v1`; `log` is its log file, where it writes one."""
+class Ended(Protocol):
+    """`returncode` is None while it runs."""
+
+    @property
+    def returncode(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A running server of ours. `base_url` ends in `/v1`; `log` is its log file, where it writes one; `stop` ends it."""
 
     base_url: str
     pid: int
     log: Path | None
-    process: Process
-    scratch: TemporaryDirectory[str] | None = None
-    """Removed when it ends."""
-
-    async def stop(self) -> None:
-        await end_child(self.process)
-        if self.scratch is not None:
-            self.scratch.cleanup()
+    process: Ended
+    stop: Callable[[], Awaitable[None]]
 
 
 async def start_child(
@@ -78,13 +80,14 @@ async def end_child(process: Process) -> None:
         await process.wait()
 
 
-async def launch(spec: SimulatedSpec, log: Path | None = None) -> ChildServer:
+async def launch(spec: SimulatedSpec, log: Path | None = None) -> Launched:
     """Start a simulated engine on 127.0.0.1 at a free port. Raises ReplayerError (unreadable trace) and
     EngineUnavailable."""
     process, line = await start_child("replayer.simulated", spec.dump(), log)
     word, _, rest = line.partition(" ")
     if word == "port":
-        return ChildServer(base_url=f"http://127.0.0.1:{rest}/v1", pid=process.pid, log=log, process=process)
+        url = f"http://127.0.0.1:{rest}/v1"
+        return Launched(url, process.pid, log, process, partial(end_child, process))
     await end_child(process)
     if word == "error":
         raise ReplayerError(rest)

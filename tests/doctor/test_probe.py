@@ -11,7 +11,7 @@ import pytest
 
 from replayer.doctor.cache_probe import ProbeReply, ProbeResult, probe_prefix_cache
 from replayer.signals.prefix_reuse.tokens import ideal_reuse
-from replayer.simulated import ChildServer, SimulatedSpec, launch
+from replayer.simulated import Launched, SimulatedSpec, launch
 
 Probe = Callable[..., Awaitable[ProbeResult]]
 
@@ -19,7 +19,7 @@ Probe = Callable[..., Awaitable[ProbeResult]]
 @pytest.fixture
 async def probe() -> AsyncIterator[Probe]:
     """Probes a simulated engine with the given settings."""
-    servers: list[ChildServer] = []
+    servers: list[Launched] = []
 
     async def one(*, kind: str = "vllm", **settings: Any) -> ProbeResult:
         servers.append(await launch(SimulatedSpec.from_options({"kind": kind, **settings})))

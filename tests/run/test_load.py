@@ -27,7 +27,7 @@ from replayer.journal.view import load
 from replayer.metrics.figures import run_figures
 from replayer.metrics.steady import EQUAL
 from replayer.plan.load_shape import LoadShape, coming
-from replayer.simulated import ChildServer
+from replayer.simulated import Launched
 from replayer.traces.library import find
 from replayer.traces.reader import Trace
 from tests.run.load_journal import Load
@@ -216,7 +216,7 @@ def test_a_pause_is_as_recorded_but_never_longer_than_the_cap(tmp_path: Path) ->
 
 @pytest.mark.slow
 async def test_a_load_whose_server_is_gone_ends_and_says_so(tmp_path: Path, start: Start) -> None:
-    server: ChildServer = await start(tok_s=300)
+    server: Launched = await start(tok_s=300)
     words = (
         "run", "--plain", *SHORT, "--engine", f"a={server.base_url}", "--sessions", "2", "--duration", "60",
         "--server-timeout", "2", "--out", str(tmp_path / "run"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from replayer.metrics.differential import Answers, put_together
+from replayer.metrics.differential import mode_row, put_together
 from replayer.tools.verdicts.request_facts import read_request
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import Case, alone
@@ -80,10 +80,14 @@ def test_each_cell_of_a_case(case: str) -> None:
     ],
 )  # fmt: skip
 def test_the_table_of_an_engine(engine: str, words: str) -> None:
-    rows = [Answers(wire, engine, wire) for wire in WIRES]
-    for case in (case for case in TABLE if case.startswith(engine)):
-        for row in rows:
-            modes = cell(case, row.wire, False), cell(case, row.wire, True)
-            row.prompts.append((modes_as_dict(modes[0]) or {}) | (modes_as_dict(modes[1]) or {}))
+    rows = []
+    for wire in WIRES:
+        cells = [
+            (cell(case, wire, False), cell(case, wire, True)) for case in TABLE if case.startswith(engine)
+        ]
+        prompts = [
+            (modes_as_dict(whole) or {}) | (modes_as_dict(streamed) or {}) for whole, streamed in cells
+        ]
+        rows.append(mode_row(wire, engine, wire, prompts))
     found = put_together(rows, same_prompts=True)
     assert found is not None and found.words == [f"{engine}, same prompt: {words}"]

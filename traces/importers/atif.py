@@ -92,19 +92,14 @@ class _Trajectory:
             produced.append(builder.reasoning(step["reasoning_content"]))
         if text := text_of(content_of(step.get("message"))):
             produced.append(builder.assistant(text))
-        calls = dicts(step.get("tool_calls"))
-        for call in calls:
-            produced.append(
-                builder.call(
-                    as_str(call.get("tool_call_id")),
-                    as_str(call.get("function_name")),
-                    _arguments(call.get("arguments", {})),
-                )
-            )
+        calls = [(as_str(call.get("tool_call_id")), call) for call in dicts(step.get("tool_calls"))]
+        for call_id, call in calls:
+            name, arguments = as_str(call.get("function_name")), _arguments(call.get("arguments", {}))
+            produced.append(builder.call(call_id, name, arguments))
         if step.get("llm_call_count") != 0 and not step.get("is_copied_context"):
             self._turn(step, produced, bool(calls))
         self.context = [*self.context, *produced]
-        self._observation(step, [as_str(call.get("tool_call_id")) for call in calls])
+        self._observation(step, [call_id for call_id, _ in calls])
 
     def _turn(self, step: JsonObject, produced: list[int], calls: bool) -> None:
         several = (as_int(step.get("llm_call_count")) or 0) > 1

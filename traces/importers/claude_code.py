@@ -21,7 +21,7 @@ from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import SPAWNING, Builder, Prompt
 from replayer.traces.importers.claude_files import subagent_files
 from replayer.traces.importers.claude_graph import NONE, Branch, Graph, Reply
-from replayer.traces.importers.pieces import content_of, own_result, text_of
+from replayer.traces.importers.pieces import blocks_of, content_of, own_result, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Thread, Times
@@ -298,9 +298,7 @@ class _Reader:
         self.graph.begin(reply)
 
     def _take(self, reply: Reply, record: JsonObject, message: JsonObject) -> None:
-        content = message.get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else dicts(content)
-        for block in blocks:
+        for block in blocks_of(message.get("content")):
             reply.items.append(assistant_block(self.builder, block))
             if block.get("type") == "tool_use":
                 reply.calls.append(self.builder.call_number(as_str(block.get("id"))))

@@ -16,7 +16,7 @@ from replayer.errors import TraceError
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.conversation import Conversation
-from replayer.traces.importers.pieces import usage_of
+from replayer.traces.importers.pieces import of_parts, usage_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.sqlite import columns, opened, reason
 from replayer.traces.importers.values import as_dict, as_str, as_text, dicts, epoch, loads, opt_str
@@ -231,9 +231,7 @@ def _content(parts: list[JsonObject]) -> Content:
             found.append({"type": "image_url", "image_url": {"url": as_str(part.get("url"))}})
         elif kind in ("compaction", "subtask"):
             found.append({"type": "text", "text": _SUMMARISE if kind == "compaction" else _SUBTASK})
-    if len(found) == 1 and found[0]["type"] == "text":
-        return as_str(found[0]["text"])
-    return tuple(found)
+    return of_parts(found)
 
 
 def _ended(parts: list[JsonObject], last: JsonObject) -> object:

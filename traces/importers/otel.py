@@ -45,6 +45,7 @@ _PARAMS = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "
 _SESSION_KEYS = ("gen_ai.conversation.id", "session.id", "exgentic.session.id", "langfuse.session.id")
 _RESOURCES = ("resourceSpans", "resource_spans", "batches")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_SPAN_KEYS = frozenset({"span_id", "spanId", "traceId", "trace_id", "context"})
 _STARTS = ("startTimeUnixNano", "start_time_unix_nano", "start_time")
 _ENDS = ("endTimeUnixNano", "end_time_unix_nano", "end_time")
 _FINISH_KEYS = (
@@ -104,39 +105,25 @@ def _spans(record: object) -> list[Span]:
     fields = as_dict(fields.get("trace")) or fields
     resources = next((fields[key] for key in _RESOURCES if key in fields), None)
     if resources is not None:
-        return [
-            {**span, "attributes": _attributes(span.get("attributes"))}
-            for resource in dicts(resources)
-            for scope in dicts(next((resource[key] for key in _SCOPES if key in resource), None))
-            for span in dicts(scope.get("spans"))
-        ]
-    if isinstance(fields.get("spans"), list):
-        return [
-            {**span, "attributes": _attributes(span.get("attributes"))} for span in dicts(fields["spans"])
-        ]
-    if isinstance(record, list):
+        scopes = (next((one[key] for key in _SCOPES if key in one), None) for one in dicts(resources))
+        found = [span for some in scopes for scope in dicts(some) for span in dicts(scope.get("spans"))]
+    elif isinstance(fields.get("spans"), list):
+        found = dicts(fields["spans"])
+    elif isinstance(record, list):
         return [span for entry in record for span in _spans(entry)]
-    if (
-        "attributes" in fields
-        and not _logged(fields)
-        and ({"span_id", "spanId", "traceId", "trace_id", "context"} & fields.keys())
-    ):
-        return [{**fields, "attributes": _attributes(fields["attributes"])}]
-    return []
+    else:
+        alone = "attributes" in fields and _SPAN_KEYS & fields.keys() and not _logged(fields)
+        found = [fields] if alone else []
+    return [{**span, "attributes": _attributes(span.get("attributes"))} for span in found]
 
 
 def _logged(record: object) -> list[Span]:
     """Log records of GenAI events (OTLP or as the SDK prints them), each as a span that has this event only."""
     fields = as_dict(record)
+    entries = [fields] if "body" in fields else []
     if "resourceLogs" in fields:
-        entries = [
-            entry
-            for resource in dicts(fields["resourceLogs"])
-            for scope in dicts(resource.get("scopeLogs"))
-            for entry in dicts(scope.get("logRecords"))
-        ]
-    else:
-        entries = [fields] if "body" in fields else []
+        scopes = (scope for one in dicts(fields["resourceLogs"]) for scope in dicts(one.get("scopeLogs")))
+        entries = [entry for scope in scopes for entry in dicts(scope.get("logRecords"))]
     return [span for entry in entries if (span := _one_logged(entry))]
 
 

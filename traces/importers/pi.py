@@ -11,9 +11,9 @@ from __future__ import annotations
 from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.conversation import Conversation, Tree
-from replayer.traces.importers.pieces import content_of, text_of, usage_of
+from replayer.traces.importers.pieces import blocks_of, content_of, text_of, usage_of
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts, epoch, opt_str
+from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times
 from replayer.wire.types import JsonObject
 
@@ -26,6 +26,7 @@ _LEFT = (
     "<summary>\n{}\n</summary>"
 )
 _FINISH = {"toolUse": "tool_calls"}
+_COUNTS = {"fresh": "input", "output": "output", "read": "cacheRead", "written": "cacheWrite"}
 _BROKEN = ("error", "aborted")
 """Replies that ended so are never sent again."""
 
@@ -94,7 +95,7 @@ class _Reader:
 
     def _reply(self, message: JsonObject, entry: JsonObject) -> list[int]:
         """Writes a turn; returns what of it is sent again."""
-        produced = self.line.produced = [self._block(block) for block in _blocks(message.get("content"))]
+        produced = self.line.produced = [self._block(block) for block in blocks_of(message.get("content"))]
         reason = as_str(message.get("stopReason"))
         if not produced:
             self.builder.opaque(entry)
@@ -106,7 +107,7 @@ class _Reader:
             forget=reason in _BROKEN,
             model=opt_str(message.get("model")) or self.model,
             params=self.params,
-            usage=_usage(message),
+            usage=usage_of(as_dict(message.get("usage")), **_COUNTS),
             times=_times(message, entry),
             finish_reason=_FINISH.get(reason, reason or None),
         )
@@ -159,10 +160,6 @@ class _Reader:
         )
 
 
-def _blocks(content: object) -> list[JsonObject]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else dicts(content)
-
-
 def _ran(message: JsonObject) -> str:
     """A command of the user's own, as Pi writes it for the model."""
     output, code = text_of(content_of(message.get("output"))), as_int(message.get("exitCode"))
@@ -170,11 +167,6 @@ def _ran(message: JsonObject) -> str:
     if message.get("cancelled"):
         return text + "\n\n(command cancelled)"
     return text if not code else text + f"\n\nCommand exited with code {code}"
-
-
-def _usage(message: JsonObject) -> object:
-    raw = as_dict(message.get("usage"))
-    return usage_of(raw, fresh="input", output="output", read="cacheRead", written="cacheWrite")
 
 
 def _times(message: JsonObject, entry: JsonObject) -> Times | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from replayer.traces.importers.values import as_dict, as_int, as_str, as_text
+from collections.abc import Sequence
+
+from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts
 from replayer.traces.schema import Content, Usage
 from replayer.wire.types import JsonObject
 
@@ -23,10 +25,17 @@ def content_of(value: object) -> Content:
         return value or ""
     if not isinstance(value, list | dict):
         return as_text(value)
-    parts = [_part(part) for part in (value if isinstance(value, list) else [value])]
-    if len(parts) == 1 and parts[0]["type"] == "text":
-        return as_str(parts[0]["text"])
-    return tuple(parts)
+    return of_parts([_part(part) for part in (value if isinstance(value, list) else [value])])
+
+
+def of_parts(parts: Sequence[JsonObject]) -> Content:
+    """A text that stands alone is the content."""
+    return as_str(parts[0]["text"]) if len(parts) == 1 and parts[0]["type"] == "text" else tuple(parts)
+
+
+def blocks_of(content: object) -> list[JsonObject]:
+    """The blocks of a message, which may be one text."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else dicts(content)
 
 
 def text_of(content: Content) -> str:

@@ -8,15 +8,16 @@ UI state (scroll position, drafts, speed) is dropped. System prompt, tools and t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from replayer.traces.importers import zed_mentions
+from replayer.traces.importers import anthropic, zed_mentions
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.pieces import of_parts
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import (
     as_dict,
-    as_int,
     as_list,
     as_str,
     compact,
@@ -100,18 +101,9 @@ def workspace(document: JsonObject) -> JsonObject | None:
 def usage_of(value: object) -> Usage | None:
     """Zed counts like Anthropic: `input_tokens` excludes what came from or went into the cache; zero is omitted."""
     raw = as_dict(value)
-    if not raw:
-        return None
-    fresh, written, read = (
-        as_int(raw.get(key)) or 0
-        for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    )
-    return Usage(
-        prompt_tokens=fresh + written + read,
-        cached_tokens=read,
-        completion_tokens=as_int(raw.get("output_tokens")),
-        raw=raw,
-    )
+    zeros = {"input_tokens": 0, "cache_read_input_tokens": 0}
+    found = anthropic.usage_of({**zeros, **raw}) if raw else None
+    return replace(found, raw=raw) if found else None
 
 
 class _Thread:
@@ -159,16 +151,13 @@ class _Thread:
                 sent.append(item)
         if message.get("reasoning_details") is not None:
             self.builder.opaque({"reasoning_details": message["reasoning_details"]})
-        finish = (
-            "tool_calls" if any("ToolUse" in as_dict(p) for p in as_list(message.get("content"))) else "stop"
-        )
         self.builder.turn(
             self.context,
             produced,
             thread=self.name,
             model=self.model,
             usage=usage_of(usage),
-            finish_reason=finish,
+            finish_reason="tool_calls" if any(map(self.builder.is_call, produced)) else "stop",
         )
         self.context += sent
         for call_id, result in results.items():
@@ -245,11 +234,7 @@ def tool_use(builder: Builder, call: JsonObject) -> int:
 
 def result_content(value: object) -> Content:
     """One value (old shape) or a list of them (new shape)."""
-    parts = [_result_part(part) for part in (value if isinstance(value, list) else [value])]
-    texts = [part["text"] for part in parts if part["type"] == "text"]
-    if len(texts) == len(parts) == 1:
-        return str(texts[0])
-    return tuple(parts)
+    return of_parts([_result_part(part) for part in (value if isinstance(value, list) else [value])])
 
 
 def _result_part(value: object) -> JsonObject:
@@ -286,6 +271,4 @@ def user_content(builder: Builder, parts: list[object]) -> Content:
     if block := zed_mentions.context_block(attached):
         builder.warn("attached context is written out in the form that Zed sends, as far as the source tells")
         result.append({"type": "text", "text": block})
-    if len(result) == 1 and result[0]["type"] == "text":
-        return str(result[0]["text"])
-    return tuple(result)
+    return of_parts(result)

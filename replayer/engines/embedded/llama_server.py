@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from replayer.engines.embedded import weights
 from replayer.errors import EngineUnavailable, MissingPartError, PlanError
-from replayer.simulated.process import ChildServer, end_child, start_child
+from replayer.simulated.process import Launched, end_child, start_child
 from replayer.text import Progress, nearest
 from replayer.wire.types import JsonObject
 
@@ -50,7 +50,7 @@ OPTIONS = frozenset(Options.model_fields)
 """The names of the options, which an engine SPEC separates from sampling fields."""
 
 
-async def launch(options: JsonObject, progress: Progress | None = None) -> ChildServer:
+async def launch(options: JsonObject, progress: Progress | None = None) -> Launched:
     """Start llama.cpp and wait until it answers.
 
     Raises PlanError for an option that makes no sense, MissingPartError where xllamacpp or the model is not to be
@@ -75,8 +75,12 @@ async def launch(options: JsonObject, progress: Progress | None = None) -> Child
     except BaseException:
         scratch.cleanup()
         raise
-    base_url = url.rstrip("/") + "/v1"
-    return ChildServer(base_url=base_url, pid=process.pid, log=log, process=process, scratch=scratch)
+
+    async def stop() -> None:
+        await end_child(process)
+        scratch.cleanup()
+
+    return Launched(url.rstrip("/") + "/v1", process.pid, log, process, stop)
 
 
 def parse_options(options: JsonObject) -> Options:

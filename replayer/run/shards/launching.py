@@ -10,10 +10,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from replayer.engines.starting import Launched, Order
+from replayer.engines.starting import Order
 from replayer.errors import PlanError
+
+if TYPE_CHECKING:
+    from replayer.simulated import Launched
 
 WORKER = ("-m", "replayer.run.shards.shard")
 _LAST_WORDS = 300

@@ -18,9 +18,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from replayer.engines.starting import Launched, Order
+from replayer.engines.starting import Order
 from replayer.errors import EngineUnavailable, PlanError
 from replayer.journal.run_traces import copies
 from replayer.plan.model import Plan
@@ -30,6 +30,9 @@ from replayer.run.shards.dealing import processes_of
 from replayer.run.shards.launching import WORKER, Resources, Shard, greeting, how_it_ended
 from replayer.run.shards.ray_itself import ANSWER, connected, ray, value
 from replayer.run.shards.ray_servers import placed
+
+if TYPE_CHECKING:
+    from replayer.simulated import Launched
 
 _FETCH = 0.5
 """Seconds between two looks at what a shard has written."""
@@ -202,8 +205,8 @@ class OnRay:
         return found
 
     async def serve(self, order: Order, log: Path) -> Launched:
-        server = await placed(order, log)
-        self._servers[server.base_url] = server.node
+        server, node = await placed(order, log)
+        self._servers[server.base_url] = node
         return server
 
     def node_of(self, url: str) -> str | None:

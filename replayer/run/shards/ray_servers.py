@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from replayer.engines.starting import Order, when_ready
 from replayer.errors import EngineUnavailable, MissingPartError
 from replayer.run.shards.ray_itself import ANSWER, ray, value
+from replayer.simulated import Launched
 
 _LOOK = 1.0
 _POLITE = 20.0
@@ -79,14 +80,11 @@ class Code:
 
 
 @dataclass(slots=True)
-class PlacedServer:
-    """A server on some node; its log is copied here. It has no process of this machine: `pid` is 0."""
+class _Watched:
+    """A server on some node; its log is copied here."""
 
-    base_url: str
-    log: Path | None
-    node: str
     actor: Any
-    pid: int = 0
+    log: Path
     process: Code = field(default_factory=Code)
     watching: asyncio.Task[None] | None = None
 
@@ -100,7 +98,6 @@ class PlacedServer:
             data, code = await asyncio.wait_for(value(self.actor.look.remote()), ANSWER)
         except (ray().exceptions.RayError, TimeoutError):
             data, code = b"\nreplayer: the node of this server does not answer\n", -signal.SIGKILL
-        assert self.log is not None
         with self.log.open("ab") as stream:
             stream.write(data)
         self.process.returncode = code
@@ -114,8 +111,9 @@ class PlacedServer:
         ray().kill(self.actor)
 
 
-async def placed(order: Order, log: Path) -> PlacedServer:
-    """Start the server of a lane where its resources are. Raises EngineUnavailable and MissingPartError."""
+async def placed(order: Order, log: Path) -> tuple[Launched, str]:
+    """Start the server of a lane where its resources are; with its node. It has no process of this machine: its `pid` is 0.
+    Raises EngineUnavailable and MissingPartError."""
     assert order.url is not None
     log.touch(0o600)
     actor = ray().remote(Host).options(max_restarts=0, **_options(order.resources)).remote()
@@ -132,9 +130,10 @@ async def placed(order: Order, log: Path) -> PlacedServer:
         raise MissingPartError(
             f"lane {order.name!r}: command {order.start_command[0]!r} cannot be started: {why}"
         ) from None
-    server = PlacedServer(_url(order.url, node, address, port), log, node, actor)
+    server = _Watched(actor, log)
     server.watching = asyncio.create_task(server.watch())
-    return await when_ready(order, server)
+    url = _url(order.url, node, address, port)
+    return await when_ready(order, Launched(url, 0, log, server.process, server.stop)), node
 
 
 def _url(url: str, node: str, address: str, port: int) -> str:

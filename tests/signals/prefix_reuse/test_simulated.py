@@ -12,7 +12,7 @@ import pytest
 from replayer.requests.history import RecordedHistory
 from replayer.signals.prefix_reuse.analyser import PrefixReuse
 from replayer.signals.prefix_reuse.tokens import pack
-from replayer.simulated import ChildServer, SimulatedSpec, launch
+from replayer.simulated import Launched, SimulatedSpec, launch
 from replayer.simulated.cache import PrefixCache
 from replayer.simulated.token_bytes import call_markup, encode
 from replayer.traces import library
@@ -53,8 +53,8 @@ def test_two_hundred_generated_sessions(block_size: int, backoff: bool) -> None:
 
 
 @pytest.fixture
-async def started() -> AsyncIterator[list[ChildServer]]:
-    servers: list[ChildServer] = []
+async def started() -> AsyncIterator[list[Launched]]:
+    servers: list[Launched] = []
     yield servers
     for server in servers:
         await server.stop()
@@ -72,7 +72,7 @@ def output_tokens(message: dict[str, Any]) -> bytes:
     return b"".join(map(encode, parts))
 
 
-async def replayed(server: ChildServer, trace: Trace, reuse: PrefixReuse) -> list[tuple[int, int]]:
+async def replayed(server: Launched, trace: Trace, reuse: PrefixReuse) -> list[tuple[int, int]]:
     """(ideal, reported) of every turn; tokens come from the engine's `/tokenize`."""
     pairs = []
     async with httpx.AsyncClient(base_url=server.base_url.removesuffix("/v1"), timeout=60) as client:
@@ -92,7 +92,7 @@ async def replayed(server: ChildServer, trace: Trace, reuse: PrefixReuse) -> lis
     return pairs
 
 
-async def check(started: list[ChildServer], name: str, **settings: Any) -> None:
+async def check(started: list[Launched], name: str, **settings: Any) -> None:
     path = library.shipped()[name]
     options = {**settings, "trace": [str(path)], "context_length": 1_000_000}
     started.append(await launch(SimulatedSpec.from_options(options)))
@@ -106,7 +106,7 @@ async def check(started: list[ChildServer], name: str, **settings: Any) -> None:
     assert [ideal for ideal, _ in pairs] == [reported for _, reported in pairs]
 
 
-async def test_a_shipped_trace_over_http(started: list[ChildServer]) -> None:
+async def test_a_shipped_trace_over_http(started: list[Launched]) -> None:
     await check(started, "fix-failing-test", kind="vllm", block_size=16)
     await check(started, "fix-failing-test", kind="vllm", block_size=16, pool_tokens=2400, spec_backoff=True)
 
@@ -116,6 +116,6 @@ async def test_a_shipped_trace_over_http(started: list[ChildServer]) -> None:
 @pytest.mark.parametrize("block_size", [1, 16, 128, 528])
 @pytest.mark.parametrize("name", sorted(library.shipped()))
 async def test_every_shipped_trace_over_http(
-    started: list[ChildServer], name: str, block_size: int, settings: dict[str, Any]
+    started: list[Launched], name: str, block_size: int, settings: dict[str, Any]
 ) -> None:
     await check(started, name, kind="vllm", block_size=block_size, **settings)
