@@ -71,6 +71,11 @@ def chart(
     return Chart(key, title, spec | more, note)
 
 
+def layer(mark: JsonObject, rows: list[JsonObject] | None, **encoding: Json) -> JsonObject:
+    """Marks for some rows; for the chart's own where they are None."""
+    return ({} if rows is None else {"data": {"values": rows}}) | {"mark": mark, "encoding": encoding}
+
+
 def lane_colour(lanes: Sequence[str], *, legend: bool = True) -> JsonObject:
     scale = {"domain": list(map(safe, lanes)), "range": [f"var(--c{n % COLOURS})" for n in range(len(lanes))]}
     return {"field": "lane", "type": "nominal", "scale": scale} | ({} if legend else {"legend": None})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures, Slice, Steady
 from replayer.metrics.run_documents import Ramp, RunFigures
-from replayer.report.charts import Chart, chart, lane_colour, number, tip
+from replayer.report.charts import Chart, chart, lane_colour, layer, number, tip
 from replayer.text import safe
 from replayer.wire.types import JsonObject
 
@@ -46,16 +46,9 @@ def _ramps(key: str, ramps: Sequence[Ramp], lanes: dict[str, LaneFigures]) -> Ch
 
 def marks(rows: list[JsonObject], names: list[str], title: str, **words: str) -> list[JsonObject]:
     """A dashed line of a lane's colour at its level `at`."""
-    rule = {
-        "data": {"values": rows},
-        "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
-        "encoding": {
-            "x": _levels("at", title),
-            "color": lane_colour(names),
-            "tooltip": tip(lane="lane", **words),
-        },
-    }
-    return [rule] if rows else []
+    rule, hover = {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5}, tip(lane="lane", **words)
+    found = layer(rule, rows, x=_levels("at", title), color=lane_colour(names), tooltip=hover)
+    return [found] if rows else []
 
 
 def _levels(field: str, title: str) -> JsonObject:
@@ -66,14 +59,12 @@ def _levels(field: str, title: str) -> JsonObject:
 def curves(
     rows: list[JsonObject], field: str, title: str, y: JsonObject, names: list[str], value: str
 ) -> list[JsonObject]:
-    encoding = {
-        "x": _levels(field, title),
-        "y": y,
-        "color": lane_colour(names),
-        "tooltip": tip(lane="lane", load=field, value=value),
-    }
-    mark = {"type": "line", "point": {"filled": True, "size": 50}}
-    return [{"data": {"values": rows}, "mark": mark, "encoding": encoding}]
+    line, hover = _line(50), tip(lane="lane", load=field, value=value)
+    return [layer(line, rows, x=_levels(field, title), y=y, color=lane_colour(names), tooltip=hover)]
+
+
+def _line(size: int) -> JsonObject:
+    return {"type": "line", "point": {"filled": True, "size": size}}
 
 
 _SLICED: tuple[tuple[str, str, str, Callable[[Steady], list[Slice]], Callable[[Slice], float | None]], ...] = (
@@ -88,6 +79,7 @@ _SLICED: tuple[tuple[str, str, str, Callable[[Steady], list[Slice]], Callable[[S
 
 def steady(document: RunFigures) -> list[Chart]:
     """A load that keeps sessions alive: over time, by turn, by prompt length."""
+    names = [lane.lane for lane in document.lanes]
     loaded = [(safe(lane.lane), lane.steady) for lane in document.lanes if lane.steady is not None]
     found = []
     for key, title, unit, parts, figure in _SLICED:
@@ -99,21 +91,10 @@ def steady(document: RunFigures) -> list[Chart]:
         ]
         if len({row["of"] for row in rows}) > 1:
             y = number("value", unit or "share", **({"axis": {"tickCount": 5}} if unit else _SHARE))
-            of = {
-                "field": "of",
-                "type": "ordinal",
-                "sort": None,
-                "title": None,
-                "axis": {"labelAngle": 0, "labelOverlap": True},
-            }
-            tips = tip(lane="lane", of="of", value="value|,.1f" if unit else "value|.1%")
-            encoding = {
-                "x": of,
-                "y": y,
-                "color": lane_colour([lane.lane for lane in document.lanes]),
-                "tooltip": tips,
-            }
-            line = {"mark": {"type": "line", "point": {"filled": True, "size": 40}}, "encoding": encoding}
+            axis = {"labelAngle": 0, "labelOverlap": True}
+            of = {"field": "of", "type": "ordinal", "sort": None, "title": None, "axis": axis}
+            hover = tip(lane="lane", of="of", value="value|,.1f" if unit else "value|.1%")
+            line = layer(_line(40), None, x=of, y=y, color=lane_colour(names), tooltip=hover)
             found.append(chart(key, title, 200, [line], data={"values": rows}))
     return found
 

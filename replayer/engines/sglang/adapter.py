@@ -13,40 +13,14 @@ from replayer.engines.json_values import known, section, text, tristate, whole
 from replayer.engines.openai.adapter import OpenAIEngine
 from replayer.engines.prometheus import Page
 from replayer.engines.sglang import SGLANG
+from replayer.engines.sglang.log import EFFECTIVE, SPECULATION
 from replayer.traces.schema import Usage
 from replayer.wire.counts import count
 from replayer.wire.types import JsonObject
 
 _PREFIX = "sglang:"
-_EFFECTIVE = {
-    "kv_cache_dtype": "kv_cache_dtype",
-    "quantization": "quantization",
-    "dtype": "dtype",
-    "attention_backend": "attention_backend",
-    "weights": "model_path",
-    "tp": "tp_size",
-    "pp": "pp_size",
-    "dp": "dp_size",
-    "ep": "ep_size",
-    "cp": "attn_cp_size",
-    "dp_attention": "enable_dp_attention",
-    "disaggregation": "disaggregation_mode",
-    "lora": "lora_paths",
-    "tool_call_parser": "tool_call_parser",
-    "reasoning_parser": "reasoning_parser",
-    "chunked_prefill_size": "chunked_prefill_size",
-    "max_running_requests": "max_running_requests",
-}
-"""Common word -> key of /server_info."""
 _TIERS = {"device": "device", "host": "host", "storage": "remote"}
 """SGLang's name of a cache tier -> ours."""
-_SPECULATION = {
-    "method": "speculative_algorithm",
-    "model": "speculative_draft_model_path",
-    "num_steps": "speculative_num_steps",
-    "num_draft_tokens": "speculative_num_draft_tokens",
-    "eagle_topk": "speculative_eagle_topk",
-}
 _COUNTERS = (
     *("prompt_tokens_total", "cached_tokens_total", "realtime_tokens_total", "generation_tokens_total"),
     *("num_retracted_requests_total", "evicted_tokens_total"),
@@ -153,10 +127,10 @@ def _tiers(page: Page) -> dict[str, float]:
 
 
 def _effective(info: JsonObject) -> JsonObject:
-    found = {word: info.get(key) for word, key in _EFFECTIVE.items()}
+    found = {word: info.get(key) for word, key in EFFECTIVE.items()}
     if found["disaggregation"] == "null":
         found["disaggregation"] = None
-    speculation = known({word: info.get(key) for word, key in _SPECULATION.items()})
+    speculation = known({word: info.get(key) for word, key in SPECULATION.items()})
     found["speculation"] = speculation if speculation.get("method") else None
     found["kv_cache_dtype_resolved"] = _resolved(info)
     states = info.get("internal_states")

@@ -6,30 +6,46 @@ import re
 
 from replayer.engines.logs.patterns import LogPatterns, LogSettings, figures, integer, number, pairs
 
-_ARGS = {
+EFFECTIVE = {
     "kv_cache_dtype": "kv_cache_dtype",
     "quantization": "quantization",
     "dtype": "dtype",
-    "tp_size": "tp",
-    "pp_size": "pp",
-    "dp_size": "dp",
-    "ep_size": "ep",
-    "context_length": "context_length",
     "attention_backend": "attention_backend",
-    "page_size": "block_size",
+    "weights": "model_path",
+    "tp": "tp_size",
+    "pp": "pp_size",
+    "dp": "dp_size",
+    "ep": "ep_size",
+    "cp": "attn_cp_size",
+    "dp_attention": "enable_dp_attention",
+    "disaggregation": "disaggregation_mode",
+    "lora": "lora_paths",
     "tool_call_parser": "tool_call_parser",
     "reasoning_parser": "reasoning_parser",
-    "enable_cache_report": "cache_report",
+    "chunked_prefill_size": "chunked_prefill_size",
+    "max_running_requests": "max_running_requests",
 }
-_SPECULATIVE = {"algorithm": "method"} | {
-    name: name for name in ("num_steps", "eagle_topk", "num_draft_tokens", "draft_model_path")
+"""Common word -> argument of the server, as /server_info and its log name it."""
+SPECULATION = {
+    "method": "speculative_algorithm",
+    "model": "speculative_draft_model_path",
+    "num_steps": "speculative_num_steps",
+    "num_draft_tokens": "speculative_num_draft_tokens",
+    "eagle_topk": "speculative_eagle_topk",
+}
+_ARGS = EFFECTIVE | {
+    "context_length": "context_length",
+    "block_size": "page_size",
+    "cache_report": "enable_cache_report",
 }
 
 
 def _server_args(settings: LogSettings, line: str) -> None:
     args = pairs(line.partition("ServerArgs(")[2])
-    settings.effective |= {word: args[key] for key, word in _ARGS.items() if args.get(key) is not None}
-    asked = {word: args.get(f"speculative_{name}") for name, word in _SPECULATIVE.items()}
+    settings.effective |= {
+        word: args[key] for word, key in _ARGS.items() if args.get(key) not in (None, "null")
+    }
+    asked = {word: args.get(key) for word, key in SPECULATION.items()}
     promoted = settings.effective.get("speculation") or {}
     found = {name: value for name, value in (asked | promoted).items() if value is not None}
     settings.effective["speculation"] = found if found.get("method") else None
