@@ -13,6 +13,7 @@ from replayer.errors import TraceError
 from replayer.requests.history import RecordedHistory
 from replayer.requests.transform import Transform
 from replayer.traces.chat import message_of, standard
+from replayer.traces.importers.exchange import usage_of
 from replayer.traces.reader import Trace
 from replayer.traces.schema import TokenShape, Usage
 from replayer.traces.wire_forms import chat_messages, wire_of
@@ -133,7 +134,7 @@ def _request(entry: Any, key: str, where: str) -> ChatRequest:
         messages=tuple(orjson.dumps(message) for message in messages),
         tools=orjson.dumps(tools),
         reply=_reply(answer),
-        usage=_usage(answer.get("usage") or entry.get("usage")),
+        usage=usage_of(answer.get("usage") or entry.get("usage")),
         scope=str(body.get("model") or ""),
         salt=str(body.get("cache_salt") or ""),
         marks=cache_marks(body) if isinstance(body, dict) else (),
@@ -163,17 +164,3 @@ def _reply(answer: JsonObject) -> bytes | None:
     first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = first.get("message")
     return orjson.dumps(message) if isinstance(message, dict) else None
-
-
-def _usage(raw: object) -> Usage | None:
-    """OpenAI's usage object; the count of cached tokens stays unknown where it is not given."""
-    if not isinstance(raw, dict):
-        return None
-    details = raw.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else raw.get("cached_tokens")
-    return Usage(
-        prompt_tokens=raw.get("prompt_tokens"),
-        cached_tokens=cached if isinstance(cached, int) else None,
-        completion_tokens=raw.get("completion_tokens"),
-        raw=raw,
-    )

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import Counter, deque
 
-_INTERVAL = 0.02
 _KEPT = 3000
 """Samples of which turns may ask: a minute's."""
 
 
 class LagMeter:
-    """Collects how late the process that reads the sockets was, each 20 ms. `worst_since` serves turns, `p99` the run.
-
-    The receiver process sends its samples to `add`; where this process reads the sockets itself, `run` takes them.
-    """
+    """Collects how late the process that reads the sockets was, as it says so. `worst_since` serves turns, `p99` the run."""
 
     def __init__(self) -> None:
         self._samples: Counter[int] = Counter()
@@ -29,14 +23,6 @@ class LagMeter:
         digits = max(0, len(str(late // 1000)) - 3)
         self._samples[late // 1000 // 10**digits * 10**digits] += 1
         self._recent.append((at, late))
-
-    async def run(self) -> None:
-        """Measure by how much short sleeps of this process overrun, until cancelled."""
-        while True:
-            due = time.monotonic_ns() + int(_INTERVAL * 1e9)
-            await asyncio.sleep(_INTERVAL)
-            now = time.monotonic_ns()
-            self.add(now, max(0, now - due))
 
     def worst_since(self, since: int) -> int:
         """Largest lag in nanoseconds seen since the monotonic time `since` (ns)."""

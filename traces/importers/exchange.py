@@ -9,6 +9,7 @@ from replayer.traces.importers.values import as_dict, as_int, as_str, dicts, opt
 from replayer.traces.schema import AnyItem, Provenance, Times, Usage
 from replayer.traces.wire_forms import chat_messages, entries, produced, wire_of
 from replayer.traces.wire_view import Entry
+from replayer.wire.counts import cached_tokens
 from replayer.wire.types import JsonObject, Reply, Wire
 
 
@@ -56,10 +57,9 @@ def usage_of(value: object, source: object = None) -> Usage | None:
     raw = as_dict(value)
     if not raw:
         return None
-    cached = as_int(as_dict(raw.get("prompt_tokens_details")).get("cached_tokens"))
     return Usage(
         prompt_tokens=as_int(raw.get("prompt_tokens")),
-        cached_tokens=cached,
+        cached_tokens=cached_tokens(raw),
         completion_tokens=as_int(raw.get("completion_tokens")),
         reasoning_tokens=as_int(as_dict(raw.get("completion_tokens_details")).get("reasoning_tokens")),
         cache_write_tokens=as_int(as_dict(raw.get("prompt_tokens_details")).get("cache_write_tokens")),
