@@ -6,14 +6,13 @@ The index takes 12 bytes per item and turn; bodies are read by offset from a mem
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self, TypeVar, overload
 
 from replayer.errors import TraceError
 from replayer.lazy import Newest
-from replayer.traces.migrate import check_schema, migrate
 from replayer.traces.records import End, Record, RecordError, build, loads, tag_of
 from replayer.traces.schema import (
     SCHEMA,
@@ -27,6 +26,7 @@ from replayer.traces.schema import (
     Turn,
 )
 from replayer.traces.storage import Source, open_source
+from replayer.wire.types import JsonObject
 
 _CONTEXTS_KEPT = 8
 _RECENT_ITEMS = 16
@@ -339,3 +339,34 @@ def _build(line: bytes, schema: int) -> Record:
     return build(
         str(record.get("type")), {**record, "schema": SCHEMA} if record.get("type") == "trace" else record
     )
+
+
+Converter = Callable[[JsonObject], JsonObject]
+
+CONVERTERS: dict[int, Converter] = {}
+"""Schema number -> the function that turns one record of that schema into one of the next."""
+
+
+def check_schema(version: object, where: str) -> int:
+    """Raises TraceError for a number from the future or none at all."""
+    if not isinstance(version, int) or isinstance(version, bool) or version < 0:
+        raise TraceError(f"{where}: the header has no schema number")
+    if version > SCHEMA:
+        raise TraceError(
+            f"{where}: schema {version} is newer than this replayer reads ({SCHEMA}): update replayer"
+        )
+    return version
+
+
+def migrate(
+    record: JsonObject,
+    version: int,
+    target: int = SCHEMA,
+    converters: Mapping[int, Converter] = CONVERTERS,
+) -> JsonObject:
+    """A record of schema `version` in today's form. Raises TraceError when a link of the chain is missing."""
+    for number in range(version, target):
+        if number not in converters:
+            raise TraceError(f"no converter from schema {number}: open the file with an older replayer")
+        record = converters[number](record)
+    return record

@@ -22,9 +22,9 @@ from replayer.text import console, print_json
 from replayer.tools.verdicts import engine_parsers
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.differential import token_counts, token_text_of
+from replayer.tools.verdicts.engine_parsers import served_readings
 from replayer.tools.verdicts.request_facts import RequestFacts, read_request
 from replayer.tools.verdicts.schema_check import Validator
-from replayer.tools.verdicts.served_parsers import served_readings
 from replayer.tools.verdicts.validation import alone, by_mode, judge
 from replayer.tools.verdicts.verdict import Fault, Verdict, modes_as_dict
 from replayer.traces.wire_forms import wire_of

@@ -25,8 +25,9 @@ from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
 
+import orjson
+
 from replayer.errors import RunFolderError
-from replayer.journal.elsewhere import remember, remembered
 from replayer.journal.events import AnyEvent, ShardClock, TurnStarted
 from replayer.journal.lines import Damage, Order, damaged, encoded, parsed, seal
 from replayer.journal.older import loads
@@ -287,3 +288,38 @@ class Reading:
         if isinstance(event, TurnStarted):
             changed["wall"] = event.wall - clock.ahead_ns / 1e9
         return event.model_copy(update=changed)
+
+
+_MOST_RUNS = 500
+"""Runs that are remembered, each a JSON array: the folder of runs in which the command was given, and its own."""
+
+
+def _list_of_runs() -> Path:
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "replayer/runs.jsonl"
+
+
+def remember(folder: Path, root: Path) -> None:
+    """A run that `--out` put elsewhere; nothing where it lies under `root`: it is found there. The list is a help, never
+    needed: where it cannot be written, such runs are found by their path only."""
+    folder, root = folder.absolute(), root.absolute()
+    if folder.parent == root:
+        return
+    line = orjson.dumps([str(root), str(folder)])
+    with suppress(OSError, RuntimeError):
+        path = _list_of_runs()
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        lines = path.read_bytes().splitlines() if path.exists() else []
+        kept = [*(one for one in lines if one != line), line][-_MOST_RUNS:]
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.write_bytes(b"\n".join(kept) + b"\n")
+        draft.replace(path)
+
+
+def remembered(root: Path) -> Iterator[Path]:
+    """Folders of runs that were started beside `root`, the latest last; they may be gone since."""
+    with suppress(OSError, RuntimeError):
+        for line in _list_of_runs().read_bytes().splitlines():
+            with suppress(ValueError, TypeError):
+                where, folder = orjson.loads(line)
+                if where == str(root.absolute()):
+                    yield Path(folder)

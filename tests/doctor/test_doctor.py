@@ -5,8 +5,7 @@ import json
 import pytest
 
 from replayer.cli import main
-from replayer.doctor.diagnosis import examine
-from replayer.doctor.wire_probe import probe_wires
+from replayer.doctor.diagnosis import examine, probe_wires
 from replayer.engines.detect import connect
 from replayer.simulated import SimulatedSpec, launch
 from replayer.wire.client import WireClient

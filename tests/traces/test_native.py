@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replayer.errors import TraceError
-from replayer.traces.migrate import migrate
-from replayer.traces.reader import Trace, records
+from replayer.traces.reader import Trace, migrate, records
 from replayer.traces.records import encode
 from replayer.traces.schema import (
     AnyItem,

@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
+
+from replayer.errors import ReplayerError
 from replayer.tools.verdicts.schema_check import Validator
 from replayer.traces.schema import ToolSchema
 from replayer.wire.types import JsonObject
@@ -177,3 +180,52 @@ def _value(arguments: str) -> object:
         return json.loads(arguments)
     except ValueError:
         return arguments
+
+
+_SGLANG = (
+    "deepseekv3 deepseekv31 deepseekv32 glm45 glm47 gpt-oss hermes kimi_k2 lfm2 llama3 mimo minimax-m2 mistral pythonic qwen25 "
+    "qwen3_coder step3"
+)
+"""Names that SGLang's versions know; one that the server does not know is listed as failed."""
+_PATIENCE = 20.0
+"""Seconds for one text."""
+
+
+def served_readings(origin: str, text: str, tools: Sequence[ToolSchema]) -> list[Reading]:
+    """What each parser of the SGLang server at `origin` reads, the one it was started with first: no package is needed
+    here, and the server generates nothing. vLLM and llama.cpp serve no parser."""
+    validator = Validator(tools)
+    try:
+        with httpx.Client(base_url=origin.rstrip("/").removesuffix("/v1"), timeout=_PATIENCE) as server:
+            return [read(name, parse, text, validator) for name, parse in _served(server, tools)]
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise ReplayerError(
+            f"{origin}: no SGLang server answers ({error}); give its origin, such as http://host:30000"
+        ) from None
+
+
+def _served(server: httpx.Client, tools: Sequence[ToolSchema]) -> Iterator[tuple[str, Parse]]:
+    own = _own_parser(server)
+    for name in dict.fromkeys([*([own] if own else []), *_SGLANG.split()]):
+
+        def parse(text: str, name: str = name) -> list[tuple[str, str]]:
+            asked = {"text": text, "tools": functions(tools), "tool_call_parser": name}
+            answer = server.post("/parse_function_call", json=asked)
+            if answer.status_code != httpx.codes.OK:
+                raise ValueError(f"HTTP {answer.status_code}")
+            return [(str(call["name"]), str(call["parameters"])) for call in answer.json()["calls"]]
+
+        yield f"served {name}", parse
+
+
+def _own_parser(server: httpx.Client) -> str | None:
+    """What the server says of itself; asked first, so that a wrong address is one error instead of twenty."""
+    answer = server.get("/server_info")
+    if answer.status_code == httpx.codes.NOT_FOUND:
+        answer = server.get("/get_server_info")
+    answer.raise_for_status()
+    try:
+        own = answer.json().get("tool_call_parser")
+    except (ValueError, AttributeError):
+        return None
+    return own if isinstance(own, str) else None

@@ -7,10 +7,10 @@ of the text only names the damage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from replayer.tools.verdicts import against_recording
+from replayer.lazy import dataclass
 from replayer.tools.verdicts.call_faults import arguments_damage, call_faults, id_faults, note_faults
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.damage import damage_in
@@ -18,10 +18,11 @@ from replayer.tools.verdicts.engine_fault import engine_fault, is_away
 from replayer.tools.verdicts.evidence import FOR_FAILURE, Seen, see
 from replayer.tools.verdicts.leak_faults import hidden_calls, leaks
 from replayer.tools.verdicts.prose import without_code
+from replayer.tools.verdicts.schema_check import CallCheck
 from replayer.tools.verdicts.structured import check_answer
-from replayer.tools.verdicts.tool_choice import demanded
-from replayer.tools.verdicts.verdict import Fault, Modes, ModeVerdict, Verdict
-from replayer.wire.types import END_OF
+from replayer.tools.verdicts.verdict import Fault, Modes, ModeVerdict, RecordingFinding, Verdict
+from replayer.traces.schema import AnyItem, ToolCallItem
+from replayer.wire.types import END_OF, Reply
 
 __all__ = ["Case", "alone", "by_mode", "judge"]
 
@@ -43,7 +44,7 @@ def judge(case: Case) -> Verdict:
         faults += rule(seen)
     faults += seen.evidence.faults
     usable = not any(fault.fatal for fault in faults) if faults else True
-    findings = () if case.recorded is None else against_recording.compare(reply, seen.checks, case.recorded)
+    findings = () if case.recorded is None else _against_recording(reply, seen.checks, case.recorded)
     return Verdict(usable, tuple(faults), findings, seen.schema_valid)
 
 
@@ -179,3 +180,54 @@ _RULES: tuple[Callable[[Seen], Iterable[Fault]], ...] = (
     _structured,
     _damage,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """`call`: a call must come. `names`: it must be one of these; empty allows every tool."""
+
+    call: bool = False
+    names: frozenset[str] = frozenset()
+    message: str = ""
+
+
+def demanded(tool_choice: object) -> Demand:
+    """The demand of `"required"`, of a named tool, or of `allowed_tools`; anything else demands nothing."""
+    if tool_choice in ("required", "any"):
+        return Demand(True, message="a call (tool_choice 'required')")
+    if not isinstance(tool_choice, dict):
+        return Demand()
+    if tool_choice.get("type") == "allowed_tools":
+        inner = tool_choice.get("allowed_tools")
+        inner = inner if isinstance(inner, dict) else tool_choice
+        tools = inner.get("tools")
+        names = frozenset(filter(None, map(_name, tools if isinstance(tools, list) else ())))
+        return Demand(inner.get("mode") == "required", names, f"one of {', '.join(sorted(names))}")
+    name = _name(tool_choice)
+    return Demand(True, frozenset({name}), f"the tool {name!r}") if name else Demand()
+
+
+def _name(tool: object) -> str | None:
+    if not isinstance(tool, dict):
+        return None
+    function = tool.get("function")
+    name = function.get("name") if isinstance(function, dict) else tool.get("name")
+    return name if isinstance(name, str) else None
+
+
+def _against_recording(
+    reply: Reply, checks: Sequence[CallCheck], recorded: Sequence[AnyItem]
+) -> tuple[RecordingFinding, ...]:
+    """Differences position by position. Arguments are compared by value: another key order is not a difference."""
+    wanted = [item for item in recorded if isinstance(item, ToolCallItem)]
+    found: list[RecordingFinding] = []
+    for index, (call, check, item) in enumerate(zip(reply.tool_calls, checks, wanted, strict=False)):
+        if call.name != item.name:
+            found.append(RecordingFinding("other_tool", f"{call.name!r} instead of {item.name!r}", index))
+        elif call.arguments != item.arguments and (check.value is None or check.value != item.parsed):
+            found.append(RecordingFinding("other_arguments", f"{item.name!r} with other arguments", index))
+    for item in wanted[len(reply.tool_calls) :]:
+        found.append(RecordingFinding("call_absent", f"the recording calls {item.name!r} here"))
+    for index, call in list(enumerate(reply.tool_calls))[len(wanted) :]:
+        found.append(RecordingFinding("call_unexpected", f"{call.name!r} is not in the recording", index))
+    return tuple(found)

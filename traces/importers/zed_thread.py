@@ -7,11 +7,13 @@ UI state (scroll position, drafts, speed) is dropped. System prompt, tools and t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
-from replayer.traces.importers import anthropic, zed_mentions
+from replayer.traces.importers import anthropic
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.pieces import of_parts
@@ -262,13 +264,92 @@ def user_content(builder: Builder, parts: list[object]) -> Content:
             result.append({"type": "text", "text": as_str(part["Text"])})
         elif "Mention" in part:
             mention = as_dict(part["Mention"])
-            result.append({"type": "text", "text": zed_mentions.link(mention.get("uri"))})
+            result.append({"type": "text", "text": link(mention.get("uri"))})
             attached.append((mention.get("uri"), as_str(mention.get("content"))))
         elif "Image" in part:
             result.append(image_part(as_dict(part["Image"]).get("source")))
         else:
             builder.opaque(part)
-    if block := zed_mentions.context_block(attached):
+    if block := context_block(attached):
         builder.warn("attached context is written out in the form that Zed sends, as far as the source tells")
         result.append({"type": "text", "text": block})
     return of_parts(result)
+
+
+_OPENING = "<context>\nThe following items were attached by the user. They are up-to-date and don't need to be re-read.\n\n"
+_SECTIONS = {
+    "File": "files",
+    "Directory": "directories",
+    "Symbol": "symbols",
+    "Selection": "selections",
+    "GitDiff": "diffs",
+    "MergeConflict": "diffs",
+    "Thread": "threads",
+    "TextThread": "threads",
+    "Fetch": "fetched_urls",
+    "Rule": "rules",
+    "Diagnostics": "diagnostics",
+    "TerminalSelection": "selections",
+    "Skill": "skills",
+}
+
+
+def link(uri: object) -> str:
+    """Markdown link of a mention."""
+    kind, fields = _variant(uri)
+    path = as_str(fields.get("abs_path") or fields.get("file_path"))
+    name = as_str(fields.get("name")) or PurePosixPath(path).name or as_str(fields.get("url")) or kind.lower()
+    return f"[@{name}{_lines(fields)}]({_address(kind, path, fields)})"
+
+
+def context_block(attached: Sequence[tuple[object, str]]) -> str:
+    """The block behind the user's text; empty when no mention had content."""
+    sections: dict[str, list[str]] = {}
+    for uri, content in attached:
+        if content:
+            kind, fields = _variant(uri)
+            sections.setdefault(_SECTIONS.get(kind, "files"), []).append(_body(kind, fields, content))
+    if not sections:
+        return ""
+    order = [name for name in dict.fromkeys(_SECTIONS.values()) if name in sections]
+    blocks = [f"<{name}>\n" + "".join(sections[name]) + f"</{_closing(name)}>\n" for name in order]
+    return _OPENING + "".join(blocks) + "</context>"
+
+
+def _closing(section: str) -> str:
+    return "user_rules" if section == "rules" else section
+
+
+def _body(kind: str, fields: JsonObject, content: str) -> str:
+    path = as_str(fields.get("abs_path") or fields.get("file_path"))
+    if kind in ("File", "Symbol", "Selection", "Directory") and path:
+        language = PurePosixPath(path).suffix.lstrip(".")
+        return f"```{language} {path}{_lines(fields, 'L')}\n{content}\n```\n"
+    title = as_str(fields.get("name")) or as_str(fields.get("url"))
+    return f"{title}\n{content}\n" if title else f"{content}\n"
+
+
+def _variant(uri: object) -> tuple[str, JsonObject]:
+    if isinstance(uri, str):
+        return uri, {}
+    kind = next(iter(as_dict(uri)), "File")
+    return kind, as_dict(as_dict(uri).get(kind))
+
+
+def _lines(fields: JsonObject, prefix: str = "") -> str:
+    span = as_dict(fields.get("line_range"))
+    start, end = span.get("start"), span.get("end")
+    if not isinstance(start, int) or not isinstance(end, int):
+        return ""
+    return f"#{prefix}{start + 1}-{end + 1}" if prefix else f" ({start + 1}:{end + 1})"
+
+
+def _address(kind: str, path: str, fields: JsonObject) -> str:
+    if path:
+        span = as_dict(fields.get("line_range"))
+        start, end = span.get("start"), span.get("end")
+        lines = f"#L{start + 1}:{end + 1}" if isinstance(start, int) and isinstance(end, int) else ""
+        return f"file://{quote(path)}{lines}"
+    if kind == "Fetch":
+        return as_str(fields.get("url"))
+    return f"zed:///agent/{kind.lower()}/{quote(as_str(fields.get('id') or fields.get('name')))}"
