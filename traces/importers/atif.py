@@ -66,8 +66,6 @@ class _Trajectory:
         agent = as_dict(document.get("agent"))
         self.model = opt_str(agent.get("model_name"))
         self.tool_set = builder.tools(tool_schemas(agent.get("tool_definitions")))
-        if self.tool_set:
-            builder.fidelity(tools="recorded")
         self.context: list[int] = []
 
     def write(self) -> None:
@@ -77,7 +75,6 @@ class _Trajectory:
                 self._agent(step)
             elif source == "system":
                 self.context.append(self.builder.system(text_of(content_of(step.get("message")))))
-                self.builder.fidelity(system="recorded")
             elif source == "user":
                 self.context.append(self.builder.user(content_of(step.get("message"))))
             else:
@@ -107,9 +104,6 @@ class _Trajectory:
             self.builder.warn(
                 "some steps stand for several LLM calls each; how their prompts grew is not in the source"
             )
-        usage = _usage(step.get("metrics"), several)
-        if usage is not None:
-            self.builder.fidelity(usage="recorded")
         ended = epoch(step.get("timestamp"))
         effort = step.get("reasoning_effort")
         self.builder.turn(
@@ -119,7 +113,7 @@ class _Trajectory:
             tool_set=self.tool_set,
             model=opt_str(step.get("model_name")) or self.model,
             params={"reasoning_effort": effort} if effort else {},
-            usage=usage,
+            usage=_usage(step.get("metrics"), several),
             times=Times(ended=ended) if ended else None,
             finish_reason="tool_calls" if calls else "stop",
         )

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from sys import intern
-from typing import Any
+from typing import Any, Literal
 
 from replayer.text import shared_start
 from replayer.traces.importers.values import as_text, compact
@@ -22,6 +22,7 @@ from replayer.traces.schema import (
     ToolRun,
     ToolSchema,
     ToolSet,
+    Usage,
 )
 from replayer.traces.tally import Tally, content_size
 from replayer.traces.writer import TraceWriter
@@ -32,6 +33,7 @@ SPAWNING = frozenset({"spawn_agent", "subagent", "Task", "Agent", "task", "agent
 
 
 Sent = tuple[tuple[int, ...], str]
+Aspect = Literal["system", "tools", "usage"]
 
 
 class Prompt:
@@ -88,6 +90,18 @@ class Builder:
         if any(getattr(now, aspect) != known for aspect, known in aspects.items()):
             self.describe(fidelity=replace(now, **aspects))
 
+    def _holds(self, aspect: Aspect) -> None:
+        """What has been written was recorded, where the format alone does not promise it."""
+        recorded: Provenance = "recorded"
+        if getattr(self.header.fidelity, aspect) == "absent":
+            self.fidelity(**{aspect: recorded})
+
+    def _usage(self, facts: JsonObject) -> Usage | None:
+        usage: Usage | None = facts.get("usage")
+        if usage is not None:
+            self._holds("usage")
+        return usage
+
     def remember(self, **facts: object) -> None:
         """Adds to the header's `meta` what is known, leaving out None."""
         known = {key: value for key, value in facts.items() if value is not None}
@@ -98,6 +112,8 @@ class Builder:
             self.warnings.append(text)
 
     def add(self, item: AnyItem) -> int:
+        if item.kind == "system":
+            self._holds("system")
         number = self.writer.add_item(item)
         self.tally.item(number, item)
         return number
@@ -112,6 +128,7 @@ class Builder:
         return number
 
     def system(self, text: str) -> int:
+        self._holds("system")
         return self._text("system", text)
 
     def user(self, content: Content, own: object = None) -> int:
@@ -221,11 +238,10 @@ class Builder:
 
     def tools(self, definitions: Sequence[ToolSchema], wire: object = None) -> str | None:
         """Stores a tool set; None when there are no tools."""
-        return (
-            self.writer.add_tool_set(ToolSet(id="", tools=tuple(definitions), wire=wire))
-            if definitions or wire
-            else None
-        )
+        if not (definitions or wire):
+            return None
+        self._holds("tools")
+        return self.writer.add_tool_set(ToolSet(id="", tools=tuple(definitions), wire=wire))
 
     def tool_run(self, call: int, result: int | None, **facts: Any) -> None:
         self.writer.add_tool_run(ToolRun(call=call, result=result, **facts))
@@ -247,7 +263,7 @@ class Builder:
         step, dropped = self._step(thread, prompt)
         number = self.writer.add_turn(context=step, produced=produced, thread=thread, **facts)
         self._last[thread] = number, prompt, tuple(produced)
-        self.tally.turn(thread, step.append, produced, facts.get("usage"), facts.get("tokens"), dropped)
+        self.tally.turn(thread, step.append, produced, self._usage(facts), facts.get("tokens"), dropped)
         return number
 
     def token_turns(self, turns: TokenTurns) -> None:
@@ -271,7 +287,7 @@ class Builder:
         number = self.writer.add_turn(context=step, produced=produced, thread=thread, **facts)
         self._sent[thread] = (number, tuple(messages))
         context = [item for ids, _ in messages for item in ids]
-        self.tally.turn(thread, context, produced, facts.get("usage"), facts.get("tokens"))
+        self.tally.turn(thread, context, produced, self._usage(facts), facts.get("tokens"))
         return number
 
     def _step(self, thread: str, prompt: Prompt) -> tuple[Context, Sequence[int] | None]:

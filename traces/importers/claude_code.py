@@ -201,7 +201,6 @@ class _Reader:
         """System prompt and tools of the requests that follow."""
         self.system = [self.builder.system(as_str(part.get("text"))) for part in dicts(shape.get("system"))]
         self.tool_set = self.builder.tools(tool_schemas(shape.get("tools")))
-        self.builder.fidelity(system="recorded", tools="recorded" if self.tool_set else "absent")
 
     def _note_title(self, record: JsonObject) -> None:
         if record.get("type") == "summary" and self.builder.header.title is None:

@@ -68,7 +68,6 @@ class _Reader:
             item = self.builder.system(as_str(data.get("content")))
             self.system.append(item)
             self.line.said(item)
-            self.builder.fidelity(system="recorded")
         elif kind == "user.message":
             self._close()
             text = as_str(data.get("transformedContent")) or as_str(data.get("content"))
@@ -110,8 +109,6 @@ class _Reader:
             call_id, name = as_str(call.get("toolCallId")), as_str(call.get("name"))
             self.line.produced.append(builder.call(call_id, name, as_text(call.get("arguments", {}))))
         tokens = as_int(data.get("outputTokens"))
-        if tokens:
-            builder.fidelity(usage="recorded")
         self.facts = {
             "model": opt_str(data.get("model")),
             "usage": Usage(completion_tokens=tokens) if tokens else None,

@@ -73,7 +73,9 @@ class ExchangeWriter:
         produced = [self._add(item) for item in items]
         for note in exchange.notes:
             builder.warn(note)
-        self._note_fidelity(exchange)
+        if exchange.times is not None:
+            builder.fidelity(timing="recorded")
+        builder.fidelity(**exchange.aspects)
         return builder.chat_turn(
             messages,
             produced,
@@ -146,17 +148,6 @@ class ExchangeWriter:
             "a request was written in an unusual form; replayed, it is equal as JSON but not in bytes"
         )
         return Body(keys=keys, wire=wire)
-
-    def _note_fidelity(self, exchange: Exchange) -> None:
-        if any(message.get("role") in ("system", "developer") for message in exchange.messages):
-            self.builder.fidelity(system="recorded")
-        if exchange.request.get("tools"):
-            self.builder.fidelity(tools="recorded")
-        if exchange.usage is not None:
-            self.builder.fidelity(usage="recorded")
-        if exchange.times is not None:
-            self.builder.fidelity(timing="recorded")
-        self.builder.fidelity(**exchange.aspects)
 
 
 def _is_held(key: str, value: object, wire: Wire) -> bool:

@@ -146,7 +146,6 @@ class V0:
         args = as_dict(event.get("args"))
         self.log.said(event.get("id"), self.builder.system(as_str(args.get("content"))))
         self.log.tool_set = self.builder.tools(tool_schemas(args.get("tools"))) or self.log.tool_set
-        self.builder.fidelity(system="recorded", tools="recorded" if self.log.tool_set else "absent")
         self.builder.source(version=opt_str(args.get("openhands_version")))
 
     def _message(self, event: JsonObject) -> None:

@@ -80,9 +80,7 @@ class V1:
         for event in events:
             self._event(as_str(event.get("kind")), event)
         self.log.close()
-        if self.usages:
-            self.builder.fidelity(usage="recorded")
-        else:
+        if not self.usages:
             self.builder.warn("V1 events carry no usage; token counts are estimates")
 
     def _event(self, kind: str, event: JsonObject) -> None:
@@ -91,7 +89,6 @@ class V1:
             prompt = event.get("system_prompt")
             self.log.said(key, self.builder.system(as_str(as_dict(prompt).get("text")) or as_text(prompt)))
             self.log.tool_set = self.builder.tools(tool_schemas(event.get("tools")))
-            self.builder.fidelity(system="recorded", tools="recorded" if self.log.tool_set else "absent")
             names = [opt_str(tool.get("title")) for tool in dicts(event.get("tools"))]
             if self.log.tool_set is None and any(names):
                 self.builder.remember(tool_names=names)

@@ -64,8 +64,6 @@ def _write(builder: Builder, entries: list[object]) -> None:
             finish = "tool_calls" if message.get("tool_calls") else "stop"
             model = opt_str(recorded.get("model"))
             builder.turn(Prompt(context), items, model=model, times=times, finish_reason=finish)
-        elif message["role"] == "system":
-            builder.fidelity(system="recorded")
         if at is not None:
             builder.fidelity(timing="derived")
             clock = at

@@ -215,13 +215,10 @@ def _write_mini(builder: Builder, document: object) -> None:
         one = messages.sent(message)
         if message.get("role") == "assistant":
             ended = epoch(extra.get("timestamp"))
-            usage = usage_of(response.get("usage"))
-            if usage:
-                builder.fidelity(usage="recorded")
             builder.chat_turn(
                 sent,
                 one[0],
-                usage=usage,
+                usage=usage_of(response.get("usage")),
                 model=opt_str(response.get("model")),
                 times=Times(ended=ended) if ended else None,
             )

@@ -96,9 +96,6 @@ def write_transcript(
 ) -> None:
     """Every assistant message becomes a turn."""
     tool_set = builder.tools(tool_schemas(tools))
-    builder.fidelity(tools="recorded" if tool_set else "absent")
-    if any(m.get("role") in ("system", "developer") for m in messages):
-        builder.fidelity(system="recorded")
     sent: list[tuple[tuple[int, ...], str]] = []
     for message in messages:
         items, form = split(message)

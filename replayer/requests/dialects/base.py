@@ -29,16 +29,21 @@ class Dialect(Protocol):
     wire: ClassVar[Wire]
     exact: ClassVar[bool]
     """Messages are sent in the form in which the trace recorded them, where it did over this wire."""
-    headers: ClassVar[Mapping[str, str]]
+    headers: ClassVar[Mapping[str, str]] = {}
     """What the client sends in the request's head."""
-    marks_end: ClassVar[bool]
+    marks_end: ClassVar[bool] = False
     """The message that ends a request is written otherwise than the same message within one (`last`)."""
-    keeps_state: bool
+    keeps_state: bool = False
     """The server stores the conversation: a request goes on from the last response (live history)."""
-    drops_thinking: ClassVar[bool]
+    drops_thinking: ClassVar[bool] = False
     """A new message of the user's removes earlier reasoning."""
     changes: ClassVar[tuple[str, ...]]
     """What this dialect changes against the recorded items, one sentence each."""
+
+    _options: Mapping[str, str]
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        self._options = options or {}
 
     def arrange(self, items: Sequence[AnyItem]) -> Sequence[AnyItem]:
         """The items of one context as the client would send them (order, left-out items)."""
@@ -54,6 +59,7 @@ class Dialect(Protocol):
 
     def last(self, message: Message) -> Message:
         """The message as it is written where it ends a request."""
+        return message
 
     def tools(self, tools: ToolSet) -> list[dict[str, Any]]:
         """Tool definitions in the client's order, in the form of the wire."""
@@ -87,22 +93,7 @@ def is_off(options: Mapping[str, str], name: str) -> bool:
     return options.get(name) in ("off", "no", "false", "0")
 
 
-class Form:
-    """What most dialects share."""
-
-    headers: ClassVar[Mapping[str, str]] = {}
-    marks_end: ClassVar[bool] = False
-    drops_thinking: ClassVar[bool] = False
-    keeps_state = False
-
-    def __init__(self, options: Mapping[str, str] | None = None) -> None:
-        self._options = options or {}
-
-    def last(self, message: Message) -> Message:
-        return message
-
-
-class ChatForm(Form):
+class ChatForm(Dialect):
     """What the dialects of Chat Completions share."""
 
     wire: ClassVar[Wire] = "chat"
@@ -115,7 +106,7 @@ class ChatForm(Form):
         return [definition(tool) for tool in tools.tools]
 
 
-class Verbatim(Form):
+class Verbatim(Dialect):
     """Items as an API states them, nothing rewritten; requests that were recorded over it go out as they were."""
 
     name: ClassVar[str] = "openai-verbatim"
