@@ -24,7 +24,7 @@ from replayer.tui.quiet import Quiet
 from replayer.tui.rows import ROWS, Arrangement, Cell, Row
 from replayer.tui.settings_view import Settings, settings_lines
 from replayer.tui.source import Frame
-from replayer.tui.text import DASH, Span, content, fit, plot, safe, sparkline, wrapped
+from replayer.tui.text import DASH, Span, content, fit, plot, safe, wrapped
 
 LABEL_WIDTH = 18
 _SHORT_LABEL = 9
@@ -222,10 +222,8 @@ class LaneColumn(Vertical, can_focus=True):
 
 def _lines(cell: Cell, height: int, width: int) -> list[str]:
     """The value in at most `height` lines, none wider than there is room."""
-    if cell.values and height > 1:
-        return plot(cell.values, width, height, cell.top, lowest=cell.lowest)
     if cell.values:
-        return [sparkline(cell.values, width, cell.top, lowest=cell.lowest)]
+        return plot(cell.values, width, height, cell.top, lowest=cell.lowest)
     lines = wrapped(cell.text, width).split("\n")
     if len(lines) > height:
         lines = [*lines[: height - 1], " ".join(lines[height - 1 :])]

@@ -57,22 +57,11 @@ def fit(text: str, width: int) -> str:
     return set_cell_size(line, width)
 
 
-def sparkline(
-    values: Sequence[float | None], width: int, top: float | None = None, *, lowest: bool = False
-) -> str:
-    """All values in at most `width` cells; a gap where a value is unknown. `top` fixes the scale; `lowest`: see `squeezed`."""
-    shown = squeezed(values, width, lowest=lowest)
-    known = [value for value in shown if value is not None]
-    highest = top if top is not None else max(known, default=0.0)
-    if highest <= 0:
-        return "".join(" " if value is None else BLOCKS[1] for value in shown)
-    return "".join(" " if value is None else _block(value / highest) for value in shown)
-
-
 def plot(
     values: Sequence[float | None], width: int, height: int, top: float | None = None, *, lowest: bool = False
 ) -> list[str]:
-    """Bars over `height` lines in eighths of a cell, the highest value at the top; a gap where one is unknown."""
+    """Bars over `height` lines in eighths of a cell, the highest value at the top; a gap where one is unknown.
+    `top` fixes the scale; `lowest`: see `squeezed`."""
     shown = squeezed(values, width, lowest=lowest)
     highest = top if top is not None else max((value for value in shown if value is not None), default=0.0)
     eighths = [_eighths(value, highest, height) for value in shown]
@@ -96,10 +85,6 @@ def squeezed(values: Sequence[float | None], width: int, *, lowest: bool = False
     slices = (values[int(n * size) : int((n + 1) * size)] for n in range(width))
     known = ([value for value in part if value is not None] for part in slices)
     return [(min(part) if lowest else sum(part) / len(part)) if part else None for part in known]
-
-
-def _block(share: float) -> str:
-    return BLOCKS[max(1, min(8, round(share * 8)))]
 
 
 def tail(text: str, width: int, height: int) -> list[str]:

@@ -15,7 +15,7 @@ from replayer.tui.app import ReplayerApp
 from replayer.tui.lane_turn_view import cut, lane_text
 from replayer.tui.marked import HERE, THERE, changed_middle, marked
 from replayer.tui.prefix_view import prefix_text
-from replayer.tui.text import Span, hanging, plot, sparkline, wrapped
+from replayer.tui.text import Span, hanging, plot, wrapped
 from replayer.tui.turn_screen import TurnScreen
 from replayer.tui.turn_table import TurnTable
 from tests.tui.pictures import Folder, app_on, picture, settled
@@ -147,7 +147,7 @@ def test_folded_text_keeps_its_words(text: str, width: int) -> None:
 
 
 def test_zero_and_unknown_look_different() -> None:
-    assert sparkline([0.0, None, 1.0], 10) == "▁ █"
+    assert plot([0.0, None, 1.0], 10, 1) == ["▁ █"]
     assert plot([0.0, None, 1.0], 10, 2) == ["  █", "▁ █"]
 
 
