@@ -15,7 +15,6 @@ from replayer.traces.schema import AnyItem, Header, Item, OpaqueItem, ToolCallIt
 from replayer.traces.secrets import found_in
 from replayer.traces.storage import open_source
 from replayer.traces.tally import Tally
-from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +31,13 @@ class Summary:
     max_prompt_tokens_estimate: int
     fidelity: dict[str, str]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> str:
+        return (
+            f"{self.threads} threads, {self.turns} turns, {self.tool_calls} tool calls ({self.failed_results} failed), "
+            f"largest prompt about {self.max_prompt_tokens_estimate:,} tokens"
+        )
 
 
 def summarise(trace: Trace, source: str | None = None, warnings: tuple[str, ...] = ()) -> Summary:
@@ -120,10 +126,6 @@ def _text(item: AnyItem) -> str:
 
 def _json(value: object) -> str:
     return orjson.dumps(value).decode()
-
-
-def as_json(summary: Summary) -> JsonObject:
-    return asdict(summary)
 
 
 def _check_hashes(path: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import orjson
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from replayer.errors import PlanError, RunFolderError
@@ -19,6 +18,8 @@ from replayer.metrics.compare import compare, is_aa, lane_pairs
 from replayer.metrics.conclusions import pair_sentences
 from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import and_list, chance, figure, interval, signed
+from replayer.report.section import Section
+from replayer.report.table import print_section
 from replayer.text import console, nearest, safe
 from replayer.traces.compact import uncollected
 
@@ -130,17 +131,12 @@ def _print(view: RunView, pairs: list[Pair], differing: list[str]) -> None:
 
 
 def _print_pair(screen: Console, pairs: list[Pair]) -> None:
-    a, b, sessions = safe(pairs[0].a), safe(pairs[0].b), max(pair.n_sessions for pair in pairs)
+    a, b, sessions = pairs[0].a, pairs[0].b, max(pair.n_sessions for pair in pairs)
     in_turns = [pair.n_turns for pair in pairs if COMPARED[pair.metric].counted == "turns"]
     turns = max(in_turns, default=pairs[0].n_turns)
     title = f"{a} → {b} · {sessions} {'session' if sessions == 1 else 'sessions'} · {turns:,} turns"
-    table = Table(title=Text(title, "bold"), title_justify="left", pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    for column in (a, b, "difference", "95 % interval", "p (adjusted)"):
-        table.add_column(Text(column), justify="right")
-    for pair in pairs:
-        table.add_row(*map(Text, _row(pair)))
-    screen.print(table)
+    head = ["metric", a, b, "difference", "95 % interval", "p (adjusted)"]
+    print_section(Section(title, head, list(map(_row, pairs))), screen)
     for found in pair_sentences(pairs):
         screen.print(Text(safe(found.words)))
 

@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from replayer.commands.import_ import reported
 from replayer.errors import TraceError
 from replayer.text import print_json, show_progress
 from replayer.traces.convert import convert
@@ -19,7 +20,6 @@ from replayer.traces.public.workloads import (
     workloads,
     write_record,
 )
-from replayer.traces.summary import as_json
 
 
 class Command:
@@ -56,7 +56,8 @@ class Command:
         paths = _fetched(chosen, Path(args.source) if args.source else None)
         for path in paths:
             _tell(chosen, path, args.json)
-        errors = _imported(paths, Path(args.out), args.json) if args.out else []
+        out = Path(args.out) if args.out else None
+        errors = [error for path in paths if out for error in reported(path, convert(path, out), args.json)]
         for error in errors:
             print(f"replayer: {error}", file=sys.stderr)
         return TraceError.exit_code if errors else 0
@@ -95,21 +96,3 @@ def _tell(chosen: Workload, path: Path, as_line: bool) -> None:
     print(
         f"{path}: {path.stat().st_size:,} bytes; licence {chosen.licence}; {chosen.attribution or chosen.source}"
     )
-
-
-def _imported(paths: list[Path], out: Path, as_line: bool) -> list[TraceError]:
-    errors: list[TraceError] = []
-    for path in paths:
-        try:
-            for outcome in convert(path, out):
-                if isinstance(outcome, TraceError):
-                    errors.append(outcome)
-                elif as_line:
-                    print_json(as_json(outcome))
-                else:
-                    print(
-                        f"{outcome.trace}: {outcome.format}, {outcome.turns:,} turns, {outcome.tool_calls:,} calls"
-                    )
-        except TraceError as error:
-            errors.append(error)
-    return errors

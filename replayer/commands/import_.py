@@ -17,7 +17,7 @@ from replayer.text import print_json
 from replayer.traces.convert import convert, is_known, list_sessions, recordings_in, settled
 from replayer.traces.importers import importers
 from replayer.traces.importers.zed_store import default_store
-from replayer.traces.summary import Summary, as_json
+from replayer.traces.summary import Summary
 
 Outcome = Summary | TraceError
 
@@ -92,12 +92,13 @@ def _one(path: Path, args: argparse.Namespace) -> list[TraceError]:
             for session in list_sessions(path, args.format):
                 print(f"{session.key or session.name or '-'}  {session.title or ''}".rstrip())
             return []
-        return _reported(path, convert(path, Path(args.out), args.format, args.pick), args)
+        return reported(path, convert(path, Path(args.out), args.format, args.pick), args.json)
     except TraceError as error:
         return [error]
 
 
-def _reported(path: Path, outcomes: Iterable[Outcome], args: argparse.Namespace) -> list[TraceError]:
+def reported(path: Path, outcomes: Iterable[Outcome], as_lines: bool) -> list[TraceError]:
+    """Says what was written; what could not be read."""
     errors, read = [], []
     try:
         for outcome in outcomes:
@@ -105,7 +106,7 @@ def _reported(path: Path, outcomes: Iterable[Outcome], args: argparse.Namespace)
                 errors.append(outcome)
             else:
                 read.append(outcome)
-                _report(outcome, args.json)
+                _report(outcome, as_lines)
         if read and not any(summary.turns for summary in read):
             errors.append(
                 TraceError(f"{path}: nothing to replay: read as {read[0].format}, it holds no LLM call")
@@ -124,7 +125,7 @@ def _by_processes(paths: list[Path], args: argparse.Namespace) -> list[TraceErro
         found = mapped(work, [(path, stage / str(n)) for n, path in enumerate(paths)], args.processes)
         for path, outcomes in zip(paths, found, strict=True):
             placed = (one if isinstance(one, TraceError) else settled(one, out) for one in outcomes)
-            errors += _reported(path, placed, args)
+            errors += reported(path, placed, args.json)
     return errors
 
 
@@ -151,13 +152,9 @@ def converted(
 
 def _report(summary: Summary, as_line: bool) -> None:
     if as_line:
-        print_json(as_json(summary))
+        print_json(summary)
         return
-    print(
-        f"{summary.trace}: {summary.format}, {summary.threads} threads, {summary.turns} turns, "
-        f"{summary.tool_calls} tool calls ({summary.failed_results} failed), "
-        f"largest prompt about {summary.max_prompt_tokens_estimate:,} tokens"
-    )
+    print(f"{summary.trace}: {summary.format}, {summary.counts}")
     absent = [key for key, value in summary.fidelity.items() if value == "absent"]
     if absent:
         print(f"  absent in the source: {', '.join(absent)}")

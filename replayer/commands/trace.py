@@ -12,7 +12,7 @@ from replayer.traces.export import EXPORTS, export
 from replayer.traces.library import find
 from replayer.traces.reader import Trace
 from replayer.traces.secrets import redactor
-from replayer.traces.summary import as_json, check
+from replayer.traces.summary import check
 
 
 class Command:
@@ -61,12 +61,9 @@ def _check_thread(trace: Trace, thread: str | None) -> None:
 def _check(path: Path, as_document: bool) -> int:
     summary = check(path)
     if as_document:
-        print_json(as_json(summary))
+        print_json(summary)
         return 0
-    print(
-        f"{path}: sound; {summary.threads} threads, {summary.turns} turns, {summary.tool_calls} tool calls "
-        f"({summary.failed_results} failed), largest prompt about {summary.max_prompt_tokens_estimate:,} tokens"
-    )
+    print(f"{path}: sound; {summary.counts}")
     print("fidelity: " + ", ".join(f"{key} {value}" for key, value in summary.fidelity.items()))
     for warning in summary.warnings:
         print(f"warning: {warning}")
