@@ -45,49 +45,20 @@ def rows(evidence: Evidence) -> Iterator[JsonObject]:
     for lane in evidence.view.lanes:
         for attempt in sorted(lane.attempts, key=lambda attempt: (attempt.trace, attempt.repeat)):
             for number in sorted(attempt.turns):
-                yield {"run": evidence.view.run} | _row(lane, attempt, attempt.turns[number])
+                yield _row(evidence.view.run, lane, attempt, attempt.turns[number])
 
 
-def _row(lane: LaneView, attempt: Attempt, turn: TurnFacts) -> JsonObject:
+def _row(run: str, lane: LaneView, attempt: Attempt, turn: TurnFacts) -> JsonObject:
+    """What is not found here by the column's name is the turn's own."""
     prefix, collapse = turn.prefix or {}, turn.collapse or {}
-    return {
-        "lane": lane.name,
-        "kind": lane.kind,
-        "model": lane.model,
-        "trace": attempt.trace,
-        "repeat": attempt.repeat,
-        "attempt": attempt.number,
-        "turn": turn.turn + 1,
-        "recorded_turn": turn.recorded_turn,
-        "wall": turn.wall,
-        "usable": turn.usable,
-        "faults": turn.faults,
-        "fatal_faults": turn.fatal,
-        "collapse_kind": collapse.get("kind"),
-        "finish_reason": turn.finish_reason,
-        "error": turn.error,
-        "retries": turn.retries,
-        "stopped": turn.stopped,
-        "substituted": turn.substituted,
-        "calls": turn.calls,
-        "invalid_calls": turn.invalid_calls,
-        "tool_outcomes": turn.tool_outcomes,
-        "prompt_tokens": turn.prompt_tokens,
-        "cached_tokens": turn.cached_tokens,
-        "ideal_cached_tokens": prefix.get("ideal_tokens"),
-        "prefix_cause": prefix.get("cause"),
-        "completion_tokens": turn.completion_tokens,
-        "usage_source": turn.usage_source,
-        "drafted": turn.drafted,
-        "accepted": turn.accepted,
-        "total_ms": _ms(turn.total_ns),
-        "decode_ms": _ms(turn.decode_ns),
-        **{name: _value(key, turn) for name, key in FIGURES.items()},
-        "deltas": turn.deltas,
-        "body_bytes": turn.body_bytes,
-        "lag_ms": _ms(turn.lag_ns),
-        "stamped_by": turn.stamped_by,
-    }
+    found = {
+        "run": run, "lane": lane.name, "kind": lane.kind, "model": lane.model, "trace": attempt.trace,
+        "repeat": attempt.repeat, "attempt": attempt.number, "turn": turn.turn + 1, "fatal_faults": turn.fatal,
+        "collapse_kind": collapse.get("kind"), "ideal_cached_tokens": prefix.get("ideal_tokens"),
+        "prefix_cause": prefix.get("cause"), "total_ms": _ms(turn.total_ns), "decode_ms": _ms(turn.decode_ns),
+        "lag_ms": _ms(turn.lag_ns), **{name: _value(key, turn) for name, key in FIGURES.items()},
+    }  # fmt: skip
+    return {name: found[name] if name in found else getattr(turn, name) for name in COLUMNS}
 
 
 def _value(key: str, turn: TurnFacts) -> float | None:
