@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -27,13 +26,13 @@ async def start() -> AsyncIterator[Start]:
 @pytest.fixture
 async def serve() -> AsyncIterator[Callable[..., Awaitable[str]]]:
     """Serves simulated engines in this process over real HTTP, for tests that need many; gives the base URL."""
-    servers: list[asyncio.Server] = []
+    closes: list[Callable[[], None]] = []
 
     async def serve_one(**options: Any) -> str:
-        server, port = await Simulator(SimulatedSpec.from_options(options)).listen("127.0.0.1", 0)
-        servers.append(server)
+        port, close = await Simulator(SimulatedSpec.from_options(options)).listen("127.0.0.1", 0)
+        closes.append(close)
         return f"http://127.0.0.1:{port}/v1"
 
     yield serve_one
-    for server in servers:
-        server.close()
+    for close in closes:
+        close()

@@ -152,11 +152,17 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
 
-async def listen(handler: Handler, host: str, port: int, name: str) -> tuple[asyncio.Server, int]:
-    """Start serving; the second value is the port in use."""
-    open_connections: set[Connection] = set()
+async def listen(handler: Handler, host: str, port: int, name: str) -> tuple[int, Callable[[], None]]:
+    """Start serving: the port in use, and what ends it, with every connection that is still open."""
+    connections: set[Connection] = set()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: Connection(handler, name, open_connections), host, port, backlog=4096
+        lambda: Connection(handler, name, connections), host, port, backlog=4096
     )
-    return server, server.sockets[0].getsockname()[1]
+
+    def close() -> None:
+        server.close()
+        for connection in tuple(connections):
+            connection.abort()
+
+    return server.sockets[0].getsockname()[1], close

@@ -21,7 +21,7 @@ async def serve(spec: SimulatedSpec, host: str, port: int, ready: Callable[[int]
     _raise_file_limit()
     simulator = Simulator(spec)
     try:
-        server, port = await simulator.listen(host, port)
+        port, close = await simulator.listen(host, port)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise EngineUnavailable(
@@ -33,7 +33,7 @@ async def serve(spec: SimulatedSpec, host: str, port: int, ready: Callable[[int]
         loop.add_signal_handler(name, stop.set)
     ready(port)
     await stop.wait()
-    server.close()
+    close()
 
 
 def _raise_file_limit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from random import Random
 
 import orjson
@@ -49,7 +50,8 @@ class Simulator:
         self._stored = Stored(keeps=spec.stored_responses)
         self._playback = Playback(spec.captures, spec.kind) if spec.captures else None
 
-    async def listen(self, host: str, port: int) -> tuple[asyncio.Server, int]:
+    async def listen(self, host: str, port: int) -> tuple[int, Callable[[], None]]:
+        """The port in use, and what ends it."""
         return await listen(self.handle, host, port, self.kind.server)
 
     async def handle(self, exchange: Exchange) -> None:
