@@ -10,7 +10,6 @@ from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.crossover import crossover, find
 from replayer.metrics.documents import Quantiles, Tail
-from replayer.metrics.figures import over_repeats
 from replayer.metrics.load_figures import busy_seconds, load
 from replayer.metrics.run_documents import Level
 from replayer.metrics.sweep import saturation
