@@ -10,6 +10,7 @@ from pathlib import Path
 from replayer.journal.lane_turn import LaneTurn, take
 from replayer.journal.older import loads
 from replayer.journal.parts import Line, journal_of
+from replayer.journal.sealed import find, recent
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.lazy import Newest
@@ -45,8 +46,8 @@ class LaneReplies:
         """None before the lane's first session."""
         self._live.poll({attempt.session for attempt in lane.running})
         pinned = pins.get(lane.name)
-        held = (one for one in (*lane.running, *lane.attempts) if one.session == pinned)
-        attempt = (next(held, None) if pinned else None) or self._newest(lane)
+        held = (find(lane.running, pinned) or find(lane.attempts, pinned)) if pinned else None
+        attempt = held or self._newest(lane)
         if attempt is None:
             return None
         streams = tuple(running.session for running in lane.running) or (attempt.session,)
@@ -99,4 +100,4 @@ class LaneReplies:
 
 def newest_attempt(lane: LaneView) -> Attempt | None:
     """The session that began last."""
-    return max((*lane.attempts, *lane.running), key=attrgetter("started"), default=None)
+    return max((*recent(lane.attempts), *lane.running), key=attrgetter("started"), default=None)

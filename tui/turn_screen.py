@@ -18,6 +18,7 @@ from textual.widgets import Static
 
 from replayer.errors import ReplayerError
 from replayer.journal.lane_turn import LaneTurn
+from replayer.journal.sealed import find
 from replayer.journal.turn_detail import TurnDetail, turn_detail
 from replayer.journal.view import MISFITS, RunView
 from replayer.repro.curl import curl
@@ -261,16 +262,8 @@ def _outcome(lane: LaneTurn) -> Span:
 
 def _planned(frame: Frame, key: Key) -> int:
     """Turns of the session that a turn belongs to."""
-    return max(
-        (
-            attempt.planned
-            for view in frame.views
-            for lane in view.lanes
-            for attempt in lane.attempts
-            if (attempt.trace, attempt.repeat) == key[:2]
-        ),
-        default=key[2] + 1,
-    )
+    found = (find(lane.attempts, key[:2]) for view in frame.views for lane in view.lanes)
+    return max((attempt.planned for attempt in found if attempt is not None), default=key[2] + 1)
 
 
 def _note(view: RunView) -> str:

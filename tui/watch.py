@@ -17,8 +17,11 @@ import termios
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
+
+from rich.cells import cached_cell_len
 
 from replayer.tui.app import ReplayerApp
 from replayer.tui.rest import Rest
@@ -30,6 +33,7 @@ _SHARE = 0.35
 """Of a core, for all that the screen does; a flood of events makes frames rarer instead."""
 _SWITCH_S = 0.001
 """How long a key may wait for the thread that reads; Python's own is 5 ms, and an answer takes many turns."""
+_FRAMES_KNOWN = 250
 COLLECT = 50_000, 5, 400
 """New objects between two collections, and how often the next older ones are gone over too. A journal's facts stay, and
 going over them again and again costs most; the lines of a picture refer to themselves, 50 KB of them a second."""
@@ -70,8 +74,10 @@ def _keep_one_heap() -> None:
 
 
 def settled_memory(poll: Callable[[], Frame]) -> Callable[[], Frame]:
-    """What a run held when it was opened is never collected: going over a large one costs half a second, and a key waits."""
+    """What a run held when it was opened is never collected: going over a large one costs half a second, and a key waits.
+    Widths of texts are forgotten now and then: Rich keeps 4,096 of them, strewn among what is soon freed again."""
     settled = False
+    frames = count(1)
 
     def polled() -> Frame:
         nonlocal settled
@@ -79,6 +85,8 @@ def settled_memory(poll: Callable[[], Frame]) -> Callable[[], Frame]:
         if not settled and not frame.behind:
             gc.freeze()
             settled = True
+        if next(frames) % _FRAMES_KNOWN == 0:
+            cached_cell_len.cache_clear()
         return frame
 
     return polled

@@ -12,6 +12,7 @@ import orjson
 from replayer.errors import RunFolderError
 from replayer.journal.older import loads
 from replayer.journal.parts import lines
+from replayer.journal.sealed import find
 from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
@@ -50,16 +51,10 @@ class LaneTurn:
 
 def lane_turn(folder: Path, view: RunView, lane: str, trace: str, repeat: int, turn: int) -> LaneTurn | None:
     """One lane's events of a turn, of the counted attempt; None where it never got there."""
-    attempts = [
-        attempt
-        for view_lane in view.lanes
-        if view_lane.name == lane
-        for attempt in view_lane.attempts
-        if (attempt.trace, attempt.repeat) == (trace, repeat)
-    ]
-    if not attempts or turn not in attempts[0].turns:
+    attempts = next((one.attempts for one in view.lanes if one.name == lane), ())
+    chosen = find(attempts, (trace, repeat))
+    if chosen is None or turn not in chosen.turns:
         return None
-    chosen = attempts[0]
     found = LaneTurn(lane=lane, attempt=chosen.number)
     before = 0
     for event in _events(folder, chosen.session, chosen.number, (turn - 1, turn)):

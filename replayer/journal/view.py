@@ -35,7 +35,8 @@ from replayer.journal.events import (
 from replayer.journal.lines import damaged
 from replayer.journal.log import Reading
 from replayer.journal.parts import Line, journal_of
-from replayer.journal.sealed import Keeping, Readings
+from replayer.journal.readings import Readings
+from replayer.journal.sealed import Archives, Attempts, Keeping
 from replayer.journal.turns import Attempt
 from replayer.journal.view_parts import Asked, LoadPeriod, ShardView
 from replayer.lazy import dataclass
@@ -43,8 +44,6 @@ from replayer.traces.compact import uncollected
 
 MISFITS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 """What a journal brings about whose lines are sound one by one and do not fit together: a damaged one, or a forged one."""
-_MAX_SAMPLES = 4096
-"""Telemetry readings kept per lane; older ones are thinned out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +56,7 @@ class LaneView:
     base_url: str
     facts: dict[str, Any]
     settings: dict[str, Any]
-    attempts: tuple[Attempt, ...]
+    attempts: Sequence[Attempt]
     running: tuple[Attempt, ...]
     telemetry: Sequence[TelemetryRead]
     sessions_planned: int
@@ -75,7 +74,9 @@ class LaneView:
 
     @property
     def turns_done(self) -> int:
-        return sum(attempt.finished for attempt in self.attempts)
+        known = self.attempts
+        held, packed = (known.held, known.finished) if isinstance(known, Attempts) else (known, 0)
+        return packed + sum(attempt.finished for attempt in held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,14 +103,6 @@ class RunView:
     """The processes that drove the sessions, where there were several."""
 
 
-def _thinned(samples: list[TelemetryRead]) -> list[TelemetryRead]:
-    """Every second reading, and the first and last of each instance, so that its counters lose nothing."""
-    firsts = {sample.instance: at for at, sample in reversed(list(enumerate(samples)))}
-    lasts = {sample.instance: at for at, sample in enumerate(samples)}
-    ends = {*firsts.values(), *lasts.values()}
-    return [sample for at, sample in enumerate(samples) if at % 2 == 0 or at in ends]
-
-
 @dataclass(slots=True)
 class Fold:
     """Takes events in order; `view` freezes what they add up to. Cheap to feed, a few ms to freeze."""
@@ -121,6 +114,8 @@ class Fold:
     stopped_early: StoppedEarly | None = None
     lanes: dict[str, LaneReady] = field(default_factory=dict)
     attempts: dict[str, tuple[Attempt, ...]] = field(default_factory=dict)
+    archives: Archives = field(default_factory=Archives)
+    """Sessions that left the attempts: of a long run on a screen, those that ended long ago."""
     loads: dict[str, LoadPeriod] = field(default_factory=dict)
     telemetry: dict[str, Readings] = field(default_factory=dict)
     warnings: list[Warned] = field(default_factory=list)
@@ -156,12 +151,12 @@ class Fold:
         elif event.type == "telemetry":
             self._sample(event)
         elif event.type == "session_started":
-            others = (a for a in self.attempts.get(event.session, ()) if a.number != event.attempt)
+            others = (a for a in self._attempts(event.session) if a.number != event.attempt)
             self.attempts[event.session] = (*others, Attempt.of(event))
         elif event.type == "session_finished":
             attempt = self.attempt(event.session, event.attempt)
             attempt.end(event)
-            self.keeping.ended(attempt)
+            self.archives.put(self.keeping.ended(attempt), self.attempts, self.keeping.spill)
         else:
             self._milestone(event)
 
@@ -198,10 +193,16 @@ class Fold:
                 pass
 
     def attempt(self, session: str, number: int) -> Attempt:
-        for attempt in reversed(self.attempts[session]):
+        for attempt in reversed(self.attempts.get(session) or self._attempts(session)):
             if attempt.number == number:
                 return attempt
         raise KeyError(number)
+
+    def _attempts(self, session: str) -> tuple[Attempt, ...]:
+        """At a session, one from an archive if need be: a fact may come after its end."""
+        if session not in self.attempts and (found := self.archives.take(session, self.keeping.spill)):
+            self.attempts[session] = found
+        return self.attempts.get(session, ())
 
     def _count(self, event: TurnStarted | TurnFinished | Primed | SignalFinding, **counts: int) -> None:
         lane = self.attempt(event.session, event.attempt).lane
@@ -242,11 +243,8 @@ class Fold:
         )
 
     def _sample(self, event: TelemetryRead) -> None:
-        packs = self.keeping.most is not None
-        samples = self.telemetry.setdefault(event.lane, Readings(packs=packs))
-        samples.append(event)
-        if len(samples) > _MAX_SAMPLES:
-            self.telemetry[event.lane] = Readings(_thinned(list(samples)), packs=packs)
+        known = self.telemetry.get(event.lane) or Readings(packs=self.keeping.most is not None)
+        self.telemetry[event.lane] = known.and_then(event)
 
     def view(self, *, run: str, running: bool = False) -> RunView:
         plan = self.opening.plan if self.opening else {}
@@ -277,12 +275,15 @@ class Fold:
     def _lane(self, name: str, plan: dict[str, Any]) -> LaneView:
         ready = self.lanes.get(name)
         mine = [tries for tries in self.attempts.values() if tries[0].lane == name]
-        counted = [_counted(tries) for tries in mine]
+        counted: Sequence[Attempt] = tuple([_counted(tries) for tries in mine])
+        planned, done = sum(a.planned for a in counted), sum(any(a.complete for a in tries) for tries in mine)
+        if archive := self.archives.get(name):
+            counted = Attempts(archive, counted)
+            planned, done = planned + archive.planned, done + archive.complete
         period, repeat = self.loads.get(name), plan.get("repeat", 1)
         # A load replays as many sessions as it has time for; a model's recordings are not those of all models.
         counts_itself = period is not None or (ready is not None and ready.kind == "recorded")
         listed = self.opening.turns if self.opening else {}
-        done = sum(any(a.complete for a in tries) for tries in mine)
         return LaneView(
             name=name,
             kind=ready.kind if ready else "unknown",
@@ -290,11 +291,11 @@ class Fold:
             base_url=ready.base_url if ready else "",
             facts=ready.facts if ready else {},
             settings=ready.settings if ready else {},
-            attempts=tuple(counted),
+            attempts=counted,
             running=tuple(a for tries in mine for a in tries if a.ended is None and a is _newest(tries)),
             telemetry=self.telemetry[name].frozen() if name in self.telemetry else (),
             sessions_planned=done if counts_itself else len(self._labels(plan)) * repeat,
-            turns_planned=sum(a.planned for a in counted) if counts_itself else sum(listed.values()) * repeat,
+            turns_planned=planned if counts_itself else sum(listed.values()) * repeat,
             sessions_done=done,
             plan=_lane_plan(name, plan),
             resumed_wall=self.resumed_wall,

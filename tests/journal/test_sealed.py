@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from replayer.journal.events import RunFinished, SessionFinished
+from replayer.journal.events import RunFinished, SessionFinished, SessionStarted
 from replayer.journal.log import Reading
-from replayer.journal.sealed import Keeping, Sealed, unsealed
+from replayer.journal.sealed import Attempts, Keeping, Sealed, find, recent, unsealed
 from replayer.journal.view import Fold, fold_from, load
 from replayer.metrics.figures import run_figures
 from replayer.tui import source
+from replayer.tui.outcomes import Outcomes, by_session
+from replayer.tui.rest import Rest
 from replayer.tui.source import RunSource
 from tests.tui.pictures import Folder
 
@@ -36,10 +39,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_sealed_run_has_the_same_figures_and_the_same_turns(long: Path) -> None:
-    fold = Fold(keeping=Keeping(64))
-    for _ in fold_from(Reading(long), fold):
-        pass
-    whole, packed = load(long), fold.view(run=long.name)
+    whole, packed = load(long), folded(long, 64).view(run=long.name)
     attempts = [attempt for lane in packed.lanes for attempt in lane.attempts]
     assert sum(isinstance(attempt.turns, Sealed) for attempt in attempts) > SESSIONS
     assert [dict(attempt.turns) for attempt in attempts] == [
@@ -50,10 +50,77 @@ def test_a_sealed_run_has_the_same_figures_and_the_same_turns(long: Path) -> Non
         assert run_figures(view) == run_figures(whole)
 
 
-def test_a_fact_after_the_end_of_a_sealed_session_is_kept(long: Path) -> None:
-    fold = Fold(keeping=Keeping(0))
-    for _ in fold_from(Reading(long), fold):
+def folded(folder: Path, most: int) -> Fold:
+    fold = Fold(keeping=Keeping(most))
+    for _ in fold_from(Reading(folder), fold):
         pass
+    return fold
+
+
+def test_what_was_put_away_is_counted_and_found(long: Path) -> None:
+    whole, packed = load(long), folded(long, 64).view(run=long.name)
+    for known, lane in zip(whole.lanes, packed.lanes, strict=True):
+        assert isinstance(lane.attempts, Attempts) and len(lane.attempts.held) < 12
+        assert [replace(one, turns=dict(one.turns), packed=b"") for one in lane.attempts] == [
+            replace(one, packed=b"") for one in known.attempts
+        ]
+        assert (lane.turns_done, lane.sessions_done, lane.turns_planned, lane.running) == (
+            *(known.turns_done, known.sessions_done, known.turns_planned),
+            (),
+        )
+        for one in known.attempts:
+            for key in (one.session, (one.trace, one.repeat)):
+                found = find(lane.attempts, key)
+                assert found is not None and (found.session, found.started) == (one.session, one.started)
+        assert find(lane.attempts, "a/session/999") is None and find(lane.attempts, ("session", 999)) is None
+        assert max(one.started for one in recent(lane.attempts)) == known.attempts[-1].started
+
+
+def test_filters_know_the_same_outcomes_of_sessions_that_were_put_away(long: Path) -> None:
+    rest = Rest()
+    gathered, known = Outcomes(), Outcomes()
+    for most in (4096, 600, 64):  # more and more is put away between two looks
+        gathered.learn([folded(long, most).view(run="r")], rest)
+    known.learn([load(long)], rest)
+    whole = load(long).lanes
+    for session in by_session(whole[0]):
+        words = []
+        for outcomes in (gathered, known):
+            codes = outcomes.codes(session, [by_session(lane)[session] for lane in whole])
+            words.append([outcomes.known[code] for code in codes.turns])
+        assert words[0] == words[1]
+
+
+def test_a_session_that_was_put_away_may_be_tried_again(long: Path) -> None:
+    fold = folded(long, 64)
+    before = fold.view(run="r").lanes[0]
+    again = find(before.attempts, "a/session/0")
+    assert again is not None
+    event = SessionStarted(
+        **{name: getattr(again, name) for name in ("session", "lane", "trace", "repeat", "mode", "tools")},
+        attempt=2,
+        turns=TURNS,
+        cache_reset="no",
+        isolation=None,
+        tag=None,
+        at=again.started + 1,
+    )
+    fold.apply(event)
+    lane = fold.view(run="r").lanes[0]
+    assert [one.number for one in lane.running] == [2] and fold.attempt("a/session/0", 1).complete
+    assert len(lane.attempts) == len(before.attempts) and lane.turns_done == before.turns_done
+
+
+def test_a_full_disk_costs_memory_and_nothing_else(
+    long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    view = folded(long, 64).view(run=long.name)
+    assert run_figures(view) == run_figures(load(long))
+
+
+def test_a_fact_after_the_end_of_a_sealed_session_is_kept(long: Path) -> None:
+    fold = folded(long, 0)
     attempt = fold.attempt("a/session/0", 1)
     assert isinstance(attempt.turns, Sealed) and attempt.turns[1].loops == 0
     attempt.opened()[1].loops += 1
