@@ -17,6 +17,7 @@ from replayer.tools.verdicts.call_text import (
     TextCall,
     calls_in,
     json_text_at,
+    names_in,
     python_call,
 )
 from replayer.tools.verdicts.leak import Leak, leak_at
@@ -192,7 +193,11 @@ def _objects(text: str, visible: str, offered: Container[str]) -> _Found | None:
     """`{"name": …, "arguments": …}` and its like, also `[{"Bash": {…}}]`."""
     if "{" not in visible:
         return None
-    for match in islice(_OBJECT.finditer(visible), _MOST):
+    objects = list(islice(_OBJECT.finditer(visible), _MOST))
+    named = names_in(text[objects[0].start() :]) if objects else ()
+    if not any(name in offered or name.rpartition(".")[2] in offered for name in named):
+        objects = []
+    for match in objects:
         if calls := _bare_calls(text[match.start() :], offered):
             return match.start(), tuple(call.moved(match.start()) for call in calls)
     for match in islice(_KEYED.finditer(visible), _MOST):

@@ -10,9 +10,11 @@ import ast
 import json
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 
 from replayer.lazy import dataclass
@@ -156,6 +158,11 @@ def calls_in(text: str) -> Iterator[TextCall]:
                 return
 
 
+def names_in(text: str) -> Iterator[str]:
+    """Every name that stands where a call's would."""
+    return (match[match.lastgroup or 0] for match in _WHERE_NAMES_STAND.finditer(text))
+
+
 def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
     family = match.lastgroup or ""
     name, start, end = match.group(family), *match.span()
@@ -267,15 +274,22 @@ def _with_object(name: str, start: int, end: int, text: str, position: int) -> T
     return TextCall(name, start, max(end, position + len(arguments)), arguments)
 
 
+@lru_cache(maxsize=2)
+def _argument_keys(text: str) -> list[int]:
+    """Where the values of all keys that hold arguments begin; a list of records has thousands of names."""
+    return [key.end() for key in _ARGUMENTS_KEY.finditer(text)]
+
+
 def _arguments_beside(text: str, match: re.Match[str]) -> int | None:
     """Where the arguments of `"name": "X"` begin: in the same object, after the name or before it."""
     following = _NEXT_KEY.match(text, match.end())
     if following and (key := _ARGUMENTS_KEY.match(text, following.end())):
         return key.end()
-    first = max(match.start() - MAX_UNCLOSED, 0)
-    for key in list(_ARGUMENTS_KEY.finditer(text, first, match.start()))[::-1][:MAX_CALLS]:
-        if text[key.end() + len(json_text_at(text, key.end())) : match.start()].strip() == ",":
-            return key.end()
+    keys = _argument_keys(text)
+    last = bisect_right(keys, match.start())
+    for begins in reversed(keys[max(last - MAX_CALLS, 0) : last]):
+        if text[begins + len(json_text_at(text, begins)) : match.start()].strip() == ",":
+            return begins
     return None
 
 
