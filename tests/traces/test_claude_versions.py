@@ -143,3 +143,67 @@ def test_claude_2_subagents_that_start_others_and_that_are_resumed(tmp_path: Pat
     times = [record.times for record in map(trace.turns.__getitem__, tree.turns)]
     assert [times[0], times[-1]] == [trace.turns[main_turns[n]].times for n in (0, 2)]
     assert tree.turns.index(first[1]) > tree.turns.index(begun["cc"][0])
+
+
+def _boundary(uuid: str, parent: str | None, kind: str, **more: Any) -> dict[str, Any]:
+    line = made.claude_user(uuid, parent, 5, "")
+    return {key: line[key] for key in line if key != "message"} | {"type": "system", "subtype": kind} | more
+
+
+@pytest.mark.parametrize("anchor", ["summary", "boundary"])
+@pytest.mark.parametrize("behind", ["anchor", "tail"])
+def test_claude_2_compaction_that_leaves_the_last_messages_as_they_were(
+    tmp_path: Path, anchor: str, behind: str
+) -> None:
+    """Their lines are not written anew: what follows hangs on the summary, or on the last of them."""
+    kept = {"headUuid": "a2", "anchorUuid": "s" if anchor == "summary" else "b", "tailUuid": "u3"}
+    follows = {"summary": {"anchor": "s", "tail": "u3"}[behind], "boundary": "s"}[anchor]
+    records = [
+        made.claude_user("u1", None, 0, "Go"),
+        made.claude_block("a1", "u1", 1, "m1", made.claude_call("c1")),
+        made.claude_user("u2", "a1", 2, made.claude_result("c1", "one")),
+        made.claude_block("a2", "u2", 3, "m2", made.claude_call("c2")),
+        made.claude_user("u3", "a2", 4, made.claude_result("c2", "two")),
+        _boundary("b", None, "compact_boundary", compactMetadata={"preservedSegment": kept}),
+        made.claude_user("s", "b", 6, "All before", isCompactSummary=True),
+        made.claude_user("u4", follows, 7, "More"),
+        made.claude_block("a3", "u4", 8, "m3", {"type": "text", "text": "Done"}),
+    ]
+    with trace_of(tmp_path, "session.jsonl", made.jsonl(records)) as trace:
+        segment, summary = ["call c2", "result c2"], ["compaction All before"]
+        whole = summary + segment if anchor == "summary" else segment + summary
+        assert contexts(trace)[-1] == [*whole, "user More"]
+
+
+def test_claude_2_results_that_it_took_out_of_later_prompts_or_never_sent_whole(tmp_path: Path) -> None:
+    replaced = [{"kind": "tool-result", "toolUseId": "c2", "replacement": "a preview"}]
+    gone = {"compactedToolIds": ["c1", "c9"]}
+    records = [
+        made.claude_user("u1", None, 0, "Go"),
+        made.claude_block("a1", "u1", 1, "m1", made.claude_call("c1")),
+        made.claude_block("a2", "a1", 1, "m1", made.claude_call("c2")),
+        made.claude_user("u2", "a2", 2, made.claude_result("c1", "all of one")),
+        made.claude_user("u3", "u2", 2, made.claude_result("c2", "all of two")),
+        {"type": "content-replacement", "sessionId": "s", "replacements": replaced},
+        made.claude_block("a3", "u3", 3, "m2", made.claude_call("c3")),
+        made.claude_user("u4", "a3", 4, made.claude_result("c3", "three")),
+        _boundary("b", "u4", "microcompact_boundary", microcompactMetadata=gone),
+        made.claude_block("a4", "b", 5, "m3", {"type": "text", "text": "Done"}),
+    ]
+    with trace_of(tmp_path, "session.jsonl", made.jsonl(records)) as trace:
+        history = RecordedHistory(trace)
+        said = [[m["content"] for m in history.messages(n) if m["role"] == "tool"] for n in history.turns]
+    assert said == [
+        [],
+        ["all of one", "a preview"],
+        ["[Old tool result content cleared]", "a preview", "three"],
+    ]
+
+
+def test_claude_session_that_begins_in_the_middle_says_what_its_prompts_lack(tmp_path: Path) -> None:
+    records = [
+        made.claude_user("u9", "of another file", 0, "Go on"),
+        made.claude_block("a9", "u9", 1, "m9", {"type": "text", "text": "Done"}),
+    ]
+    with trace_of(tmp_path, "session.jsonl", made.jsonl(records)) as trace:
+        assert "lack what was said before it" in " ".join(trace.header.meta["warnings"])

@@ -21,6 +21,7 @@ from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import SPAWNING, Builder, Prompt
 from replayer.traces.importers.claude_files import subagent_files
 from replayer.traces.importers.claude_graph import NONE, Branch, Graph, Reply
+from replayer.traces.importers.claude_rewrites import Rewrites
 from replayer.traces.importers.pieces import blocks_of, content_of, own_result, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, epoch, opt_str
@@ -40,6 +41,9 @@ _KEPT_OF_A_REPLY = ("model", "usage", "stop_reason")
 _SYSTEM_PROMPT = (
     "Claude Code records neither system prompt nor tool definitions nor the reminders that it adds; "
     "`--profile claude-code` fills the first two"
+)
+_BEGUN = (
+    "the first line goes on from one that the file does not hold: the prompts lack what was said before it"
 )
 _ATTACHED = "what the client attached to messages stands behind them; where in the prompt it was sent is not in the source"
 
@@ -71,6 +75,7 @@ class _Reader:
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
         self.graph = Graph()
+        self.rewrites = Rewrites(builder, self.graph)
         self.last: dict[str, int] = {}
         """The last line of each thread."""
         self.clock: dict[str, float | None] = {}
@@ -149,6 +154,8 @@ class _Reader:
             self._system(record, thread)
         elif kind == "attachment":
             self._attachment(record, thread)
+        elif kind == "content-replacement":
+            self.rewrites.replaced(record)
         elif kind == "api-request-shape":
             self._shape(as_dict(record.get("shape")))
         elif isinstance(kind, str) and kind in _SCREEN_ONLY:
@@ -211,6 +218,8 @@ class _Reader:
         if "parentUuid" in record and record["parentUuid"] is None:
             return NONE
         found = self.graph.find(as_str(record.get("parentUuid")))
+        if found == NONE and thread not in self.last and "parentUuid" in record:
+            self.builder.warn(_BEGUN)
         return found if found != NONE else self.last.get(thread, NONE)
 
     def _link(
@@ -233,18 +242,24 @@ class _Reader:
             self.last[thread] = line
 
     def _system(self, record: JsonObject, thread: str) -> None:
-        if record.get("subtype") == "compact_boundary":
+        kind = record.get("subtype")
+        if kind == "compact_boundary":
             self._link(record, thread, root=True)
+            self.rewrites.compacted(record)
             return
         self.dropped["system"] = self.dropped.get("system", 0) + 1
         self._link(record, thread)
+        if kind == "microcompact_boundary":
+            self.rewrites.cleared(record, self.last.get(thread, NONE))
 
     def _user(self, record: JsonObject, thread: str) -> None:
         content = record["message"].get("content")
         results, rest = _results_apart(content)
         items = [self._result(block, record) for block in results]
         if record.get("isCompactSummary"):
-            self._link(record, thread, (self.builder.compaction(text_of(content_of(content))),), root=True)
+            summary = self.builder.compaction(text_of(content_of(content)))
+            self._link(record, thread, (summary,), root=not self.rewrites.follows(record))
+            self.rewrites.linked(record)
         else:
             said = content if isinstance(content, str) else rest
             if said and not record.get("isVisibleInTranscriptOnly"):

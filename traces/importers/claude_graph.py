@@ -48,6 +48,10 @@ class Graph:
         self._result_items = array("i")
         self._result_orders = array("i")
         self.open: dict[int, Reply] = {}
+        self.instead: dict[int, int] = {}
+        """What the model saw in place of a result, from its first prompt on."""
+        self.cleared: dict[int, dict[int, int]] = {}
+        """By line, the results that prompts behind it no longer hold, and what stands there."""
 
     def find(self, key: str) -> int:
         number = self._keys.find(key)
@@ -70,6 +74,25 @@ class Graph:
             self._line_of_key[number] = line
         return line
 
+    def keep(self, head: str, tail: str, behind: str) -> None:
+        """After a compaction the lines from `head` to `tail` follow the line `behind` anew, and what follows follows them."""
+        first, line, kept = self.find(head), self.find(tail), list[int]()
+        while line not in (NONE, first):
+            kept.append(line)
+            line = self.parents[line]
+        if line == NONE:
+            return
+        for line in (first, *reversed(kept)):
+            self.parents.append(self.find(behind))
+            self._reply_of_line.append(self._reply_of_line[line])
+            self._places.append(self._places[line])
+            self._line_of_key[self._keys.find(behind)] = len(self.parents) - 1
+        self._line_of_key[self._keys.find(tail)] = self.find(behind)
+
+    def result(self, call: int) -> int:
+        found = self._result_items[call] if 0 <= call < len(self._result_items) else NONE
+        return self.instead.get(found, found)
+
     def begin(self, reply: Reply) -> None:
         self.open[reply.number] = reply
         self._place_of_reply.append(NONE)
@@ -91,10 +114,8 @@ class Graph:
 
     def results(self, calls: Iterable[int]) -> list[int]:
         """The results of calls in the order in which they came."""
-        known = [
-            call for call in calls if call < len(self._result_items) and self._result_items[call] != NONE
-        ]
-        found = sorted((self._result_orders[call], self._result_items[call]) for call in known)
+        known = [call for call in calls if self.result(call) != NONE]
+        found = sorted((self._result_orders[call], self.result(call)) for call in known)
         return [item for _, item in found]
 
     def reply_of(self, line: int) -> int:
@@ -102,7 +123,7 @@ class Graph:
 
     def said(self, line: int) -> Sequence[int]:
         place = self._places[line]
-        return self._items[place] if place != NONE else ()
+        return [self.instead.get(item, item) for item in self._items[place]] if place != NONE else ()
 
     def answers(self, line: int) -> Sequence[int]:
         """Calls whose results are among the line's items."""
@@ -137,6 +158,9 @@ class Branch:
             reply = graph.reply_of(line)
             if reply != NONE:
                 self._reply(reply)
+            elif cleared := graph.cleared.get(line):
+                self._settle()
+                self._items = array("i", (cleared.get(item, item) for item in self._items))
             elif said := graph.said(line):
                 # Results of the last reply come together, in _settle; what else the line holds comes behind them.
                 awaited = graph.results(call for call in graph.answers(line) if call in self._waiting)
