@@ -66,7 +66,7 @@ class RepetitionDetector(Signal):
     """
 
     name = "repetition"
-    version = 10
+    version = 11
 
     _stream: TextDetector
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import chain
 from typing import NamedTuple
+
+from replayer.signals.repetition.scripts import is_without_blanks
 
 FEW = 5
 """Different lines, or flags, at most;"""
@@ -24,6 +25,8 @@ RULES, RULED = 48, re.compile(r"([^\w\s])([^\w\s])\2{2,}\1?")
 SOME = 14
 """Lines from which on a text is judged by lines."""
 WORD = re.compile(r"[^\W\d_]{2,}")
+NUMBERS = re.compile(r"[\d\W]*\d[\d\W]*")
+"""A line that says when or the how manieth, and no word: the next line says what."""
 LOOKED_AT = 4096
 """Characters of the newest text that hold all of these."""
 
@@ -44,25 +47,29 @@ def pool_of(text: str) -> Pool | None:
 
 
 def _lines(lines: list[str]) -> Pool | None:
-    older = filter(None, map(str.strip, reversed(lines)))
-    newest = next(older, "")
-    bare = chain([newest], older)
-    return _pieces(bare, CHARACTERS, LINES) if _is_worded(newest) else _pieces(bare, 0, RULES, RULED)
+    bare = list(filter(None, map(str.strip, reversed(lines))))
+    if bare and not any(map(str.isalnum, bare[0])):
+        return _pieces(bare, 0, RULES, RULED)
+    return _pieces(bare, CHARACTERS, LINES)
 
 
 def _is_worded(line: str) -> bool:
-    """Two words, or one beside a blank."""
+    """Two words, or one beside a blank, or some letters of a script without blanks."""
     words = WORD.findall(line)
-    return len(words) > 1 or (len(words) > 0 and " " in line)
+    return len(words) > 1 or (len(words) > 0 and (" " in line or is_without_blanks(line)))
 
 
 def _pieces(
     newest_first: Iterable[str], characters: int, least: int, form: re.Pattern[str] | None = None
 ) -> Pool | None:
-    """The newest pieces, as long as few of them differ; each must have the form, else words."""
+    """The newest pieces, as long as few of them differ; each must have the form, else words. Numbers are passed over."""
     different = set[str]()
-    size = 0
-    for count, piece in enumerate(newest_first, 1):
+    size = count = passed = 0
+    for piece in newest_first:
+        if form is None and NUMBERS.fullmatch(piece):
+            passed += len(piece) + 1
+            continue
+        count += 1
         if piece not in different:
             if not (form.fullmatch(piece) if form else _is_worded(piece)):
                 break
@@ -71,5 +78,5 @@ def _pieces(
             different.add(piece)
         size += len(piece) + 1
         if size >= characters and count >= max(least, TIMES * len(different)):
-            return Pool(size, 1 - len(different) / count)
+            return Pool(size + passed, 1 - len(different) / count)
     return None

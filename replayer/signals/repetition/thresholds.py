@@ -70,7 +70,7 @@ def needed(unit: str, before: str) -> Needed:
         return _one_character(unit, before)
     if not unit.strip():
         return Needed(FLOOD // 2, FLOOD)
-    if len(unit) <= 200 and BASE64.fullmatch((unit * 40)[:256]) and _is_encoded(before):
+    if len(unit) <= 200 and BASE64.fullmatch((unit * 40)[:256]) and (_is_zeros(unit) or _is_encoded(before)):
         return Needed(FLOOD, ZEROS)
     if ENTITIES.fullmatch(unit):
         return Needed(FLOOD, LIST)
@@ -102,6 +102,11 @@ def _is_encoded(before: str) -> bool:
     """Base64, which no identifier looks like: letters of both cases and digits, nothing else."""
     tail = BASE64.search(before)
     return tail is not None and "_" not in tail[0] and len(set(map(_sort, tail[0]))) > 2
+
+
+def _is_zeros(unit: str) -> bool:
+    """Base64 of bytes of which most are zero, whatever stands before."""
+    return len(unit) >= 8 and "AAA" in unit + unit and not unit.isupper()
 
 
 def _is_mixed(unit: str) -> bool:

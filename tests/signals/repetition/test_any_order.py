@@ -106,6 +106,30 @@ def test_three_rows_of_a_table_in_any_order_are_a_collapse() -> None:
     )
 
 
+@pytest.mark.parametrize("script", ["Latin", "Chinese", "Cyrillic"])
+def test_two_lines_of_a_film_in_any_order_are_a_collapse_whatever_the_times(script: str) -> None:
+    """A number and a time before each line are no news; a film whose lines differ is sound."""
+    rng = random.Random(12)
+    two = SCRIPTS[script][:2]
+
+    def film(says: list[str]) -> str:
+        return "".join(
+            f"{n}\n00:{n // 20:02d}:{3 * n % 60:02d},{n * 37 % 1000:03d} --> 00:{n // 20:02d}:{3 * n % 60 + 2:02d},500\n{says[n]}\n\n"
+            for n in range(len(says))
+        )
+
+    assert collapsed(scan(OPENING + film([rng.choice(two) for _ in range(90)])))
+    every = [one for said in SCRIPTS.values() for one in said]
+    assert not collapsed(scan(OPENING + film(rng.sample(every, min(60, len(every))))))
+
+
+def test_a_few_bars_of_a_tune_in_any_order_are_a_collapse_and_a_matrix_is_not() -> None:
+    rng = random.Random(13)
+    tune = " | ".join(rng.choice(("G2 AB", "c2 BA", "d3 e")) for _ in range(700))
+    assert collapsed(scan(OPENING + tune))
+    assert not collapsed(scan("\n".join(" ".join(rng.choices("01", k=48)) for _ in range(80))))
+
+
 @pytest.mark.parametrize(
     "script", ["Chinese", "Japanese", "Korean", "Devanagari", "Arabic", "Thai", "Cyrillic"]
 )

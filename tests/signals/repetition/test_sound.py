@@ -23,6 +23,7 @@ SOUND = {
     "an encoded table": 'x = "' + "O$8YQaO,5;qO+)PQaO,5;q" * 14 + '"',
     "a path": '<path d="' + "L 36 36 \n" * 60 + '"/>',
     "a character map": "    '\\ufffe'\n" * 40,
+    "base64 of a bitmap": "url(data:image/bmp;base64," + "AABLAAAASwAAAEsA" * 60 + ")",
     "base64 zeros": "UEsDBBQAAAAIAHRlc3QudHh0AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRob"
     + "A" * 900
     + "UEsBAhQAFAAAAAgA",
