@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from replayer.lazy import dataclass
 from replayer.traces.reader import Trace
 from replayer.traces.requests import is_replayable
-from replayer.traces.schema import Thread, ToolCallItem, ToolResultItem
+from replayer.traces.schema import AnyItem, Thread, ToolCallItem, ToolResultItem, UserItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +122,26 @@ def _is_after(trace: Trace, one: int, other: int) -> bool:
 
 
 def _joined_at(trace: Trace, parent: Sequence[int], call: int | None, after: int, last: int) -> int | None:
-    """A result that came before the `last` turn of the subagent says only that it was started: nobody waited."""
+    """The turn that was sent the result of the subagent. A result that came before its `last` turn says only that it was
+    started; then it is the turn behind it that was sent a message about the call. None: nobody waited."""
     item = trace.item(call) if call is not None else None
     if not isinstance(item, ToolCallItem):
         return None
-    before = set(trace.context(after))
+    seen, started = set(trace.context(after)), False
     for number in parent:
         if number <= after:
             continue
-        new = [n for n in trace.context(number) if n not in before]
-        if any(isinstance(r := trace.item(n), ToolResultItem) and r.call_id == item.call_id for n in new):
-            return number if _is_after(trace, number, last) else None
+        new = [trace.item(n) for n in trace.context(number) if n not in seen]
+        seen.update(trace.context(number))
+        if any(isinstance(one, ToolResultItem) and one.call_id == item.call_id for one in new):
+            started = True
+        elif not (started and any(_names(one, item.call_id) for one in new)):
+            continue
+        if _is_after(trace, number, last):
+            return number
     return None
+
+
+def _names(item: AnyItem, call_id: str) -> bool:
+    """Whether a message of the client is about a call: Claude Code notifies so of what ran in the background."""
+    return isinstance(item, UserItem) and f">{call_id}<" in str(item.content)

@@ -44,6 +44,14 @@ def test_a_tree_knows_who_started_whom_and_who_waited(tree: Path) -> None:
     assert found.turns == (0, 1, 2, 3, 4, 5)
 
 
+def test_a_tree_knows_which_turn_was_notified_of_a_subagent_that_outlived_the_one_that_called_it(
+    tmp_path: Path,
+) -> None:
+    notice = "<task-notification><tool-use-id>call_1</tool-use-id></task-notification>"
+    [found] = trees(Trace.open(write_tree(tmp_path / "told.trace.jsonl", late=notice)))
+    assert found.lines[2] == Line("unwaited", (2, 4), after=0, joined=6)
+
+
 def test_every_turn_of_every_thread_is_sent_in_an_order_that_could_have_been(
     tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

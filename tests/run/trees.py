@@ -32,7 +32,9 @@ TURNS = (
 )
 
 
-def write_tree(path: Path) -> Path:
+def write_tree(path: Path, late: str | None = None) -> Path:
+    """`late`: what the main thread is told in a turn of its own, after all others."""
+    turns = TURNS if late is None else (*TURNS, ("main", 1.6, 1.7))
     header = Header(
         trace_id=path.name.partition(".")[0],
         source=Source(format="made", importer="tests"),
@@ -54,12 +56,14 @@ def write_tree(path: Path) -> Path:
                 put(SystemItem(id=0, text=f"You are {name}.")),
                 put(UserItem(id=0, content=name)),
             ]
-        for number, (thread, sent, ended) in enumerate(TURNS):
+        for number, (thread, sent, ended) in enumerate(turns):
             if number == 3:
                 contexts["main"].append(put(ToolResultItem(id=0, call_id="call_0", content="waited is done")))
                 contexts["main"].append(put(ToolResultItem(id=0, call_id="call_1", content="started")))
             elif number > 2:
-                contexts[thread].append(put(UserItem(id=0, content=f"go on {number}")))
+                contexts[thread].append(
+                    put(UserItem(id=0, content=late if late and number == 6 else f"go on {number}"))
+                )
             produced = (
                 calls if number == 0 else [put(AssistantItem(id=0, text=f"Answer {number} of {thread}."))]
             )
