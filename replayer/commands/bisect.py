@@ -10,11 +10,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
 from replayer.errors import MissingPartError, PlanError
 from replayer.gate.bisect import Answer, Found, State, between, environment, narrowed, opened, parse
-from replayer.text import safe
+from replayer.text import print_json, safe
 
 
 class Command:
@@ -58,7 +56,7 @@ class Command:
         state = opened(args.state, search.values, args.command_line)
         found = narrowed(state, args.state, search.attempt)
         if args.json:
-            print(orjson.dumps(_document(found, state)).decode())
+            print_json(_document(found, state))
         else:
             print(safe(_words(found, state, search)))
         return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-import orjson
 from rich.console import Console
 
 from replayer.errors import PlanError
@@ -15,6 +14,7 @@ from replayer.report.section import Section, table
 from replayer.report.table import print_section
 from replayer.repro.cache_plan import CachePlan, cache_plan
 from replayer.repro.cache_simulation import Planned, Variant
+from replayer.text import print_json
 
 _POOLS = "25%,50%,100%,200%,unlimited"
 
@@ -60,7 +60,7 @@ class Command:
             _whole(args.replicas, "--replicas"),
         )
         if args.json:
-            print(orjson.dumps(plan).decode())
+            print_json(plan)
         else:
             print_section(_section(plan), Console())
         return 0

@@ -23,7 +23,7 @@ from replayer.report.saving import write
 from replayer.run.capacity.search_run import Found, Search, document, mean_turns
 from replayer.run.capacity.shape import PRESETS, CapacityShape, preset
 from replayer.run.runner import perform
-from replayer.text import safe
+from replayer.text import print_json, safe
 from replayer.traces.reader import Trace
 from replayer.traces.trees import trees
 from replayer.wire.types import JsonObject
@@ -121,7 +121,7 @@ def _search(search: Search, notes: list[str], args: argparse.Namespace) -> int:
 
 def _show(result: Capacity, folder: Path, args: argparse.Namespace) -> None:
     if args.json:
-        print(orjson.dumps(result).decode())
+        print_json(result)
     else:
         print_capacity(result, Console())
         print(f"levels: {folder}/levels; each is a run folder for `watch` and `report`", file=sys.stderr)

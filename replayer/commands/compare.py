@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-import orjson
 from rich.console import Console
 from rich.text import Text
 
@@ -20,7 +19,7 @@ from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import and_list, chance, figure, interval, signed
 from replayer.report.section import Section
 from replayer.report.table import print_section
-from replayer.text import console, nearest, safe
+from replayer.text import console, nearest, print_json, safe
 from replayer.traces.compact import uncollected
 
 Lanes = Iterable[tuple[LaneView, LaneView]]
@@ -62,16 +61,8 @@ class Command:
         view, lanes, differing = _lanes(view, args)
         pairs = compare(view, pairs=lanes, metrics=metrics)
         if args.json:
-            print(
-                orjson.dumps(
-                    {
-                        "mode": view.mode,
-                        "prompts_differ": differing,
-                        "pairs": pairs,
-                        "conclusions": pair_sentences(pairs),
-                    }
-                ).decode()
-            )
+            said = {"mode": view.mode, "prompts_differ": differing, "pairs": pairs}
+            print_json({**said, "conclusions": pair_sentences(pairs)})
         else:
             _print(view, pairs, differing)
         return 0

@@ -7,8 +7,6 @@ import os
 import sys
 from pathlib import Path
 
-import orjson
-
 from replayer.commands.plan_arguments import complete, merged, resolve
 from replayer.commands.plan_flags import add_plan_flags
 from replayer.errors import PlanError
@@ -29,6 +27,7 @@ from replayer.plan.load import load_plan, make_plan
 from replayer.plan.shipped import find_plan
 from replayer.run.job import Job
 from replayer.run.runner import perform
+from replayer.text import print_json
 from replayer.wire.types import JsonObject
 
 
@@ -137,7 +136,7 @@ def _init(args: argparse.Namespace, words: list[str], given: dict[str, str]) -> 
     sizes = {lane.name: size(view, lane) for lane in view.lanes if not lane.name.endswith(AGAIN)}
     if args.json:
         documents = {name: one.document() for name, one in sizes.items()}
-        print(orjson.dumps({"baseline": str(args.against), "bytes": written, "sizes": documents}).decode())
+        print_json({"baseline": str(args.against), "bytes": written, "sizes": documents})
         return 0
     print(f"baseline: {args.against}, {written / 1000:.0f} kB, to commit")
     for name, found in sizes.items():
@@ -177,6 +176,6 @@ def _write(args: argparse.Namespace, found: Decision, lanes: list[str], run: str
     if os.environ.get("GITHUB_ACTIONS") == "true":
         print("\n".join(workflow_commands(found, run)), file=sys.stderr if args.json else sys.stdout)
     if args.json:
-        print(orjson.dumps(document(found, lanes)).decode())
+        print_json(document(found, lanes))
     else:
         print("\n".join(lines(found, lanes, run)))

@@ -13,7 +13,8 @@ import orjson
 
 from replayer.commands.ports import port
 from replayer.errors import ReplayerError, TraceError
-from replayer.signals.repetition.detector import scan
+from replayer.signals.base import Expected
+from replayer.signals.repetition.detector import scan_reply
 from replayer.text import safe
 from replayer.tools.verdicts.case import Case
 from replayer.tools.verdicts.request_facts import read_request
@@ -133,18 +134,12 @@ def _judged(request: bytes, reply: Reply) -> str:
         facts = read_request(orjson.loads(request), "the request")
     except (ReplayerError, ValueError):
         return ""
-    found = [scan(text, channel, reply.finish_reason) for text, channel in _texts(reply)]
-    collapse = next((f"{f.kind} of {f.unit[:60]!r}" for f in found if f and f.level == "collapsed"), None)
+    found = scan_reply(reply, Expected(facts.prompt_contains))
+    collapse = next((one.words for one in found if one.level == "collapsed"), None)
     verdict = judge(Case(reply, Validator(facts.tools), facts, collapsed=collapse))
     faults = [f"{fault.klass} ({safe(fault.message)[:80]})" for fault in verdict.faults]
     words = "" if verdict.usable else ", NOT USABLE"
     return (words + (f": {'; '.join(faults)}" if faults else "")).replace("\n", " ")
-
-
-def _texts(reply: Reply) -> list[tuple[str, str]]:
-    return [(reply.content, "text"), (reply.reasoning, "reasoning")] + [
-        (call.arguments, "code") for call in reply.tool_calls
-    ]
 
 
 def _report(recording: Recording) -> None:

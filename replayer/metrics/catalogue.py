@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from replayer.errors import PlanError
 from replayer.lazy import dataclass
 from replayer.metrics import turn_values as of
-from replayer.metrics.documents import Better, LaneFigures
+from replayer.metrics.documents import Better, LaneFigures, number_at
 from replayer.metrics.turn_values import Count
 from replayer.text import nearest
 
@@ -73,13 +73,8 @@ class Metric:
         return self.unit == "points" and self.counted != "tokens"
 
     def read(self, lane: LaneFigures) -> float | None:
-        """Its value in a lane's document; counts by kind are summed."""
-        value: object = lane
-        for name in self.path.split("."):
-            value = getattr(value, name, None)
-        if isinstance(value, dict):
-            return float(sum(value.values()))
-        return float(value) if isinstance(value, int | float) else None
+        """Its value in a lane's document."""
+        return number_at(lane, self.path)
 
 
 def _ratio(

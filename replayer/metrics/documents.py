@@ -323,3 +323,13 @@ class LaneFigures:
     by_prompt: list[Slice] = field(default_factory=list)
     unreached_turns: int = 0
     """Requests that reached no engine: among `errors`, and in no other figure."""
+
+
+def number_at(lane: LaneFigures, path: str) -> float | None:
+    """The number at a path of a lane's document; counts by kind are summed."""
+    value: object = lane
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
+    if isinstance(value, Mapping):
+        return float(sum(count for count in value.values() if isinstance(count, int | float)))
+    return float(value) if isinstance(value, int | float) else None

@@ -14,18 +14,15 @@ import re
 from collections.abc import Callable
 from dataclasses import fields
 
-import orjson
-
 from replayer.errors import PlanError
 from replayer.journal.several_runs import against
 from replayer.journal.view import RunView
 from replayer.lazy import dataclass
 from replayer.metrics.catalogue import COMPARED, METRICS, Metric, resolve
 from replayer.metrics.compare import compare, family
-from replayer.metrics.documents import LaneFigures
+from replayer.metrics.documents import LaneFigures, number_at
 from replayer.metrics.shown import number, with_unit
 from replayer.plan.model import Plan
-from replayer.wire.types import JsonObject
 
 _PATTERN = re.compile(r"\s*([\w.]+)\s*(drops by|rises by)?\s*(<=|>=|<|>|==)\s*(-?\d+(?:\.\d+)?)\s*\Z")
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -82,7 +79,7 @@ class Condition:
     def read(self, lane: LaneFigures) -> float | None:
         if self.metric is not None:
             return lane.figures.get(self.metric.key)
-        return _look_up(orjson.loads(orjson.dumps(lane)), self.figure)
+        return number_at(lane, self.figure)
 
     def words(self, value: float) -> str:
         """`TTFT p95 22.6 ms (limit 20 ms)`."""
@@ -139,15 +136,6 @@ def _figures(condition: Condition, lanes: list[LaneFigures]) -> list[str]:
         for lane in lanes
         if (value := condition.read(lane)) is not None and condition.holds(value)
     ]
-
-
-def _look_up(lane: JsonObject, path: str) -> float | None:
-    value: object = lane
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    if isinstance(value, dict):
-        return float(sum(count for count in value.values() if isinstance(count, int | float)))
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _changes(condition: Condition, view: RunView, base: RunView | None) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from replayer.tools.clients.base import (
     Box,
     Client,
@@ -228,12 +230,7 @@ def apply(text: str, old: str, new: str, index: int) -> str:
 
 
 def occurrences(text: str, old: str) -> list[int]:
-    found = []
-    place = text.find(old) if old else -1
-    while place >= 0:
-        found.append(place)
-        place = text.find(old, place + 1)
-    return found
+    return [found.start() for found in re.finditer(f"(?={re.escape(old)})", text)] if old else []
 
 
 def loose(text: str, old: str) -> list[tuple[int, int]]:
