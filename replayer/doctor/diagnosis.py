@@ -34,6 +34,9 @@ TOOL = {
 ASK_FOR_CALL = [{"role": "user", "content": "Read the file README.md with the read_file tool."}]
 
 
+_FACTS = tuple("kind version model models context_length kv_pool_tokens block_size effective".split())
+
+
 @dataclass(slots=True)
 class Diagnosis:
     """`features` are yes, no or unknown; `advice` has one sentence for each that could be better."""
@@ -46,16 +49,7 @@ class Diagnosis:
     prefix_probe: ProbeResult | None = None
 
     def as_data(self) -> JsonObject:
-        facts = self.facts
-        return {
-            "kind": facts.kind,
-            "version": facts.version,
-            "model": facts.model,
-            "models": list(facts.models),
-            "context_length": facts.context_length,
-            "kv_pool_tokens": facts.kv_pool_tokens,
-            "block_size": facts.block_size,
-            "effective": facts.effective,
+        return {name: getattr(self.facts, name) for name in _FACTS} | {
             "features": self.features,
             "advice": self.advice,
             "wire_notes": self.wire_notes,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from replayer.tools.verdicts.strict_json import levels
 from replayer.wire.types import Json, JsonObject
 
 MOST_CHECKS = 20_000
@@ -66,17 +67,8 @@ class SchemaCost:
 
 def _extent(value: object) -> tuple[int, int]:
     """(how many values it consists of, how deep they are nested)."""
-    parts = depth = 0
-    level = [value]
-    while level:
-        parts, depth = parts + len(level), depth + 1
-        level = [
-            inner
-            for one in level
-            if isinstance(one, (dict, list))
-            for inner in (one.values() if isinstance(one, dict) else one)
-        ]
-    return parts, depth
+    sizes = list(map(len, levels(value)))
+    return sum(sizes), len(sizes)
 
 
 class _Counter:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 import jiter
@@ -82,7 +83,8 @@ def _parse_slowly(text: str) -> object:
     """Python's parser made strict: it reads what jiter has no room for (depth, long integers) and explains."""
     try:
         value = _DECODER.decode(text)
-        _refuse_depth(value)
+        if next(islice(levels(value), _DEEPEST, None), None) is not None:
+            raise _Refused("too_deep", _TOO_DEEP)
         _refuse_half_surrogates(value)
     except _Refused as refused:
         raise NotJson(refused.defect, str(refused)) from None
@@ -97,23 +99,17 @@ def _parse_slowly(text: str) -> object:
 
 
 _DEEPEST = 500
+"""The same bound on every Python: from 3.12 on its parser goes thousands deep, where nothing else can follow."""
 _TOO_DEEP = "nested too deeply to be read"
 
 
-def _refuse_depth(value: object) -> None:
-    """The same bound on every Python: from 3.12 on its parser goes thousands deep, where nothing else can follow."""
+def levels(value: object) -> Iterator[list[object]]:
+    """A value level by level: what is nested too deep cannot be walked by functions that call themselves."""
     level = [value]
-    for _ in range(_DEEPEST):
-        level = [child for one in level for child in _children(one)]
-        if not level:
-            return
-    raise _Refused("too_deep", _TOO_DEEP)
-
-
-def _children(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+    while level:
+        yield level
+        nested = (one for one in level if isinstance(one, dict | list))
+        level = [inner for one in nested for inner in (one.values() if isinstance(one, dict) else one)]
 
 
 def _no_constants(name: str) -> object:
