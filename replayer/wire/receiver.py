@@ -28,8 +28,8 @@ OPEN, WRITE, BEGIN, ABORT, GATHER = range(5)
 all of it here, a judge that is held up between two pieces cannot make the engine seem slow."""
 
 RECORD = struct.Struct("<IIIIqq")
-"""From the receiver: connection, size of the bytes that follow, kind, how long (us) the receiver had waited for a core
-before this round, and two numbers (times are monotonic, in ns)."""
+"""From the receiver: connection, size of the bytes that follow, kind, how long (us) the receiver had been away from its
+sockets before it read them, and two numbers (times are monotonic, in ns)."""
 DATA, SENT, ROOM, CLOSED, LATE, HELLO = range(6)
 """DATA: read at, stamped by the kernel at (0: not). SENT: the first byte went out at. ROOM: so many bytes were taken.
 CLOSED: error number, 0 for an orderly end. LATE: at, the worst lateness since the last such record. HELLO: priority."""
@@ -41,6 +41,9 @@ SLICE = 64 << 10
 """Bytes read from one socket before the others have their turn."""
 SAMPLE_NS = 20_000_000
 """Time between two LATE records while a connection is open."""
+_ALIVE_NS = 4_000_000
+"""Longest wait while a connection is open: one that took longer was no wait for the engine. A virtual machine that is held,
+a process that is stopped, or one that waits for a page has no time that the system counts as a wait for a core."""
 _SOCKETS = socket.CMSG_SPACE(64 * array("i").itemsize)
 _GATHER_NS = 500_000
 """Shortest time between two rounds of reading while the kernel stamps: many streams share the cost of waking up."""
@@ -98,38 +101,37 @@ class Receiver:
         self._worst = 0
         self._sampled = 0
         self._delays = _Delays()
-        self._delayed = 0
+        self._delayed = self._begun = self._deadline = 0
+        """Of this round: how long what is read may have waited (us), when it began, and when it should have."""
         self._open = True
 
     def run(self, priority: int) -> None:
         self._record(0, HELLO, priority, 0)
         gathering = False
-        before = time.monotonic_ns()
+        begun = ended = time.monotonic_ns()
         while self._open:
             if gathering:
-                time.sleep(max(0, before + _GATHER_NS - time.monotonic_ns()) / 1e9)
-            due = self._due()
-            ready = self._epoll.poll(due)
-            before = time.monotonic_ns()
-            self._delayed = self._delays.since_last()
+                time.sleep(max(0, begun + _GATHER_NS - ended) / 1e9)
+            due = self._due(awake := time.monotonic_ns())
+            ready = self._epoll.poll(due) or self._epoll.poll(0)  # a signal ends a wait without a look
+            away = max(ended - begun, awake - ended - _GATHER_NS)
+            begun = self._begun = time.monotonic_ns()
+            away = away if due is None else max(away, begun - self._deadline)
+            self._delayed = max(self._delays.since_last(), away // 1000)
             self._late(self._delayed * 1000)
-            if due and not ready:
-                self._late(before - self._deadline)
             gathering = self._round(ready)
             after = time.monotonic_ns()
-            self._late(after - before)
+            self._late(after - begun)
             self._sample(after)
             self._forward(after)
+            ended = time.monotonic_ns()
 
-    def _due(self) -> float | None:
+    def _due(self, now: int) -> float | None:
         """Seconds until something must be done though nothing comes in; None is never."""
         if not self._peers and not self._out and not self._rest:
             return None
-        now = time.monotonic_ns()
-        self._deadline = self._sampled + SAMPLE_NS
-        if self._out and not self._blocked:
-            self._deadline = min(self._deadline, self._forwarded + _FORWARD_NS)
-        wait = max(0, self._deadline - now)
+        forward = self._forwarded + _FORWARD_NS if self._out and not self._blocked else now + SAMPLE_NS
+        wait = max(0, min(self._sampled + SAMPLE_NS, now + _ALIVE_NS, forward) - now)
         self._deadline = now + -(-wait // 1_000_000) * 1_000_000  # the system rounds up to milliseconds
         return wait / 1e9
 
@@ -172,7 +174,8 @@ class Receiver:
         if 0 < kernel <= now:
             self._late(now - kernel)
         data = bytes(self._buffer[:size])
-        self._out += (RECORD.pack(peer.number, size, DATA, self._delayed, now, kernel), data)
+        delayed = max(self._delayed, (now - self._begun) // 1000)
+        self._out += (RECORD.pack(peer.number, size, DATA, delayed, now, kernel), data)
         if data.endswith(_LAST_CHUNK):  # the next request waits for it
             self._forwarded = 0
         self._out_bytes += size
@@ -266,9 +269,8 @@ class Receiver:
             except (BlockingIOError, InterruptedError):
                 break
             except OSError as error:
-                peer.refused = (
-                    error.errno or 1
-                )  # it may have answered before it closed: reading ends the connection
+                # It may have answered before it closed: reading ends the connection.
+                peer.refused = error.errno or 1
                 continue
             taken += sent
             if sent < len(first):

@@ -75,6 +75,37 @@ async def test_a_judge_that_is_busy_delays_no_stamp() -> None:
     assert len(set(stamps)) == 5 and stamps[-1] <= free[0]
 
 
+async def test_what_came_while_the_receiver_was_stopped_is_late() -> None:
+    """What piled up has the stamp of its last packet, which came just now: only the time away from the socket shows it."""
+    engine = socket.create_server(("127.0.0.1", 0))
+    first = threading.Event()
+
+    def serve() -> None:
+        sock, _ = engine.accept()
+        with sock:
+            sock.recv(1 << 16)
+            sock.sendall(stream_head() + chunk(delta(content="0 ")))
+            first.wait()
+            os.kill(receiver.pid, signal.SIGSTOP)
+            sock.sendall(chunk(delta(content="1 ")))
+            time.sleep(0.1)
+            sock.sendall(chunk(delta(content="2 ")))
+            os.kill(receiver.pid, signal.SIGCONT)
+            sock.sendall(chunk(finish()) + chunk(DONE) + b"0\r\n\r\n")
+
+    receiver = Receiver()
+    thread = threading.Thread(target=serve)
+    thread.start()
+    client = WireClient(f"http://127.0.0.1:{engine.getsockname()[1]}/v1", receiver=receiver)
+    reply = await client.chat(Request([b"{}"]), lambda piece: first.set() or False)
+    await client.aclose()
+    receiver.close()
+    thread.join()
+    engine.close()
+    assert reply.content == "0 1 2 " and reply.timing.late_ns is not None
+    assert reply.timing.late_ns > 50_000_000
+
+
 class Slow(list[bytes]):
     """Pieces of a body, the last one late; `at` is when it was there."""
 
