@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.sixth_set import FAULTY, SOUND
+from tests.tools.sixth_set import FAULTY, REPORTED, SOUND
 from tests.tools.test_fourth_set import mistakes
 
 
@@ -22,3 +22,10 @@ def test_no_fault_on_sound_exchanges(tmp_path: Path, capsys: pytest.CaptureFixtu
     """First scored: 138 of 145; of the 7 misses one was a label."""
     wrong = mistakes(SOUND, tmp_path, capsys)
     assert len(SOUND) >= 130 and not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+def test_what_users_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the mends 15 of 28."""
+    wrong = mistakes(REPORTED, tmp_path, capsys)
+    assert len(REPORTED) >= 28 and not wrong, "\n".join(wrong)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Container, Mapping
 
+from replayer.tools.verdicts.plain_tags import M3_MARK, plain_tags
 from replayer.wire.types import Json
 
 _DECODER = json.JSONDecoder()
@@ -27,7 +28,7 @@ def holds_next_call(text: str) -> bool:
 
 
 _END_TAG = re.compile(
-    r"(?P<tag></(?:parameter|function|tool_call|invoke|arg_value|tool_calls)>|<\|(?:im_end|eot_id|tool_call_end|call)\|>"
+    r"(?P<tag></(?:parameter|function|tool_call|invoke|arg_value|tool_calls|think)>?|<\|(?:im_end|eot_id|tool_call_end|call)\|>"
     r"|<｜tool▁call▁end｜>)\s*\Z"
 )
 
@@ -55,6 +56,7 @@ _NEXT_OBJECT = re.compile(
 
 def next_call_in(value: str) -> str | None:
     """The end of one call and the beginning of the next, inside an argument's text."""
+    value = plain_tags(value)[0]
     if _NEXT_OBJECT.match(value):
         return value[-60:]
     match = _NEXT_CALL.search(value)
@@ -76,6 +78,8 @@ def swallowed_in(value: Mapping[str, Json], parameters: Container[str]) -> dict[
     """Parameters that were not delivered, but stand with their markup in the text of another: {swallowed: holder}."""
     found: dict[str, str] = {}
     for holder, text in value.items():
+        if isinstance(text, str) and M3_MARK not in text:
+            text = plain_tags(text)[0]
         for match in _NEXT_PARAMETER.finditer(text) if isinstance(text, str) else ():
             key, before = match[match.lastgroup or 0], text[: match.start()]
             if key not in parameters or key in value or _OPENS.search(before):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Container, Iterator
+from dataclasses import replace
 from itertools import islice
 
 from replayer.tools.verdicts.call_text import (
@@ -49,6 +50,12 @@ _NAMED_OBJECT = re.compile(
 )
 
 
+_GEMMA_OBJECT = re.compile(
+    r"(?<![\w.:\-/])(?P<name>[A-Za-z_][\w.\-]*+)(?=\{\s*\w+\s*:\s*(?:<\|\"\|>|<escape>|\"))"
+)
+"""As Gemma writes it, without what stands before the name."""
+
+
 def _named_objects(text: str, visible: str, offered: Container[str]) -> _Found | None:
     calls = named_objects(text, visible, offered)
     return (calls[0].start, tuple(calls)) if calls else None
@@ -71,6 +78,10 @@ def named_objects(text: str, visible: str, offered: Container[str]) -> list[Text
             continue
         written = json_text_at(text, match.end())
         calls.append(TextCall(name, match.start(), match.end() + len(written), written))
+    for match in _GEMMA_OBJECT.finditer(text) if not calls else ():
+        if match["name"] in offered and (call := next(calls_in(f"call:{text[match.start() :]}"), None)):
+            calls.append(replace(call.moved(match.start() - len("call:")), start=match.start()))
+            break
     while calls and is_sentence(text[calls[0].end : calls[1].start if len(calls) > 1 else len(text)]):
         del calls[0]  # one that is talked about
     return calls

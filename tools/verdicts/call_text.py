@@ -40,7 +40,8 @@ class TextCall:
 
     def without_markup(self, text: str, marker: int) -> bool:
         """Whether the call begins with its bare name and `marker` is the first of its markup."""
-        return self.start < marker < self.end and bare_name(text[self.start : marker].strip()) == self.name
+        before = text[self.start : marker].partition("{")[0].strip()
+        return self.start < marker < self.end and bare_name(before) == self.name
 
     def moved(self, by: int) -> TextCall:
         """The same call at another offset."""

@@ -69,8 +69,8 @@ def see(case: Case) -> Seen:
         thought, spoken = split_thinking(reply.content)
         answer = visible(spoken)
         leaks = find_leaks(spoken, case.validator.names, case.request.prompt_contains)
-        if thought and not leaks and (start := reply.content.find("<|")) == 0:
-            leaks = (leak_at("control_token", reply.content, start, hard=False),)
+        if thought and not leaks and reply.content.startswith(("<|channel|>", "<|start|>", "analysis")):
+            leaks = (leak_at("control_token", reply.content, 0, hard=False),)
     if not checks and (thought or reply.reasoning):
         drafts = (
             "" if answer and "think>" not in reply.content else thought

@@ -246,6 +246,8 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
     if calls and (follows or calls[0].start == start or _NAMES.match(text, start)):
         moved = tuple(call.moved(-start) for call in calls)
         return _call_left(searched, family, start, moved, offered)
+    if marker.group() == "<|channel|>" and _TO_NO_TOOL.match(text, marker.end()):
+        return leak_at(family, text, start, hard=True, complete=False)
     if marker.group() == "<|channel|>" and not _TO_A_TOOL.match(text, marker.end()):
         return leak_at(
             "control_token", text, start, hard=False
@@ -296,6 +298,8 @@ _REST_OF_CALL = re.compile(r"<[^<>\n]*param[^<>\n]*>[^<]*(?:</[^<>\n]+>\s*)+", r
 """A parameter and the ends of what held it, whose head a parser took."""
 
 _TO_A_TOOL = re.compile(r"[^<>\n]{0,60}\bto=")
+_TO_NO_TOOL = re.compile(r'commentary(?:\s*<\|constrain\|>)?(?:\s*json)?\s*<\|message\|>\s*\{\s*"')
+"""Arguments, but of which tool?"""
 _NAME_FOLLOWS = re.compile(r"\s*+(?:functions\.)?(?P<name>[A-Za-z_][\w\-]*+)\s*+(?=[<\[{(:\n`]|\Z)")
 
 

@@ -14,7 +14,14 @@ _FAMILIES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
     # family, what its texts hold, rules
     ("minimax", M3_MARK, ((re.escape(M3_MARK), ""),)),
     ("hunyuan", ":opensource>", ((r"<tool_sep:opensource>", ""), (r"<(/?\w+):opensource>", r"<\1>"))),
-    ("dsml", "DSML", ((rf"<(/?{_BAR}DSML{_BAR}) (?=\w)", r"<\1"),)),  # V4.1: a blank before each name
+    # V4.1 puts a blank before each name; gateways and other models write the bars otherwise
+    ("dsml", "DSML", ((r"<\s?(/?)\s?[|｜‖]{1,2}\s?DSML\s?[|｜‖]{1,2}\s?(?=\w)", r"<\1｜DSML｜"),)),
+    (
+        "gemma",
+        "<|tool_call>call:",
+        ((r"(<\|tool_call>call:[\w.\-]+)\(", r"\1{"), (r"\)(?=<tool_call\|>)", "}")),
+    ),
+    ("gemini", "default_api:", ((r"\bdeclaration:default_api:(?=\w)", "call:"),)),
     ("gigachat", "GCML", ((rf"(?<={_BAR})GCML(?={_BAR})", "DSML"),)),
     ("gigachat", "<|role_sep|>", ((r"function call<\|role_sep\|>", "<tool_call>"),)),
     ("k2", "ifm|", ((r"<ifm\|arg_type>[^<]*</ifm\|arg_type>", ""), (r"<(/?)ifm\|", r"<\1"))),

@@ -57,7 +57,8 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
 _THINKING = re.compile(
-    r"\A\s*(?:<(?:\w+:)?think(?:ing)?>|\[THINK\])(?P<thought>.*?)(?:</(?:\w+:)?think(?:ing)?>|\[/THINK\]|\Z)",
+    r"\A\s*(?:<(?:\w+:)?think(?:ing)?>|\[THINK\]|<\|channel>thought\n)"
+    r"(?P<thought>.*?)(?:</(?:\w+:)?think(?:ing)?>|\[/THINK\]|<channel\|>|\Z)",
     re.DOTALL,
 )
 _ANALYSIS = re.compile(
@@ -66,13 +67,16 @@ _ANALYSIS = re.compile(
     re.DOTALL,
 )
 
+_BARE_ANALYSIS = re.compile(r"\A\s*analysis(?P<thought>\S.*?)assistant(?:final|(?=commentary))", re.DOTALL)
+"""The same, its control tokens lost."""
+
 
 def split_thinking(content: str) -> tuple[str, str]:
     """(reasoning, answer) of content whose reasoning no parser took out: `<think>…</think>` at its beginning, or an
     end tag alone, where the template had already opened it; or gpt-oss's channel for it."""
-    if "<" not in content and "[THINK]" not in content:
+    if not any(hint in content for hint in ("<", "[THINK]", "assistantfinal")):
         return "", content
-    if match := _THINKING.match(content) or _ANALYSIS.match(content):
+    if match := _THINKING.match(content) or _ANALYSIS.match(content) or _BARE_ANALYSIS.match(content):
         return match["thought"], content[match.end() :]
     thought, tag, answer = content.partition("</think>")
     return (thought, answer) if tag and "<think>" not in thought else ("", content)
