@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 import orjson
 
 from replayer.wire.limits import LIMITS, TooLarge, check_parts, mib
+from replayer.wire.notes import quoted
 from replayer.wire.types import ToolCall
 
 if TYPE_CHECKING:
     from replayer.wire.notes import Notes
 
-_LOOKED_AT = 1000
-"""Pieces of arguments up to which a repeated name may begin another call: each look reads them all."""
+_LOOKED_AT = 4 << 20
+"""Characters of arguments, over all looks at them, up to which a repeated name may begin another call: each look reads them all."""
 
 
 class _Call:
-    __slots__ = ("freeform", "id", "name", "pieces", "position")
+    __slots__ = ("freeform", "id", "looked_at", "name", "pieces", "position")
 
     def __init__(self, position: int) -> None:
         self.position = position
@@ -25,6 +26,7 @@ class _Call:
         self.name: str | None = None
         self.pieces: list[str] = []
         self.freeform = False
+        self.looked_at = 0
 
     @property
     def arguments(self) -> str:
@@ -128,7 +130,7 @@ class CallAssembler:
 
     def _take_id(self, call: _Call, call_id: str | None) -> None:
         if call_id and call.id and call_id != call.id:
-            self._note("changed_id", f"the id changed from {call.id!r} to {call_id!r}", call.position)
+            self._note("changed_id", f"the id changed from {quoted(call.id)} to {call_id!r}", call.position)
         else:
             self._keep_id(call, call_id)
 
@@ -150,6 +152,8 @@ class CallAssembler:
             return None
         self._note("split_name", "the name came in pieces", call.position)
         call.name += name
+        if len(call.name) > LIMITS.name:
+            raise TooLarge(f"the name of a call is longer than {mib(LIMITS.name)}")
         return name
 
     def _take_arguments(self, call: _Call, arguments: object) -> str | None:
@@ -181,15 +185,17 @@ def _is_another(call: _Call, call_id: str | None, name: str | None, arguments: o
     """
     if not name or call.name is None:
         return False
-    if len(call.pieces) > _LOOKED_AT:
+    if call.looked_at > _LOOKED_AT:
         return name != call.name
+    so_far = call.arguments
+    call.looked_at += len(so_far)
     if call_id and call.id:
         goes_on = (
             not call.pieces and isinstance(arguments, str) and not _is_complete(arguments, or_empty=True)
         )
-        complete = _is_complete(call.arguments, or_empty=True) and not goes_on
+        complete = _is_complete(so_far, or_empty=True) and not goes_on
         return call_id != call.id and (name != call.name or complete)
-    return bool(call.pieces) and (name != call.name or _is_complete(call.arguments))
+    return bool(call.pieces) and (name != call.name or _is_complete(so_far))
 
 
 def _is_complete(arguments: str, or_empty: bool = False) -> bool:

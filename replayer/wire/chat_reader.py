@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from replayer.wire import extras
+from replayer.wire.limits import LIMITS
 from replayer.wire.parts import Parts
 from replayer.wire.types import Channel, Delta, Json, JsonObject, Wire
 
@@ -82,7 +83,7 @@ class ChatReader:
             self._notes.add("bad_field", "`delta` is not an object")
         parts.once &= extras.merge(parts.extra, choice, extras.CHOICE)
         if reason := choice.get("finish_reason"):  # some servers send "" until the end
-            parts.finish_reason = str(reason)
+            parts.finish_reason = str(reason)[: LIMITS.name]
         self._take_usage(choice.get("usage"))
 
     def _take_usage(self, usage: object) -> None:

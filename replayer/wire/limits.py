@@ -62,7 +62,10 @@ class Limits:
     parts: int = 1 << 10
     """Calls, content blocks and output items of a reply."""
     ids: int = MIB
-    """Characters of the ids of all calls; some servers put a signature into each."""
+    """Characters of the ids of all calls; some servers put a signature into each. Of a refusal or a signature, too: they grow by
+    the piece, and each piece copies what was there."""
+    name: int = MIB // 16
+    """Characters of the name of a call, or of a finish reason."""
     parsed: int = 14 * MIB
     """Estimated memory of one event or body as JSON objects; two of them are held at a time."""
     kept: int = 40 * MIB
@@ -79,16 +82,21 @@ class Limits:
 
 LIMITS = Limits()
 _SMALL = MIB // 4
-_WIDE = re.compile(rb"[\xf0-\xf7]|\\u[dD][89abAB]")
+_WIDE, _ESCAPED = re.compile(rb"[\xf0-\xf7]"), re.compile(rb"\\u[dD][89abAB]")
+"""Apart: as one pattern they take 30 times as long over a megabyte of backslashes."""
 
 
 def parsed_size(data: bytes | memoryview | bytearray) -> int:
     """Upper estimate of the memory that JSON takes once it is parsed, from counting its brackets, colons and commas."""
     found = bytes(data) if isinstance(data, memoryview) else data
     # One such character widens all of its string, and one more copy is held while it is read.
-    wide = 8 if len(found) > _SMALL and _WIDE.search(found) else 1
+    wide = 8 if len(found) > _SMALL and _is_wide(found) else 1
     objects = 200 * found.count(b"{") + 70 * found.count(b":") + 64 * found.count(b"[")
     return objects + 40 * found.count(b",") + wide * len(found)
+
+
+def _is_wide(data: bytes | bytearray) -> bool:
+    return bool(_ESCAPED.search(data)) or not (data.isascii() or _WIDE.search(data) is None)
 
 
 def check_parsed(data: bytes | bytearray, what: str = "an event") -> None:
@@ -101,6 +109,13 @@ def check_parts(number: int) -> None:
     """Raises TooLarge where a reply that has `number` calls, or blocks, begins another one."""
     if number >= LIMITS.parts:
         raise TooLarge(f"the reply has more than {LIMITS.parts:,} calls or content blocks")
+
+
+def check_aside(text: str, what: str) -> str:
+    """`text`, which grew by a piece. Raises TooLarge."""
+    if len(text) > LIMITS.ids:
+        raise TooLarge(f"{what} is longer than {mib(LIMITS.ids)}")
+    return text
 
 
 def mib(size: int) -> str:

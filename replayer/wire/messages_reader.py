@@ -7,7 +7,9 @@ from typing import ClassVar, NamedTuple
 import orjson
 
 from replayer.wire import counts, extras
+from replayer.wire.limits import LIMITS, check_aside
 from replayer.wire.merged import holds_two_calls
+from replayer.wire.notes import quoted
 from replayer.wire.parts import Block, BlockReader, Parts
 from replayer.wire.types import Channel, Json, JsonObject, Wire
 
@@ -120,13 +122,14 @@ class MessagesReader(BlockReader):
 
     def _stop_reason(self, source: JsonObject) -> None:
         if reason := source.get("stop_reason"):
-            self._parts.finish_reason = str(reason)
+            self._parts.finish_reason = str(reason)[: LIMITS.name]
         if sequence := source.get("stop_sequence"):
             self._parts.extra["stop_sequence"] = sequence
 
     def _take_usage(self, usage: object) -> None:
         """Later counts win; a null never does."""
         if usage is not None and (stated := self._object(usage, "`usage`")):
+            self._parts.once = False  # with a name of its own in every event they add up
             self._usage.update({key: value for key, value in stated.items() if value is not None})
 
     def _begin_check(self, event: str) -> None:
@@ -180,7 +183,7 @@ class MessagesReader(BlockReader):
         text = delta.get(kind.key)
         block.touched = True
         if block.kind not in kind.blocks:
-            self._notes.add("delta_type", f"a {delta['type']} came in a block of type {block.kind!r}")
+            self._notes.add("delta_type", f"a {delta['type']} came in a block of type {quoted(block.kind)}")
             block = self._stray(kind.blocks[0])
         if kind.channel is None:
             self._parts.once = False
@@ -209,7 +212,7 @@ class MessagesReader(BlockReader):
     def _aside(self, block: Block, kind: _Kind, value: object) -> None:
         """What belongs to a block and is not text: a signature, a citation."""
         if kind.key == "signature" and isinstance(value, str):
-            block.signature += value
+            block.signature = check_aside(block.signature + value, "a signature")
         elif kind.key == "citation":
             block.at_start.setdefault("citations", [])
             if isinstance(block.at_start["citations"], list):
@@ -226,7 +229,9 @@ class MessagesReader(BlockReader):
     def _note_open_blocks(self) -> None:
         for block in self._blocks:
             if block.open:
-                self._notes.add("block_not_stopped", f"a block of type {block.kind!r} was never stopped")
+                self._notes.add(
+                    "block_not_stopped", f"a block of type {quoted(block.kind)} was never stopped"
+                )
 
     def _whole_block(self, stated: JsonObject, number: int, at: int) -> None:
         block = self._open(stated, number)

@@ -6,6 +6,12 @@ from replayer.wire.types import NoteCode, ProtocolNote
 
 _LONGEST = 2000
 """Characters of a message: it may quote what the server sent."""
+_QUOTED = 500
+
+
+def quoted(value: object) -> str:
+    """A value as a note quotes it: what is noted at every delta must not cost what was sent once."""
+    return repr(value[:_QUOTED] if isinstance(value, str) else value)
 
 
 class Notes:
@@ -19,6 +25,9 @@ class Notes:
 
     def add(self, code: NoteCode, message: str, call_index: int | None = None) -> None:
         self._notes.setdefault((code, call_index), ProtocolNote(code, message[:_LONGEST], call_index))
+
+    def has(self, code: NoteCode, call_index: int | None) -> bool:
+        return (code, call_index) in self._notes
 
     def all(self) -> tuple[ProtocolNote, ...]:
         return tuple(self._notes.values())

@@ -8,8 +8,8 @@ from typing import ClassVar, Protocol
 
 from replayer.wire import extras
 from replayer.wire.calls import CallAssembler
-from replayer.wire.limits import check_parts
-from replayer.wire.notes import Notes
+from replayer.wire.limits import LIMITS, check_parts
+from replayer.wire.notes import Notes, quoted
 from replayer.wire.types import Channel, Delta, JsonObject, Wire
 
 
@@ -45,7 +45,7 @@ class Parts:
             self.arrivals.append(at)
             if self.finish_reason is not None:
                 self.notes.add(
-                    "delta_after_finish", f"a delta came after finish reason {self.finish_reason!r}"
+                    "delta_after_finish", f"a delta came after finish reason {quoted(self.finish_reason)}"
                 )
 
     def unknown(self, event: JsonObject) -> None:
@@ -90,7 +90,7 @@ class Block:
 
     def __init__(self, kind: str, at_start: JsonObject, index: int) -> None:
         check_parts(index)
-        self.kind = kind
+        self.kind = kind[: LIMITS.name]
         self.at_start = at_start
         self.index = index
         self.open = True
@@ -144,7 +144,7 @@ class BlockReader:
 
     def _fill(self, block: Block, channel: Channel, text: object, at: int) -> None:
         if not isinstance(text, str):
-            self._notes.add("bad_field", f"the text of a block of type {block.kind!r} is not a string")
+            self._notes.add("bad_field", f"the text of a block of type {quoted(block.kind)} is not a string")
             return
         block.pieces.append(text)
         self._last = block

@@ -7,7 +7,9 @@ from typing import ClassVar
 import orjson
 
 from replayer.wire import counts, extras
+from replayer.wire.limits import LIMITS, check_aside
 from replayer.wire.merged import holds_two_calls
+from replayer.wire.notes import quoted
 from replayer.wire.parts import Block, BlockReader, Parts
 from replayer.wire.response_items import (
     CALLS,
@@ -137,10 +139,10 @@ class ResponsesReader(BlockReader):
         self._keep(response)
         output = response.get("output")
         self._take_final(output if isinstance(output, list) else [], at)
-        status = str(response.get("status") or named)
+        status = str(response.get("status") or named)[: LIMITS.name]
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
-        parts.finish_reason = str(reason) if status == "incomplete" and reason else status
+        parts.finish_reason = str(reason)[: LIMITS.name] if status == "incomplete" and reason else status
         if status == "failed":
             words = orjson.dumps(response.get("error") or {"message": "the response failed"}).decode()
             parts.error = extras.read_error({"error": response.get("error") or words}, words)
@@ -176,7 +178,7 @@ class ResponsesReader(BlockReader):
             self._notes.add("final_differs", words, first_call(streamed[len(output) :]))
         for item in streamed:
             if item.open:
-                words = f"an output item of type {item.kind!r} was never done"
+                words = f"an output item of type {quoted(item.kind)} was never done"
                 self._notes.add("item_not_done", words, item.position if item.position >= 0 else None)
 
     def _note_unannounced(self, stated: JsonObject, number: int) -> None:
@@ -189,8 +191,9 @@ class ResponsesReader(BlockReader):
         self._final.setdefault(item.index, stated)
         self._check_ids(item, stated, last)
         final = text_of_item(stated)
-        if final is not None and final != item.text:
-            position = item.position if item.position >= 0 else None
+        position = item.position if item.position >= 0 else None
+        known_to_differ = self._notes.has("final_differs", position)
+        if final is not None and not known_to_differ and final != item.text:
             self._notes.add(
                 "final_differs", f"{item.kind}: the final object differs from the deltas", position
             )
@@ -198,19 +201,19 @@ class ResponsesReader(BlockReader):
         if item.position >= 0 and isinstance(name, str):
             known = self._parts.calls.name(item.position, name)
             if known != name:
-                words = f"the call is of {known!r} in the events and of {name!r} later"
+                words = f"the call is of {quoted(known)} in the events and of {name!r} later"
                 self._notes.add("final_differs", words, item.position)
 
     def _check_ids(self, item: Block, stated: JsonObject, last: bool) -> None:
         """vLLM 0.21 makes new ids for the final object: a client uses either, never both."""
         before, now = item.at_start.get("id"), stated.get("id")
         if before and now and before != now:
-            self._notes.add("item_id_changed", f"item {before!r} is {now!r} in a later event")
+            self._notes.add("item_id_changed", f"item {quoted(before)} is {now!r} in a later event")
         call_id = stated.get("call_id")
         if item.position >= 0 and isinstance(call_id, str) and call_id:
             known = self._parts.calls.identify(item.position, call_id)
             if known != call_id:
-                words = f"the id changed from {known!r} to {call_id!r}"
+                words = f"the id changed from {quoted(known)} to {call_id!r}"
                 self._notes.add("final_id_differs" if last else "changed_id", words, item.position)
 
     def _take_item(self, stated: JsonObject, at: int) -> None:
@@ -262,7 +265,7 @@ class ResponsesReader(BlockReader):
         item = self._item_of(chunk, kinds)
         item.touched = True
         if item.kind not in kinds:
-            words = f"{chunk['type']} came for an item of type {item.kind!r}"
+            words = f"{chunk['type']} came for an item of type {quoted(item.kind)}"
             self._notes.add("delta_type", words)
             item = self._stray(kinds[0])
         elif not item.open:
@@ -300,7 +303,7 @@ class ResponsesReader(BlockReader):
         """A `….done` event repeats the text of its part; where no delta came, it is the text."""
         channel = _CHANNELS[kind.removesuffix("done") + "delta"]
         item = self._item_of(chunk, _KIND_OF_CHANNEL[channel])
-        if not isinstance(text, str) or item.text.endswith(text):
+        if not isinstance(text, str) or _end_with(item.pieces, text):
             return
         if not item.touched and item.kind in _KIND_OF_CHANNEL[channel]:
             self._fill(item, channel, text, at)
@@ -330,13 +333,26 @@ class ResponsesReader(BlockReader):
     def _take_refusal(self, text: object) -> None:
         if isinstance(text, str):
             self._parts.once = False
-            self._parts.extra["refusal"] = self._parts.extra.get("refusal", "") + text
+            refusal = self._parts.extra.get("refusal", "") + text
+            self._parts.extra["refusal"] = check_aside(refusal, "the refusal")
 
     def _take_refusals(self, stated: JsonObject) -> None:
         content = stated.get("content")
         for part in content if isinstance(content, list) else ():
             if isinstance(part, dict) and part.get("type") == "refusal" and part.get("refusal"):
                 self._parts.extra["refusal"] = part["refusal"]
+
+
+def _end_with(pieces: list[str], text: str) -> bool:
+    """Whether all of them joined would: at a cost that goes by the text, which may come again and again."""
+    last: list[str] = []
+    left = len(text)
+    for piece in reversed(pieces):
+        if left <= 0:
+            break
+        last.append(piece)
+        left -= len(piece)
+    return "".join(reversed(last)).endswith(text)
 
 
 def _name_of(stated: JsonObject) -> str:

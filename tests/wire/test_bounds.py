@@ -57,3 +57,94 @@ def test_a_note_quotes_no_more_than_anybody_reads() -> None:
     another = delta(tool_calls=[{"index": 0, "id": "b" + LONG}])
     reply = assemble([opening("chat", 0, "a" + LONG), another, finish(), DONE])
     assert max(len(note.message) for note in reply.notes) == 2000
+
+
+def block(kind: str, **fields: object) -> bytes:
+    stated = {"type": kind, **fields}
+    return event({"type": "content_block_start", "index": 0, "content_block": stated})
+
+
+def item(kind: str, **fields: object) -> bytes:
+    return event(
+        {"type": "response.output_item.added", "output_index": 0, "item": {"type": kind, "id": "i", **fields}}
+    )
+
+
+def of(wire: Wire, kind: str, **fields: object) -> bytes:
+    if wire == "messages":
+        return event({"type": "content_block_delta", "index": 0, "delta": {"type": kind, **fields}})
+    return event({"type": kind, "item_id": "i", "output_index": 0, **fields})
+
+
+@pytest.mark.parametrize(
+    ("wire", "pieces", "limit"),
+    [
+        (
+            "messages",
+            [block("thinking", thinking=""), *[of("messages", "signature_delta", signature=LONG)] * 3],
+            "a signature is longer than 1 MiB",
+        ),
+        ("responses", [item("message"), *[of("responses", "response.refusal.delta", delta=LONG)] * 3], "the refusal is longer than 1 MiB"),
+        (
+            "chat",
+            [delta(role="assistant", tool_calls=[{"index": 0, "function": {"name": f"{n}{LONG[:40_000]}"}}]) for n in range(2)],
+            "the name of a call is longer than 64 KiB",
+        ),
+    ],
+)  # fmt: skip
+def test_what_grows_by_the_piece_is_bounded(wire: Wire, pieces: list[bytes], limit: str) -> None:
+    fault = assemble(pieces, wire=wire).fault
+    assert fault is not None and (fault.kind, fault.message) == ("too_large", limit)
+
+
+TIMES = 5_000
+"""Events that each took a millisecond and more when they were compared with all that had come, or quoted it."""
+
+
+def test_what_was_sent_once_is_not_quoted_for_every_delta() -> None:
+    later = delta(tool_calls=[{"index": 0, "id": "b", "function": {"arguments": "x"}}])
+    reply = assemble([opening("chat", 0, LONG * 2), *[later] * TIMES], wire="chat")
+    assert [note.code for note in reply.notes].count("changed_id") == 1
+    assert reply.tool_calls[0].arguments == "{}" + "x" * TIMES
+    ended = event({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "s" * 1_000_000}]})
+    reply = assemble([ended, *[delta(content="a")] * TIMES, DONE], wire="chat")
+    assert len(reply.finish_reason or "") == 1 << 16 and len(reply.content) == TIMES + 1
+    assert "delta_after_finish" in [note.code for note in reply.notes]
+
+
+def test_a_text_that_is_said_again_is_compared_at_its_own_cost() -> None:
+    whole = "words and " * 100_000
+    said = [
+        of("responses", "response.output_text.delta", delta=whole + "end"),
+        *[of("responses", "response.output_text.done", text="nd")] * 9,
+    ]
+    reply = assemble([item("message"), *said], wire="responses")
+    assert "final_differs" not in [note.code for note in reply.notes]
+    pieces = [of("responses", "response.output_text.delta", delta=text) for text in (whole, "", "e", "nd")]
+    reply = assemble(
+        [item("message"), *pieces, of("responses", "response.output_text.done", text=" end")],
+        wire="responses",
+    )
+    assert "final_differs" not in [note.code for note in reply.notes]
+    reply = assemble(
+        [item("message"), *pieces, of("responses", "response.output_text.done", text="the end")],
+        wire="responses",
+    )
+    assert "final_differs" in [note.code for note in reply.notes]
+
+
+def test_a_name_that_comes_again_begins_a_call_where_the_one_before_is_whole() -> None:
+    again = delta(tool_calls=[{"index": 0, "id": "d", "function": {"name": "read_file", "arguments": "{}"}}])
+    assert len(assemble([opening("chat", 0, "c"), again, finish(), DONE]).tool_calls) == 2
+
+
+def test_usage_with_ever_new_names_is_bounded() -> None:
+    nested: object = 1
+    for _ in range(200):
+        nested = {"a": nested}
+    events = (
+        event({"type": "message_delta", "delta": {}, "usage": {f"k{number}": nested}})
+        for number in range(900)
+    )
+    fault = assemble(events, wire="messages").fault
+    assert fault is not None and fault.kind == "too_large"
