@@ -34,9 +34,9 @@ _SHARE = 0.35
 _SWITCH_S = 0.001
 """How long a key may wait for the thread that reads; Python's own is 5 ms, and an answer takes many turns."""
 _FRAMES_KNOWN = 250
-COLLECT = 50_000, 5, 400
-"""New objects between two collections, and how often the next older ones are gone over too. A journal's facts stay, and
-going over them again and again costs most; the lines of a picture refer to themselves, 50 KB of them a second."""
+COLLECT = 50_000, 5, 10
+"""New objects between two collections, and how often the next older ones are gone over too. What a run held when it
+was opened is never gone over; the lines of a picture refer to themselves, 50 KB of them a second, and some grow old first."""
 
 
 def watch(folders: Sequence[Path]) -> str:
