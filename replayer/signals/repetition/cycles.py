@@ -56,12 +56,16 @@ class CycleTracker:
         self._text = text = self._text[-self._window :] + piece
         lag = self.lag
         if not lag or (size and text[-size:] != text[-size - lag : -lag]):
-            if text.find(text[-self._glance :], 0, -1) < 0:  # faster than `rfind`, and mostly so
-                self.recurs = self.lag = 0
+            self.lag = 0
+            if text.find(text[-self._glance :], 0, -1) < 0:
+                self.recurs = 0
                 return None
-            lag = self.lag = self._find(text)
-            if not lag:
+            self.recurs += 1
+            probe = text[-self._probe :]
+            at = text.find(probe, 0, -1)  # faster than `rfind`, and mostly in vain
+            if at < 0:
                 return None
+            lag = self.lag = len(text) - len(probe) - text.rfind(probe, at, -1)
             self._start = self._end - lag - _common_suffix(text, lag)
         return Run(self._start, self._end, lag) if self._end - self._start >= LEAST else None
 
@@ -74,14 +78,6 @@ class CycleTracker:
     def tail(self, size: int) -> str:
         """The newest characters, at most the window."""
         return self._text[-size:]
-
-    def _find(self, text: str) -> int:
-        glance = text.rfind(text[-self._glance :], 0, -1)
-        self.recurs += 1
-        probe, before = text[-self._probe :], glance + self._glance
-        if text.find(probe, 0, before) < 0:
-            return 0
-        return len(text) - self._probe - text.rfind(probe, 0, before)
 
 
 def _common_suffix(text: str, lag: int) -> int:

@@ -140,6 +140,9 @@ def needed(stretch: Stretch, text: str) -> float:
         if listed:
             return WIDE_LISTED if wide else LISTED
         return next(times for most, times in (WIDE if wide else PROSE) if different <= most)
+    fewest = min(OTHER[1], max(OTHER[0], 0.75 * different))
+    if stretch.times < fewest:
+        return fewest  # whatever its letters are
     size, bare = len(text), plain(FILL.sub("", text))
     letters = (len("".join(LETTERS.findall(bare))) - 0.5 * len(CAPITAL.findall(bare))) / size
     digits = len(DIGIT.findall(bare)) / size
@@ -150,7 +153,7 @@ def needed(stretch: Stretch, text: str) -> float:
         return OFTEN if few else NEVER
     if digits > DIGITS or letters < FEW_LETTERS:
         return max(RARE[0], RARE[1] * different)
-    return min(OTHER[1], max(OTHER[0], 0.75 * different)) * (DIFFER if lines_differ(text) else 1.0)
+    return fewest * (DIFFER if lines_differ(text) else 1.0)
 
 
 def end_of(word: str, text: str) -> int:
