@@ -214,7 +214,7 @@ class TextDetector:
         return found
 
     def _look_at_worn(self, text: str, words: list[str]) -> list[Finding]:
-        worn = self._worn.push(text, words)
+        worn = self._worn.push(text, words, self._cut)
         if worn is None or not self._worn.is_worn(worn, self._recent(worn.size + len(self._rest)), self._cut):
             return []
         onset = max(0, self._offset - len(self._rest) - worn.size)

@@ -83,8 +83,9 @@ class WornWords:
             self._different, self._trigrams = set[str](), set[tuple[str, str, str]]()
             self._count, self._ask_from = 0, LEAST
 
-    def push(self, text: str, words: list[str]) -> Stretch | None:
-        """The stretch that the text ends in, if it is worth a look. `words`: its words and numbers in lower case."""
+    def push(self, text: str, words: list[str], cut: bool = False) -> Stretch | None:
+        """The stretch that the text ends in, if it is worth a look. `words`: its words and numbers in lower case; `cut`:
+        by the token limit, which is when nothing is too short to be asked about again."""
         if not text.isascii() and not "".join(words).isalnum():
             words = list(text) if is_without_blanks(text) else list(map(unmarked, words))
         different, known = dict.fromkeys(words), self._known
@@ -93,6 +94,8 @@ class WornWords:
         known.update(new)
         if new and not text.isascii():
             new = list(filter(str.isalnum, new))
+        if cut and new and text.lower().endswith(new[-1]):
+            new.pop()  # the token limit leaves a piece of a word
         if new:
             self._begin(text[end_of(new[-1], text.lower()) :])
         else:
@@ -101,7 +104,7 @@ class WornWords:
         self._seen.update(different)
         if len(self._seen) > GENERATION:
             self._seen, self._known = set(), self._seen
-        return None if self.size < self._ask_from else self._counted()
+        return None if self.size < (LEAST if cut else self._ask_from) else self._counted()
 
     def _counted(self) -> Stretch | None:
         """Count the tokens that came since the last time."""
@@ -121,7 +124,7 @@ class WornWords:
         self._ask_from = int(AGAIN * stretch.size)
         if not cut and stretch.said < SHUFFLED[0][0] and stretch.times < least(stretch):
             return False
-        return stretch.times >= needed(stretch, text) * (CUT if cut and is_prose(text) else 1.0)
+        return stretch.times >= needed(stretch, text) * (CUT if cut else 1.0)
 
 
 def least(stretch: Stretch) -> float:
@@ -141,7 +144,7 @@ def needed(stretch: Stretch, text: str) -> float:
             return WIDE_LISTED if wide else LISTED
         return next(times for most, times in (WIDE if wide else PROSE) if different <= most)
     fewest = min(OTHER[1], max(OTHER[0], 0.75 * different))
-    if stretch.times < fewest:
+    if stretch.times < CUT * fewest:
         return fewest  # whatever its letters are
     size, bare = len(text), plain(FILL.sub("", text))
     letters = (len("".join(LETTERS.findall(bare))) - 0.5 * len(CAPITAL.findall(bare))) / size

@@ -123,6 +123,13 @@ def test_two_lines_of_a_film_in_any_order_are_a_collapse_whatever_the_times(scri
     assert not collapsed(scan(OPENING + film(rng.sample(every, min(60, len(every))))))
 
 
+def test_a_piece_of_a_word_at_the_token_limit_is_no_news() -> None:
+    rng = random.Random(14)
+    rows = ("plum & ripe & 4 \\\\", "pear & green & 2 \\\\", "\\hline")
+    text = OPENING + "\n".join(rng.choice(rows) for _ in range(90)) + "\npl"
+    assert collapsed(scan(text, finish_reason="length"))
+
+
 def test_a_few_bars_of_a_tune_in_any_order_are_a_collapse_and_a_matrix_is_not() -> None:
     rng = random.Random(13)
     tune = " | ".join(rng.choice(("G2 AB", "c2 BA", "d3 e")) for _ in range(700))
