@@ -142,7 +142,7 @@ def _compare_samples(
         sessions = sorted(left.names(), key=str)
     if not sessions or values[0] is None or values[1] is None:
         return None
-    turns = min(len(left.values), len(right.values)) or _events(left, right)
+    turns = min(left.n_turns(), right.n_turns())
     pair = _head(a, b, metric, (values[0], values[1]), len(sessions), turns)
     if metric.key == PRIMARY and paired:
         flips = sum(left.values[key] != right.values[key] for key in left.values) / len(left.values)
@@ -166,10 +166,6 @@ def _common(left: Sample, right: Sample) -> tuple[Sample, Sample]:
     if len(both) == len(left.values) == len(right.values):
         return left, right
     return left.only(both), right.only(both)
-
-
-def _events(left: Sample, right: Sample) -> int:
-    return int(min(sum(c.total() for c in lane.times(by_session).values()) for lane in (left, right)))
 
 
 def _head(a: str, b: str, metric: Metric, values: tuple[float, float], sessions: int, turns: int) -> Pair:
@@ -334,7 +330,7 @@ def compare_sequentially(a: Side, b: Side, metric: Metric, *, paired: bool) -> P
     p, interval = sequential(moved)
     left, right = left.of(sessions), right.of(sessions)
     values = pooled(metric, left) or 0.0, pooled(metric, right) or 0.0
-    turns = min(len(left.values), len(right.values)) or _events(left, right)
+    turns = min(left.n_turns(), right.n_turns())
     pair = _head(a.lane.name, b.lane.name, metric, values, len(sessions), turns)
     pair = apart(replace(pair, sequential=True), a.lane, b.lane)
     pair = _filled(pair, interval.value, None, p, SEQUENTIAL)

@@ -52,11 +52,16 @@ class Sample:
 
     values: dict[Key, Any]
     sessions: Times | None = None
+    turns: Counter[Hashable] = field(default_factory=Counter)
+    """With `sessions`: how many turns of each had such times."""
     _clustered: dict[Callable[[Key], Hashable], Any] = field(default_factory=dict)
     """What has been put together, by how."""
 
     def names(self) -> set[Hashable]:
         return set(self.sessions) if self.sessions is not None else {key[0] for key in self.values}
+
+    def n_turns(self) -> int:
+        return len(self.values) or sum(self.turns[name] for name in self.names())
 
     def only(self, keep: Container[Key]) -> Sample:
         return Sample({key: value for key, value in self.values.items() if key in keep})
@@ -67,7 +72,9 @@ class Sample:
         if wanted == self.names():
             return self
         if self.sessions is not None:
-            return Sample({}, {name: found for name, found in self.sessions.items() if name in wanted})
+            return Sample(
+                {}, {name: found for name, found in self.sessions.items() if name in wanted}, self.turns
+            )
         return Sample({key: value for key, value in self.values.items() if key[0] in wanted})
 
     def ratios(self, cluster: Callable[[Key], Hashable]) -> Ratios:
@@ -115,7 +122,7 @@ def sample(metric: Metric, turns: Turns, attempts: Iterable[Attempt] = ()) -> Sa
     times = {
         name: Counter({middle[index]: n for index, n in counts.items()}) for name, counts in bins.items()
     }
-    return Sample({}, times)
+    return Sample({}, times, Counter(key[0] for key, turn in turns.items() if turn.tpot_ns is not None))
 
 
 def pooled(metric: Metric, found: Sample) -> float | None:

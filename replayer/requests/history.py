@@ -22,7 +22,7 @@ from replayer.traces.chat import STYLES, fill
 from replayer.traces.filler import blocks, filler
 from replayer.traces.reader import Trace
 from replayer.traces.requests import is_replayable, sent_over
-from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem, ToolSet, Turn, UserItem
+from replayer.traces.schema import AnyItem, SystemItem, TokenShape, ToolCallItem, ToolSet, Turn
 from replayer.traces.trees import Line, trees
 from replayer.traces.wire_forms import ASIDE, LIST_OF, chat_messages
 from replayer.traces.wire_view import chat_tools
@@ -324,10 +324,8 @@ class RecordedHistory:
 
     def _write(self, key: Key) -> Piece | None:
         items = [self._item(number) for number in key.ids]
-        last = items[-1]
-        markable = isinstance(last, UserItem)
-        if isinstance(last, UserItem):
-            items[-1] = with_mark(last, _MARK)
+        marked = with_mark(items[-1], _MARK)
+        items[-1] = marked or items[-1]
         message = fill(key.form, items) if key.form else self.dialect.message(items)
         if message is None:
             return None
@@ -338,7 +336,7 @@ class RecordedHistory:
             message = self.dialect.last(message)
         comma = b", " if key.style.startswith("spaced") else b","
         text = comma + STYLES[key.style](message)
-        before, mark, after = text.rpartition(_MARK.encode()) if markable else (text, b"", b"")
+        before, mark, after = text.rpartition(_MARK.encode()) if marked else (text, b"", b"")
         span = self._spool.put(before + after)
         return Piece(span, span.begin + len(before) if mark else None, field)
 

@@ -219,8 +219,12 @@ def _last_side(groups: Sequence[Sequence[AnyItem]]) -> int:
     return max(cut, 0)
 
 
-def with_mark(item: UserItem, mark: str) -> UserItem:
-    """The message with a mark behind its last text."""
+def with_mark(item: AnyItem, mark: str) -> AnyItem | None:
+    """What a client said, with a mark behind its last text: a summary too, which may be the first message of all."""
+    if isinstance(item, CompactionItem):
+        return replace(item, text=item.text + mark)
+    if not isinstance(item, UserItem):
+        return None
     if isinstance(item.content, str):
         return replace(item, content=item.content + mark)
     parts = list(item.content)

@@ -158,6 +158,8 @@ def test_the_comparison_shows_the_lanes_figures(outputs: Outputs) -> None:
             continue
         pair = outputs.pairs[key]
         assert (pair["value_a"], pair["value_b"]) == pytest.approx((a[key], b[key]), rel=1e-9), key
+        if COMPARED[key].counted == "turns":
+            assert pair["n_turns"] <= min(a["turns"], b["turns"]), f"{key}: turns, not times within them"
 
 
 def test_a_gate_names_the_figure_and_its_value(outputs: Outputs) -> None:

@@ -116,12 +116,16 @@ def test_compaction_is_a_user_message_and_opaque_records_are_not_sent(tmp_path: 
         UserItem(
             id=0, content=({"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}})
         ),
+        CompactionItem(id=0, text="So far: nothing."),
     ],
 )
-def test_a_marker_ends_the_first_user_message(tmp_path: Path, ask: UserItem) -> None:
+def test_a_marker_ends_the_first_message_of_the_client(
+    tmp_path: Path, ask: UserItem | CompactionItem
+) -> None:
     history = _history(tmp_path / "t.jsonl", [([SYSTEM, ask, SAY, ASK], [SAY])])
     plain, marked = history.messages(0), history.messages(0, marker=' "7"')
-    text = marked[1]["content"] if isinstance(ask.content, str) else marked[1]["content"][0]["text"]
+    content = marked[1]["content"]
+    text = content if isinstance(content, str) else content[0]["text"]
     assert text.endswith(' "7"') and marked[0] == plain[0] and marked[2:] == plain[2:]
     assert _body(history, 0, marker=' "7"')["messages"] == marked
 
