@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from replayer.wire.limits import LIMITS, TooLarge, check_parts, mib
-from replayer.wire.notes import quoted
+from replayer.wire.limits import LIMITS, TooLarge, check_parts, mib, quoted
 from replayer.wire.types import ToolCall
 
 if TYPE_CHECKING:

@@ -118,5 +118,10 @@ def check_aside(text: str, what: str) -> str:
     return text
 
 
+def quoted(value: object) -> str:
+    """A value as a note quotes it: what is noted at every delta must not cost what was sent once."""
+    return repr(value[:500] if isinstance(value, str) else value)
+
+
 def mib(size: int) -> str:
     return f"{size / MIB:g} MiB" if size >= MIB else f"{size // 1024} KiB"

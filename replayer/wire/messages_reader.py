@@ -7,10 +7,10 @@ from typing import ClassVar, NamedTuple
 import orjson
 
 from replayer.wire import counts, extras
-from replayer.wire.limits import LIMITS, check_aside
+from replayer.wire.limits import LIMITS, check_aside, quoted
 from replayer.wire.merged import holds_two_calls
-from replayer.wire.notes import quoted
 from replayer.wire.parts import Block, BlockReader, Parts
+from replayer.wire.payload import read_json
 from replayer.wire.types import Channel, Json, JsonObject, Wire
 
 _MESSAGE = frozenset({"content", "usage", "type", "role", "stop_reason", "stop_sequence", "error"})
@@ -280,7 +280,7 @@ def _stated(block: Block) -> JsonObject:
             stated["signature"] = block.signature
     elif block.kind in ("tool_use", *_SERVER_TOOLS) and block.pieces:
         try:
-            stated["input"] = orjson.loads(block.text)
-        except orjson.JSONDecodeError:
+            stated["input"] = read_json(block.text.encode())[0]
+        except ValueError:
             stated["input"] = {}
     return stated

@@ -6,12 +6,6 @@ from replayer.wire.types import NoteCode, ProtocolNote
 
 _LONGEST = 2000
 """Characters of a message: it may quote what the server sent."""
-_QUOTED = 500
-
-
-def quoted(value: object) -> str:
-    """A value as a note quotes it: what is noted at every delta must not cost what was sent once."""
-    return repr(value[:_QUOTED] if isinstance(value, str) else value)
 
 
 class Notes:

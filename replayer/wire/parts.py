@@ -8,8 +8,8 @@ from typing import ClassVar, Protocol
 
 from replayer.wire import extras
 from replayer.wire.calls import CallAssembler
-from replayer.wire.limits import LIMITS, check_parts
-from replayer.wire.notes import Notes, quoted
+from replayer.wire.limits import LIMITS, check_parts, quoted
+from replayer.wire.notes import Notes
 from replayer.wire.types import Channel, Delta, JsonObject, Wire
 
 

@@ -10,6 +10,8 @@ import orjson
 from replayer.wire.limits import check_parsed
 from replayer.wire.types import Json, NoteCode
 
+_DEEPEST = 200
+"""Levels of lists and objects: what is deeper than some 250 can be read and not written again."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -18,13 +20,29 @@ def read_json(data: bytes) -> tuple[Json, list[NoteCode]]:
 
     Forgiven are bytes that are not UTF-8 and escapes of half a character (both become U+FFFD, so that no text
     that cannot be encoded travels on), NaN and Infinity. Raises TooLarge, before it is parsed, for what would fill the
-    memory.
+    memory; ValueError for what is nested so deeply that no journal could hold it.
     """
     check_parsed(data)
     try:
-        return orjson.loads(data), []
+        found: tuple[Json, list[NoteCode]] = orjson.loads(data), []
     except orjson.JSONDecodeError:
-        return _forgive(data)
+        found = _forgive(data)
+    if data.count(b"{") + data.count(b"[") > _DEEPEST:
+        _check_depth(found[0])
+    return found
+
+
+def _check_depth(value: Json) -> None:
+    level, depth = [value], 0
+    while level := [
+        inner
+        for one in level
+        for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
+        if inner.__class__ in (dict, list)
+    ]:
+        depth += 1
+        if depth >= _DEEPEST:
+            raise ValueError(f"nested more than {_DEEPEST} deep")
 
 
 def _forgive(data: bytes) -> tuple[Json, list[NoteCode]]:

@@ -7,9 +7,8 @@ from typing import ClassVar
 import orjson
 
 from replayer.wire import counts, extras
-from replayer.wire.limits import LIMITS, check_aside
+from replayer.wire.limits import LIMITS, check_aside, quoted
 from replayer.wire.merged import holds_two_calls
-from replayer.wire.notes import quoted
 from replayer.wire.parts import Block, BlockReader, Parts
 from replayer.wire.response_items import (
     CALLS,

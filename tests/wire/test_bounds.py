@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from replayer.wire.reply import assemble
@@ -140,11 +141,30 @@ def test_a_name_that_comes_again_begins_a_call_where_the_one_before_is_whole() -
 
 def test_usage_with_ever_new_names_is_bounded() -> None:
     nested: object = 1
-    for _ in range(200):
+    for _ in range(150):
         nested = {"a": nested}
     events = (
         event({"type": "message_delta", "delta": {}, "usage": {f"k{number}": nested}})
-        for number in range(900)
+        for number in range(1500)
     )
     fault = assemble(events, wire="messages").fault
     assert fault is not None and fault.kind == "too_large"
+
+
+@pytest.mark.parametrize("levels", [150, 900])
+def test_whatever_is_nested_can_be_written_again(levels: int) -> None:
+    nested = b'{"a":' * levels + b"1" + b"}" * levels
+    usage = b'data: {"choices":[{"index":0,"delta":{"content":"a"}}],"usage":' + nested + b"}\n\n"
+    call = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":'
+    unknown = b'data: {"type":"odd","x":' + nested + b"}\n\n"
+    for wire, body in (("chat", usage), ("chat", call + nested + b"}}]}}]}\n\n"), ("responses", unknown)):
+        reply = assemble([body, finish(), DONE], wire=wire)  # type: ignore[arg-type]
+        assert ("bad_event" in [note.code for note in reply.notes]) == (levels > 200)
+        orjson.dumps([reply.usage, reply.extra, [call.arguments for call in reply.tool_calls]])
+    spoken = {"type": "input_json_delta", "partial_json": nested.decode()}
+    reply = assemble(
+        [opening("messages", 0, "c"), event({"type": "content_block_delta", "index": 0, "delta": spoken})],
+        wire="messages",
+    )
+    assert reply.tool_calls[0].arguments == nested.decode()
+    orjson.dumps(reply.output)
