@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from replayer.lazy import dataclass
 from replayer.wire.types import Json, JsonObject
 
@@ -60,6 +62,13 @@ class EngineError:
     message: str
     status: int | None
     body: str
+    meant: int = 500
+    """The status, or the one that the error's type stands for."""
+
+
+_TYPES = re.compile(r"(invalid_?request|bad_?request)|(authentication)|(permission)|(not_?found)", re.I)
+_STATUSES = (500, 400, 401, 403, 404)
+"""What errors of OpenAI's, Anthropic's and vLLM's kind call themselves where they state no status."""
 
 
 def read_error(chunk: object, body: str) -> EngineError | None:
@@ -75,4 +84,6 @@ def read_error(chunk: object, body: str) -> EngineError | None:
         return EngineError(str(error)[:_LONGEST], None, body[:_LONGEST])
     code = error.get("code")
     status = code if type(code) is int and 400 <= code <= 599 else None
-    return EngineError(str(error.get("message") or body)[:_LONGEST], status, body[:_LONGEST])
+    named = _TYPES.match(str(error.get("type") or ""))
+    meant = status or _STATUSES[named.lastindex or 0 if named else 0]
+    return EngineError(str(error.get("message") or body)[:_LONGEST], status, body[:_LONGEST], meant)

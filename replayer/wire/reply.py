@@ -232,7 +232,7 @@ class ReplyReader:
             return WireFault("unreachable", redirected(self.status, self._location), self.status)
         parts = self._parts
         if error := parts.error:
-            fault = self._classify(error.status or 500, error.body)
+            fault = self._classify(error.meant, error.body)
             return replace(fault, message=error.message, status=error.status or self.status, body=error.body)
         if parts.done:
             if parts.finish_reason is None:

@@ -167,6 +167,15 @@ def _named_line(pattern: re.Pattern[str], hint: str) -> Callable[[str, str, Cont
     return find
 
 
+_PLAYED = re.compile(rf"{_REACT.pattern}[^\n]*\n\s*Observation[ \t]*:[ \t]*\S")
+
+
+def _played_tool(text: str, visible: str, offered: Container[str]) -> _Found | None:
+    """A call and its result, both written by the model."""
+    match = _PLAYED.search(visible) if "Observation" in visible else None
+    return (match.start(), ()) if match and match["name"] in offered else None
+
+
 _FIRST_TAG = re.compile(r"(?m)^[ \t]*<(?P<name>[A-Za-z_]\w*)>")
 _LAST_TAG = re.compile(r"</(?P<name>[A-Za-z_]\w*)>\Z")
 
@@ -256,6 +265,7 @@ _FINDERS: tuple[tuple[str, Callable[[str, str, Container[str]], _Found | None]],
     ("bare", _named_objects),
     ("bare", _python_list),
     ("code", _code_agent),
+    ("tool_response", _played_tool),
     ("react", _named_line(_REACT, ":")),
     ("gemma", _named_line(_CALL_COLON, "call:")),
     ("bare", _tag_of_tool),

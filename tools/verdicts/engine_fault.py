@@ -9,7 +9,7 @@ from replayer.wire.types import Reply, Wire, WireFault
 
 _ABOUT_HISTORY = re.compile(
     r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|\broles?\b|alternat|tool_call_id|"
-    r"messages?\[\d+\]|assistant message|\binput\[\d+\]|item\['\w+'\]|type of 'item'|"
+    r"messages?[\[.]\d+|assistant (?:tool call )?message|reasoning_content|tool output|function (?:call|response) turn|\binput\[\d+\]|item\['\w+'\]|type of 'item'|"
     r"tool call id|system message must|encrypted[ _]content|output of tool call|tool_use_id|tool_result|ResponseOutput\w+Param|"
     r"response with id|previous[_ ]response",
     re.IGNORECASE | re.DOTALL,

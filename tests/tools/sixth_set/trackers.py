@@ -30,7 +30,22 @@ def _said(name: str, want: str, content: str = "", **more: object) -> Case:
     return case(f"tracker: {name}", want, content=content, **{"asked": {"tools": OFFERED}} | more)
 
 
+def _refused(name: str, want: str, kind: str, message: str, wire: str = "chat") -> Case:
+    raw = json.dumps({"type": "error", "error": {"type": kind, "message": message}})
+    return _said(name, want, raw=raw, streamed=False, wire=wire)
+
+
+HISTORY, INPUT, BAD = "history_rejected:input", "engine_error:input", "invalid_request_error"
 CASES: list[Case] = [
+    _refused("thoughts lack", HISTORY, BAD, "thinking is enabled but reasoning_content is missing in assistant tool call message at index 3"),
+    _refused("thoughts lack, block", HISTORY, BAD, "messages.5.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "messages"),
+    _refused("result lacks", HISTORY, BAD, "No tool output found for function call call_abc.", "responses"),
+    _refused("result late", HISTORY, "BadRequestError", "Please ensure that function response turn comes immediately after a function call turn."),
+    _refused("image", INPUT, "BadRequestError", "The model does not support image input"),
+    _refused("tool's schema", INPUT, BAD, "Invalid schema for function 'Bash': array schema missing items."),
+    _refused("no status, engine's", "engine_error:engine", "api_error", "Internal server error", "messages"),
+    _said("ReAct, result played", MODEL, f"Thought: I list.\nAction: Bash\nAction Input: {LS}\nObservation: a.txt and b.txt\nThought: I know it.\nAnswer: There are two files."),
+    _said("thought, no answer", "call_in_reasoning:parser", may="empty_turn:unknown", reasoning="Let me check.\n\n" + _dsml("|")),
     _said("head of a call torn", PARSER, "<name>task\n</parameter>\n<parameter=description>\nAdd it\n</parameter>\n<parameter=prompt>\nGo.\n</parameter>\n</function>"),
     _said("arguments to nobody", MODEL, '<|channel|>commentary<|message|>{\n  "command": "ls"\n}<|end|>'),
     _said("analysis, tokens lost", PARSER, 'analysisWe need to answer in one word. It is "four".assistantfinalfour', usable=True),
