@@ -36,6 +36,7 @@ def apart(work: Callable[[], T]) -> T:
             )  # of threads: none of theirs is waited for below
             child = os.fork()
         if not child:
+            os.close(reader)  # else a write to a parent that is gone would wait for ever
             _work(work, writer)
     except OSError:
         os.close(writer)

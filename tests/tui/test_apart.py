@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -24,3 +27,13 @@ def test_work_whose_process_is_killed_is_done_here() -> None:
         return 7
 
     assert apart(work) == 7
+
+
+def test_a_child_whose_parent_is_gone_ends() -> None:
+    """It holds the output that is read here to its end."""
+    script = (
+        "import os, signal; from replayer.tui.apart import apart; "
+        "apart(lambda: os.kill(os.getppid(), signal.SIGKILL) or b'x' * (1 << 20))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, timeout=60, check=False)
+    assert run.returncode == -signal.SIGKILL
