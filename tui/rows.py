@@ -15,6 +15,7 @@ from replayer.journal.view import LaneView
 from replayer.metrics import rows as figures
 from replayer.metrics.conclusions import lane_conclusion
 from replayer.metrics.documents import CurvePoint, LaneFigures
+from replayer.metrics.turn_values import decode_tok_s
 from replayer.tui.curves import usual
 from replayer.tui.text import DASH
 
@@ -104,7 +105,7 @@ def _prefix_curve(
 
 
 def _decode_curve(lane: LaneView, found: LaneFigures, width: int) -> Cell:
-    values = [turn.decode_tok_s for turn in newest_turns(lane)]
+    values = [decode_tok_s(turn) for turn in newest_turns(lane)]
     if not any(values):
         return unknown(*figures.BY_SHORT["tok/s"].unknown(found))
     top = usual([value or 0.0 for value in values])

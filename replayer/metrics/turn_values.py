@@ -66,6 +66,10 @@ def decoded(turn: TurnFacts) -> Count | None:
     return tokens, turn.decode_ns / 1e9
 
 
+def decode_tok_s(turn: TurnFacts) -> float | None:
+    return None if turn.stalled else turn.decode_tok_s
+
+
 def prefilled(turn: TurnFacts) -> Count | None:
     """Prompt tokens not taken from the cache, and the seconds to the first token."""
     if turn.cached_tokens is None or turn.prefilled_tokens is None or not turn.ttft_ns or turn.stalled:

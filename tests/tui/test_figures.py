@@ -236,6 +236,8 @@ def check_turn(text: str, row: dict[str, str]) -> None:
             assert not row[column] or (column == "deltas" and int(row[column]) < 2), column
         elif found[1] == DASH:
             assert not row[column], column
+        elif not row[column]:
+            assert "count in no figure" in text, column
         else:
             assert agrees(found[1], float(row[column])), f"{column}: {found[1]} is shown for {row[column]}"
     said = "NOT USABLE" not in text

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from replayer.journal.events import TurnStarted
 from replayer.journal.turn_detail import turn_detail
 from replayer.journal.view import load
+from replayer.metrics.turn_values import decode_tok_s
 from replayer.tui.app import ReplayerApp
 from replayer.tui.lane_turn_view import cut, lane_text
 from replayer.tui.marked import HERE, THERE, changed_middle, marked
@@ -251,3 +252,20 @@ def test_of_endless_faults_the_first_are_shown(folder: Folder) -> None:
     spans = lane_text(lane, "", {}, 100, unfolded=False)
     text = "".join(span if isinstance(span, str) else span[0] for span in spans)
     assert text.count("about unknown_tool") == 40 and "… 1,960 more faults" in text
+
+
+@pytest.mark.parametrize("mark", [{"lag_ns": 20_000_000}, {"busy": True}])
+def test_a_turn_whose_times_count_in_no_figure_says_so(tmp_path: Path, mark: dict[str, object]) -> None:
+    made = Folder(tmp_path / "run", {"a": {}}, turns=2)
+    made.recorded()
+    made.turn("a", 0)
+    made.turn("a", 1, **mark)
+    view = load(made.path)
+    texts = []
+    for turn in range(2):
+        detail = turn_detail(made.path, view, "session", 0, turn)
+        spans = lane_text(detail.lanes["a"], "", {}, 200, unfolded=False)
+        texts.append("".join(span if isinstance(span, str) else span[0] for span in spans))
+    assert ["count in no figure" in text for text in texts] == [False, True]
+    (turns,) = (sorted(attempt.turns.items()) for attempt in view.lanes[0].attempts)
+    assert [decode_tok_s(turn) is None for _, turn in turns] == [False, True]

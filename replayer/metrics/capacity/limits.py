@@ -14,15 +14,11 @@ from replayer.text import nearest
 _LIMIT = re.compile(r"(?P<figure>[a-z_]+)(\.p(?P<place>\d+(\.\d+)?))?=(?P<bound>\d+(\.\d+)?)\Z")
 
 
-def _decode_tok_s(turn: TurnFacts) -> float | None:
-    return None if turn.stalled else turn.decode_tok_s
-
-
 FIGURES: dict[str, tuple[Callable[[TurnFacts], float | None], bool]] = {
     "ttft_ms": (of.ttft_ms, True),
     "tpot_ms": (of.tpot_ms, True),
     "e2e_ms": (of.e2e_ms, True),
-    "decode_tok_s": (_decode_tok_s, False),
+    "decode_tok_s": (of.decode_tok_s, False),
 }
 """How a turn's value is read, and whether it has to stay under its bound."""
 _SHOWN = {
