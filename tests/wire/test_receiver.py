@@ -6,14 +6,14 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from replayer.wire.client import WireClient
 from replayer.wire.remote import Receiver, ReceiverLost
-from replayer.wire.types import Delta, Request
+from replayer.wire.types import Delta, Reply, Request
 from tests.wire.certificates import make
 from tests.wire.serving import DONE, Received, chat, chunk, delta, finish, serving, serving_raw, stream_head
 
@@ -37,22 +37,40 @@ async def test_a_reply_comes_through_the_receiver_with_kernel_stamps() -> None:
     assert any(reply.timing.late_ns is not None for reply in replies)
 
 
-async def test_a_judge_that_is_busy_delays_no_stamp() -> None:
-    """The loop here is held up by the first word until the engine has sent the last one."""
+async def replied(serve: Callable[[socket.socket, Receiver], None], hear: Callable[[Delta], bool]) -> Reply:
+    """The reply of an engine that a thread plays, whatever holds the loop here up."""
     engine = socket.create_server(("127.0.0.1", 0))
-    first, last = threading.Event(), threading.Event()
+    receiver = Receiver()
 
-    def serve() -> None:
+    def play() -> None:
         sock, _ = engine.accept()
         with sock:
             sock.recv(1 << 16)
-            sock.sendall(stream_head() + chunk(delta(content="0 ")))
-            first.wait()
-            for number in range(1, 5):
-                sock.sendall(chunk(delta(content=f"{number} ")))
-                time.sleep(0.03)
-            last.set()
-            sock.sendall(chunk(finish()) + chunk(DONE) + b"0\r\n\r\n")
+            serve(sock, receiver)
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    client = WireClient(f"http://127.0.0.1:{engine.getsockname()[1]}/v1", receiver=receiver)
+    reply = await client.chat(Request([b"{}"]), hear)
+    await client.aclose()
+    receiver.close()
+    thread.join()
+    engine.close()
+    return reply
+
+
+async def test_a_judge_that_is_busy_delays_no_stamp() -> None:
+    """The loop here is held up by the first word until the engine has sent the last one."""
+    first, last = threading.Event(), threading.Event()
+
+    def serve(sock: socket.socket, _: Receiver) -> None:
+        sock.sendall(stream_head() + chunk(delta(content="0 ")))
+        first.wait()
+        for number in range(1, 5):
+            sock.sendall(chunk(delta(content=f"{number} ")))
+            time.sleep(0.03)
+        last.set()
+        sock.sendall(chunk(finish()) + chunk(DONE) + b"0\r\n\r\n")
 
     def hold(piece: Delta) -> None:
         if piece.text == "0 ":
@@ -61,15 +79,7 @@ async def test_a_judge_that_is_busy_delays_no_stamp() -> None:
             free.append(time.monotonic_ns())
 
     free: list[int] = []
-    thread = threading.Thread(target=serve)
-    thread.start()
-    receiver = Receiver()
-    client = WireClient(f"http://127.0.0.1:{engine.getsockname()[1]}/v1", receiver=receiver)
-    reply = await client.chat(Request([b"{}"]), hold)
-    await client.aclose()
-    receiver.close()
-    thread.join()
-    engine.close()
+    reply = await replied(serve, hold)
     assert reply.content == "0 1 2 3 4 "
     stamps = [reply.timing.sent + arrival for arrival in reply.timing.arrivals]
     assert len(set(stamps)) == 5 and stamps[-1] <= free[0]
@@ -77,31 +87,19 @@ async def test_a_judge_that_is_busy_delays_no_stamp() -> None:
 
 async def test_what_came_while_the_receiver_was_stopped_is_late() -> None:
     """What piled up has the stamp of its last packet, which came just now: only the time away from the socket shows it."""
-    engine = socket.create_server(("127.0.0.1", 0))
     first = threading.Event()
 
-    def serve() -> None:
-        sock, _ = engine.accept()
-        with sock:
-            sock.recv(1 << 16)
-            sock.sendall(stream_head() + chunk(delta(content="0 ")))
-            first.wait()
-            os.kill(receiver.pid, signal.SIGSTOP)
-            sock.sendall(chunk(delta(content="1 ")))
-            time.sleep(0.1)
-            sock.sendall(chunk(delta(content="2 ")))
-            os.kill(receiver.pid, signal.SIGCONT)
-            sock.sendall(chunk(finish()) + chunk(DONE) + b"0\r\n\r\n")
+    def serve(sock: socket.socket, receiver: Receiver) -> None:
+        sock.sendall(stream_head() + chunk(delta(content="0 ")))
+        first.wait()
+        os.kill(receiver.pid, signal.SIGSTOP)
+        sock.sendall(chunk(delta(content="1 ")))
+        time.sleep(0.1)
+        sock.sendall(chunk(delta(content="2 ")))
+        os.kill(receiver.pid, signal.SIGCONT)
+        sock.sendall(chunk(finish()) + chunk(DONE) + b"0\r\n\r\n")
 
-    receiver = Receiver()
-    thread = threading.Thread(target=serve)
-    thread.start()
-    client = WireClient(f"http://127.0.0.1:{engine.getsockname()[1]}/v1", receiver=receiver)
-    reply = await client.chat(Request([b"{}"]), lambda piece: first.set() or False)
-    await client.aclose()
-    receiver.close()
-    thread.join()
-    engine.close()
+    reply = await replied(serve, lambda piece: first.set() or False)
     assert reply.content == "0 1 2 " and reply.timing.late_ns is not None
     assert reply.timing.late_ns > 50_000_000
 

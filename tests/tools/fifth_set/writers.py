@@ -19,12 +19,18 @@ def obj(name: str, arguments: Arguments, key: str = "arguments") -> str:
     return J({"name": name, key: arguments})
 
 
+def text_of(value: object) -> str:
+    """Return the value as a tag holds it: a text as it is."""
+    return value if isinstance(value, str) else J(value)
+
+
 def each(form: str) -> Callable[[Arguments], str]:
     """Return a writer of parameters, one by one, without types: `K` is the key and `V` the value in `form`."""
 
     def write(arguments: Arguments) -> str:
-        texts = {key: value if isinstance(value, str) else J(value) for key, value in arguments.items()}
-        return "".join(form.replace("K", key).replace("V", text, 1) for key, text in texts.items())
+        return "".join(
+            form.replace("K", key).replace("V", text_of(value), 1) for key, value in arguments.items()
+        )
 
     return write
 
@@ -51,19 +57,21 @@ def minimax(value: object) -> str:
         return "".join(f"{M3}<item>{one}{M3}</item>" for one in value)
     if isinstance(value, dict):
         return "".join(f"{M3}<{key}>{minimax(one)}{M3}</{key}>" for key, one in value.items())
-    return value if isinstance(value, str) else J(value)
+    return text_of(value)
 
 
-def dsml(name: str, arguments: Arguments) -> str:
-    """Return a call as DeepSeek V3.2 and later write it."""
-    head = '<｜DSML｜parameter name="%s" string="%s">'
-    written = "".join(
-        head % (key, "true" if isinstance(value, str) else "false")
-        + (value if isinstance(value, str) else J(value))
-        + "</｜DSML｜parameter>\n"
-        for key, value in arguments.items()
-    )
-    return f'<｜DSML｜tool_calls>\n<｜DSML｜invoke name="{name}">\n{written}</｜DSML｜invoke>\n</｜DSML｜tool_calls>'
+def dsml(mark: str, wrapper: str, space: str = "") -> Writer:
+    """Return a writer of calls as DeepSeek V3.2 and those after it write them, each with marks of its own."""
+
+    def write(name: str, arguments: Arguments) -> str:
+        parameters = "".join(
+            f'<{mark}{space}parameter name="{key}" string="{J(isinstance(value, str))}">{text_of(value)}</{mark}{space}parameter>\n'
+            for key, value in arguments.items()
+        )
+        inner = f'<{mark}{space}invoke name="{name}">\n{parameters}</{mark}{space}invoke>'
+        return f"<{mark}{space}{wrapper}>\n{inner}\n</{mark}{space}{wrapper}>"
+
+    return write
 
 
 WRITERS: dict[str, Writer] = {
@@ -86,7 +94,7 @@ WRITERS: dict[str, Writer] = {
     "ds31": lambda n, a: (
         f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{n}<｜tool▁sep｜>{J(a)}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
     ),
-    "dsml": dsml,
+    "dsml": dsml("｜DSML｜", "tool_calls"),
     "glm": lambda n, a: (
         f"<tool_call>{n}\n" + each("<arg_key>K</arg_key>\n<arg_value>V</arg_value>\n")(a) + "</tool_call>"
     ),

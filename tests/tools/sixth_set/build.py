@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.tools.fifth_set.build import place
-from tests.tools.fifth_set.writers import Arguments, J, Writer, each, obj
+from tests.tools.fifth_set.writers import Arguments, J, Writer, dsml, each, obj, text_of
 from tests.tools.fourth_set import build
 from tests.tools.fourth_set.build import FLAG, INTEGER, STRING, Call, Case, Json, tool
 
@@ -84,25 +84,9 @@ def _kind(value: object) -> str:
     return {str: "string", dict: "object", list: "array"}.get(type(value), "number")
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else J(value)
-
-
-def _dsml(mark: str, space: str, wrapper: str) -> Writer:
-    def write(name: str, arguments: Arguments) -> str:
-        parameters = "".join(
-            f'<{mark}{space}parameter name="{key}" string="{J(isinstance(value, str))}">{_text(value)}</{mark}{space}parameter>\n'
-            for key, value in arguments.items()
-        )
-        inner = f'<{mark}{space}invoke name="{name}">\n{parameters}</{mark}{space}invoke>'
-        return f"<{mark}{space}{wrapper}>\n{inner}\n</{mark}{space}{wrapper}>"
-
-    return write
-
-
 def _kimi3(name: str, arguments: Arguments) -> str:
     written = "".join(
-        f'<|open|>argument key="{key}" type="{_kind(value)}"<|sep|>{_text(value)}<|close|>argument<|sep|>'
+        f'<|open|>argument key="{key}" type="{_kind(value)}"<|sep|>{text_of(value)}<|close|>argument<|sep|>'
         for key, value in arguments.items()
     )
     call = f'<|open|>call tool="{name}" index="1"<|sep|>{written}<|close|>call<|sep|>'
@@ -114,7 +98,7 @@ def _ifm(typed: bool) -> Writer:
         written = "".join(
             f"<ifm|arg_key>{key}</ifm|arg_key>\n"
             + (f"<ifm|arg_type>{_kind(value)}</ifm|arg_type>\n" if typed else "")
-            + f"<ifm|arg_value>{_text(value)}</ifm|arg_value>\n"
+            + f"<ifm|arg_value>{text_of(value)}</ifm|arg_value>\n"
             for key, value in arguments.items()
         )
         return f"<ifm|tool_calls>\n<ifm|tool_call>{name}\n{written}</ifm|tool_call>\n</ifm|tool_calls>"
@@ -139,9 +123,9 @@ def _plamo(name: str, arguments: Arguments) -> str:
 
 PAIRS = each("<arg_key>K</arg_key>\n<arg_value>V</arg_value>\n")
 WRITERS: dict[str, Writer] = {
-    "dsml 4.1": _dsml("｜DSML｜", " ", "calls"),
-    "gcml": _dsml("｜GCML｜", "", "tool_calls"),
-    "dsml ascii": _dsml("|DSML|", "", "function_calls"),
+    "dsml 4.1": dsml("｜DSML｜", "calls", " "),
+    "gcml": dsml("｜GCML｜", "tool_calls"),
+    "dsml ascii": dsml("|DSML|", "function_calls"),
     "kimi k3": _kimi3,
     "kimi k3 json": lambda n, a: (
         f'<|open|>tools<|sep|><|open|>call tool="{n}" index="1"<|sep|><|open|>json type="object"<|sep|>{J(a)}'
