@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 
-from replayer.journal.events import STALL_NS
+from replayer.journal.events import is_stalled
 from replayer.journal.lane_turn import Asked, LaneTurn
 from replayer.journal.packing import gaps_us
 from replayer.journal.turn_detail import TurnDetail
@@ -170,7 +170,7 @@ def _timing(reply: JsonObject, width: int) -> Spans:
         else f"{ttft / 1e6:,.0f} ms to the first token"
     )
     spans: Spans = [("timing", _TITLE), (f"  {first}, {total:,.0f} ms in all\n", _QUIET)]
-    if reply.get("lag_ns", 0) > STALL_NS or reply.get("busy"):
+    if is_stalled(reply.get("lag_ns", 0), reply.get("busy", False)):
         spans.append(("this machine was too busy just then: these times count in no figure\n", "$warning"))
     if len(gaps) > 1:
         spans += _arrivals(gaps, total, (ttft or 0) / 1e6, max(10, min(width - 2, 60)))

@@ -24,6 +24,11 @@ IsolationKind = Literal["salt", "marker", "block", "salt+block"]
 """What keeps a session's prompts out of what earlier sessions left in the cache."""
 
 
+def is_stalled(lag_ns: int, busy: bool) -> bool:
+    """Whether a turn is marked: its times count in no figure."""
+    return lag_ns > STALL_NS or busy
+
+
 class Event(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 

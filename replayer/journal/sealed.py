@@ -197,7 +197,7 @@ class Attempts(Sequence[Attempt]):
 
     def __init__(self, archive: Archive, held: Iterable[Attempt]) -> None:
         self.pages, self._index = archive.pages, archive.index
-        self._sessions, self.finished = archive.sessions, archive.finished
+        self._sessions, self._finished = archive.sessions, archive.finished
         self.held = tuple(held)
 
     def __iter__(self) -> Iterator[Attempt]:
@@ -221,6 +221,11 @@ class Attempts(Sequence[Attempt]):
         """Those that are held, and the last ones put away: another lane may be the one that goes on."""
         return (*_attempts(self.pages[-1]), *self.held)
 
+    @property
+    def finished(self) -> int:
+        """Turns that are over."""
+        return self._finished + finished(self.held)
+
     def perhaps(self, key: str | tuple[str, int]) -> Iterator[Attempt]:
         """Those that may be of this id, or trace and repeat."""
         numbers = [number for number in _pages_of(self._index, key) if number < len(self.pages)]
@@ -230,6 +235,11 @@ class Attempts(Sequence[Attempt]):
 def recent(attempts: Sequence[Attempt]) -> Sequence[Attempt]:
     """Those that run, those with an alarm, and the newest that have ended."""
     return attempts.recent() if isinstance(attempts, Attempts) else attempts
+
+
+def finished(attempts: Sequence[Attempt]) -> int:
+    """Turns that are over."""
+    return attempts.finished if isinstance(attempts, Attempts) else sum(one.finished for one in attempts)
 
 
 def find(attempts: Sequence[Attempt], key: str | tuple[str, int]) -> Attempt | None:

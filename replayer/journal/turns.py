@@ -14,7 +14,6 @@ from sys import intern
 from typing import Any
 
 from replayer.journal.events import (
-    STALL_NS,
     Alarm,
     IsolationKind,
     SessionFinished,
@@ -25,6 +24,7 @@ from replayer.journal.events import (
     TurnFinished,
     TurnStarted,
     VerdictGiven,
+    is_stalled,
 )
 from replayer.journal.gap_bins import bins
 from replayer.journal.packing import gaps_us
@@ -329,7 +329,7 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
     turn.done = event.done
     turn.error = event.fault["kind"] if event.fault else None
     turn.retries = event.retries
-    turn.lag_ns, turn.stalled = event.lag_ns, event.lag_ns > STALL_NS or event.busy
+    turn.lag_ns, turn.stalled = event.lag_ns, is_stalled(event.lag_ns, event.busy)
     turn.stamped_by = event.stamped_by
     turn.stopped = event.stopped_by_us is not None
     turn.calls = len(event.tool_calls)

@@ -36,7 +36,7 @@ from replayer.journal.lines import damaged
 from replayer.journal.log import Reading
 from replayer.journal.parts import Line, journal_of
 from replayer.journal.readings import Readings
-from replayer.journal.sealed import Archives, Attempts, Keeping
+from replayer.journal.sealed import Archives, Attempts, Keeping, finished
 from replayer.journal.turns import Attempt
 from replayer.journal.view_parts import Asked, LoadPeriod, ShardView
 from replayer.lazy import dataclass
@@ -74,9 +74,7 @@ class LaneView:
 
     @property
     def turns_done(self) -> int:
-        known = self.attempts
-        held, packed = (known.held, known.finished) if isinstance(known, Attempts) else (known, 0)
-        return packed + sum(attempt.finished for attempt in held)
+        return finished(self.attempts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

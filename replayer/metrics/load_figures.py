@@ -30,7 +30,7 @@ def load(turns: Sequence[TurnFacts], concurrency: int, slo: dict[str, float | No
     token counting between requests are not the engine's doing. `in_flight` is how many requests there were at once in
     the mean: far below `concurrency`, this machine and not the engine was the limit, or the sessions ran out.
     """
-    answered = _answered(turns)
+    answered = answered_of(turns)
     busy = busy_seconds(turns)
     ttft = times(turns, of.ttft_ms)
     return Load(
@@ -39,7 +39,7 @@ def load(turns: Sequence[TurnFacts], concurrency: int, slo: dict[str, float | No
         in_flight=sum(turn.total_ns or 0 for turn in turns) / 1e9 / busy if busy else None,
         busy_s=busy,
         requests_per_s=len(answered) / busy if busy else None,
-        output_tok_s=output_speed(turns, busy),
+        output_tok_s=output_speed(answered, busy),
         ttft_ms=ttft,
         tpot_ms=times(turns, of.tpot_ms),
         e2e_ms=times(turns, of.e2e_ms),
@@ -60,13 +60,13 @@ def load(turns: Sequence[TurnFacts], concurrency: int, slo: dict[str, float | No
     )
 
 
-def _answered(turns: Sequence[TurnFacts]) -> list[TurnFacts]:
+def answered_of(turns: Sequence[TurnFacts]) -> list[TurnFacts]:
     return [turn for turn in turns if turn.error is None and turn.ttft_ns is not None]
 
 
-def output_speed(turns: Sequence[TurnFacts], busy: float) -> float | None:
+def output_speed(answered: Sequence[TurnFacts], busy: float) -> float | None:
     """Tokens per second of `busy`; None where a reply's are not known."""
-    tokens = [turn.completion_tokens for turn in _answered(turns)]
+    tokens = [turn.completion_tokens for turn in answered]
     known = [count for count in tokens if count is not None]
     return sum(known) / busy if busy and known and len(known) == len(tokens) else None
 

@@ -67,7 +67,8 @@ def decoded(turn: TurnFacts) -> Count | None:
 
 
 def decode_tok_s(turn: TurnFacts) -> float | None:
-    return None if turn.stalled else turn.decode_tok_s
+    count = decoded(turn)
+    return count[0] / count[1] if count else None
 
 
 def prefilled(turn: TurnFacts) -> Count | None:

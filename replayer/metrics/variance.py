@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics import turn_values as of
-from replayer.metrics.load_figures import busy_seconds, output_speed
+from replayer.metrics.load_figures import answered_of, busy_seconds, output_speed, times
 from replayer.metrics.run_documents import Spread, Variance
-from replayer.metrics.stats import quantile, student_t
+from replayer.metrics.stats import student_t
 
 METRICS = ("output_tok_s", "ttft_ms.p50", "tpot_ms.p50", "e2e_ms.p50")
 """Of the catalogue."""
@@ -37,11 +37,9 @@ def variance(lane: LaneView) -> Variance | None:
 
 
 def _figures(turns: list[TurnFacts]) -> dict[str, float | None]:
-    ttft, tpot, e2e = (
-        quantile(sorted([value for turn in turns if (value := time(turn)) is not None]), 0.5)
-        for time in (of.ttft_ms, of.tpot_ms, of.e2e_ms)
-    )
-    return dict(zip(METRICS, (output_speed(turns, busy_seconds(turns)), ttft, tpot, e2e), strict=True))
+    speed = output_speed(answered_of(turns), busy_seconds(turns))
+    middles = (times(turns, time).p50 for time in (of.ttft_ms, of.tpot_ms, of.e2e_ms))
+    return dict(zip(METRICS, (speed, *middles), strict=True))
 
 
 def over_repeats(values: Sequence[float]) -> Spread:
