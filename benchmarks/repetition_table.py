@@ -1,6 +1,6 @@
 """The confusion tables: what is found and what alarms, by family, by script and by kind of sound text.
 
-    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth|…|ninth] [--files FOLDER] [--list] [--seed S] [--skip N]
+    python benchmarks/repetition_table.py [--part tuning|validation|unseen|fourth|…|tenth] [--files FOLDER] [--list] [--seed S] [--skip N]
 
 `--files` is the folder that `repetition_files.py FOLDER` (for later sets `repetition_fourth_sound.py`, `repetition_fifth_sound.py`) has
 filled; without it only the drawn texts are judged. `--seed` draws a later set anew; `--skip` takes the files after those.
@@ -43,6 +43,9 @@ from benchmarks.repetition_sixth import SEED as SEED_OF_SIXTH
 from benchmarks.repetition_sixth import sixth
 from benchmarks.repetition_sixth_sound import drawn as drawn_sixth
 from benchmarks.repetition_sound import drawn
+from benchmarks.repetition_tenth import SEED as SEED_OF_TENTH
+from benchmarks.repetition_tenth import tenth
+from benchmarks.repetition_tenth_sound import drawn as drawn_tenth
 from benchmarks.repetition_unseen import unseen
 from benchmarks.repetition_work import works
 from replayer.signals.repetition.detector import scan
@@ -159,6 +162,7 @@ SMALL = {
     "sixth": (sixth, drawn_sixth, SEED_OF_SIXTH),
     "eighth": (eighth, drawn_eighth, SEED_OF_EIGHTH),
     "ninth": (ninth, drawn_ninth, SEED_OF_NINTH),
+    "tenth": (tenth, drawn_tenth, SEED_OF_TENTH),
 }
 
 
