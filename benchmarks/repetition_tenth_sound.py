@@ -84,12 +84,9 @@ def _pods(rng: random.Random) -> str:
     out = []
     for n in range(rng.randint(5, 12)):
         out.append("$ kubectl get pods\nNAME READY STATUS RESTARTS AGE\n")
-        out += [
-            f"{one} {n > at}/1 {'Running' if n > at else 'ContainerCreating'} 0 {10 * n + at}s\n".replace(
-                "True", "1"
-            ).replace("False", "0")
-            for at, one in enumerate(names)
-        ]
+        for at, one in enumerate(names):
+            state = "Running" if n > at else "ContainerCreating"
+            out.append(f"{one} {int(n > at)}/1 {state} 0 {10 * n + at}s\n")
     return "".join(out) + "All pods are running.\n"
 
 
@@ -165,7 +162,7 @@ def _contract(rng: random.Random) -> str:
 
 
 def _chess(rng: random.Random) -> str:
-    def move():
+    def move() -> str:
         return (
             rng.choice("NBRQK") + rng.choice("abcdefgh") + rng.choice("12345678")
             if rng.random() < 0.7
@@ -366,7 +363,7 @@ def _tables(rng: random.Random) -> str:
 
 
 def _verbs(rng: random.Random) -> str:
-    stems = rng.sample("habl cant am trabaj busc camin mir entr llev pas".split(), 6)
+    stems = rng.sample(["habl", "cant", "am", "trabaj", "busc", "camin", "mir", "entr", "llev", "pas"], 6)
     ends = (
         ("yo", "o"),
         ("tú", "as"),
@@ -399,6 +396,5 @@ SOUND: dict[str, Make] = {
 def drawn(seed: str) -> Iterator[Found]:
     for name, make in SOUND.items():
         for number in range(10):
-            yield Found(
-                name.replace("_", " "), f"{name}/{number}", make(random.Random(f"{seed}/{name}/{number}"))
-            )
+            rng = random.Random(f"{seed}/{name}/{number}")
+            yield Found(name.replace("_", " "), f"{name}/{number}", make(rng))
