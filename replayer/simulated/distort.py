@@ -39,19 +39,27 @@ class Scene:
         return {}
 
 
+Change = Callable[..., bool | None]
+"""Changes a reply, or a part of it, in place; False where the fault cannot befall it."""
+
+
 def distort(reply: Reply, scene: Scene) -> bool:
     """Change `reply` in place; False when the fault cannot befall it (a call fault without a call)."""
-    return FAULTS[scene.fault.klass](reply, scene)
+    return FAULTS[scene.fault.klass](reply, scene) is not False
 
 
-def _on_call(change: Callable[[Call, Scene], bool]) -> Callable[[Reply, Scene], bool]:
-    def apply(reply: Reply, scene: Scene) -> bool:
-        return bool(reply.calls) and change(scene.rng.choice(reply.calls), scene)
+def _with_calls(change: Change, streamed: bool = False) -> Change:
+    """A fault that befalls each reply with a call, or those of them that are streamed."""
+    return lambda reply, scene: bool(
+        reply.calls and (scene.stream or not streamed) and change(reply, scene) is not False
+    )
 
-    return apply
+
+def _on_call(change: Change) -> Change:
+    return _with_calls(lambda reply, scene: change(scene.rng.choice(reply.calls), scene))
 
 
-def _not_json(call: Call, scene: Scene) -> bool:
+def _not_json(call: Call, scene: Scene) -> None:
     """Forms seen in the field: a lost brace, a stray quote (`tool-auto-forced-badjson-*`), a comma, NaN."""
     text = call.arguments.rstrip()
     match scene.form("lost_brace", "stray_quote", "trailing_comma", "nan", "duplicate_key"):
@@ -65,42 +73,18 @@ def _not_json(call: Call, scene: Scene) -> bool:
             call.arguments = '{"path": "a", "path": "b"}'
         case _:
             call.arguments = text[:-1]
-    return True
 
 
 def _with_stray_quote(arguments: str) -> str:
     return arguments.rstrip().rstrip("}").rstrip() + 'oops" }'
 
 
-def _not_object(call: Call, scene: Scene) -> bool:
+def _not_object(call: Call, scene: Scene) -> None:
     forms = {"string": orjson.dumps(call.arguments).decode(), "list": f"[{call.arguments}]", "null": "null"}
     call.arguments = forms.get(scene.form(*forms), "null")
-    return True
 
 
-def _with_calls(
-    change: Callable[[Reply, Scene], None], streamed: bool = False
-) -> Callable[[Reply, Scene], bool]:
-    """A fault that befalls each reply with a call, or those of them that are streamed."""
-
-    def apply(reply: Reply, scene: Scene) -> bool:
-        if not reply.calls or (streamed and not scene.stream):
-            return False
-        change(reply, scene)
-        return True
-
-    return apply
-
-
-def _always(change: Callable[[Reply, Scene], None]) -> Callable[[Reply, Scene], bool]:
-    def apply(reply: Reply, scene: Scene) -> bool:
-        change(reply, scene)
-        return True
-
-    return apply
-
-
-def _edit(change: Callable[[JsonObject, JsonObject, Scene], bool]) -> Callable[[Reply, Scene], bool]:
+def _edit(change: Change) -> Change:
     """A fault inside the arguments of one call whose arguments are an object."""
 
     def apply(call: Call, scene: Scene) -> bool:
@@ -108,7 +92,7 @@ def _edit(change: Callable[[JsonObject, JsonObject, Scene], bool]) -> Callable[[
             values = orjson.loads(call.arguments)
         except orjson.JSONDecodeError:
             return False
-        if not isinstance(values, dict) or not change(values, scene.schema(call), scene):
+        if not isinstance(values, dict) or change(values, scene.schema(call), scene) is False:
             return False
         call.arguments = orjson.dumps(values).decode()
         return True
@@ -118,10 +102,9 @@ def _edit(change: Callable[[JsonObject, JsonObject, Scene], bool]) -> Callable[[
 
 def _missing(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
     present = [name for name in schema.get("required") or values if name in values]
-    if not present:
-        return False
-    del values[scene.rng.choice(present)]
-    return True
+    if present:
+        del values[scene.rng.choice(present)]
+    return bool(present)
 
 
 def _wrong_type(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
@@ -149,9 +132,8 @@ def _bad_value(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
     return False
 
 
-def _unexpected(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
+def _unexpected(values: JsonObject, schema: JsonObject, scene: Scene) -> None:
     values["verbose_mode"] = True
-    return True
 
 
 def _swallowed(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
@@ -168,19 +150,17 @@ def _swallowed(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
 def _damaged(values: JsonObject, schema: JsonObject, scene: Scene) -> bool:
     """UTF-8 that the detokenizer encoded twice."""
     holder = _text_in(values)
-    if holder is None:
-        return False
-    values[holder] += " cafÃ©"
-    return True
+    if holder is not None:
+        values[holder] += " cafÃ©"
+    return holder is not None
 
 
 def _text_in(values: JsonObject) -> str | None:
     return next((name for name, value in values.items() if isinstance(value, str)), None)
 
 
-def _unknown_tool(call: Call, scene: Scene) -> bool:
+def _unknown_tool(call: Call, scene: Scene) -> None:
     call.name += scene.rng.choice(("_v2", "_file", "s"))
-    return True
 
 
 def _leaked(reply: Reply, scene: Scene) -> None:
@@ -214,10 +194,10 @@ def _at_least_two(reply: Reply, call_id: str = "") -> None:
 
 def _in_parallel(reply: Reply, scene: Scene) -> bool:
     """A second call, though the request allows one."""
-    if not reply.calls or scene.body.get("parallel_tool_calls") is not False:
-        return False
-    reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments))
-    return True
+    allowed = scene.body.get("parallel_tool_calls") is not False
+    if not allowed:
+        reply.calls.append(Call(reply.calls[0].name, reply.calls[0].arguments))
+    return not allowed
 
 
 def _bad_index(reply: Reply, scene: Scene) -> None:
@@ -274,7 +254,7 @@ def _ignored(reply: Reply, scene: Scene) -> bool:
     return False
 
 
-def _collapse(reply: Reply, scene: Scene) -> bool:
+def _collapse(reply: Reply, scene: Scene) -> None:
     """From token `at` on, `unit` is repeated until the token limit ends it."""
     keys, at = scene.fault.keys, int(scene.fault.number("at", 200))
     channel = keys.get("channel", "content")
@@ -289,7 +269,6 @@ def _collapse(reply: Reply, scene: Scene) -> bool:
         reply.reasoning, reply.content = text, ""
     else:
         reply.content = text
-    return True
 
 
 def _lead(text: str, length: int, rng: Random) -> str:
@@ -309,17 +288,17 @@ def _differs(reply: Reply, scene: Scene) -> None:
 
 def _unconstrained(reply: Reply, scene: Scene) -> bool:
     """A server that ignores `response_format`: the model talks before it answers."""
-    if not scene.body.get("response_format") or reply.calls:
-        return False
-    reply.content = "Sure, here it is: " + reply.content
-    return True
+    asked = bool(scene.body.get("response_format")) and not reply.calls
+    if asked:
+        reply.content = "Sure, here it is: " + reply.content
+    return asked
 
 
 def _noted(reply: Reply, scene: Scene) -> None:
     """A matter of events, not of the reply: the server reads the fault's form."""
 
 
-FAULTS: dict[str, Callable[[Reply, Scene], bool]] = {
+FAULTS: dict[str, Change] = {
     "arguments_not_json": _on_call(_not_json),
     "arguments_not_object": _on_call(_not_object),
     "missing_parameter": _edit(_missing),
@@ -330,18 +309,18 @@ FAULTS: dict[str, Callable[[Reply, Scene], bool]] = {
     "leaked_markup": _with_calls(_leaked),
     "swallowed_parameter": _edit(_swallowed),
     "damaged_text": _edit(_damaged),
-    "parallel_ignored": _in_parallel,
+    "parallel_ignored": _with_calls(_in_parallel),
     "call_in_reasoning": _with_calls(_in_reasoning),
     "bad_call_id": _with_calls(_bad_id),
     "bad_call_index": _with_calls(_bad_index),
     "silent_repair": _with_calls(_repair),
     "silent_drop": _with_calls(_drop),
-    "truncated": _always(_truncated),
-    "empty_turn": _always(_empty),
-    "finish_contradicts": _always(_contradicts),
+    "truncated": _truncated,
+    "empty_turn": _empty,
+    "finish_contradicts": _contradicts,
     "choice_ignored": _ignored,
     "collapse": _collapse,
-    "stream_differs": _always(_differs),
+    "stream_differs": _differs,
     "breaks_schema": _unconstrained,
     "protocol": _with_calls(_noted),
     "merged_calls": _with_calls(_merged, streamed=True),
