@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.conversation import Conversation
 from replayer.traces.importers.probe import Probe
+from replayer.traces.importers.values import as_dict
 from replayer.traces.schema import Fidelity
+from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +44,30 @@ class Importer:
     def write(self, builder: Builder, probe: Probe) -> None:
         """The one session of a format whose inputs hold no more."""
         raise NotImplementedError
+
+
+class RecordLog(Importer):
+    """A format whose file is one session, read record by record by an object of its own."""
+
+    agent: ClassVar[str]
+    lacks: ClassVar[str]
+    """What the source does not hold, in the words of a warning."""
+    builder: Builder
+    line: Conversation
+    """The main thread."""
+    clock: float | None = None
+    """When the model was last given something."""
+
+    def write(self, builder: Builder, probe: Probe) -> None:
+        self.builder, self.line = builder, Conversation(builder)
+        builder.describe(agent=self.agent)
+        builder.warn(self.lacks)
+        for number, record in probe.records():
+            self.record(as_dict(record), number)
+        self.end()
+
+    def record(self, record: JsonObject, number: int) -> None:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Behind the last record."""

@@ -7,8 +7,7 @@ raw API stream are dropped, because whole messages follow them.
 from __future__ import annotations
 
 from replayer.traces.importers.anthropic import assistant_block, usage_of
-from replayer.traces.importers.base import Importer
-from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.base import RecordLog
 from replayer.traces.importers.pieces import content_of, own_result
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_list, as_str, dicts, opt_str
@@ -16,10 +15,16 @@ from replayer.traces.schema import Fidelity, Thread
 from replayer.wire.types import JsonObject
 
 
-class ClaudeStream(Importer):
+class ClaudeStream(RecordLog):
     format = "claude-code-stream"
+    agent = "claude-code"
+    lacks = "the stream holds neither system prompt nor tool schemas; `--profile claude-code` fills both"
     fidelity = Fidelity(text="recorded", arguments="derived", usage="recorded", boundaries="recorded")
     experimental = True
+
+    def __init__(self) -> None:
+        self.contexts: dict[str, list[int]] = {}
+        self.open: dict[str, tuple[str, list[int], JsonObject]] = {}
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head]
@@ -31,27 +36,11 @@ class ClaudeStream(Importer):
             for r in head
         )
 
-    def write(self, builder: Builder, probe: Probe) -> None:
-        _Reader(builder).read(probe)
-
-
-class _Reader:
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-        self.contexts: dict[str, list[int]] = {}
-        self.open: dict[str, tuple[str, list[int], JsonObject]] = {}
-
-    def read(self, probe: Probe) -> None:
-        self.builder.describe(agent="claude-code")
-        self.builder.warn(
-            "the stream holds neither system prompt nor tool schemas; `--profile claude-code` fills both"
-        )
-        for _, record in probe.records():
-            self._record(as_dict(record))
+    def end(self) -> None:
         for thread in list(self.open):
             self._close(thread)
 
-    def _record(self, record: JsonObject) -> None:
+    def record(self, record: JsonObject, number: int) -> None:
         kind, message = record.get("type"), as_dict(record.get("message"))
         thread = as_str(record.get("parent_tool_use_id")) or "main"
         if kind == "assistant" and message:

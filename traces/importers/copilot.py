@@ -8,9 +8,7 @@ events are opaque. Tool definitions are not in the source.
 
 from __future__ import annotations
 
-from replayer.traces.importers.base import Importer
-from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.conversation import Conversation
+from replayer.traces.importers.base import RecordLog
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times, Usage
@@ -26,50 +24,32 @@ _MARKS = (
 )
 
 
-class Copilot(Importer):
-    format = "copilot-cli"
+class Copilot(RecordLog):
+    format = agent = "copilot-cli"
+    lacks = "Copilot records no tool definitions and, per call, output tokens only"
     fidelity = Fidelity(text="recorded", arguments="derived", timing="recorded", boundaries="recorded")
+
+    def __init__(self) -> None:
+        self.system: list[int] = []
+        self.call_key: str | None = None
+        self.facts: JsonObject = {}
 
     def matches(self, probe: Probe) -> bool:
         known = ("session.", "hook.", "user.message", "assistant.", "system.message", "tool.execution")
-        head = [r for r in probe.head if isinstance(r, dict)]
-        return any(
-            as_str(record.get("type")).startswith(known) and isinstance(record.get("data"), dict)
-            for record in head
-        )
+        head = map(as_dict, probe.head)
+        return any(as_str(r.get("type")).startswith(known) and isinstance(r.get("data"), dict) for r in head)
 
-    def write(self, builder: Builder, probe: Probe) -> None:
-        _Reader(builder).read(probe)
-
-
-class _Reader:
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-        self.system: list[int] = []
-        self.line = Conversation(builder)
-        self.call_key: str | None = None
-        self.facts: JsonObject = {}
-        self.clock: float | None = None
-
-    def read(self, probe: Probe) -> None:
-        self.builder.describe(agent="copilot-cli")
-        for _, record in probe.records():
-            event = as_dict(record)
-            self._event(as_str(event.get("type")), as_dict(event.get("data")), event)
-        self._close()
-        self.builder.warn("Copilot records no tool definitions and, per call, output tokens only")
-
-    def _event(self, kind: str, data: JsonObject, event: JsonObject) -> None:
-        at = epoch(event.get("timestamp"))
+    def record(self, event: JsonObject, number: int) -> None:
+        kind, data, at = as_str(event.get("type")), as_dict(event.get("data")), epoch(event.get("timestamp"))
         if kind == "session.start":
             self._start(data)
         elif kind == "system.message":
-            self._close()
+            self.end()
             item = self.builder.system(as_str(data.get("content")))
             self.system.append(item)
             self.line.said(item)
         elif kind == "user.message":
-            self._close()
+            self.end()
             text = as_str(data.get("transformedContent")) or as_str(data.get("content"))
             self.line.said(self.builder.user(text))
             self.clock = at
@@ -94,11 +74,11 @@ class _Reader:
     def _said(self, data: JsonObject, at: float | None) -> None:
         key = as_str(data.get("apiCallId")) or as_str(data.get("messageId"))
         if key != self.call_key or not key:
-            self._close()
+            self.end()
             self.call_key = key
         builder = self.builder
-        if data.get("reasoningText") or data.get("reasoningOpaque"):
-            opaque = data.get("reasoningOpaque")
+        opaque = data.get("reasoningOpaque")
+        if data.get("reasoningText") or opaque:
             self.line.produced.append(
                 builder.reasoning(as_str(data.get("reasoningText")), {"opaque": opaque} if opaque else None)
             )
@@ -119,21 +99,18 @@ class _Reader:
     def _result(self, data: JsonObject, at: float | None) -> None:
         call_id = as_str(data.get("toolCallId"))
         failed = data.get("success") is False
-        found = (
-            as_dict(data.get("error")).get("message")
-            if failed
-            else as_dict(data.get("result")).get("content")
-        )
+        place, key = ("error", "message") if failed else ("result", "content")
+        found = as_dict(data.get(place)).get(key)
         text = as_text(found if found is not None else data.get("error") or data.get("result"))
         self.line.said(self.builder.answer(call_id, text, is_error=failed, ended=at))
         self.clock = at
 
     def _compacted(self, data: JsonObject) -> None:
-        self._close()
+        self.end()
         summary = as_str(data.get("summaryContent")) or as_str(data.get("summary"))
         self.line.restart([*self.system, self.builder.compaction(summary)])
         self.builder.warn("after a compaction the context is rebuilt from system message and summary")
 
-    def _close(self) -> None:
+    def end(self) -> None:
         self.line.close(**self.facts)
         self.call_key = None

@@ -8,9 +8,8 @@ of model and other states of the screen are opaque. System prompt and tools are 
 
 from __future__ import annotations
 
-from replayer.traces.importers.base import Importer
-from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.conversation import Conversation, Tree
+from replayer.traces.importers.base import RecordLog
+from replayer.traces.importers.conversation import Tree
 from replayer.traces.importers.pieces import blocks_of, content_of, text_of, usage_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_str, as_text, epoch, opt_str
@@ -31,12 +30,19 @@ _BROKEN = ("error", "aborted")
 """Replies that ended so are never sent again."""
 
 
-class Pi(Importer):
-    format = "pi"
+class Pi(RecordLog):
+    format = agent = "pi"
+    lacks = "Pi records neither system prompt nor tool definitions"
     fidelity = Fidelity(
         text="recorded", arguments="derived", timing="recorded", usage="recorded", boundaries="recorded"
     )
     experimental = True
+
+    def __init__(self) -> None:
+        self.tree = Tree()
+        self.leaf: str | None = None
+        self.model: str | None = None
+        self.params: JsonObject = {}
 
     def matches(self, probe: Probe) -> bool:
         head = [as_dict(record) for record in probe.head]
@@ -44,28 +50,11 @@ class Pi(Importer):
             return False
         return any(r.get("type") == "message" and "role" in as_dict(r.get("message")) for r in head)
 
-    def write(self, builder: Builder, probe: Probe) -> None:
-        _Reader(builder).read(probe)
-
-
-class _Reader:
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-        self.line = Conversation(builder)
-        self.tree = Tree()
-        self.leaf: str | None = None
-        self.model: str | None = None
-        self.params: JsonObject = {}
-
-    def read(self, probe: Probe) -> None:
-        self.builder.describe(agent="pi")
-        for number, record in probe.records():
-            entry = as_dict(record)
-            if entry.get("type") == "session":
-                self._header(entry)
-            else:
-                self._entry(as_str(entry.get("id")) or f"line {number}", entry)
-        self.builder.warn("Pi records neither system prompt nor tool definitions")
+    def record(self, entry: JsonObject, number: int) -> None:
+        if entry.get("type") == "session":
+            self._header(entry)
+        else:
+            self._entry(as_str(entry.get("id")) or f"line {number}", entry)
 
     def _header(self, header: JsonObject) -> None:
         self.builder.source(version=as_text(header.get("version")) or "1")

@@ -7,8 +7,7 @@ System prompt and tools are not in the source.
 
 from __future__ import annotations
 
-from replayer.traces.importers.base import Importer
-from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.base import RecordLog
 from replayer.traces.importers.gemini_contents import Open, given, said
 from replayer.traces.importers.pieces import counts_of
 from replayer.traces.importers.probe import Probe
@@ -19,41 +18,28 @@ from replayer.wire.types import JsonObject
 _COUNTS = ("promptTokenCount", "cachedContentTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
 
 
-class QwenCode(Importer):
-    format = "qwen-code"
+class QwenCode(RecordLog):
+    format = agent = "qwen-code"
+    lacks = (
+        "Qwen Code records neither system prompt nor tool definitions nor the context that opens a session"
+    )
     fidelity = Fidelity(
         text="recorded", arguments="derived", timing="derived", usage="recorded", boundaries="recorded"
     )
     experimental = True
 
-    def matches(self, probe: Probe) -> bool:
-        return any(_is_line(as_dict(record)) for record in probe.head)
-
-    def write(self, builder: Builder, probe: Probe) -> None:
-        _Reader(builder).read(probe)
-
-
-def _is_line(record: JsonObject) -> bool:
-    parts = as_dict(record.get("message")).get("parts")
-    return isinstance(parts, list) and {"uuid", "sessionId"} <= record.keys()
-
-
-class _Reader:
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
+    def __init__(self) -> None:
         self.context: list[int] = []
         self.open: Open = []
-        self.clock: float | None = None
 
-    def read(self, probe: Probe) -> None:
-        self.builder.describe(agent="qwen-code")
-        self.builder.warn(
-            "Qwen Code records neither system prompt nor tool definitions nor the context that opens a session"
+    def matches(self, probe: Probe) -> bool:
+        return any(
+            isinstance(as_dict(record.get("message")).get("parts"), list)
+            and {"uuid", "sessionId"} <= record.keys()
+            for record in map(as_dict, probe.head)
         )
-        for _, record in probe.records():
-            self._line(as_dict(record))
 
-    def _line(self, record: JsonObject) -> None:
+    def record(self, record: JsonObject, number: int) -> None:
         message = as_dict(record.get("message"))
         at = epoch(record.get("timestamp"))
         if record.get("type") == "assistant" and message:
