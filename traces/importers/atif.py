@@ -85,14 +85,16 @@ class _Trajectory:
     def _agent(self, step: JsonObject) -> None:
         builder = self.builder
         produced: list[int] = []
-        if isinstance(step.get("reasoning_content"), str) and step["reasoning_content"]:
-            produced.append(builder.reasoning(step["reasoning_content"]))
+        if reasoning := opt_str(step.get("reasoning_content")):
+            produced.append(builder.reasoning(reasoning))
         if text := text_of(content_of(step.get("message"))):
             produced.append(builder.assistant(text))
         calls = [(as_str(call.get("tool_call_id")), call) for call in dicts(step.get("tool_calls"))]
         for call_id, call in calls:
-            name, arguments = as_str(call.get("function_name")), _arguments(call.get("arguments", {}))
-            produced.append(builder.call(call_id, name, arguments))
+            value = call.get("arguments", {})
+            # our own export keeps text that is no JSON object under `_raw`
+            arguments = as_str(value["_raw"]) if set(as_dict(value)) == {"_raw"} else as_text(value)
+            produced.append(builder.call(call_id, as_str(call.get("function_name")), arguments))
         if step.get("llm_call_count") != 0 and not step.get("is_copied_context"):
             self._turn(step, produced, bool(calls))
         self.context = [*self.context, *produced]
@@ -125,24 +127,17 @@ class _Trajectory:
             failed = as_dict(result.get("extra")).get("is_error") is True
             if call_id is None:
                 self.context.append(self.builder.user(content))
-                continue
-            self.context.append(self.builder.result(call_id, content, is_error=failed))
-            self._references(result, call_id)
+            else:
+                self.context.append(self.builder.result(call_id, content, is_error=failed))
+                self._references(result, self.builder.call_item(call_id))
 
-    def _references(self, result: JsonObject, call_id: str) -> None:
-        call = self.builder.call_item(call_id)
+    def _references(self, result: JsonObject, call: int | None) -> None:
         for reference in dicts(result.get("subagent_trajectory_ref")):
             for key in ("trajectory_id", "session_id"):
                 if call is not None and isinstance(reference.get(key), str):
                     self.children[reference[key]] = call
             if path := opt_str(reference.get("trajectory_path")):
                 self.builder.warn(f"a subagent's trajectory lies in another file and is not read: {path}")
-
-
-def _arguments(value: object) -> str:
-    """Our own export keeps text that is no JSON object under `_raw`."""
-    fields = as_dict(value)
-    return as_str(fields["_raw"]) if set(fields) == {"_raw"} else as_text(value)
 
 
 def _usage(metrics: object, several: bool) -> Usage | None:

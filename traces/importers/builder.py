@@ -48,9 +48,6 @@ class Prompt:
         self.items, self.length = items, len(items)
         self.loose, self.lead = tuple(loose), tuple(lead)
 
-    def grew_from(self, other: Prompt) -> bool:
-        return self.items is other.items and self.lead == other.lead
-
     def behind(self, length: int) -> tuple[int, ...]:
         """What stands behind the first `length` items that grow."""
         return (*self.items[length : self.length], *self.loose)
@@ -160,14 +157,11 @@ class Builder:
             fields["freeform"] = True
         number = self.writer.add_fields("tool_call", fields)
         self.tally.call(number, call_id, len(name) + len(text))
-        self._note_call(call_id, number, name)
-        return number
-
-    def _note_call(self, call_id: str, item: int, name: str) -> None:
         call = self.tally.calls.add(call_id)
         self._items_of_calls.extend([-1] * (call + 1 - len(self._items_of_calls)))
         self._names_of_calls.extend([""] * (call + 1 - len(self._names_of_calls)))
-        self._items_of_calls[call], self._names_of_calls[call] = item, intern(name)
+        self._items_of_calls[call], self._names_of_calls[call] = number, intern(name)
+        return number
 
     def add_model_item(self, item: AnyItem) -> int:
         """Adds an item that a reply was split into; a call is remembered like those of `call`."""
@@ -190,12 +184,7 @@ class Builder:
             name = name or self._names_of_calls[self.tally.calls.find(call_id)]
             if name in SPAWNING:
                 self._spawned.append((item, as_text(value)))
-        fields: JsonObject = {
-            **_given(own=own),
-            "call_id": call_id,
-            "content": value,
-            **_given(name=name),
-        }
+        fields: JsonObject = {**_given(own=own), "call_id": call_id, "content": value, **_given(name=name)}
         if is_error:
             fields["is_error"] = True
         number = self.writer.add_fields("tool_result", fields)
@@ -295,7 +284,7 @@ class Builder:
         if thread not in self._last:
             return Context(append=tuple(prompt.whole())), None
         base, last, produced = self._last[thread]
-        if prompt.grew_from(last):
+        if prompt.items is last.items and prompt.lead == last.lead:
             agreed = len(last.lead) + last.length
             before, after = (*last.loose, *produced), prompt.behind(last.length)
         else:

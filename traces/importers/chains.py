@@ -11,7 +11,7 @@ from typing import NamedTuple
 from replayer.lazy import Newest
 from replayer.traces.chat import STYLES
 from replayer.traces.importers.exchange import Exchange
-from replayer.wire.types import Json, JsonObject
+from replayer.wire.types import Json
 
 _KEPT = 4096
 _NOTE = "requests went on from stored responses (previous_response_id); they are kept with the whole history written out"
@@ -41,7 +41,8 @@ class Chains:
         named = asked.get("previous_response_id")
         before = self._stored.get(named) if isinstance(named, str) else None
         if before is not None:
-            exchange.request = _whole(asked, [*_history(before), *added])
+            kept = {key: value for key, value in asked.items() if key != "previous_response_id"}
+            exchange.request = {**kept, "input": [*_history(before), *added]}
             styles = (style for style in STYLES.values() if style(asked) == exchange.raw)
             exchange.raw = next((style(exchange.request) for style in styles), None)
             exchange.set_wire("responses")
@@ -51,17 +52,11 @@ class Chains:
             self._stored[exchange.response_id] = _Stored(before, (*added, *exchange.output))
 
 
-def _whole(asked: JsonObject, items: list[Json]) -> JsonObject:
-    kept = {key: value for key, value in asked.items() if key != "previous_response_id"}
-    return {**kept, "input": items}
-
-
-def _history(last: _Stored) -> list[Json]:
+def _history(last: _Stored | None) -> list[Json]:
     links: list[_Stored] = []
-    one: _Stored | None = last
-    while one is not None:
-        links.append(one)
-        one = one.before
+    while last is not None:
+        links.append(last)
+        last = last.before
     return [item for link in reversed(links) for item in link.items]
 
 

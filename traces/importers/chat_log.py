@@ -60,12 +60,7 @@ class ChatLog(Importer):
         if skipped:
             probe.warn(f"lines that hold no chat request, and are left out: {skipped}")
 
-        def load(offset: int) -> Exchange:
-            exchange = exchange_of(probe.record_at(offset))
-            assert exchange is not None
-            return exchange
-
-        yield from sessions(sorter, load)
+        yield from sessions(sorter, lambda offset: exchange_of(probe.record_at(offset)))
 
 
 def exchange_of(record: object) -> Exchange | None:
@@ -78,17 +73,12 @@ def exchange_of(record: object) -> Exchange | None:
         request = as_dict(parsed(record.get(key)))
         if is_request(request):
             return _paired(record, request)
-    if is_request(record) and set(record) & _PARAMETERS and _is_open(record):
-        return _bare(record)
-    return None
-
-
-def _is_open(record: JsonObject) -> bool:
-    """A request waits for its answer; a list that ends with one is a transcript."""
+    if not (is_request(record) and set(record) & _PARAMETERS):
+        return None
     messages = record.get("messages")
-    if not isinstance(messages, list):
-        return True
-    return messages[-1].get("role") != "assistant" or "response" in record
+    ends = isinstance(messages, list) and messages[-1].get("role") == "assistant"
+    # a request waits for its answer; a list that ends with one is a transcript
+    return None if ends and "response" not in record else _bare(record)
 
 
 def is_request(request: JsonObject) -> bool:
@@ -123,7 +113,9 @@ def with_response(exchange: Exchange, response: object) -> Exchange:
     """The reply from a whole completion, a list of chunks, the text of an event stream, or a bare message."""
     value = parsed(response)
     if isinstance(value, str) and "data:" in value:
-        return from_reply(exchange, assemble(_divided(value), stream=True))
+        lines = value.replace("\r\n", "\n").strip()
+        divided = lines if "\n\n" in lines else lines.replace("\n", "\n\n")  # some logs omit blank lines
+        return from_reply(exchange, assemble(divided.encode("utf-8", "replace"), stream=True))
     if isinstance(value, list):
         return from_reply(exchange, _assembled(value))
     fields = as_dict(value)
@@ -147,12 +139,6 @@ def with_response(exchange: Exchange, response: object) -> Exchange:
 
 def _assembled(chunks: list[object]) -> Reply:
     return assemble(b"".join(b"data: %b\n\n" % orjson.dumps(chunk) for chunk in chunks), stream=True)
-
-
-def _divided(text: str) -> bytes:
-    """An event stream; some logs keep its lines without the blank ones that divide events."""
-    lines = text.replace("\r\n", "\n").strip()
-    return (lines if "\n\n" in lines else lines.replace("\n", "\n\n")).encode("utf-8", "replace")
 
 
 def _bare(record: JsonObject) -> Exchange:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 from replayer.traces.chat import tool_schemas
@@ -106,11 +107,8 @@ class _Reader:
         builder.describe(agent="claude-code")
         session = self._file(probe)
         for path in subagent_files(probe.path, session):
-            extra = Probe(path)
-            try:
+            with closing(Probe(path)) as extra:
                 self._file(extra)
-            finally:
-                extra.close()
         for reply in self.open.values():
             self._write(reply)
         self._threads()
@@ -156,11 +154,15 @@ class _Reader:
             self._attachment(record, thread)
         elif kind == "content-replacement":
             self.rewrites.replaced(record)
-        elif kind == "api-request-shape":
-            self._shape(as_dict(record.get("shape")))
+        elif kind == "api-request-shape":  # of the requests that follow
+            shape = as_dict(record.get("shape"))
+            texts = (as_str(part.get("text")) for part in dicts(shape.get("system")))
+            self.system = [self.builder.system(text) for text in texts]
+            self.tool_set = self.builder.tools(tool_schemas(shape.get("tools")))
         elif isinstance(kind, str) and kind in _SCREEN_ONLY:
             self.dropped[kind] = self.dropped.get(kind, 0) + 1
-            self._note_title(record)
+            if kind == "summary" and self.builder.header.title is None:
+                self.builder.describe(title=opt_str(record.get("summary")))
             self._link(record, thread)
         else:
             self.builder.opaque(record)
@@ -203,15 +205,6 @@ class _Reader:
             self.unrendered += "rendered" not in record and kind != "prompt_snapshot"
             self.builder.opaque(record)
         self._link(record, thread, items)
-
-    def _shape(self, shape: JsonObject) -> None:
-        """System prompt and tools of the requests that follow."""
-        self.system = [self.builder.system(as_str(part.get("text"))) for part in dicts(shape.get("system"))]
-        self.tool_set = self.builder.tools(tool_schemas(shape.get("tools")))
-
-    def _note_title(self, record: JsonObject) -> None:
-        if record.get("type") == "summary" and self.builder.header.title is None:
-            self.builder.describe(title=opt_str(record.get("summary")))
 
     def _parent(self, record: JsonObject, thread: str) -> int:
         """The line before. A parent that is not in the file is taken as the line above of the same thread."""

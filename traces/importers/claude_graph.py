@@ -37,7 +37,7 @@ class Graph:
         self._keys = Index()
         self._line_of_key = array("i")
         self.parents = array("i")
-        self._reply_of_line = array("i")
+        self.reply_of = array("i")
         self._places = array("i")
         """Of each line, where its items and answers stand; NONE where it adds nothing."""
         self._items = Lists()
@@ -63,7 +63,7 @@ class Graph:
         """Adds a line; a later line of the same key stands for it from then on."""
         line = len(self.parents)
         self.parents.append(parent)
-        self._reply_of_line.append(reply)
+        self.reply_of.append(reply)
         self._places.append(self._items.append(items) if items else NONE)
         if items:
             self._answers.append(answers)
@@ -84,7 +84,7 @@ class Graph:
             return
         for line in (first, *reversed(kept)):
             self.parents.append(self.find(behind))
-            self._reply_of_line.append(self._reply_of_line[line])
+            self.reply_of.append(self.reply_of[line])
             self._places.append(self._places[line])
             self._line_of_key[self._keys.find(behind)] = len(self.parents) - 1
         self._line_of_key[self._keys.find(tail)] = self.find(behind)
@@ -117,9 +117,6 @@ class Graph:
         known = [call for call in calls if self.result(call) != NONE]
         found = sorted((self._result_orders[call], self.result(call)) for call in known)
         return [item for _, item in found]
-
-    def reply_of(self, line: int) -> int:
-        return self._reply_of_line[line]
 
     def said(self, line: int) -> Sequence[int]:
         place = self._places[line]
@@ -155,7 +152,7 @@ class Branch:
     def extend(self, lines: Iterable[int]) -> None:
         graph = self._graph
         for line in lines:
-            reply = graph.reply_of(line)
+            reply = graph.reply_of[line]
             if reply != NONE:
                 self._reply(reply)
             elif cleared := graph.cleared.get(line):

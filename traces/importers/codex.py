@@ -134,7 +134,7 @@ class _Reader:
         elif kind == "response_item":
             self._item(at, as_str(fields.get("type")), fields)
         elif kind == "event_msg":
-            self._event(at, fields)
+            self._event(fields)
         elif kind == "compacted":
             self._compacted(fields)
         elif kind == "state":
@@ -247,7 +247,7 @@ class _Reader:
         self.line.said(result)
         self.started = self.started if self.line.produced else at
 
-    def _event(self, at: float | None, event: JsonObject) -> None:
+    def _event(self, event: JsonObject) -> None:
         if event.get("type") == "token_count":
             info = as_dict(event.get("info"))
             total = info.get("total_token_usage")

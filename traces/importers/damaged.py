@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 import jiter
 import orjson
@@ -30,19 +31,14 @@ def divided(text: str) -> Iterator[str]:
 
 def salvaged(data: bytes) -> object:
     """What stands before the damage of a JSON text. Raises ValueError when nothing does."""
-    for end in (len(data), *_error_offset(data)):
-        try:
-            value = jiter.from_json(data[:end], partial_mode=True, catch_duplicate_keys=False)
-            return loads(orjson.dumps(value))
-        except (ValueError, TypeError):
-            continue
-    raise ValueError("nothing can be read")
-
-
-def _error_offset(data: bytes) -> list[int]:
+    ends = [len(data)]
     try:
         orjson.loads(data)
     except orjson.JSONDecodeError as error:
         prefix = error.doc[: error.pos]
-        return [len(prefix.encode("utf-8", "replace")) if isinstance(prefix, str) else error.pos]
-    return []
+        ends.append(len(prefix.encode("utf-8", "replace")) if isinstance(prefix, str) else error.pos)
+    for end in ends:
+        with suppress(ValueError, TypeError):
+            value = jiter.from_json(data[:end], partial_mode=True, catch_duplicate_keys=False)
+            return loads(orjson.dumps(value))
+    raise ValueError("nothing can be read")

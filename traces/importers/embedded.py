@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -40,11 +41,8 @@ def _write(probe: Probe, key: int, name: str, builder: Builder) -> None:
     with tempfile.TemporaryDirectory(prefix="replayer-") as folder:
         path = Path(folder, f"{probe.path.name}-{name[:40]}.jsonl".replace("/", "-"))
         path.write_text(_text(probe.record_at(key)), "utf-8", "replace")
-        inner = Probe(path)
-        try:
+        with closing(Probe(path)) as inner:
             _import(builder, inner)
-        finally:
-            inner.close()
 
 
 def _import(builder: Builder, inner: Probe) -> None:

@@ -32,21 +32,17 @@ def conversations(exchanges: list[Exchange]) -> Iterator[Session]:
     return sessions(sorter, exchanges.__getitem__)
 
 
-def sessions(sorter: Sorter, load: Callable[[int], Exchange], agent: str | None = None) -> Iterator[Session]:
+def sessions(sorter: Sorter, load: Callable[[int], Exchange | None]) -> Iterator[Session]:
     """One session per conversation; `load` gives an exchange again by its number."""
     for conversation in sorter.conversations:
-        yield Session(
-            partial(_write, conversation, load, agent), name=conversation.key, title=conversation.title
-        )
+        yield Session(partial(_write, conversation, load), name=conversation.key, title=conversation.title)
 
 
-def _write(
-    conversation: Conversation, load: Callable[[int], Exchange], agent: str | None, builder: Builder
-) -> None:
-    builder.describe(agent=agent)
+def _write(conversation: Conversation, load: Callable[[int], Exchange | None], builder: Builder) -> None:
     recorder, chains = ExchangeWriter(builder), Chains()
     for number, line in conversation.members:
         exchange = load(number)
+        assert exchange is not None
         chains.write_out(exchange)
         recorder.write(exchange, line.name, line.parent_text)
 

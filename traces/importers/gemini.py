@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from replayer.errors import TraceError
 from replayer.traces.importers.base import Importer, Session
 from replayer.traces.importers.builder import Builder
-from replayer.traces.importers.gemini_contents import contents_of, write_contents
+from replayer.traces.importers.gemini_contents import contents_of, describe, write_contents
 from replayer.traces.importers.pieces import content_of, counts_of, text_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.values import as_dict, as_int, as_list, as_str, as_text, dicts, epoch, opt_str
 from replayer.traces.schema import Fidelity, Times, Usage
 from replayer.wire.types import JsonObject
-
-_ABSENT = "Gemini CLI records neither system prompt nor tool definitions, and before 0.6x not the context that opens a session"
 
 
 class Gemini(Importer):
@@ -43,23 +41,17 @@ class Gemini(Importer):
                 f"{probe.path}: holds typed prompts only (logs.json); the sessions are in chats/session-*"
             )
         if contents := contents_of(probe.document):
-            yield Session(lambda builder: _write_saved(builder, contents))
+            yield Session(lambda builder: write_contents(builder, contents))
             return
         document = as_dict(probe.document)
         if "messages" not in document:
             document = _patched(probe)
-        yield Session(lambda builder: _Reader(builder, document).read())
+        yield Session(lambda builder: _Reader(builder).read(document))
 
 
 def _is_prompt_log(probe: Probe) -> bool:
     entries = dicts(probe.document)
     return bool(entries) and all({"sessionId", "messageId", "message"} <= entry.keys() for entry in entries)
-
-
-def _write_saved(builder: Builder, contents: list[JsonObject]) -> None:
-    builder.describe(agent="gemini-cli")
-    builder.warn(_ABSENT)
-    write_contents(builder, contents)
 
 
 def _patched(probe: Probe) -> JsonObject:
@@ -81,16 +73,15 @@ def _patched(probe: Probe) -> JsonObject:
 
 
 class _Reader:
-    def __init__(self, builder: Builder, document: JsonObject) -> None:
-        self.builder, self.document = builder, document
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
         self.context: list[int] = []
         self.clock: float | None = None
 
-    def read(self) -> None:
-        self.builder.describe(agent="gemini-cli")
-        self.builder.remember(session_id=opt_str(self.document.get("sessionId")))
-        self.builder.warn(_ABSENT)
-        for message in dicts(self.document.get("messages")):
+    def read(self, document: JsonObject) -> None:
+        describe(self.builder)
+        self.builder.remember(session_id=opt_str(document.get("sessionId")))
+        for message in dicts(document.get("messages")):
             kind = message.get("type")
             if kind == "user":
                 self.context.append(self.builder.user(content_of(message.get("content"))))

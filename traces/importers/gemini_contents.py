@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from replayer.traces.importers.builder import Builder
+from replayer.traces.importers.pieces import content_of
 from replayer.traces.importers.values import as_dict, as_list, as_str, as_text, dicts
 from replayer.wire.types import JsonObject
 
+_ABSENT = "Gemini CLI records neither system prompt nor tool definitions, and before 0.6x not the context that opens a session"
 Open = list[tuple[str, str]]
 """Tool and id of each call that is not answered yet."""
 
@@ -13,15 +15,18 @@ Open = list[tuple[str, str]]
 def contents_of(document: object) -> list[JsonObject]:
     """The contents of a document; [] where it holds none."""
     found = dicts(document if isinstance(document, list) else as_dict(document).get("history"))
-    return found if found and all(_is_content(entry) for entry in found) else []
+    sound = (e.get("role") in ("user", "model") and isinstance(e.get("parts"), list) for e in found)
+    return found if all(sound) else []
 
 
-def _is_content(entry: JsonObject) -> bool:
-    return entry.get("role") in ("user", "model") and isinstance(entry.get("parts"), list)
+def describe(builder: Builder) -> None:
+    builder.describe(agent="gemini-cli")
+    builder.warn(_ABSENT)
 
 
 def write_contents(builder: Builder, contents: list[JsonObject]) -> None:
     """Each run of the model's contents is a turn."""
+    describe(builder)
     builder.fidelity(usage="absent", timing="absent", boundaries="derived")
     names: Open = []
     context: list[int] = []
@@ -75,7 +80,5 @@ def _given(builder: Builder, part: JsonObject, names: Open) -> int:
         text = as_text(response.get("output", response.get("error", answer.get("response"))))
         call_id = pair[1] if pair else as_str(answer.get("id"))
         return builder.result(call_id, text, is_error="error" in response, name=name or None)
-    if inline := as_dict(part.get("inlineData")):
-        url = f"data:{as_str(inline.get('mimeType'))};base64,{as_str(inline.get('data'))}"
-        return builder.user(({"type": "image_url", "image_url": {"url": url}},))
-    return builder.user(as_str(part["text"])) if "text" in part else builder.opaque(part)
+    told = "text" in part or as_dict(part.get("inlineData"))
+    return builder.user(content_of(part)) if told else builder.opaque(part)

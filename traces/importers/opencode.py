@@ -20,7 +20,7 @@ from replayer.traces.importers.pieces import of_parts, usage_of
 from replayer.traces.importers.probe import Probe
 from replayer.traces.importers.sqlite import columns, opened, reason
 from replayer.traces.importers.values import as_dict, as_str, as_text, dicts, epoch, loads, opt_str
-from replayer.traces.schema import Content, Fidelity, Thread, Times, Usage
+from replayer.traces.schema import Content, Fidelity, Thread, Times
 from replayer.wire.types import JsonObject
 
 _FINISH = {"tool-calls": "tool_calls"}
@@ -41,10 +41,8 @@ class OpenCodeStore(Importer):
     experimental = True
 
     def matches(self, probe: Probe) -> bool:
-        return probe.shape == "sqlite" and all(
-            "session_id" in columns(probe, table) and "data" in columns(probe, table)
-            for table in ("message", "part")
-        )
+        tables = (columns(probe, table) for table in ("message", "part"))
+        return probe.shape == "sqlite" and all({"session_id", "data"} <= {*names} for names in tables)
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         """Sessions without a parent, newest first, each with those that it started."""
@@ -160,15 +158,13 @@ class _Writer:
         turns = 0
         for part in parts:
             if part.get("type") == "step-finish":
-                facts = _facts(info, part.get("tokens"), part.get("reason"), started, _ended(parts, part))
-                turns += self._close(facts)
+                ended = _ended(parts, part)
+                turns += self._close(_facts(info, part.get("tokens"), part.get("reason"), started, ended))
                 started = None
             else:
                 self._part(part)
-        facts = _facts(
-            info, info.get("tokens") if whole else None, info.get("finish"), started, times.get("completed")
-        )
-        turns += self._close(facts)
+        tokens = info.get("tokens") if whole else None
+        turns += self._close(_facts(info, tokens, info.get("finish"), started, times.get("completed")))
         if not turns:
             self.builder.opaque(info)
             self.builder.warn(
@@ -210,14 +206,8 @@ class _Writer:
             self.builder.warn("results that were cleared from later prompts are shown whole in all of them")
         failed = state.get("status") != "completed"
         output = state.get("error", _INTERRUPTED) if failed else state.get("output")
-        result = self.builder.answer(
-            call_id,
-            as_text(output),
-            is_error=failed,
-            started=epoch(times.get("start")),
-            ended=epoch(times.get("end")),
-        )
-        self.line.said(result)
+        spent: JsonObject = {"started": epoch(times.get("start")), "ended": epoch(times.get("end"))}
+        self.line.said(self.builder.answer(call_id, as_text(output), is_error=failed, **spent))
 
 
 def _content(parts: list[JsonObject]) -> Content:
@@ -236,15 +226,13 @@ def _content(parts: list[JsonObject]) -> Content:
 
 def _ended(parts: list[JsonObject], last: JsonObject) -> object:
     """The end of the last part before a step's end that bears a time; a tool runs after the reply it came in."""
-    before = parts[: parts.index(last)]
-    ends = [
-        as_dict(part.get("time")).get("end") for part in before if part.get("type") in ("text", "reasoning")
-    ]
-    starts = [
-        as_dict(as_dict(p.get("state")).get("time")).get("start") for p in before if p.get("type") == "tool"
-    ]
-    known = [time for time in (*ends, *starts) if isinstance(time, int | float)]
-    return max(known, default=None)
+    found: list[object] = []
+    for part in parts[: parts.index(last)]:
+        if part.get("type") in ("text", "reasoning"):
+            found.append(as_dict(part.get("time")).get("end"))
+        elif part.get("type") == "tool":
+            found.append(as_dict(as_dict(part.get("state")).get("time")).get("start"))
+    return max((time for time in found if isinstance(time, int | float)), default=None)
 
 
 def _facts(
@@ -252,16 +240,12 @@ def _facts(
 ) -> JsonObject:
     end = epoch(ended)
     reason = as_str(reason)
+    raw = as_dict(tokens)
+    flat = {**raw, **{f"cache_{key}": value for key, value in as_dict(raw.get("cache")).items()}}
+    usage = usage_of(flat, fresh="input", output="output", read="cache_read", written="cache_write")
     return {
         "model": opt_str(info.get("modelID")) or opt_str(as_dict(info.get("model")).get("modelID")),
-        "usage": _usage(as_dict(tokens)),
+        "usage": replace(usage, raw=raw) if usage else None,
         "times": Times(started=started, ended=end) if started is not None or end is not None else None,
         "finish_reason": _FINISH.get(reason, reason or None),
     }
-
-
-def _usage(tokens: JsonObject) -> Usage | None:
-    """Input excludes what was read from or written to the cache."""
-    flat = {**tokens, **{f"cache_{key}": value for key, value in as_dict(tokens.get("cache")).items()}}
-    usage = usage_of(flat, fresh="input", output="output", read="cache_read", written="cache_write")
-    return replace(usage, raw=tokens) if usage else None

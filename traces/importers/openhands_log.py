@@ -41,14 +41,11 @@ class EventLog:
 
     def condense(self, forgotten: set[Json], summary: Json, offset: int | None) -> None:
         self.close()
-        self.sent = [(event, item) for event, item in self.sent if not _is_among(event, forgotten)]
+        kept = (one for one in self.sent if not (isinstance(one[0], str | int) and one[0] in forgotten))
+        self.sent = [*kept]
         if isinstance(summary, str) and summary:
             at = min(offset if offset is not None else 1, len(self.sent))
             self.sent.insert(at, ("summary", self.builder.compaction(summary)))
-
-
-def _is_among(event: object, events: set[object]) -> bool:
-    return isinstance(event, str | int) and event in events
 
 
 def joined(value: object) -> str:

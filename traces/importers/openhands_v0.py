@@ -169,20 +169,18 @@ class V0:
             self._bare_action(event)
             return
         key = as_str(response.get("id")) or f"event-{event.get('id')}"
-        facts = {
-            "model": opt_str(response.get("model")) or self.model,
-            "usage": usage_of(response.get("usage")),
-            "times": ended(event),
-            "finish_reason": opt_str(
-                as_dict(next(iter(dicts(response.get("choices"))), {})).get("finish_reason")
-            ),
-        }
-        self.log.begin(key, **facts)
+        choice = next(iter(dicts(response.get("choices"))), {})
+        self.log.begin(
+            key,
+            model=opt_str(response.get("model")) or self.model,
+            usage=usage_of(response.get("usage")),
+            times=ended(event),
+            finish_reason=opt_str(choice.get("finish_reason")),
+        )
         if key in self.spoken:
             return
         self.spoken.add(key)
-        message = as_dict(as_dict(next(iter(dicts(response.get("choices"))), {})).get("message"))
-        for item in split({**message, "role": "assistant"})[0]:
+        for item in split({**as_dict(choice.get("message")), "role": "assistant"})[0]:
             number = self.builder.add_model_item(item)
             self.log.produced.append((event.get("id"), number))
 
@@ -191,9 +189,8 @@ class V0:
         self.derived += 1
         args = as_dict(event.get("args"))
         thought = as_str(args.get("thought")) or as_str(args.get("content"))
-        kept = {
-            k: v for k, v in args.items() if k not in ("thought", "content", "confirmation_state", "hidden")
-        }
+        aside = ("thought", "content", "confirmation_state", "hidden")
+        kept = {key: value for key, value in args.items() if key not in aside}
         self.log.begin(f"event-{event.get('id')}", model=self.model, times=ended(event))
         if thought:
             self.log.produced.append((event.get("id"), self.builder.assistant(thought)))
@@ -234,10 +231,7 @@ class V0:
 
     def _condensation(self, args: JsonObject) -> None:
         forgotten = {key for key in as_list(args.get("forgotten_event_ids")) if isinstance(key, str | int)}
-        start, end = (
-            as_int(args.get("forgotten_events_start_id")),
-            as_int(args.get("forgotten_events_end_id")),
-        )
+        start, end = (as_int(args.get(f"forgotten_events_{side}_id")) for side in ("start", "end"))
         if start is not None and end is not None:
             forgotten |= set(range(start, min(end, start + 100_000) + 1))
         self.log.condense(forgotten, args.get("summary"), as_int(args.get("summary_offset")))
@@ -249,8 +243,5 @@ def _own_id(event: object) -> str:
 
 def _rendered(event: JsonObject) -> str:
     """The text that the model gets: a command's output carries directory and exit code behind it."""
-    content = as_str(event.get("content"))
-    metadata = as_dict(as_dict(event.get("extras")).get("metadata"))
-    if event.get("observation") != "run" or not metadata:
-        return content
-    return with_place(content, metadata)
+    content, metadata = as_str(event.get("content")), as_dict(as_dict(event.get("extras")).get("metadata"))
+    return with_place(content, metadata) if event.get("observation") == "run" else content

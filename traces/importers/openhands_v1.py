@@ -7,12 +7,10 @@ Usage is in the folder's `base_state.json`, not in the events.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from replayer.traces.chat import tool_schemas
-from replayer.traces.importers.base import Importer, Session
+from replayer.traces.importers.base import Importer
 from replayer.traces.importers.builder import Builder
 from replayer.traces.importers.openhands_log import EventLog, ended, joined, with_place
 from replayer.traces.importers.pieces import counts_of
@@ -37,13 +35,12 @@ class OpenHandsV1(Importer):
     fidelity = Fidelity(text="recorded", arguments="recorded", timing="recorded", boundaries="recorded")
 
     def matches(self, probe: Probe) -> bool:
-        return any(_is_v1(record) for record in _v1_events(probe)[:8])
+        head = [as_dict(record) for record in (_v1_list(probe.document) or probe.head)[:8]]
+        return any(as_str(e.get("kind")).endswith(("Event", "Condensation")) and "source" in e for e in head)
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        document = probe.document
-        events = _v1_list(document) or [as_dict(record) for _, record in probe.records()]
-        usages = _usages(probe.path)
-        yield Session(lambda builder: V1(builder, usages).write(events))
+    def write(self, builder: Builder, probe: Probe) -> None:
+        events = _v1_list(probe.document) or [as_dict(record) for _, record in probe.records()]
+        V1(builder, _usages(probe.path)).write(events)
 
 
 def _usages(folder: Path) -> dict[str, JsonObject]:
@@ -57,18 +54,8 @@ def _usages(folder: Path) -> dict[str, JsonObject]:
     return {as_str(usage.get("response_id")): usage for usage in counts}
 
 
-def _is_v1(record: object) -> bool:
-    return as_str(as_dict(record).get("kind")).endswith(("Event", "Condensation")) and "source" in as_dict(
-        record
-    )
-
-
 def _v1_list(document: object) -> list[JsonObject]:
     return dicts(document) or dicts(as_dict(document).get("events"))
-
-
-def _v1_events(probe: Probe) -> list[Any]:
-    return _v1_list(probe.document) or probe.head
 
 
 class V1:
@@ -109,8 +96,8 @@ class V1:
         text = joined(message.get("content"))
         if event.get("source") == "agent" or message.get("role") == "assistant":
             self._begin(key, event)
-            if isinstance(message.get("reasoning_content"), str) and message["reasoning_content"]:
-                self.log.produced.append((key, self.builder.reasoning(message["reasoning_content"])))
+            if reasoning := opt_str(message.get("reasoning_content")):
+                self.log.produced.append((key, self.builder.reasoning(reasoning)))
             self.log.produced.append((key, self.builder.assistant(text)))
             self.log.close()
             return
@@ -152,10 +139,8 @@ class V1:
 
     def _observation(self, key: object, kind: str, event: JsonObject) -> None:
         observation = as_dict(event.get("observation"))
-        text = {
-            "AgentErrorEvent": as_str(event.get("error")),
-            "UserRejectObservation": as_str(event.get("rejection_reason")),
-        }.get(kind) or _rendered(observation, event.get("observation"))
+        key_of_text = {"AgentErrorEvent": "error", "UserRejectObservation": "rejection_reason"}.get(kind, "")
+        text = as_str(event.get(key_of_text)) or _rendered(observation, event.get("observation"))
         code = as_int(observation.get("exit_code", as_dict(observation.get("metadata")).get("exit_code")))
         failed = (
             kind != "ObservationEvent" or observation.get("is_error") is True or code not in (None, 0, -1)

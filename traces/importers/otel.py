@@ -7,6 +7,7 @@ chat spans; lengths alone where no content was captured (otel_lengths.py). Other
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -27,7 +28,7 @@ from replayer.traces.importers.otel_messages import (
     text_reply,
 )
 from replayer.traces.importers.probe import Probe
-from replayer.traces.importers.tracelab import MOST_TOKENS
+from replayer.traces.importers.tracelab import BLOCK, MOST_TOKENS
 from replayer.traces.importers.values import (
     as_dict,
     as_int,
@@ -38,7 +39,7 @@ from replayer.traces.importers.values import (
     opt_str,
     parsed,
 )
-from replayer.traces.schema import Fidelity, Times, Usage
+from replayer.traces.schema import Fidelity, Times, TokenShape, Usage
 from replayer.wire.types import JsonObject
 
 _PARAMS = ("temperature", "top_p", "top_k", "max_tokens", "frequency_penalty", "presence_penalty", "seed")
@@ -65,7 +66,8 @@ class OTel(Importer):
 
     def matches(self, probe: Probe) -> bool:
         head = probe.head[:16]
-        return any(_is_genai(span) for record in head for span in _spans(record)) or any(map(_logged, head))
+        keys = (key for record in head for span in _spans(record) for key in as_dict(span["attributes"]))
+        return any(key.startswith(("gen_ai.", "llm.")) for key in keys) or any(map(_logged, head))
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         spans: list[Span] = []
@@ -160,15 +162,6 @@ def _span_id(span: Span) -> str:
     return as_str(span.get("spanId") or span.get("span_id") or own.get("span_id")) or str(id(span))
 
 
-def _events(span: Span) -> list[Event]:
-    found = []
-    for event in dicts(span.get("events")):
-        fields = _attributes(event.get("attributes"))
-        content = as_dict(parsed(fields.get("gen_ai.event.content")))
-        found.append((as_str(event.get("name")), {**fields, **content}))
-    return found
-
-
 def _attributes(value: object) -> JsonObject:
     if isinstance(value, dict):
         return value
@@ -191,14 +184,13 @@ def _value(value: object) -> object:
     return value
 
 
-def _is_genai(span: Span) -> bool:
-    return any(key.startswith(("gen_ai.", "llm.")) for key in as_dict(span.get("attributes")))
-
-
 def _exchange(span: Span) -> Exchange | None:
-    events = _events(span)
+    events: list[Event] = []
     attributes = as_dict(span.get("attributes"))
-    for name, fields in events:
+    for event in dicts(span.get("events")):
+        name, fields = as_str(event.get("name")), _attributes(event.get("attributes"))
+        fields = {**fields, **as_dict(parsed(fields.get("gen_ai.event.content")))}
+        events.append((name, fields))
         if name == "gen_ai.client.inference.operation.details":
             attributes = {**fields, **attributes}
     prompt, replies = numbered(attributes)
@@ -232,11 +224,11 @@ def _exchange(span: Span) -> Exchange | None:
 
 def _calls(spans: list[Span]) -> list[Call]:
     """LLM calls by their lengths, where no content was captured."""
-    tools: dict[str, list[Span]] = {}
+    tools: defaultdict[str, list[Span]] = defaultdict(list)
     for span in spans:
         if as_dict(span["attributes"]).get("gen_ai.operation.name") == "execute_tool":
-            tools.setdefault(as_str(span.get("parentSpanId") or span.get("parent_span_id")), []).append(span)
-    return [found for span in spans if (found := _call(span, tools.get(_span_id(span), [])))]
+            tools[as_str(span.get("parentSpanId") or span.get("parent_span_id"))].append(span)
+    return [found for span in spans if (found := _call(span, tools[_span_id(span)]))]
 
 
 def _call(span: Span, tools: list[Span]) -> Call | None:
@@ -245,16 +237,18 @@ def _call(span: Span, tools: list[Span]) -> Call | None:
     if usage is None or usage.prompt_tokens is None or attributes.get("gen_ai.operation.name") in _NO_CALL:
         return None
     made = as_int(attributes.get("replayer.tool_calls"))
+    model = opt_str(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model"))
     return Call(
         session=_session(attributes, span) or "unknown",
-        prompt=min(usage.prompt_tokens, MOST_TOKENS),
-        answer=usage.completion_tokens or 0,
+        facts={"model": model, "times": _times(span), "finish_reason": _finish(attributes)},
         usage=usage,
-        times=_times(span),
-        model=opt_str(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")),
-        finish_reason=_finish(attributes),
-        tool_calls=len(tools) if made is None else made,
-        failed_calls=sum("error.type" in as_dict(tool["attributes"]) for tool in tools),
+        tokens=TokenShape(
+            input_tokens=min(usage.prompt_tokens, MOST_TOKENS),
+            output_tokens=usage.completion_tokens or 0,
+            block_size=BLOCK,
+            tool_calls=len(tools) if made is None else made,
+            failed_calls=sum("error.type" in as_dict(tool["attributes"]) for tool in tools),
+        ),
     )
 
 

@@ -6,7 +6,7 @@ import re
 
 from replayer.traces.chat import Message, function_call
 from replayer.traces.importers.values import as_dict, as_str, as_text, compact, dicts, opt_str, parsed
-from replayer.wire.types import Json, JsonObject
+from replayer.wire.types import JsonObject
 
 _NUMBERED = re.compile(
     r"^(?:gen_ai|llm)\.(prompts?|completions?|input_messages|output_messages)\.(\d+)\.(?:message\.)?(.+)$"
@@ -42,14 +42,10 @@ def _with_parts(message: JsonObject) -> list[Message]:
         if kind == "reasoning":
             result["reasoning_content"] = result.get("reasoning_content", "") + as_str(part.get("content"))
         elif kind == "tool_call":
-            result.setdefault("tool_calls", []).append(
-                _call(part.get("id"), part.get("name"), part.get("arguments"))
-            )
+            result.setdefault("tool_calls", []).append(_call(part))
         elif kind == "tool_call_response":
-            answer = part.get("response", part.get("result"))
-            answers.append(
-                {"role": "tool", "tool_call_id": as_str(part.get("id")), "content": as_text(answer)}
-            )
+            answer = as_text(part.get("response", part.get("result")))
+            answers.append({"role": "tool", "tool_call_id": as_str(part.get("id")), "content": answer})
         else:
             texts.append(as_str(part.get("content")) if kind == "text" else compact(part))
     if texts:
@@ -57,9 +53,10 @@ def _with_parts(message: JsonObject) -> list[Message]:
     return answers if answers and not texts else [result, *answers]
 
 
-def _call(call_id: Json, name: Json, arguments: Json) -> JsonObject:
-    text = arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
-    return function_call(as_str(call_id), as_str(name), text)
+def _call(call: JsonObject) -> JsonObject:
+    arguments = call.get("arguments")
+    text = as_text({} if arguments is None else arguments)
+    return function_call(as_str(call.get("id")), as_str(call.get("name")), text)
 
 
 def numbered(attributes: JsonObject) -> tuple[list[Message], list[Message]]:
@@ -69,10 +66,10 @@ def numbered(attributes: JsonObject) -> tuple[list[Message], list[Message]]:
         if match := _NUMBERED.match(key):
             is_input = match.group(1).startswith(("prompt", "input"))
             found.setdefault((is_input, int(match.group(2)[:6])), {})[match.group(3)] = value
-    messages = {key: _from_fields(fields) for key, fields in sorted(found.items())}
-    return [m for (sent, _), m in messages.items() if sent], [
-        m for (sent, _), m in messages.items() if not sent
-    ]
+    sides: tuple[list[Message], list[Message]] = [], []
+    for (is_input, _), fields in sorted(found.items()):
+        sides[not is_input].append(_from_fields(fields))
+    return sides
 
 
 def _from_fields(fields: JsonObject) -> Message:
@@ -87,9 +84,7 @@ def _from_fields(fields: JsonObject) -> Message:
     if parts and message["content"] is None:
         message["content"] = [_part(part) for _, part in sorted(parts.items())]
     if calls:
-        message["tool_calls"] = [
-            _call(c.get("id"), c.get("name"), c.get("arguments")) for _, c in sorted(calls.items())
-        ]
+        message["tool_calls"] = [_call(call) for _, call in sorted(calls.items())]
     if "tool_call_id" in fields:
         message["tool_call_id"] = fields["tool_call_id"]
     return message
@@ -119,11 +114,7 @@ def _said(role: str, fields: JsonObject) -> Message:
     content = fields.get("content") or fields.get("gen_ai.content")
     message: Message = {"role": role, "content": None if content is None else as_text(content)}
     if calls := dicts(parsed(fields.get("tool_calls"))):
-        message["tool_calls"] = [
-            _call(c.get("id"), f.get("name"), f.get("arguments"))
-            for c in calls
-            if (f := as_dict(c.get("function")) or c)
-        ]
+        message["tool_calls"] = [_call({**call, **as_dict(call.get("function"))}) for call in calls]
     if role == "tool":
         message["tool_call_id"] = as_str(fields.get("id"))
     return message

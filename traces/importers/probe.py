@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import cached_property
 from io import SEEK_END
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -48,12 +49,7 @@ class Probe:
     def head(self) -> list[Json]:
         """The first records (JSON lines, files of a folder) or the document alone; for sniffing."""
         if self.shape in ("jsonl", "folder"):
-            found = []
-            for _, record in self.records(quiet=True):
-                found.append(record)
-                if len(found) == _HEAD_RECORDS:
-                    break
-            return found
+            return [record for _, record in islice(self.records(quiet=True), _HEAD_RECORDS)]
         document = self.document if self.shape == "json" else []
         return document[:_HEAD_RECORDS] if isinstance(document, list) else [document]
 
@@ -61,11 +57,9 @@ class Probe:
     def document(self) -> object:
         """The one JSON value of the file; None where the file is not a single document."""
         if self.shape == "jsonl":
-            first = list(_first_two(self.records(quiet=True)))
-            return first[0] if len(first) == 1 else None
-        if self.shape != "json":
-            return None
-        return self._whole_document()
+            first = list(islice(self.records(quiet=True), 2))
+            return first[0][1] if len(first) == 1 else None
+        return self._whole_document() if self.shape == "json" else None
 
     @cached_property
     def text(self) -> str:
@@ -158,7 +152,8 @@ class Probe:
             yield number, self._value(text, f"from line {number} on", quiet)
         except ValueError as error:
             if not quiet:
-                self._bad_line(number, "is cut off" if not line.endswith(b"\n") else _reason(error))
+                what = f"is {TOO_DEEP}" if TOO_DEEP in str(error) else "is not JSON"
+                self._bad_line(number, what if line.endswith(b"\n") else "is cut off")
 
     def _value(self, data: bytes, where: str, quiet: bool = False) -> object:
         """JSON with what other tools write into it, said once a kind. Raises ValueError."""
@@ -276,20 +271,9 @@ class Probe:
             return value
 
 
-def _reason(error: ValueError) -> str:
-    return f"is {TOO_DEEP}" if TOO_DEEP in str(error) else "is not JSON"
-
-
 def _is_utf8(data: bytes) -> bool:
     try:
         data.decode()
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _first_two(records: Iterator[tuple[int, object]]) -> Iterator[Json]:
-    for count, (_, record) in enumerate(records):
-        if count == 2:
-            return
-        yield record

@@ -8,8 +8,9 @@ with one whose last reply it begins with (a compaction).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import orjson
 
@@ -77,9 +78,7 @@ class Conversation:
 
     @property
     def members(self) -> list[tuple[int, Line]]:
-        return sorted(
-            ((number, line) for line in self.lines for number in line.members), key=lambda pair: pair[0]
-        )
+        return sorted(((number, line) for line in self.lines for number in line.members), key=itemgetter(0))
 
     def line(self, name: str) -> Line:
         return next(line for line in self.lines if line.name == name)
@@ -147,9 +146,7 @@ class Sorter:
         self, asked: Opening, spoken: Sequence[Message], exchange: Exchange
     ) -> Place | None:
         """A conversation that goes on under another system prompt, or a request beside it (that makes its title)."""
-        places = self._asked.get(asked, ())
-        found = next((place for place in places if place[1].is_at(spoken)), None)
-        if found is None:
+        if (found := _at(self._asked.get(asked, ()), spoken)) is None:
             return None
         conversation, line = found
         same = line.offers_tools == bool(exchange.request.get("tools"))
@@ -213,10 +210,13 @@ def _continued(places: Sequence[Place], spoken: Sequence[Message], begun: int) -
     """The line that a request with a history goes on with, of those that began as it did."""
     if len(places) < 2:
         return next(iter(places), None)
-    at = next((place for place in places if place[1].is_at(spoken)), None)
     reply = gist(spoken[begun])
     like = [place for place in places if place[1].first_reply == reply]
-    return at or (like or list(places))[-1]
+    return _at(places, spoken) or (like or list(places))[-1]
+
+
+def _at(places: Sequence[Place], spoken: Sequence[Message]) -> Place | None:
+    return next((place for place in places if place[1].is_at(spoken)), None)
 
 
 def _again(places: Sequence[Place], exchange: Exchange, asked: int) -> Place | None:
@@ -242,11 +242,8 @@ def _first_user(messages: Sequence[Message]) -> int:
 
 def _text(message: Message) -> str:
     content = message.get("content")
-    return content if isinstance(content, str) else "\n".join(_texts(dicts(content)))
-
-
-def _texts(parts: Iterable[JsonObject]) -> Iterable[str]:
-    return (as_str(part.get("text")) for part in parts)
+    texts = (as_str(part.get("text")) for part in dicts(content))
+    return content if isinstance(content, str) else "\n".join(texts)
 
 
 def _call_texts(reply: Message | None) -> list[str]:

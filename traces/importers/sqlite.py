@@ -6,8 +6,7 @@ import shutil
 import sqlite3
 import struct
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 
 from replayer.errors import TraceError
@@ -21,12 +20,20 @@ def _connect(path: Path) -> sqlite3.Connection:
     missing = _missing_bytes(path)
     if missing > 0:
         return _filled_up(path, missing)
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
     try:
-        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        return _read_only(path, "", "SELECT 1 FROM sqlite_master LIMIT 1")
     except sqlite3.OperationalError:
+        return _read_only(path, "&immutable=1", "")
+
+
+def _read_only(path: Path, options: str, trial: str) -> sqlite3.Connection:
+    """Raises sqlite3.Error where the trial fails."""
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro{options}", uri=True, timeout=5)
+    try:
+        connection.execute(trial).fetchone()
+    except sqlite3.Error:
         connection.close()
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+        raise
     return connection
 
 
@@ -46,13 +53,7 @@ def _filled_up(path: Path, missing: int) -> sqlite3.Connection:
     with tempfile.NamedTemporaryFile(suffix=".db") as whole, path.open("rb") as source:
         shutil.copyfileobj(source, whole)
         whole.truncate(whole.tell() + min(missing, _MOST_MISSING))
-        connection = sqlite3.connect(f"{Path(whole.name).as_uri()}?mode=ro&immutable=1", uri=True)
-        try:
-            connection.execute("PRAGMA schema_version").fetchone()
-        except sqlite3.Error:
-            connection.close()
-            raise
-    return connection
+        return _read_only(Path(whole.name), "&immutable=1", "PRAGMA schema_version")
 
 
 def reason(error: sqlite3.Error) -> str:
@@ -60,13 +61,8 @@ def reason(error: sqlite3.Error) -> str:
     return " ".join(str(error).split())
 
 
-@contextmanager
-def opened(probe: Probe) -> Iterator[sqlite3.Connection]:
-    connection = _connect(probe.plain_path)
-    try:
-        yield connection
-    finally:
-        connection.close()
+def opened(probe: Probe) -> closing[sqlite3.Connection]:
+    return closing(_connect(probe.plain_path))
 
 
 def columns(probe: Probe, table: str) -> list[str]:

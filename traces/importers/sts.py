@@ -80,8 +80,8 @@ def _message(recorded: JsonObject) -> Message:
     elif content is not None:
         message["content"] = content if isinstance(content, str | list) else as_text(content)
     for key in ("reasoning", "reasoning_content"):
-        if isinstance(recorded.get(key), str) and recorded[key]:
-            message["reasoning_content"] = recorded[key]
+        if reasoning := opt_str(recorded.get(key)):
+            message["reasoning_content"] = reasoning
     if message["role"] == "tool":
         message["tool_call_id"] = as_str(recorded.get("toolCallId", recorded.get("tool_call_id")))
     return message

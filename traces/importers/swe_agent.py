@@ -9,7 +9,6 @@ retries is a session per attempt. mini-swe-agent: every assistant message is a t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from replayer.traces.chat import Message, split
 from replayer.traces.importers.base import Importer, Session
@@ -36,13 +35,9 @@ class SweAgent(Importer):
         document = as_dict(probe.document)
         attempts = [attempt for attempt in dicts(document.get("attempts")) if _is_run(attempt)]
         if not attempts:
-            yield Session(partial(_write, document))
+            yield Session(_SweAgent(document).write)
         for number, attempt in enumerate(attempts, start=1):
-            yield Session(partial(_write, attempt), name=f"attempt-{number}", key=f"attempt-{number}")
-
-
-def _write(document: JsonObject, builder: Builder) -> None:
-    _SweAgent(builder, document).write()
+            yield Session(_SweAgent(attempt).write, name=f"attempt-{number}", key=f"attempt-{number}")
 
 
 def _is_run(document: JsonObject) -> bool:
@@ -66,42 +61,28 @@ class MiniSweAgent(Importer):
             isinstance(document.get("messages"), list) and "exit_status" in as_dict(document.get("info"))
         )
 
-    def sessions(self, probe: Probe) -> Iterator[Session]:
-        document = probe.document
-        yield Session(lambda builder: _write_mini(builder, document))
+    def write(self, builder: Builder, probe: Probe) -> None:
+        _write_mini(builder, probe.document)
 
 
-class _Messages:
-    """Messages as items, each made once."""
-
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-
-    def sent(self, message: Message) -> Sent:
-        items, form = split(_plain(message))
-        return tuple(self.builder.add(item) for item in items), form
-
-    def reply(self, message: Message) -> list[int]:
-        return list(self.sent(message)[0])
+def _sent(builder: Builder, message: Message) -> Sent:
+    items, form = split(_plain(message))
+    return tuple(builder.add(item) for item in items), form
 
 
 class _SweAgent:
-    def __init__(self, builder: Builder, document: JsonObject) -> None:
-        self.builder, self.messages = builder, _Messages(builder)
+    def __init__(self, document: JsonObject) -> None:
         self.history = dicts(document.get("history"))
         self.steps = dicts(document.get("trajectory"))
         self.info = as_dict(document.get("info"))
-        self.document = document
-        agents = [as_str(m.get("agent")) for m in self.history if m.get("agent")]
-        self.main = agents[0] if agents else ""
+        self.environment = document.get("environment")
+        self.main = next((as_str(m.get("agent")) for m in self.history if m.get("agent")), "")
 
-    def write(self) -> None:
-        self.builder.describe(agent="swe-agent", workspace={"environment": self.document.get("environment")})
-        self.builder.remember(
-            exit_status=opt_str(self.info.get("exit_status")),
-            model_stats=as_dict(self.info.get("model_stats")) or None,
-        )
-        self.builder.warn("SWE-agent records no tool definitions; text-action models have none")
+    def write(self, builder: Builder) -> None:
+        self.builder = builder
+        builder.describe(agent="swe-agent", workspace={"environment": self.environment})
+        _remember(builder, self.info)
+        builder.warn("SWE-agent records no tool definitions; text-action models have none")
         if any(map(_query, self.steps)):
             self._from_queries()
         else:
@@ -114,14 +95,15 @@ class _SweAgent:
             reply = _repeated(step, following) or _matching(replies, step)
             if reply in replies:
                 del replies[: replies.index(reply) + 1]
-            sent = [self.messages.sent(message) for message in _query(step)]
+            sent = [_sent(self.builder, message) for message in _query(step)]
             text = as_str(step.get("response"))
+            produced: tuple[int, ...] = ()
             if not text and reply is None:
                 self.builder.warn("a reply is stored nowhere in the file: its turn has a prompt only")
-                self.builder.chat_turn(sent, (), times=_step_times(step))
-                continue
-            produced = self.messages.reply(reply or {"role": "assistant", "content": text})
-            self.builder.chat_turn(sent, produced, times=_step_times(step))
+            else:
+                produced, _ = _sent(self.builder, reply or {"role": "assistant", "content": text})
+            started = epoch(step.get("timestamp"))
+            self.builder.chat_turn(sent, produced, times=Times(started=started) if started else None)
         if len(asked) < len(self.steps):
             self.builder.warn(
                 f"steps without a query, which are no LLM calls: {len(self.steps) - len(asked)}"
@@ -139,16 +121,13 @@ class _SweAgent:
         for message in self.history:
             agent = as_str(message.get("agent")) or self.main
             known = sent.setdefault(agent, [])
+            one = _sent(self.builder, message)
             if message.get("role") == "assistant" and not message.get("is_demo"):
-                thread = self._thread(agent)
-                self.builder.chat_turn(known, self.messages.reply(message), thread=thread)
-            sent[agent] = [*known, self.messages.sent(message)]
-
-    def _thread(self, agent: str) -> str:
-        if agent == self.main:
-            return "main"
-        self.builder.thread(Thread(id=agent, parent="main"))
-        return agent
+                thread = "main" if agent == self.main else agent
+                if thread != "main":
+                    self.builder.thread(Thread(id=thread, parent="main"))
+                self.builder.chat_turn(known, one[0], thread=thread)
+            sent[agent] = [*known, one]
 
 
 def _query(step: JsonObject) -> list[Message]:
@@ -173,14 +152,12 @@ def _matching(replies: list[Message], step: JsonObject) -> Message | None:
 
 def _text(message: Message) -> str:
     content = message.get("content")
-    if isinstance(content, list):
-        return "".join(as_str(part.get("text")) for part in dicts(content))
-    return as_str(content)
+    return as_str(content) or "".join(as_str(part.get("text")) for part in dicts(content))
 
 
-def _step_times(step: JsonObject) -> Times | None:
-    started = epoch(step.get("timestamp"))
-    return Times(started=started) if started else None
+def _remember(builder: Builder, info: JsonObject) -> None:
+    stats = as_dict(info.get("model_stats")) or None
+    builder.remember(exit_status=opt_str(info.get("exit_status")), model_stats=stats)
 
 
 def _plain(message: Message) -> Message:
@@ -198,13 +175,9 @@ def _plain(message: Message) -> Message:
 
 def _write_mini(builder: Builder, document: object) -> None:
     fields = as_dict(document)
-    info = as_dict(fields.get("info"))
     builder.describe(agent="mini-swe-agent")
     builder.source(version=opt_str(fields.get("trajectory_format")))
-    builder.remember(
-        exit_status=opt_str(info.get("exit_status")), model_stats=as_dict(info.get("model_stats")) or None
-    )
-    messages = _Messages(builder)
+    _remember(builder, as_dict(fields.get("info")))
     sent: list[Sent] = []
     for message in dicts(document if isinstance(document, list) else fields.get("messages")):
         extra = as_dict(message.get("extra"))
@@ -212,7 +185,7 @@ def _write_mini(builder: Builder, document: object) -> None:
         if message.get("role") == "exit":
             builder.opaque(message)
             continue
-        one = messages.sent(message)
+        one = _sent(builder, message)
         if message.get("role") == "assistant":
             ended = epoch(extra.get("timestamp"))
             builder.chat_turn(

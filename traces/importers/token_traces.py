@@ -111,7 +111,8 @@ class KvCacheTester(Importer):
         for offset, record in probe.located():
             if _is_kv(record):
                 name = as_str(as_dict(record).get("id"))
-                yield Session(partial(_write_kv, probe, offset), name=name, title=name or None)
+                write = partial(_Kv().write, probe, offset)
+                yield Session(write, name=name, title=name or None)
 
 
 def _is_kv(record: object) -> bool:
@@ -227,32 +228,26 @@ class _Chains:
         return f"chain-{self._count}"
 
 
-def _write_kv(probe: Probe, offset: int, builder: Builder) -> None:
-    _Kv(builder, as_dict(probe.record_at(offset))).write()
-
-
 class _Kv:
-    def __init__(self, builder: Builder, document: JsonObject) -> None:
-        self.builder, self.document = builder, document
-        self.block = as_int(document.get("block_size")) or 64
-
-    def write(self) -> None:
-        self.builder.warn(FILLER)
-        self.builder.remember(
-            system_tokens=as_int(self.document.get("system_tokens")),
-            tool_tokens=as_int(self.document.get("tool_tokens")),
-            hash_id_scope=opt_str(self.document.get("hash_id_scope")),
+    def write(self, probe: Probe, offset: int, builder: Builder) -> None:
+        document = as_dict(probe.record_at(offset))
+        self.builder, self.block = builder, as_int(document.get("block_size")) or 64
+        builder.warn(FILLER)
+        builder.remember(
+            system_tokens=as_int(document.get("system_tokens")),
+            tool_tokens=as_int(document.get("tool_tokens")),
+            hash_id_scope=opt_str(document.get("hash_id_scope")),
         )
-        self._requests(dicts(self.document.get("requests")), "main", 0.0)
+        self._requests(dicts(document.get("requests")), "main", 0.0)
 
     def _requests(self, requests: list[JsonObject], thread: str, offset: float) -> None:
         for request in requests:
-            at = offset + _seconds(request.get("t"))
+            begun = request.get("t")
+            at = offset + (begun if isinstance(begun, int | float) else 0.0)
             if request.get("type") == "subagent":
                 name = as_str(request.get("agent_id")) or f"subagent-{at:.3f}"
-                self.builder.thread(
-                    Thread(id=name, parent=thread, title=opt_str(request.get("subagent_type")))
-                )
+                title = opt_str(request.get("subagent_type"))
+                self.builder.thread(Thread(id=name, parent=thread, title=title))
                 self._requests(dicts(request.get("requests")), name, at)
             else:
                 self._request(request, thread, at)
@@ -282,7 +277,3 @@ class _Kv:
                 input_tokens=length, output_tokens=answer, block_size=self.block, block_hashes=tuple(hashes)
             ),
         )
-
-
-def _seconds(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

@@ -45,7 +45,7 @@ class ShareGpt(Importer):
     experimental = True
 
     def matches(self, probe: Probe) -> bool:
-        return any(_share_gpt(record) for record in _records(probe)[:16])
+        return any(map(_share_gpt, _records(probe)[:16]))
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
         return _sessions(probe, _share_gpt)
@@ -58,11 +58,10 @@ class Messages(Importer):
 
     def matches(self, probe: Probe) -> bool:
         records = _records(probe)
-        return any(_transcript(record) for record in records[:16]) or is_request({"messages": records})
+        return any(map(_transcript, records[:16])) or is_request({"messages": records})
 
     def sessions(self, probe: Probe) -> Iterator[Session]:
-        if is_request({"messages": _records(probe)}):
-            messages = _records(probe)
+        if is_request({"messages": (messages := _records(probe))}):
             return iter([Session(lambda builder: write_transcript(builder, messages))])
         return _sessions(probe, _transcript)
 
@@ -76,9 +75,10 @@ def _sessions(probe: Probe, read: Read) -> Iterator[Session]:
     skipped = 0
     for number, (offset, record) in enumerate(probe.located(), start=1):
         if messages := read(record):
-            yield Session(
-                partial(_write, probe, offset, read), name=_name(record, number), title=_title(messages)
-            )
+            own = as_dict(record).get("id", as_dict(record).get("task_id"))
+            name = as_text(own) if isinstance(own, str | int) else str(number)
+            first = next((as_text(m.get("content")) for m in messages if m.get("role") == "user"), "")
+            yield Session(partial(_write, probe, offset, read), name=name, title=first[:80] or None)
         else:
             skipped += 1
     if skipped:
@@ -144,13 +144,3 @@ def _transcript(record: object) -> list[Message]:
     if not is_request({"messages": messages}):
         return []
     return list(messages) if any(m.get("role") == "assistant" for m in as_list(messages)) else []
-
-
-def _name(record: object, number: int) -> str:
-    value = as_dict(record).get("id", as_dict(record).get("task_id"))
-    return as_text(value) if isinstance(value, str | int) else str(number)
-
-
-def _title(messages: list[Message]) -> str | None:
-    first = next((m for m in messages if m.get("role") == "user"), None)
-    return as_text(first.get("content"))[:80] if first else None

@@ -55,11 +55,9 @@ def write_legacy(builder: Builder, document: JsonObject, thread: str = "main") -
             usage = usage_of(usages[requests]) if requests < len(usages) else None
             context = _assistant(builder, message, context, thread=thread, model=model, usage=usage)
             requests += 1
-        else:
-            text = _text(message)
-            if text:
-                add = builder.system if message.get("role") == "system" else builder.user
-                context.append(add(text))
+        elif text := _text(message):
+            add = builder.system if message.get("role") == "system" else builder.user
+            context.append(add(text))
 
 
 def _results_beside_their_calls(messages: list[JsonObject]) -> list[JsonObject]:

@@ -79,7 +79,8 @@ def _session(probe: Probe, row: Row, children: dict[str, list[Row]]) -> Session:
                 "the thread stands below itself in the store; it is taken as the first of its circle"
             )
         _write(builder, _document(builder, probe, row), "main")
-        builder.remember(thread_id=row["id"], created_at=row.get("created_at"), folders=_folders(row))
+        folders = as_str(row.get("folder_paths")).split("\n") if row.get("folder_paths") else None
+        builder.remember(thread_id=row["id"], created_at=row.get("created_at"), folders=folders)
         _write_children(builder, probe, row, children)
 
     return Session(write, name=row["id"][:8], key=row["id"], title=opt_str(row.get("summary")))
@@ -121,11 +122,6 @@ def _write_children(builder: Builder, probe: Probe, top: Row, children: dict[str
 
 def _write(builder: Builder, document: JsonObject, thread: str) -> None:
     (write_legacy if is_legacy(document) else write_thread)(builder, document, thread)
-
-
-def _folders(row: Row) -> list[str] | None:
-    paths = as_str(row.get("folder_paths"))
-    return paths.split("\n") if paths else None
 
 
 def _key_column(probe: Probe) -> str:
@@ -191,7 +187,8 @@ def _document(builder: Builder, probe: Probe, row: Row) -> JsonObject:
     except (sqlite3.Error, pyzstd.ZstdError, ValueError, TypeError) as error:
         raise TraceError(f"{where} is damaged and cannot be read ({error})") from None
     if not (is_thread(document) or is_legacy(document)):
-        raise TraceError(f"{where} has a form that replayer does not know (version {_version(document)})")
+        version = as_str(as_dict(document).get("version"), "unknown")
+        raise TraceError(f"{where} has a form that replayer does not know (version {version})")
     return as_dict(document)
 
 
@@ -203,7 +200,3 @@ def _value(builder: Builder, raw: bytes) -> Any:
         value = salvaged(raw)
         builder.warn(f"the thread is damaged or cut off ({error}); what stands before that is imported")
         return value
-
-
-def _version(document: object) -> str:
-    return as_str(as_dict(document).get("version"), "unknown")
