@@ -156,6 +156,7 @@ def _turn_out(turn: TurnFacts) -> list[Json]:
         turn.turn, turn.usable, turn.calls, turn.invalid_calls, turn.error, int(turn.stopped), int(turn.stalled),
         _us(turn.ttft_ns), _us(turn.total_ns), _us(turn.decode_ns), turn.prompt_tokens, turn.cached_tokens,
         turn.completion_tokens, turn.deltas, [list(mark) for mark in turn.marks], list(turn.tool_outcomes),
+        int(turn.held_back), _us(turn.began_ns),
     ]  # fmt: skip
 
 
@@ -185,11 +186,13 @@ def _attempt_in(lane: str, row: list[Json]) -> Attempt:
 
 def _turn_in(row: list[Json]) -> TurnFacts:
     number, usable, calls, invalid, error, stopped, stalled, ttft, total, decode = row[:10]
-    prompt, cached, completion, deltas, marks, outcomes = row[10:]
+    prompt, cached, completion, deltas, marks, outcomes = row[10:16]
+    held_back, began = row[16:] or (0, None)
     return TurnFacts(
         turn=number, recorded_turn=number, wall=0.0, usable=usable, calls=calls, invalid_calls=invalid, error=error,
         stopped=bool(stopped), stalled=bool(stalled), ttft_ns=_ns(ttft), total_ns=_ns(total),
         decode_ns=_ns(decode), prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion, deltas=deltas,
+        held_back=bool(held_back), began_ns=_ns(began),
         marks=tuple(FaultMark(*mark) for mark in marks), tool_outcomes=tuple(outcomes),
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from replayer.wire.first_token import first_generated, text_held_back
 from replayer.wire.types import JsonObject, Wire
 
 JOURNAL_SCHEMA = 4
@@ -175,6 +176,8 @@ class TurnFinished(TurnEvent):
     retries: int
     headers_ns: int | None
     ttft_ns: int | None
+    began_ns: int | None = None
+    """The chunk that opened the stream and carried nothing."""
     total_ns: int
     stamped_by: Literal["kernel", "client", "mixed"] = "client"
     """Who took the time of the reply's arrivals (`replayer.wire.types.StampClock`)."""
@@ -186,6 +189,25 @@ class TurnFinished(TurnEvent):
     """How late the receiver was at worst during this turn: by its own bytes where the kernel stamps them, else by samples."""
     busy: bool = False
     """What receives was over its limit of CPU at the time: the turn counts as stalled."""
+
+    @property
+    def call_first(self) -> bool:
+        return bool(self.tool_calls) and not (self.content or self.reasoning)
+
+    @property
+    def prefill_ns(self) -> int | None:
+        """Until the engine had its first token."""
+        return first_generated(self.headers_ns, self.began_ns, self.ttft_ns, call_first=self.call_first)
+
+    @property
+    def held_back(self) -> tuple[bool, int | None]:
+        """Whether tokens came before a delta showed one, and the time to the first of them."""
+        tokens = (self.usage or {}).get("completion_tokens") or 0
+        if not self.call_first and text_held_back(
+            self.began_ns, self.ttft_ns, self.total_ns, deltas=self.deltas, tokens=tokens
+        ):
+            return True, self.began_ns
+        return self.call_first, self.prefill_ns if self.call_first else None
 
 
 class VerdictGiven(TurnEvent):

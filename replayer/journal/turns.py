@@ -78,9 +78,12 @@ class TurnFacts:
     body_bytes: int = 0
     substituted: str | None = None
     ttft_ns: int | None = None
+    held_back: bool = False
+    """Tokens came before a delta showed one: the first after `began_ns`, if that is known (`wire.first_token`)."""
+    began_ns: int | None = None
     total_ns: int | None = None
     decode_ns: int | None = None
-    """From the first delta to the end of the stream: the last tokens of a call are markup that delivers no delta.
+    """From the first token to the end of the stream: the last tokens of a call are markup that delivers no delta.
 
     None where less passed than any engine needs for the tokens: the reply came at once, and says nothing of a speed."""
     prompt_tokens: int | None = None
@@ -178,17 +181,22 @@ class TurnFacts:
         return "judged" if self.usable is not None else "finished"
 
     @property
+    def prefill_ns(self) -> int | None:
+        """Until the engine had its first token."""
+        return self.began_ns if self.held_back else self.ttft_ns
+
+    @property
     def decoded_tokens(self) -> float | None:
-        """Tokens after the first delta, which is taken to hold as many as the others: speculation puts several
-        into one."""
-        if not self.completion_tokens or self.completion_tokens < 2 or self.deltas < 2:
+        """After the first delta, which is taken to hold as many as the others (speculation), or the first token."""
+        tokens = self.completion_tokens or 0
+        if tokens < 2 or not (self.held_back or self.deltas > 1):
             return None
-        return self.completion_tokens - max(1.0, self.completion_tokens / self.deltas)
+        return tokens - (1 if self.held_back else max(1.0, tokens / self.deltas))
 
     @property
     def tpot_ns(self) -> float | None:
-        """Time per output token after the first: (whole time - TTFT) / (tokens - 1), as vLLM's `bench serve` has it."""
-        tokens, first = self.completion_tokens, self.ttft_ns
+        """(Whole time - first token) / (tokens - 1). vLLM's `bench serve`, too, takes the first chunk as the token's."""
+        tokens, first = self.completion_tokens, self.prefill_ns
         if first is None or self.total_ns is None or tokens is None or tokens < 2:
             return None
         each = (self.total_ns - first) / (tokens - 1)
@@ -323,23 +331,20 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
     turn.prompt_tokens = _shared(usage.get("prompt_tokens"))
     turn.cached_tokens = _shared(usage.get("cached_tokens"))
     turn.completion_tokens = _shared(usage.get("completion_tokens"))
-    turn.cached_by_tier = usage.get("cached_by_tier")
-    turn.usage_source = event.usage_source
-    turn.finish_reason = event.finish_reason
-    turn.done = event.done
-    turn.error = event.fault["kind"] if event.fault else None
-    turn.retries = event.retries
+    turn.held_back, turn.began_ns = event.held_back
+    turn.cached_by_tier, turn.usage_source = usage.get("cached_by_tier"), event.usage_source
+    turn.finish_reason, turn.done = event.finish_reason, event.done
+    turn.error, turn.retries = event.fault["kind"] if event.fault else None, event.retries
     turn.lag_ns, turn.stalled = event.lag_ns, is_stalled(event.lag_ns, event.busy)
-    turn.stamped_by = event.stamped_by
-    turn.stopped = event.stopped_by_us is not None
+    turn.stamped_by, turn.stopped = event.stamped_by, event.stopped_by_us is not None
     turn.calls = len(event.tool_calls)
-    turn.deltas, turn.wire = event.deltas, event.wire
-    turn.lengths = _lengths(event)
+    turn.deltas, turn.wire, turn.lengths = event.deltas, event.wire, _lengths(event)
     if event.extra:
         turn.drafted, turn.accepted = draft_tokens(event.extra)
         turn.server_tok_s = server_decode_speed(event.extra, turn.completion_tokens)
     gaps = gaps_us(event.arrivals)[1:]
-    passed = event.total_ns - event.ttft_ns if event.ttft_ns is not None and gaps else 0
+    first = turn.prefill_ns if gaps or turn.held_back else None
+    passed = event.total_ns - first if first is not None else 0
     if passed >= _TOGETHER_US * 1000 * ((turn.completion_tokens or 1) - 1):
         turn.decode_ns = passed or None
     if not turn.stalled:

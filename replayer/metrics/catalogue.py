@@ -100,7 +100,7 @@ _TIMES: tuple[tuple[str, str, str, Callable[[TurnFacts], float | None] | None, s
     ("itl_ms", "ITL", "time between tokens", None,
      "our clock, between deltas with text; with several tokens per chunk it is the time between chunks"),
     ("tpot_ms", "TPOT", "time per output token", of.tpot_ms,
-     "time per output token after the first: (whole time - TTFT) / (tokens - 1), each reply apart"),
+     "time per output token after the first: (whole time - first token) / (tokens - 1), each reply apart"),
     ("e2e_ms", "whole reply", "time of a whole reply", of.e2e_ms,
      "our clock, from sending the request to the end of the stream; replies that were stopped or broke off are left out"),
 )  # fmt: skip
@@ -123,8 +123,9 @@ def _times() -> list[Metric]:
 
 
 _SPEED = (
-    "tokens after the first delta over the time from it to the end of the stream, over all replies together; "
-    "a reply that came at once has none"
+    "tokens after the first over the time from it to the end of the stream, over all replies together; the first is that "
+    "of the first delta or, where a call's markup was held back, of the chunk that opens the stream; a reply that came at "
+    "once has none"
 )
 _METRICS = [
     _ratio(PRIMARY, "usable turns", "higher", of.usable, "usable_turn_rate.value",
@@ -147,7 +148,7 @@ _METRICS = [
     _ratio("decode_tok_s", "decode speed", "higher", of.decoded, "decode_tok_s.value", _SPEED,
            label="decode tok/s", unit="tok/s", counted="tokens", drifts=True),
     _ratio("prefill_tok_s", "prefill speed", "higher", of.prefilled, "prefill_tok_s.value",
-           "prompt tokens not taken from the cache over the time to the first token, over all replies together",
+           "prompt tokens not taken from the cache over the time to the engine's first token, over all replies together",
            label="prefill tok/s", unit="tok/s", counted="tokens", drifts=True),
     _ratio("acceptance_rate", "draft acceptance", "higher", of.accepted, "acceptance.rate",
            "accepted over drafted tokens: the engine's counts per request where it gives them, else its metrics over the run",

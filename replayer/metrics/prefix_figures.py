@@ -87,9 +87,9 @@ def _largest(attempt: Attempt) -> int:
 def _ms_per_token(turns: Sequence[TurnFacts]) -> float | None:
     """Time to the first token per computed prompt token, of the turns that waited least; None where it says nothing."""
     rates = sorted(
-        turn.ttft_ns / 1e6 / tokens
+        turn.prefill_ns / 1e6 / tokens
         for turn in turns
-        if turn.ttft_ns
+        if turn.prefill_ns
         and turn.cached_tokens is not None
         and (tokens := turn.prefilled_tokens or 0) >= _LEAST_COMPUTED
     )

@@ -60,7 +60,7 @@ def cached(turn: TurnFacts) -> Count | None:
 
 
 def decoded(turn: TurnFacts) -> Count | None:
-    """Tokens after the first delta, and the seconds that they took."""
+    """Tokens after the first delta, and the seconds that they took; after the first token where a call came first."""
     if not turn.decode_ns or turn.stalled or not (tokens := turn.decoded_tokens):
         return None
     return tokens, turn.decode_ns / 1e9
@@ -72,10 +72,10 @@ def decode_tok_s(turn: TurnFacts) -> float | None:
 
 
 def prefilled(turn: TurnFacts) -> Count | None:
-    """Prompt tokens not taken from the cache, and the seconds to the first token."""
-    if turn.cached_tokens is None or turn.prefilled_tokens is None or not turn.ttft_ns or turn.stalled:
+    """Prompt tokens not taken from the cache, and the seconds until the engine had its first token."""
+    if turn.cached_tokens is None or turn.prefilled_tokens is None or not turn.prefill_ns or turn.stalled:
         return None
-    return turn.prefilled_tokens, turn.ttft_ns / 1e9
+    return turn.prefilled_tokens, turn.prefill_ns / 1e9
 
 
 def accepted(turn: TurnFacts) -> Count | None:

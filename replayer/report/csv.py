@@ -18,7 +18,7 @@ COLUMNS = (
     "fatal_faults", "collapse_kind", "finish_reason", "error", "retries", "stopped", "substituted", "calls",
     "invalid_calls", "tool_outcomes", "prompt_tokens", "cached_tokens", "ideal_cached_tokens", "prefix_cause",
     "completion_tokens", "usage_source", "drafted", "accepted", "ttft_ms", "tpot_ms", "e2e_ms", "total_ms",
-    "decode_ms", "decode_tok_s", "prefill_tok_s", "deltas",
+    "prefill_ms", "decode_ms", "decode_tok_s", "prefill_tok_s", "deltas",
     "body_bytes", "lag_ms", "stamped_by",
 )  # fmt: skip
 
@@ -55,8 +55,8 @@ def _row(run: str, lane: LaneView, attempt: Attempt, turn: TurnFacts) -> JsonObj
         "run": run, "lane": lane.name, "kind": lane.kind, "model": lane.model, "trace": attempt.trace,
         "repeat": attempt.repeat, "attempt": attempt.number, "turn": turn.turn + 1, "fatal_faults": turn.fatal,
         "collapse_kind": collapse.get("kind"), "ideal_cached_tokens": prefix.get("ideal_tokens"),
-        "prefix_cause": prefix.get("cause"), "total_ms": _ms(turn.total_ns), "decode_ms": _ms(turn.decode_ns),
-        "lag_ms": _ms(turn.lag_ns), **{name: _value(key, turn) for name, key in FIGURES.items()},
+        "prefix_cause": prefix.get("cause"), "total_ms": _ms(turn.total_ns),
+        "prefill_ms": _ms(turn.prefill_ns), "decode_ms": _ms(turn.decode_ns), "lag_ms": _ms(turn.lag_ns), **{name: _value(key, turn) for name, key in FIGURES.items()},
     }  # fmt: skip
     return {name: found[name] if name in found else getattr(turn, name) for name in COLUMNS}
 

@@ -12,7 +12,7 @@ from replayer.text import safe
 
 _LISTS = {"faults", "fatal_faults", "tool_outcomes"}
 _FLAGS = {"usable", "stopped"}
-_REALS = {"wall", "total_ms", "decode_ms", "lag_ms", *FIGURES}
+_REALS = {"wall", "total_ms", "prefill_ms", "decode_ms", "lag_ms", *FIGURES}
 _WHOLE = {
     "repeat", "attempt", "turn", "recorded_turn", "retries", "calls", "invalid_calls", "prompt_tokens", "cached_tokens",
     "ideal_cached_tokens", "completion_tokens", "drafted", "accepted", "deltas", "body_bytes",

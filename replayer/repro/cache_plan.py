@@ -178,7 +178,7 @@ class _Reading:
             one = self._open.pop((*key, event.turn), None)
             calls = event.tool_calls
             reply = self._tokens.reply(orjson.dumps(assistant_message(event.content, event.reasoning, calls)))
-            self._ended(one, event.total_ns, event.ttft_ns, event.usage)
+            self._ended(one, event.total_ns, event.prefill_ns, event.usage)
             if one is not None:
                 one.reply = reply
 

@@ -133,7 +133,7 @@ class ReuseAgain:
             message=assistant_message(event.content, event.reasoning, event.tool_calls),
             usage=usage,
             sent=sent,
-            first=None if event.ttft_ns is None else sent + event.ttft_ns,
+            first=None if event.prefill_ns is None else sent + event.prefill_ns,
             ended=event.at,
             complete=event.finish_reason is not None,
         )

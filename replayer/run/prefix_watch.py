@@ -25,6 +25,7 @@ from replayer.prefix.server_watch import Answer, PromptBook, ServerWatch, assist
 from replayer.run.isolation import marker
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.traces.schema import Usage
+from replayer.wire.first_token import first_generated_of
 from replayer.wire.types import Reply, Request
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def answer_of(reply: Reply, usage: Usage | None) -> Answer:
         message=assistant_message(reply.content, reply.reasoning, calls),
         usage=usage,
         sent=reply.timing.sent,
-        first=reply.timing.first_token,
+        first=first_generated_of(reply),
         ended=reply.timing.ended,
         complete=reply.finish_reason is not None,
     )

@@ -185,6 +185,7 @@ def finished(
         retries=timing.retries,
         headers_ns=_since(timing.sent, timing.headers),
         ttft_ns=_since(timing.sent, timing.first_token),
+        began_ns=_since(timing.sent, timing.began),
         total_ns=timing.ended - timing.sent,
         stamped_by=timing.stamped_by,
         arrivals=pack(timing.arrivals),

@@ -38,6 +38,8 @@ class ChatReader:
                 self._take_choice(choice, at)
             else:
                 self._notes.add("bad_field", "an element of `choices` is not an object")
+        if parts.began is None and not parts.arrivals:
+            parts.began = 0 if "prompt_progress" in chunk else at
 
     def whole(self, chunk: JsonObject, at: int) -> bool:
         self._role_seen = True

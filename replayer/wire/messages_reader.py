@@ -58,6 +58,7 @@ class MessagesReader(BlockReader):
             self._stop_block(chunk)
         elif kind == "message_start":
             self._start(chunk.get("message"))
+            self._parts.began = at
         elif kind == "message_delta":
             self._end(chunk)
         elif kind == "message_stop":

@@ -26,6 +26,8 @@ class Parts:
         self.output: tuple[JsonObject, ...] = ()
         self.arrivals = array("q")
         """Stamps of the events that carried text or a call."""
+        self.began: int | None = None
+        """Stamp of the event that opened the stream and carried neither; 0 where it came during prefill."""
         self.done = False
         self.error: extras.EngineError | None = None
         self.notes = Notes()

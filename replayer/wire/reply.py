@@ -174,6 +174,7 @@ class ReplyReader:
                 sent=sent,
                 headers=self._headers_at,
                 first_token=arrivals[0] if arrivals else None,
+                began=parts.began if arrivals and parts.began else None,
                 ended=ended,
                 arrivals=tuple([at - sent for at in arrivals]),
                 retries=retries,

@@ -181,6 +181,8 @@ class Timing:
     None where no token came and where the reply was not streamed.
     """
     ended: int
+    began: int | None = None
+    """The chunk that opened a stream and carried nothing: a role, or `message_start`."""
     arrivals: tuple[int, ...] = ()
     retries: int = 0
     stamped_by: StampClock = "client"

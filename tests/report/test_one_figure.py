@@ -195,7 +195,7 @@ def test_the_rows_of_the_csv_make_up_the_figures(outputs: Outputs) -> None:
             "prefix_hit_rate": sum(column("cached_tokens", both)) / sum(column("prompt_tokens", both)),
             "decode_tok_s": numpy.average(column("decode_tok_s", timed), weights=column("decode_ms", timed)),
             "prefill_tok_s": numpy.average(
-                column("prefill_tok_s", filled), weights=column("ttft_ms", filled)
+                column("prefill_tok_s", filled), weights=column("prefill_ms", filled)
             ),
             "completion_tokens": sum(column("completion_tokens")),
             **{

@@ -149,6 +149,7 @@ def test_a_call_counts_as_the_first_token() -> None:
     ]
     reply = assemble(pieces, at=[10, 20, 30, 40, 50], on_delta=seen.append)
     assert (reply.timing.first_token, reply.timing.arrivals) == (20, (20, 30))
+    assert reply.timing.began == 10, "the role alone"
     assert seen == [Delta(20, "tool_name", "f", 0), Delta(30, "tool_arguments", "{}", 0)]
 
 
