@@ -188,7 +188,7 @@ async def learn_prompts(run: Run, queues: Sequence[Sequence[Session]]) -> None:
         first = server.watch is None or name in run.servers.book.complete
         if first and all(_can_be_known(run, lane, session) for lane, session in sessions):
             await _learn(run, name, sessions)
-        for lane, _ in sessions:
+        for lane in {lane.name: lane for lane, _ in sessions}.values():
             for instance in lane.instances:
                 await asyncio.to_thread(run.servers.of(instance.engine).open, instance)
 
