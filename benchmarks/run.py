@@ -60,6 +60,8 @@ class Load:
     first_us: int = 50_000
     lanes: int = 1
     trace: str = TRACE
+    traces: tuple[str, ...] = ()
+    """In place of `trace`: as many sessions, each of its own."""
     max_turns: int = 1
     """Turns of a session."""
     peers: bool = False
@@ -167,9 +169,10 @@ def whole(command: Sequence[str], environment: dict[str, str] | None = None, tim
 
 
 def run_replayer(command: Sequence[str], load: Load, url: str, folder: Path) -> tuple[Ran, list[Observed]]:
-    repeats = load.turns // (max(load.max_turns, 1) * load.lanes)
-    trace = str(_long(folder)) if load.trace == "long" else load.trace
-    given = ["run", "--trace", trace, "--plain", "--out", str(folder / "run"), "--max-lag", "60000"]
+    traces = load.traces or (str(_long(folder)) if load.trace == "long" else load.trace,)
+    repeats = load.turns // (max(load.max_turns, 1) * load.lanes * len(traces))
+    given = ["run", *(part for trace in traces for part in ("--trace", trace)), "--plain"]
+    given += ["--out", str(folder / "run"), "--max-lag", "60000"]
     given += ["--repeat", str(repeats if load.max_turns else 4)]
     given += ["--concurrency", str(load.streams // load.lanes)]
     given += ["--max-turns", str(load.max_turns)] if load.max_turns else []
@@ -287,7 +290,6 @@ def measure(load: Load, clients: dict[str, Any], repeat: int, binary: Path) -> d
 
 def costs(command: Sequence[str], binary: Path, repeat: int) -> None:
     """The cost sheet: start, a turn, a delta, a turn of a long context behind few and behind many others."""
-    from tests.generate import long_session
 
     def cpu(load: Load) -> float:
         with tempfile.TemporaryDirectory() as folder:
@@ -301,20 +303,36 @@ def costs(command: Sequence[str], binary: Path, repeat: int) -> None:
     deltas = cpu(Load("deltas", 16, 512, 401, 0, 0))
     print(f"start {start:.2f} s of CPU; each turn {(turns - start) / 512 * 1e3:.2f} ms; ", end="")
     print(f"each further delta {(deltas - turns) / 512 / 400 * 1e6:.2f} us")
-    lengths, per_turn = (10, 100, 500), defaultdict[int, list[float]](list)
+    per_turn = defaultdict[int, list[float]](list)
     with tempfile.TemporaryDirectory() as folder:
-        paths = [
-            long_session(Path(folder, f"{n}.trace.jsonl"), turns=n, tokens=100_000, seed=1) for n in lengths
-        ]
+        # as many turns of each: what a command costs else weighs on the few
+        kinds = {count: _equally_long(Path(folder), count, 500 // count) for count in (10, 100, 500)}
         for _ in range(repeat):
-            for count, path in zip(lengths, paths, strict=True):
-                sessions = 500 // count  # as many turns of each: what a command costs else weighs on the few
-                few = cpu(Load("long", 1, sessions, 2, 0, 0, trace=str(path)))
-                every = Load("long", 1, 500, 2, 0, 0, trace=str(path), max_turns=count)
-                per_turn[count].append((cpu(every) - few) / (500 - sessions) * 1e3)
+            for count, traces in kinds.items():
+                few = cpu(Load("long", 1, len(traces), 2, 0, 0, traces=traces))
+                every = cpu(Load("long", 1, 500, 2, 0, 0, traces=traces, max_turns=count))
+                per_turn[count].append((every - few) / (500 - len(traces)) * 1e3)
     for count, found in per_turn.items():
         print(f"{count:>4} turns to 100,000 tokens: {statistics.median(found):.2f} ms of CPU a turn ", end="")
         print(f"({min(found):.2f} to {max(found):.2f})", flush=True)
+
+
+def _equally_long(folder: Path, turns: int, sessions: int) -> tuple[str, ...]:
+    """Sessions whose last request has 100,000 tokens of four bytes, what stands around its texts included: of many short
+    messages that is a third."""
+    from replayer.requests.history import RecordedHistory
+    from replayer.traces.reader import Trace
+    from tests.generate import long_session
+
+    paths, tokens = [folder / f"{turns}-{number}.trace.jsonl" for number in range(sessions)], 100_000
+    for number, path in enumerate(paths):
+        for _ in range(3):
+            history = RecordedHistory(Trace.open(long_session(path, turns=turns, tokens=tokens, seed=number)))
+            size = history.request(history.turns[-1], {}).content_length
+            if 0.97 < size / 400_000 < 1.03:
+                break
+            tokens = round(tokens * 400_000 / size)
+    return tuple(map(str, paths))
 
 
 def main() -> None:
