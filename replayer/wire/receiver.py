@@ -19,7 +19,7 @@ import time
 from array import array
 from collections import deque
 
-from replayer.wire.kernel_stamps import ANCILLARY, Clock, wall_stamp
+from replayer.wire.kernel_stamps import ANCILLARY, Clock, Delays, wall_stamp
 
 COMMAND = struct.Struct("<III")
 """To the receiver: connection, size of the bytes that follow, and one of OPEN, WRITE, BEGIN, ABORT, GATHER."""
@@ -45,8 +45,9 @@ _ALIVE_NS = 4_000_000
 """Longest wait while a connection is open: one that took longer was no wait for the engine. A virtual machine that is held,
 a process that is stopped, or one that waits for a page has no time that the system counts as a wait for a core."""
 _SOCKETS = socket.CMSG_SPACE(64 * array("i").itemsize)
-_GATHER_NS = 500_000
-"""Shortest time between two rounds of reading while the kernel stamps: many streams share the cost of waking up."""
+_GATHER_NS = 500_000, 1_000_000
+"""Shortest time between two rounds of reading while the kernel stamps: many streams share the cost of waking up. The first
+while an answer is awaited, whose first packet may else come with the stamp of the next, the second while none is."""
 _FORWARD_NS = 10_000_000
 """Shortest time between two messages to the judge that say nothing but more of replies: what comes at once costs it less."""
 _LAST_CHUNK = b"0\r\n\r\n"
@@ -60,7 +61,7 @@ _SHARE_BYTES = 1 << 20
 class _Peer:
     """One connected socket."""
 
-    __slots__ = ("epoch", "gathered", "held", "number", "refused", "sock", "unsent", "waiting")
+    __slots__ = ("awaited", "epoch", "gathered", "held", "number", "refused", "sock", "unsent", "waiting")
 
     def __init__(self, number: int, sock: socket.socket) -> None:
         self.number = number
@@ -72,6 +73,8 @@ class _Peer:
         """Bytes that were read and not forwarded, as long as the receiver counts the same epoch."""
         self.held = False
         """Not read until all is forwarded."""
+        self.awaited = False
+        """A request went out, and nothing has come since."""
 
 
 class Receiver:
@@ -100,9 +103,11 @@ class Receiver:
         self._forwarded = 0
         self._worst = 0
         self._sampled = 0
-        self._delays = _Delays()
+        self._delays = Delays()
         self._delayed = self._begun = self._deadline = 0
         """Of this round: how long what is read may have waited (us), when it began, and when it should have."""
+        self._awaited = 0
+        """Connections that are."""
         self._open = True
 
     def run(self, priority: int) -> None:
@@ -110,11 +115,12 @@ class Receiver:
         gathering = False
         begun = ended = time.monotonic_ns()
         while self._open:
+            gather = _GATHER_NS[not self._awaited]
             if gathering:
-                time.sleep(max(0, begun + _GATHER_NS - ended) / 1e9)
+                time.sleep(max(0, begun + gather - ended) / 1e9)
             due = self._due(awake := time.monotonic_ns())
             ready = self._epoll.poll(due) or self._epoll.poll(0)  # a signal ends a wait without a look
-            away = max(ended - begun, awake - ended - _GATHER_NS)
+            away = max(ended - begun, awake - ended - gather)
             begun = self._begun = time.monotonic_ns()
             away = away if due is None else max(away, begun - self._deadline)
             self._delayed = max(self._delays.since_last(), away // 1000)
@@ -166,6 +172,7 @@ class Receiver:
             self._close(peer, error.errno or 0)
             return False
         now = time.monotonic_ns()
+        self._await(peer, False)
         if not size:
             self._close(peer, peer.refused)
             return False
@@ -188,13 +195,17 @@ class Receiver:
             self._watch(peer)
         return kernel > 0
 
+    def _await(self, peer: _Peer, awaited: bool) -> None:
+        self._awaited += awaited - peer.awaited
+        peer.awaited = awaited
+
     def _watch(self, peer: _Peer) -> None:
         wanted = (0 if peer.held else select.POLLIN) | (select.POLLOUT if peer.unsent else 0)
         self._epoll.modify(peer.sock.fileno(), wanted)
 
     def _record(self, number: int, kind: int, first: int, second: int) -> None:
-        if kind != LATE:
-            self._forwarded = 0
+        if kind in (CLOSED, HELLO) or (kind == ROOM and first >= SLICE):
+            self._forwarded = 0  # somebody may wait for it
         self._out.append(RECORD.pack(number, 0, kind, 0, first, second))
 
     def _close(self, peer: _Peer, error: int) -> None:
@@ -205,6 +216,7 @@ class Receiver:
         del self._peers[peer.number], self._by_file[peer.sock.fileno()]
         self._epoll.unregister(peer.sock.fileno())
         peer.sock.close()
+        self._await(peer, False)
 
     # what the judge wants
 
@@ -253,6 +265,7 @@ class Receiver:
         waiting = bool(peer.unsent)
         if kind == BEGIN:
             self._record(number, SENT, time.monotonic_ns(), 0)
+            self._await(peer, True)
             peer.unsent += peer.gathered
             peer.gathered = []
         peer.unsent.append(memoryview(data))
@@ -336,29 +349,6 @@ class Receiver:
         self._blocked = False
         self._epoll.modify(self._channel.fileno(), select.POLLIN)
         self._forwarded = 0
-
-
-class _Delays:
-    """Time that this process could have run and had no core, as the system counts it; 0 where it does not.
-
-    What piles up in a socket meanwhile comes with the stamp of its last packet alone, so that the stamp does not show it.
-    """
-
-    def __init__(self) -> None:
-        try:
-            self._file = os.open("/proc/self/schedstat", os.O_RDONLY)
-        except OSError:
-            self._file = -1
-        self._last = 0
-        self.since_last()
-
-    def since_last(self) -> int:
-        """Microseconds."""
-        if self._file < 0:
-            return 0
-        delay = int(os.pread(self._file, 64, 0).split()[1])
-        before, self._last = self._last, delay
-        return min((delay - before) // 1000, 0xFFFF_FFFF)
 
 
 class _Poll:
