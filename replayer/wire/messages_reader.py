@@ -72,6 +72,7 @@ class MessagesReader(BlockReader):
 
     def whole(self, chunk: JsonObject, at: int) -> bool:
         content = chunk.get("content")
+        self._check_role(chunk)
         extras.merge(self._parts.extra, chunk, _MESSAGE)
         for number, block in enumerate(content if isinstance(content, list) else ()):
             if isinstance(block, dict):
@@ -111,8 +112,13 @@ class MessagesReader(BlockReader):
             self._notes.add("repeated_start", "a second `message_start` came")
         self._started = True
         if stated := self._object(message, "`message` of message_start"):
+            self._check_role(stated)
             extras.merge(self._parts.extra, stated, _MESSAGE)
             self._take_usage(stated.get("usage"))
+
+    def _check_role(self, message: JsonObject) -> None:
+        if (role := message.get("role", "assistant")) != "assistant":
+            self._notes.add("bad_field", f"`role` of a reply is {role!r:.40}")
 
     def _end(self, chunk: JsonObject) -> None:
         self._begin_check("message_delta")

@@ -27,19 +27,21 @@ def holds_next_call(text: str) -> bool:
     return bool(_MARKUP_FOLLOWS.match(text.lstrip(), end))
 
 
-_END_TAG = re.compile(
-    r"(?P<tag></(?:parameter|function|tool_call|invoke|arg_value|tool_calls|think)>?|<\|(?:im_end|eot_id|tool_call_end|call)\|>"
-    r"|<｜tool▁call▁end｜>)\s*\Z"
+_END_TAGS = re.compile(
+    r"(?:(?P<tag></(?:parameter|function|tool_call|invoke|arg_value|tool_calls|think)>?|<\|(?:im_end|eot_id|tool_call_end|call)\|>"
+    r"|<｜tool▁call▁end｜>)\s*)+\Z"
 )
 
 
 def end_tag_in(value: str) -> str | None:
     """The end tag of call syntax that a parser left at the end of an argument's text; None where the text itself
-    opens such a tag, as a file about XML does."""
-    match = _END_TAG.search(value, max(len(value) - 60, 0))
-    if match is None or f"<{match['tag'].strip('</>')}" in value[: match.start()]:
+    opens such a tag, as a file about XML or a template does, or begins with one, as a pattern of tags does."""
+    match = _END_TAGS.search(value, max(len(value) - 60, 0))
+    if match is None or value.startswith("</"):
         return None
-    return match["tag"]
+    tag = match["tag"]
+    opening = f"<{tag.strip('</>')}" if tag.startswith("</") else tag[:2]
+    return None if opening in value[: match.start()] else tag
 
 
 _CALL_OPENS = r"<(?:tool_call\b|function\s*=|(?:\w+:|[|｜]DSML[|｜])?invoke\s+name)"
@@ -65,13 +67,13 @@ def next_call_in(value: str) -> str | None:
 
 _NEXT_PARAMETER = re.compile(
     r"<parameter\s*=\s*(?P<equals>[\w\-]+)\s*>|<(?:\w+:|[|｜]DSML[|｜])?parameter\s+name\s*=\s*\"(?P<named>[\w\-]+)\"[^>]*>"
-    r"|<arg_key>(?P<pair>[\w\-]+)</arg_key>|\"\s*,\s*\"(?P<json>[\w\-]+)\"\s*:"
+    r"|<(?:\w+_)?arg_key>(?P<pair>[\w\-]+)</(?:\w+_)?arg_key>|\"\s*,\s*\"(?P<json>[\w\-]+)\"\s*:"
     r"|\]<\]minimax\[>\[<(?P<child>[\w\-]+)>"
     r"|(?P<quote><escape>|<\|\"\|>)\s*,\s*(?P<gemma>[\w\-]+)\s*:"
 )
 
 
-_CLOSES = re.compile(r"</(?:parameter|arg_value|[|｜]DSML[|｜]parameter|\w+:parameter)>")
+_CLOSES = re.compile(r"</(?:parameter|(?:\w+_)?arg_value|[|｜]DSML[|｜]parameter|\w+:parameter)>")
 
 
 def swallowed_in(value: Mapping[str, Json], parameters: Container[str]) -> dict[str, str]:

@@ -127,7 +127,7 @@ def _calls_of_code(text: str, start: int, end: int, offered: Container[str]) -> 
 
 
 _CODE = re.compile(
-    r"(?m)^[ \t]*(?:<(?P<tag>code|tool_code)>|(?P<headed>Code:[ \t]*\n)?(?P<fence>```)(?P<info>\w*)\n)"
+    r"(?m)(?:^[ \t]*|(?<=[ \t])(?=<code>\n))(?:<(?P<tag>code|tool_code)>|(?P<headed>Code:[ \t]*\n)?(?P<fence>```)(?P<info>\w*)\n)"
     r"(?P<body>(?s:.*?))(?:</(?P=tag)>|^[ \t]*```(?:[ \t]*<end_code>)?|\Z)"
 )
 
@@ -176,7 +176,7 @@ def _played_tool(text: str, visible: str, offered: Container[str]) -> _Found | N
     return (match.start(), ()) if match and match["name"] in offered else None
 
 
-_FIRST_TAG = re.compile(r"(?m)^[ \t]*<(?P<name>[A-Za-z_]\w*)>")
+_FIRST_TAG = re.compile(r"(?m)(?:^[ \t]*|(?<=\s)(?=<\w+>\s*<\w))<(?P<name>[A-Za-z_]\w*)>")
 _LAST_TAG = re.compile(r"</(?P<name>[A-Za-z_]\w*)>\Z")
 
 

@@ -181,7 +181,9 @@ def _call_at(text: str, match: re.Match[str]) -> TextCall | None:
     if text.startswith("{", position := _skip(text, end)) and (
         family != "gemma" or _STARTS_JSON.match(text, position)
     ):
-        return _with_object(name, start, end, text, position)
+        call = _with_object(name, start, end, text, position)
+        whole = family != "apertus" or _OBJECT_ENDS.match(text, call.end)  # the object that holds the name
+        return call if whole else replace(call, closed=False)
     if family == "gemma":
         return _gemma_call(text, name, start, end)
     if family == "arrow":

@@ -54,6 +54,7 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ("apertus", r"\|tools_(?:prefix|suffix)\|>"),
     ("step3", r"/?steptml:"),
     ("mcp", r"/?(?:use_mcp_tool|tool_use|mcp:\w{1,20})(?:\s[^<>\n]{0,100})?>"),
+    ("cwm", r"tool:\s?[\w.\-]{1,64}>"),
     (
         "tool_response",  # the model plays the tool
         r"/?tool_response>|function_results?>|\|im_start\|>tool\b|\|start_header_id\|>(?:ipython|tool)\b|"
@@ -255,13 +256,18 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
     named = not closes and (name := _NAME_FOLLOWS.match(text, marker.end())) and name["name"] in offered
     special = marker.group().startswith(("<|", "<｜", "[TOOL_CALLS")) and not before.strip()
     if named or (special and (follows or marker.group() == "<|python_tag|>")):
-        return leak_at(family, text, start, hard=True, complete=False)
+        headless = marker is searched.markers[0] and marker.group() == "<|tool_call_argument_begin|>"
+        return leak_at(family, text, start, hard=True, complete=headless)  # the name was taken with its head
     if closes and f"<{marker.group().strip('</>[]')}" in text[:start]:
         return None  # its opening tag stands there too: XML that somebody wrote
     if closes and _behind_an_answer(searched, offered) and not _in_a_sentence(searched.visible, marker):
         return leak_at("closing_tag", text, start, hard=False)
     last = not closes and marker is searched.markers[-1]
-    breaks_off = last and (_breaks_off(text[marker.end() :].strip()) or _TORN_TAG.fullmatch(text, start))
+    breaks_off = last and (
+        _breaks_off(text[marker.end() :].strip())
+        or _TORN_TAG.fullmatch(text, start)
+        or (marker.group().endswith("begin|>") and _TORN_NAME.fullmatch(text, marker.end()))
+    )
     rest = not calls and not before.strip() and _REST_OF_CALL.fullmatch(text, start)
     if rest or (closes and _closes_more(searched.visible[:start])):
         return leak_at(family, text, start, hard=True)
@@ -342,6 +348,7 @@ def _breaks_off(tail: str) -> bool:
 
 
 _TORN_TAG = re.compile(r"<[^<>]{0,200}")
+_TORN_NAME = re.compile(r"[\w.:\-]{1,128}")
 
 
 def ends_in_calls(text: str, leak: Leak) -> bool:

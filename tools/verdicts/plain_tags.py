@@ -13,7 +13,18 @@ _BAR = "[|｜]"
 _FAMILIES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
     # family, what its texts hold, rules
     ("minimax", M3_MARK, ((re.escape(M3_MARK), ""),)),
-    ("hunyuan", ":opensource>", ((r"<tool_sep:opensource>", ""), (r"<(/?\w+):opensource>", r"<\1>"))),
+    # each checkpoint puts a suffix of its own behind the names: `:opensource`, `:6124c78e`
+    (
+        "hunyuan",
+        "tool_call",
+        ((r"<tool_sep:\w+>", ""), (r"<(/?(?:tool_calls?|arg_key|arg_value)):\w+>", r"<\1>")),
+    ),
+    ("glm", "<tool_call>", ((r"(<tool_call>\s*[\w.\-]+)>(?=\s*\{)", r"\1 "),)),  # 5.3 Flash
+    (
+        "hyperclova",
+        "-> tool/function_call",
+        ((r"(?:<\|im_start\|>assistant)? *-> tool/function_call(?=\s*[\[{])", "<tool_call>"),),
+    ),
     # V4.1 puts a blank before each name; gateways and other models write the bars otherwise
     ("dsml", "DSML", ((r"<\s?(/?)\s?[|｜‖]{1,2}\s?DSML\s?[|｜‖]{1,2}\s?(?=\w)", r"<\1｜DSML｜"),)),
     (

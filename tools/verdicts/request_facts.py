@@ -51,7 +51,8 @@ def request_facts(body: Mapping[str, Json], **more: Json) -> RequestFacts:
     """The facts in the fields of a request; `more` are those that its messages and tools hold."""
     limits = [n for key in _LIMITS if type(n := body.get(key)) is int]
     temperature = body.get("temperature")
-    text, choices = body.get("text"), body.get("n")
+    forms = (body.get("text"), body.get("output_config"), {"format": body.get("response_format")})
+    choices = body.get("n")
     invited = {"other_choice"} if isinstance(choices, int) and choices > 1 else set[str]()
     if body.get("functions") and not body.get("tools"):
         invited.add("legacy_function_call")
@@ -60,7 +61,9 @@ def request_facts(body: Mapping[str, Json], **more: Json) -> RequestFacts:
         parallel=_parallel(body),
         max_tokens=min(limits, default=None),
         temperature=temperature if isinstance(temperature, (int, float)) else None,
-        response_format=text.get("format") if isinstance(text, Mapping) else body.get("response_format"),
+        response_format=next(
+            (form["format"] for form in forms if isinstance(form, Mapping) and form.get("format")), None
+        ),
         invited=invited,
         **more,
     )

@@ -23,7 +23,7 @@ NOT_JSON = [
     broken("None", '{"due": "2026-01-01T00:00:00Z", "note": None}', tool_name="remind"),
     broken("NaN", '{"cmd": "ls", "timeout_ms": NaN}'),
     broken("Infinity", '{"cmd": "ls", "timeout_ms": -Infinity}'),
-    broken("a key twice", '{"cmd": "ls", "cmd": "pwd"}'),
+    broken("a key twice", '{"cmd": "ls", "cmd": "pwd"}', streamed=True),
     broken("a key twice below", '{"path": "a", "edits": [{"find": "x", "replace": "y", "find": "z"}]}', tool_name="apply_edit"),
     broken("a brace lacks", '{"path": "a", "edits": [{"find": "x", "replace": "y"}]', tool_name="apply_edit"),
     broken("a brace too many", '{"cmd": "ls"}}'),
@@ -35,8 +35,8 @@ NOT_JSON = [
     broken("a bad escape", '{"pattern": "\\d+"}', tool_name="grep"),
     broken("a comment", '{"cmd": "ls" /* all */}'),
     broken("bare words", "ls -la"),
-    broken("two objects", '{"cmd": "ls"}{"cmd": "pwd"}'),
-    broken("the object twice", '{"cmd": "ls"}{"cmd": "ls"}'),
+    broken("two objects", '{"cmd": "ls"}{"cmd": "pwd"}', may="protocol:engine"),
+    broken("the object twice", '{"cmd": "ls"}{"cmd": "ls"}', may="protocol:engine"),
     broken("half a pair", '{"cmd": "echo \\ud83d"}'),
     broken("a fence around it", '```json\n{"cmd": "ls"}\n```'),
     broken("hexadecimal", '{"cmd": "ls", "timeout_ms": 0x10}'),
@@ -48,7 +48,7 @@ NOT_JSON = [
     broken("white space, though some are needed", "  ", wire="responses"),
     broken("a parser's end tag", '{"cmd": "ls"}</tool_call>', "arguments_not_json:parser", may="leaked_markup:parser"),
     broken("markup of the family inside", "<parameter=cmd>\nls\n</parameter>", "arguments_not_json:parser|leaked_markup:parser", may="leaked_markup:parser arguments_not_json:parser"),
-    case("block without a delta", "missing_parameter:parser", wire="messages", streamed=True, calls=call("shell", "")),
+    case("block without a delta", "missing_parameter:parser", wire="messages", streamed=True, calls=call("shell", ""), may="protocol:engine"),
 ]  # fmt: skip
 FAULTS = [
     wrong("a list", "arguments_not_object", "shell", '["ls"]'),

@@ -78,7 +78,7 @@ CODE = [
     ok("a heading Action", "Action: none needed\n\nThe cache is already warm."),
     ok("XML asked for", "<result>\n<status>ok</status>\n<count>3</count>\n</result>", user="Answer in XML with <result>, <status> and <count>."),
     ok("the prompt's own words", 'The line <tool_call>{"name": "shell", "arguments": {"cmd": "ls"}}</tool_call> is the third.', user='Which line is this? <tool_call>{"name": "shell", "arguments": {"cmd": "ls"}}</tool_call>'),
-    ok("mathematics", "For x <|> y see section 3; [ARGS] is a placeholder there: `[ARGS]`."),
+    ok("mathematics", "For x <|> y see section 3; [ARGS] is a placeholder there: `[ARGS]`.", "~leaked_markup:unknown"),
     ok("no tools, a mention", "Hermes models write `<tool_call>` before the JSON.", tools=None),
 ]  # fmt: skip
 VALUES: list[tuple[str, str, object]] = [
@@ -197,7 +197,7 @@ PARALLEL = [
     ok("none, and words", "Done.", choice="none"),
     ok("auto, and words", "Done.", choice="auto"),
     ok("named, and finish says stop", calls=SHELL, choice="shell", finish="stop", wire="chat"),
-    ok("named, and end_turn", calls=SHELL, choice="shell", finish="end_turn", wire="messages"),
+    ok("named, and end_turn", want="~finish_contradicts:engine", calls=SHELL, choice="shell", finish="end_turn", wire="messages"),
     ok("allowed tools, and one of them", calls=SHELL, wire="responses", asked={"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "shell"}]}}),
     ok("ids of Kimi", calls=[call("shell", LS, id="functions.shell:0"), call("submit", id="functions.submit:1")]),
     ok("ids of Mistral", calls=call("shell", LS, id="a1B2c3D4e")),
@@ -214,10 +214,11 @@ ANSWERS = [
     ok("reasoning, then JSON", '{"city": "Rome", "people": 1}', reasoning="The city is Rome.", schema=PLACE, tools=None),
 ]  # fmt: skip
 FINISHES = [
-    *(ok(f"finish {finish}", "All done.", finish=finish, wire="chat") for finish in ("stop", "eos", "eos_token", "stop_sequence", "content_filter")),
+    *(ok(f"finish {finish}", "All done.", finish=finish, wire="chat") for finish in ("stop", "eos", "eos_token", "stop_sequence")),
     ok("function_call, as asked", wire="chat", streamed=False, tools=None, asked={"functions": [{"name": "shell", "parameters": {"type": "object", "properties": {"cmd": TEXT}}}]}, raw=J({"choices": [{"index": 0, "message": {"role": "assistant", "content": None, "function_call": {"name": "shell", "arguments": '{"cmd": "ls"}'}}, "finish_reason": "function_call"}], "usage": USAGE})),
     ok("stop_sequence on Messages", "All done.", finish="stop_sequence", wire="messages", asked={"stop_sequences": ["\n\n"]}),
-    ok("refusal on Messages", "I can't do that.", finish="refusal", wire="messages"),
+    ok("finish content_filter", "All done.", "engine_error:engine", finish="content_filter", wire="chat"),
+    ok("refusal on Messages", "I can't do that.", "engine_error:engine", finish="refusal", wire="messages"),
     ok("exactly below the limit", "All done.", spent=99, limit=100),
     ok("no limit was set", "All done.", wire="chat", asked={"max_tokens": None}, spent=9000),
     ok("max_completion_tokens", "All done.", wire="chat", asked={"max_tokens": None, "max_completion_tokens": 100}, spent=50),
@@ -226,7 +227,7 @@ QUIET = [ROLE, chunk({"content": "It works"}), chunk({"content": " now."})]
 STREAMS = [
     chat("sound: the whole call in one", "", ROLE, part(0, '{"cmd": "ls"}', "shell", "call_a")),
     chat("sound: id again and again", "", ROLE, part(0, "", "shell", "call_a"), part(0, '{"cmd"', None, "call_a"), part(0, ': "ls"}', None, "call_a")),
-    chat("sound: name once more", "", ROLE, part(0, "", "shell", "call_a"), part(0, '{"cmd": "ls"}', "shell", "call_a")),
+    chat("sound: name once more", "~protocol:engine", ROLE, part(0, "", "shell", "call_a"), part(0, '{"cmd": "ls"}', "shell", "call_a")),
     chat("sound: empty names behind", "", ROLE, part(0, "", "shell", "call_a"), chunk({"tool_calls": [{"index": 0, "id": "", "function": {"name": "", "arguments": '{"cmd": "ls"}'}}]})),
     chat("sound: null names behind", "", ROLE, part(0, "", "shell", "call_a"), chunk({"tool_calls": [{"index": 0, "id": None, "type": None, "function": {"name": None, "arguments": '{"cmd": "ls"}'}}]})),
     chat("sound: the role in each", "", *(chunk({"role": "assistant", "content": piece}) for piece in ("It ", "works.")), finish="stop"),
@@ -262,9 +263,9 @@ STREAMS = [
     messages("sound: no arguments, no delta", "", started(), *block(0, USE | {"name": "submit"}, []), *END),
     responses("sound: text and a call", "", *BEGUN, *item_events(0, WORDS), *item_events(1, CALL), done(WORDS, CALL)),
     responses("sound: only the last event", "", *BEGUN, done(WORDS)),
-    responses("sound: no added and done", "", *BEGUN, {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "It works now."}, done(WORDS)),
+    responses("sound: no added and done", "protocol:engine", *BEGUN, {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "It works now."}, done(WORDS)),
     responses("sound: other ids in the end", "", *BEGUN, *item_events(0, CALL), done(CALL | {"id": "fc_99"})),
-    responses("sound: a reasoning item without text", "", *BEGUN, *item_events(1, WORDS), done({"type": "reasoning", "id": "rs_1", "summary": []}, WORDS)),
+    responses("sound: a reasoning item without text", "~protocol:engine", *BEGUN, *item_events(1, WORDS), done({"type": "reasoning", "id": "rs_1", "summary": []}, WORDS)),
     responses("sound: usage is null", "", *BEGUN, *item_events(0, WORDS), done(WORDS, usage=None)),
     responses("sound: a refusal", "", *BEGUN, done(WORDS | {"content": [{"type": "refusal", "refusal": "I can't."}]})),
     responses("sound: a search beside the answer", "", *BEGUN, done({"type": "web_search_call", "id": "ws_1", "status": "completed"}, WORDS)),

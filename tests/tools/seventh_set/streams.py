@@ -75,7 +75,7 @@ CHAT = [
     chat("a total below its parts", "~protocol:engine", ROLE, chunk({"content": "It works."}), finish="stop", end=[{"choices": [], "usage": USAGE | {"total_tokens": 21}}, "[DONE]"]),
     chat("two calls under one index", "bad_call_index:parser", ROLE, part(0, '{"cmd": "ls"}', "shell", "call_a"), part(0, '{"cmd": "pwd"}', "shell", "call_b"), usable=None),
     chat("two calls under one index, in pieces", "bad_call_index:parser", ROLE, OPEN, part(0, '{"cmd": "ls"}'), part(0, "", "grep", "call_b"), part(0, '{"pattern": "x"}'), usable=None),
-    chat("pieces under each other's index", "bad_call_index:parser", ROLE, OPEN, part(1, "", "shell", "call_b"), part(1, '{"cmd": "ls'), part(0, '{"cmd": "pwd'), part(1, '"}{'), part(0, ' -P"}'), may="arguments_not_json:parser"),
+    chat("pieces under each other's index", "bad_call_index:parser", ROLE, OPEN, part(0, '{"cmd": "ls'), part(1, "", "shell", "call_b"), part(1, '"}{"cmd": "pwd"}'), may="arguments_not_json:parser"),
     chat("second call's arguments under the first", "bad_call_index:parser", ROLE, OPEN, part(0, '{"cmd": "ls"}'), part(1, "", "shell", "call_b"), part(0, '{"cmd": "pwd"}'), may="arguments_not_json:parser missing_parameter:parser"),
     chat("an index lacks", "~bad_call_index:parser", ROLE, part(None, '{"cmd": "ls"}', "shell", "call_a")),
     chat("the index begins at one", "~bad_call_index:parser", ROLE, part(1, '{"cmd": "ls"}', "shell", "call_a")),
@@ -97,7 +97,7 @@ TWO = [
     for piece in ('{"cmd": "ls"}', '{"cmd": "pwd"}')
 ]
 MESSAGES = [
-    messages("a second message_start", "~protocol:engine", started(), *SAID, started(), *STOP),
+    messages("a second message_start", "protocol:engine", started(), *SAID, started(), *STOP),
     messages("no message_stop", "~protocol:engine", started(), *SAID, STOP[0], may="engine_error:engine"),
     messages("ends in a block", "engine_error:engine", started(), *SAID[:2]),
     messages("ends in a call", "engine_error:engine", started(), *BASH[:2]),
@@ -108,8 +108,8 @@ MESSAGES = [
     messages("nothing between start and end", "empty_turn:unknown", started(), *STOP),
     messages("tool_use without a block", "empty_turn:unknown finish_contradicts:engine", started(), *END),
     messages("an index used twice", "bad_call_index:parser|protocol:engine", started(), *BASH, *block(0, USE | {"id": "toolu_b"}, [TWO[1]["delta"]]), *END, may="bad_call_index:parser protocol:engine", usable=None),
-    messages("two calls in one block", "bad_call_index:parser", started(), BASH[0], *TWO, BASH[-1], *END, may="arguments_not_json:parser"),
-    messages("second block is empty, the first has both", "bad_call_index:parser", started(), BASH[0], *TWO, BASH[-1], *block(1, USE | {"id": "toolu_b"}, []), *END, may="arguments_not_json:parser missing_parameter:parser"),
+    messages("two calls in one block", "arguments_not_json:parser", started(), BASH[0], *TWO, BASH[-1], *END, may="protocol:engine"),
+    messages("second block is empty, the first has both", "arguments_not_json:parser", started(), BASH[0], *TWO, BASH[-1], *block(1, USE | {"id": "toolu_b"}, []), *END, may="protocol:engine missing_parameter:parser"),
     messages("usage below nothing", "~protocol:engine", started(), *SAID, *ended("end_turn", -4)),
     messages("arguments in input, as text", "protocol:engine|arguments_not_object:model|arguments_not_json:parser", started(), *block(0, USE | {"input": '{"cmd": "ls"}'}, []), *END, may="missing_parameter:parser arguments_not_object:model", usable=False),
     messages("the role of the user", "~protocol:engine", {"type": "message_start", "message": started()["message"] | {"role": "user"}}, *SAID, *STOP),
@@ -129,6 +129,8 @@ WORDS = {
     "status": "completed",
     "content": [{"type": "output_text", "text": "It works now.", "annotations": []}],
 }
+LEFT = '<|tool_calls_section_begin|><|tool_call_begin|>functions.shell:0<|tool_call_argument_begin|>{"cmd": "ls"}<|tool_call_end|><|tool_calls_section_end|>'
+LEAK = WORDS | {"content": [{"type": "output_text", "text": LEFT, "annotations": []}]}
 BASE = responses_body(case("x", wire="responses")) | {"output": []}
 BEGUN = [{"type": "response.created", "response": BASE | {"status": "in_progress", "usage": None}}]
 
@@ -145,8 +147,8 @@ RESPONSES = [
     responses("nothing in the end", "empty_turn:unknown", *BEGUN, done()),
     responses("a call without a name", "protocol:engine", *BEGUN, *item_events(0, CALL | {"name": ""}), done(CALL | {"name": ""})),
     responses("incomplete", "truncated:budget", *BEGUN, *item_events(0, WORDS), {"type": "response.incomplete", "response": BASE | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [WORDS]}}),
-    responses("two calls' deltas at one item", "bad_call_index:parser", *BEGUN, item_events(0, CALL)[0], *({"type": "response.function_call_arguments.delta", "item_id": "fc_0", "output_index": 0, "delta": piece} for piece in ('{"cmd": "ls"}', '{"cmd": "pwd"}')), done(CALL | {"arguments": '{"cmd": "ls"}{"cmd": "pwd"}'}), may="arguments_not_json:parser protocol:engine"),
-    responses("leak in a message", "leaked_markup:parser", *BEGUN, *item_events(0, WORDS | {"content": [{"type": "output_text", "text": '<|tool_calls_section_begin|><|tool_call_begin|>functions.shell:0<|tool_call_argument_begin|>{"cmd": "ls"}<|tool_call_end|><|tool_calls_section_end|>', "annotations": []}]}), done()),
+    responses("two calls' deltas at one item", "arguments_not_json:parser", *BEGUN, item_events(0, CALL)[0], *({"type": "response.function_call_arguments.delta", "item_id": "fc_0", "output_index": 0, "delta": piece} for piece in ('{"cmd": "ls"}', '{"cmd": "pwd"}')), done(CALL | {"arguments": '{"cmd": "ls"}{"cmd": "pwd"}'}), may="protocol:engine"),
+    responses("leak in a message", "leaked_markup:parser", *BEGUN, *item_events(0, LEAK), done(LEAK)),
     responses("cancelled", "engine_error:engine", *BEGUN, {"type": "response.cancelled", "response": BASE | {"status": "cancelled"}}),
 ]  # fmt: skip
 
@@ -203,7 +205,7 @@ ERRORS = [
     error("a bad schema", "engine_error:input", "Invalid schema for function 'shell': None is not of type 'object'", code=400),
     error("an image", "engine_error:input", "m is not a multimodal model", code=400),
     error("server on Responses", "engine_error:engine", "The server had an error while processing your request.", "responses", kind="server_error"),
-    error("template on llama.cpp", "history_rejected:input", "Value is not callable: null at row 62, column 114:\n{{- message.content|tojson }}", kind="server_error", code=500, may="engine_error:input engine_error:engine"),
+    error("template on llama.cpp", "history_rejected:input|engine_error:engine", "Value is not callable: null at row 62, column 114:\n{{- message.content|tojson }}", kind="server_error", code=500),
     error("history: roles", "history_rejected:input", "Conversation roles must alternate user/assistant/user/assistant/...", code=400),
     error("history: id of Mistral", "history_rejected:input", "Tool call id was call_17 but must be a-z, A-Z, 0-9, with a length of 9.", code=400),
     error("history: broken arguments", "history_rejected:input", "Unterminated string starting at: line 1 column 9 (char 8) in messages[4].tool_calls[0].function.arguments", code=400),
