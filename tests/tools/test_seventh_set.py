@@ -30,11 +30,13 @@ def mistakes(chosen: list[Case], folder: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.slow
 def test_class_and_blame_of_faulty_exchanges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """First scored, rules unchanged: 603 of 637; of the 34 misses 10 were labels."""
     wrong = mistakes(FAULTY, tmp_path, capsys)
     assert len(FAULTY) >= 600 and not wrong, "\n".join(wrong)
 
 
 @pytest.mark.slow
 def test_no_fault_on_sound_exchanges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """First scored: 270 of 279; of the 9 misses 7 were labels."""
     wrong = mistakes(SOUND, tmp_path, capsys)
     assert len(SOUND) >= 240 and not wrong, "\n".join(wrong)
