@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from replayer.wire.first_token import first_generated, text_held_back
+from replayer.wire.first_token import first_generated
 from replayer.wire.types import JsonObject, Wire
 
 JOURNAL_SCHEMA = 4
@@ -196,18 +196,15 @@ class TurnFinished(TurnEvent):
 
     @property
     def prefill_ns(self) -> int | None:
-        """Until the engine had its first token."""
-        return first_generated(self.headers_ns, self.began_ns, self.ttft_ns, call_first=self.call_first)
-
-    @property
-    def held_back(self) -> tuple[bool, int | None]:
-        """Whether tokens came before a delta showed one, and the time to the first of them."""
-        tokens = (self.usage or {}).get("completion_tokens") or 0
-        if not self.call_first and text_held_back(
-            self.began_ns, self.ttft_ns, self.total_ns, deltas=self.deltas, tokens=tokens
-        ):
-            return True, self.began_ns
-        return self.call_first, self.prefill_ns if self.call_first else None
+        """Until the engine had its first token; None where that is not known."""
+        return first_generated(
+            self.began_ns,
+            self.ttft_ns,
+            self.total_ns,
+            deltas=self.deltas,
+            tokens=(self.usage or {}).get("completion_tokens"),
+            call_first=self.call_first,
+        )
 
 
 class VerdictGiven(TurnEvent):

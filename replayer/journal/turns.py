@@ -331,20 +331,20 @@ def finish(attempt: Attempt, event: TurnFinished, line: Line | None) -> None:
     turn.prompt_tokens = _shared(usage.get("prompt_tokens"))
     turn.cached_tokens = _shared(usage.get("cached_tokens"))
     turn.completion_tokens = _shared(usage.get("completion_tokens"))
-    turn.held_back, turn.began_ns = event.held_back
+    first = event.prefill_ns
+    if event.call_first or first != event.ttft_ns:
+        turn.held_back, turn.began_ns = True, first
     turn.cached_by_tier, turn.usage_source = usage.get("cached_by_tier"), event.usage_source
-    turn.finish_reason, turn.done = event.finish_reason, event.done
+    turn.finish_reason, turn.done, turn.wire = event.finish_reason, event.done, event.wire
     turn.error, turn.retries = event.fault["kind"] if event.fault else None, event.retries
     turn.lag_ns, turn.stalled = event.lag_ns, is_stalled(event.lag_ns, event.busy)
     turn.stamped_by, turn.stopped = event.stamped_by, event.stopped_by_us is not None
-    turn.calls = len(event.tool_calls)
-    turn.deltas, turn.wire, turn.lengths = event.deltas, event.wire, _lengths(event)
+    turn.deltas, turn.calls, turn.lengths = event.deltas, len(event.tool_calls), _lengths(event)
     if event.extra:
         turn.drafted, turn.accepted = draft_tokens(event.extra)
         turn.server_tok_s = server_decode_speed(event.extra, turn.completion_tokens)
     gaps = gaps_us(event.arrivals)[1:]
-    first = turn.prefill_ns if gaps or turn.held_back else None
-    passed = event.total_ns - first if first is not None else 0
+    passed = event.total_ns - first if first is not None and (gaps or turn.held_back) else 0
     if passed >= _TOGETHER_US * 1000 * ((turn.completion_tokens or 1) - 1):
         turn.decode_ns = passed or None
     if not turn.stalled:

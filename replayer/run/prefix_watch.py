@@ -25,7 +25,7 @@ from replayer.prefix.server_watch import Answer, PromptBook, ServerWatch, assist
 from replayer.run.isolation import marker
 from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.traces.schema import Usage
-from replayer.wire.first_token import first_generated_of
+from replayer.wire.first_token import first_generated
 from replayer.wire.types import Reply, Request
 
 if TYPE_CHECKING:
@@ -166,11 +166,20 @@ class Servers:
 
 def answer_of(reply: Reply, usage: Usage | None) -> Answer:
     calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
+    timing = reply.timing
+    first = first_generated(
+        timing.began,
+        timing.first_token,
+        timing.ended,
+        deltas=len(timing.arrivals),
+        tokens=usage.completion_tokens if usage else None,
+        call_first=bool(calls) and not (reply.content or reply.reasoning),
+    )
     return Answer(
         message=assistant_message(reply.content, reply.reasoning, calls),
         usage=usage,
         sent=reply.timing.sent,
-        first=first_generated_of(reply),
+        first=first,
         ended=reply.timing.ended,
         complete=reply.finish_reason is not None,
     )

@@ -53,7 +53,7 @@ def test_tokens_that_were_held_back_are_decoded_at_the_engines_pace(
 
 @pytest.mark.parametrize("began_ns", [None, 1_500_000])
 def test_a_call_that_nothing_announced_has_no_speed(tmp_path: Path, began_ns: int | None) -> None:
-    """No chunk opened the stream, or it came with the headers: 41 tokens in the time of 27 are no speed."""
+    """No chunk opened the stream, or it came before prefill: 41 tokens in the time of 27 are no speed."""
     lane = figures(tmp_path, *[reply(41, 14, call=True, began_ns=began_ns)] * 3)
     assert lane.decode_tok_s.value is None and lane.tpot_ms.p50 is None and lane.prefill_tok_s.value is None
     assert lane.ttft_ms.p50 == pytest.approx(100)
