@@ -282,7 +282,7 @@ def _pressure(lane: LaneFigures) -> str | None:
     preempted = server.get("preempted")
     parts = [f"its KV pool was {used:.0%} full"] if used is not None and used >= FULL_POOL else []
     parts += [f"{preempted:,.0f} running requests were preempted"] if preempted else []
-    parts += [f"up to {waiting:,.0f} requests waited"] if waiting and parts else []
+    parts += [f"up to {waiting:,.0f} request{'s' * (waiting != 1)} waited"] if waiting and parts else []
     words = prefix["sentence"] if prefix else and_list(parts)
     return f"{_PRESSED}{words}." if words else None
 

@@ -68,6 +68,7 @@ def server_facts(lane: LaneView, turns: Sequence[TurnFacts]) -> ServerFacts:
     alone = len(asked.lanes) <= 1 and asked.prompt_tokens is not None and whole
     return ServerFacts(
         sessions=asked.in_flight,
+        lanes=len(asked.lanes) or 1,
         session_tokens=round(median(held)) if any(held) else None,
         pool_tokens=lane.facts.get("kv_pool_tokens"),
         preempted=total.counters.get("preempted"),

@@ -199,6 +199,7 @@ def _pressure(
     fit = max(1, pool // each) if pool and each else None
     return Pressure(
         sessions=server.sessions,
+        lanes=server.lanes,
         preempted=round(server.preempted or 0),
         kv_peak=server.kv_peak,
         expected=expected,

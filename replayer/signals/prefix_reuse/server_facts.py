@@ -13,7 +13,8 @@ class ServerFacts:
     """What is known of a lane's server beside its turns. None is unknown, never 0."""
 
     sessions: int = 1
-    """In flight at most, of all lanes on it."""
+    """In flight at most, of all `lanes` on it."""
+    lanes: int = 1
     session_tokens: int | None = None
     """What one session holds at its end."""
     pool_tokens: int | None = None
@@ -51,6 +52,8 @@ class Pressure:
     """The pool is too small for the sessions in flight."""
 
     sessions: int
+    lanes: int
+    """That these sessions are of."""
     preempted: int
     kv_peak: float | None
     expected: float
@@ -67,4 +70,5 @@ class Pressure:
             facts.append(f"{self.session_tokens:,} tokens each on {self.pool_tokens:,}")
         facts.append(f"reuse fell from {self.expected:.0%} to {self.reported:.0%}")
         fit = f"; about {self.would_fit} would fit" if self.would_fit else ""
-        return f"pool too small for {self.sessions} sessions: {', '.join(facts)}{fit}"
+        of = f" of {self.lanes} lanes together" if self.lanes > 1 else ""
+        return f"pool too small for {self.sessions} sessions{of}: {', '.join(facts)}{fit}"

@@ -106,6 +106,20 @@ def test_preemptions_beside_an_idle_pool_are_not_why_this_lane_lost(peak: float 
     assert concluded(found, **server | {"kv_peak": 1.0}).cause == "eviction"
 
 
+def test_a_pool_that_lanes_share_is_too_small_for_the_sessions_of_all_of_them() -> None:
+    found = findings(lambda turn: turn.ideal // 2)
+    server = {
+        "kv_peak": 1.0,
+        "preempted": 2.0,
+        "pool_tokens": 20_000,
+        "session_tokens": 2_600,
+        "sessions": 16,
+    }
+    words = [concluded(found, lanes=lanes, **server).verdict or "" for lanes in (1, 2)]
+    assert "pool too small for 16 sessions: 2 preemptions" in words[0] and "about 7 would fit" in words[0]
+    assert "pool too small for 16 sessions of 2 lanes together: 2" in words[1]
+
+
 def test_what_was_reused_was_not_evicted() -> None:
     """An engine that evicts in another order than the model reuses what the model thinks is gone."""
     reuse, found = PrefixReuse(block_size=16, capacity_tokens=1600), []
