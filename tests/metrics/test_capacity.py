@@ -32,6 +32,7 @@ def test_a_limit_is_a_bound_and_the_share_of_turns_that_must_keep_it() -> None:
     assert within(turn(decode_ms=400), both) is False, "ten tokens in 400 ms are 25 a second"
     assert within(turn(error="server_error"), both) is False
     assert within(turn(stalled=True), both) is None, "the times of a busy machine say nothing"
+    assert within(turn(held_back=True, decode_ns=None), both) is None, "a call whose first token is not known"
     assert is_good(turn(usable=False), both) is False
     for wrong in ("ttft_ms", "ttfb_ms.p95=3", "ttft_ms.p0=3", "ttft_ms.p95=fast"):
         with pytest.raises(PlanError):

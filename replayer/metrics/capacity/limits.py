@@ -49,13 +49,13 @@ class Limit:
         return FIGURES[self.figure][0](turn)
 
     def keeps(self, turn: TurnFacts) -> bool | None:
-        """None where the turn does not say: its times are not the engine's. A reply of one token has no speed, and keeps it;
-        one that broke off keeps nothing."""
+        """None where the turn does not say: its times are not the engine's, or its tokens were held back. A reply of one
+        token has no speed, and keeps it; one that broke off keeps nothing."""
         if turn.error is not None or turn.ttft_ns is None:
             return False
-        if turn.stalled:
-            return None
         value = self.value(turn)
+        if turn.stalled or (value is None and turn.held_back):
+            return None
         return value is None or (value <= self.bound if self.under else value >= self.bound)
 
 
