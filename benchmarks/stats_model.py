@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from replayer.journal.sealed import Attempts
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.compare import compare
@@ -53,7 +54,9 @@ def run(draw: random.Random, case: Case) -> RunView:
             for repeat in range(case.repeats):
                 attempts.append(_attempt(name, number, repeat, usable[0 if case.same else repeat]))
         size = len(attempts)
-        lanes.append(LaneView(name, "vllm", "m", "", {}, {}, tuple(attempts), (), (), size, size, 0, run="r"))
+        lanes.append(
+            LaneView(name, "vllm", "m", "", {}, {}, Attempts(attempts), (), (), size, size, 0, run="r")
+        )
     return RunView("r", "finished", "recorded", "recorded", {}, {}, 0, 0, tuple(lanes), (), 0, (), 0)
 
 

@@ -22,11 +22,15 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from replayer.cli import COMMANDS, load
+from replayer.journal.view_parts import ShardView
 from replayer.metrics.catalogue import METRICS, PRIMARY
 from replayer.metrics.run_documents import RunFigures
 from replayer.plan.load_shape import Flag
 from replayer.plan.model import Plan
 from replayer.tools.verdicts.verdict import Blame, FaultClass
+
+_LATE = {"ShardView": ShardView}
+"""What a document's types name and its module imports for the checker only."""
 
 
 def commands() -> str:
@@ -101,7 +105,7 @@ def json_keys() -> str:
         f"Fault classes: {_names(FaultClass)}. Who is to blame: {_names(Blame)}. [What they mean](faults.md).\n",
     ]
     for document in _documents(RunFigures):
-        hints, words = get_type_hints(document), _sentences(document)
+        hints, words = get_type_hints(document, localns=_LATE), _sentences(document)
         rows = ["| key | type | meaning |", "|---|---|---|"]
         rows += [
             f"| `{f.name}` | {_type(hints[f.name])} | {_cell(words.get(f.name, ''))} |"
@@ -126,7 +130,7 @@ def _documents(document: type, seen: set[type] | None = None) -> Iterator[type]:
     seen = set() if seen is None else seen
     seen.add(document)
     yield document
-    for hint in get_type_hints(document).values():
+    for hint in get_type_hints(document, localns=_LATE).values():
         for inner in _inner(hint):
             if dataclasses.is_dataclass(inner) and inner not in seen:
                 yield from _documents(inner, seen)

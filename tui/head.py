@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from replayer.journal.sealed import recent
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import LaneFigures
@@ -154,7 +153,7 @@ def collapses(lane: LaneView) -> list[tuple[Attempt, TurnFacts]]:
     """Collapsed turns in the order in which they began."""
     found = [
         (attempt, attempt.turns[turn])
-        for attempt in recent(lane.attempts)
+        for attempt in lane.attempts.recent()
         if attempt.collapsed
         for turn in attempt.collapsed
     ]

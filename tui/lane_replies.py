@@ -10,7 +10,6 @@ from pathlib import Path
 from replayer.journal.lane_turn import LaneTurn, take
 from replayer.journal.older import loads
 from replayer.journal.parts import Line, journal_of
-from replayer.journal.sealed import find, recent
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.lazy import Newest
@@ -46,7 +45,8 @@ class LaneReplies:
         """None before the lane's first session."""
         self._live.poll({attempt.session for attempt in lane.running})
         pinned = pins.get(lane.name)
-        held = (find(lane.running, pinned) or find(lane.attempts, pinned)) if pinned else None
+        running = (one for one in lane.running if one.session == pinned)
+        held = next(running, None) or lane.attempts.find(pinned) if pinned else None
         attempt = held or self._newest(lane)
         if attempt is None:
             return None
@@ -100,4 +100,4 @@ class LaneReplies:
 
 def newest_attempt(lane: LaneView) -> Attempt | None:
     """The session that began last."""
-    return max((*recent(lane.attempts), *lane.running), key=attrgetter("started"), default=None)
+    return max((*lane.attempts.recent(), *lane.running), key=attrgetter("started"), default=None)

@@ -8,7 +8,7 @@ from operator import is_
 from threading import Lock
 from typing import NamedTuple
 
-from replayer.journal.sealed import Attempts, Page, find
+from replayer.journal.sealed import Attempts, Page
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.tui import glyphs
@@ -56,9 +56,7 @@ class Outcomes:
     def learn(self, views: Sequence[RunView], rest: Rest) -> None:
         """Of a long run only what is new is gathered: a key for every session would be memory that grows with it."""
         lanes = [lane.attempts for view in views for lane in view.lanes]
-        pages: list[tuple[Page, ...]] = [
-            attempts.pages if isinstance(attempts, Attempts) else () for attempts in lanes
-        ]
+        pages = [attempts.pages for attempts in lanes]
         new: dict[Session, list[Attempt | None]] = {}
         for place, attempts in enumerate(lanes):
             for attempt in self._later(place, attempts, pages[place]):
@@ -69,7 +67,7 @@ class Outcomes:
                 if (found := new.get((attempt.trace, attempt.repeat))) is not None:
                     found[place] = attempt
             for session, found in new.items() if pages[place] else ():
-                found[place] = found[place] or find(attempts, session)
+                found[place] = found[place] or attempts.find(session)
         self._pages = pages
         ended = (one for one in new.items() if all(each is None or each.ended is not None for each in one[1]))
         for number, (session, found) in enumerate(ended, 1):
@@ -77,10 +75,8 @@ class Outcomes:
             if number % _PIECE == 0:
                 rest.take()
 
-    def _later(self, place: int, attempts: Sequence[Attempt], pages: Sequence[Page]) -> Iterable[Attempt]:
+    def _later(self, place: int, attempts: Attempts, pages: Sequence[Page]) -> Iterable[Attempt]:
         """Those that were not put away when the last ones were gathered."""
-        if not isinstance(attempts, Attempts):
-            return attempts
         before = self._pages[place] if place < len(self._pages) else ()
         return attempts.after(sum(map(is_, before, pages)))
 

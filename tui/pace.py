@@ -6,7 +6,6 @@ import heapq
 import math
 from collections.abc import Sequence
 
-from replayer.journal.sealed import recent
 from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
 
@@ -37,7 +36,7 @@ def seconds_left(lane: LaneView) -> float | None:
         NEWEST,
         (
             turn.wall + turn.total_ns / 1e9
-            for attempt in _latest(recent(lane.attempts))
+            for attempt in _latest(lane.attempts.recent())
             for turn in attempt.turns.values()
             if turn.total_ns is not None and turn.wall >= lane.resumed_wall
         ),

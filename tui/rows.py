@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from replayer.journal.sealed import recent
 from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics import rows as figures
@@ -116,7 +115,7 @@ def newest_turns(lane: LaneView) -> Sequence[TurnFacts]:
     """The finished turns of the lane's newest session, in order."""
     if not lane.attempts:
         return ()
-    newest = max(recent(lane.attempts), key=attrgetter("started"))
+    newest = max(lane.attempts.recent(), key=attrgetter("started"))
     return [turn for _, turn in sorted(newest.turns.items()) if turn.total_ns is not None]
 
 

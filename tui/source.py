@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from replayer.errors import RunFolderError
 from replayer.journal.log import Reading, writer_pid
 from replayer.journal.parts import JOURNAL
-from replayer.journal.sealed import Keeping, unsealed
+from replayer.journal.sealed import Attempts, Keeping, unsealed
 from replayer.journal.several_runs import named_apart, side_by_side
 from replayer.journal.view import MISFITS, Fold, LaneView, RunView, fold_from, misfit
 from replayer.metrics.conclusions import lane_conclusion
@@ -98,7 +98,7 @@ def _apart(view: RunView, work: Callable[[RunView], T]) -> T:
 
 
 def _open(lane: LaneView) -> LaneView:
-    return replace(lane, attempts=tuple(map(unsealed, lane.attempts)), telemetry=tuple(lane.telemetry))
+    return replace(lane, attempts=Attempts(map(unsealed, lane.attempts)), telemetry=tuple(lane.telemetry))
 
 
 class RunSource:

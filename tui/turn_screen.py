@@ -18,7 +18,6 @@ from textual.widgets import Static
 
 from replayer.errors import ReplayerError
 from replayer.journal.lane_turn import LaneTurn
-from replayer.journal.sealed import find
 from replayer.journal.turn_detail import TurnDetail, turn_detail
 from replayer.journal.view import MISFITS, RunView
 from replayer.repro.curl import curl
@@ -262,7 +261,7 @@ def _outcome(lane: LaneTurn) -> Span:
 
 def _planned(frame: Frame, key: Key) -> int:
     """Turns of the session that a turn belongs to."""
-    found = (find(lane.attempts, key[:2]) for view in frame.views for lane in view.lanes)
+    found = (lane.attempts.find(key[:2]) for view in frame.views for lane in view.lanes)
     return max((attempt.planned for attempt in found if attempt is not None), default=key[2] + 1)
 
 

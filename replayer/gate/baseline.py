@@ -15,6 +15,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from replayer.errors import PlanError
+from replayer.journal.sealed import Attempts
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.signals.tool_reliability import FaultMark
@@ -165,7 +166,7 @@ def _us(nanoseconds: int | None) -> int | None:
 
 
 def _lane_in(lane: _Lane, run: str) -> LaneView:
-    attempts = tuple(_attempt_in(lane.name, row) for row in lane.attempts)
+    attempts = Attempts(_attempt_in(lane.name, row) for row in lane.attempts)
     return LaneView(
         name=lane.name, kind=lane.kind, model=lane.model, base_url="", facts=lane.facts, settings=lane.settings,
         attempts=attempts, running=(), telemetry=(), sessions_planned=len(attempts), sessions_done=len(attempts),

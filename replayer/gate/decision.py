@@ -11,6 +11,7 @@ from replayer.errors import PlanError
 from replayer.gate.baseline import Baseline, asked
 from replayer.gate.margins import Margin
 from replayer.gate.times import compared, value
+from replayer.journal.sealed import Attempts
 from replayer.journal.several_runs import against, prompt_differences
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import COMPARED, PRIMARY, Metric
@@ -101,7 +102,7 @@ def _small(base: RunView) -> list[str]:
     """By the first of the baseline's runs, which `init` spoke of: the others are further repeats."""
     repeats = base.plan.get("repeat") or 1
     lanes = tuple(
-        replace(lane, attempts=tuple(one for one in lane.attempts if one.repeat < repeats))
+        replace(lane, attempts=Attempts(one for one in lane.attempts if one.repeat < repeats))
         for lane in base.lanes
     )
     view = replace(base, lanes=lanes)
@@ -156,7 +157,7 @@ def _with_repeats(lanes: Sequence[tuple[LaneView, LaneView]]) -> list[tuple[Lane
 def _joined(lane: LaneView, again: LaneView) -> LaneView:
     repeats = 1 + max((attempt.repeat for attempt in lane.attempts), default=0)
     more = (replace(attempt, repeat=attempt.repeat + repeats) for attempt in again.attempts)
-    return replace(lane, attempts=(*lane.attempts, *more))
+    return replace(lane, attempts=Attempts((*lane.attempts, *more)))
 
 
 def _times(
@@ -268,9 +269,7 @@ class Size:
 def size(view: RunView, lane: LaneView) -> Size:
     """Turns that two runs of this lane need. Fleiss' sample size for two shares at the level that the gate's first figure
     has, times how much more a lane's sessions vary than their turns alone would (its A/A pair; Kish 1965)."""
-    judged = [
-        turn.usable for attempt in lane.attempts for turn in attempt.turns.values() if turn.usable is not None
-    ]
+    judged = [turn.usable for turn in lane.turns if turn.usable is not None]
     rate = sum(judged) / len(judged) if judged else 1.0
     now = min(max(rate, TARGET), 1.0)
     lanes = sum(1 for other in view.lanes if not other.name.endswith(AGAIN))

@@ -12,7 +12,6 @@ import orjson
 from replayer.errors import RunFolderError
 from replayer.journal.older import loads
 from replayer.journal.parts import lines
-from replayer.journal.sealed import find
 from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ class LaneTurn:
 
 def lane_turn(folder: Path, view: RunView, lane: str, trace: str, repeat: int, turn: int) -> LaneTurn | None:
     """One lane's events of a turn, of the counted attempt; None where it never got there."""
-    attempts = next((one.attempts for one in view.lanes if one.name == lane), ())
-    chosen = find(attempts, (trace, repeat))
+    chosen = next((one.attempts.find((trace, repeat)) for one in view.lanes if one.name == lane), None)
     if chosen is None or turn not in chosen.turns:
         return None
     found = LaneTurn(lane=lane, attempt=chosen.number)

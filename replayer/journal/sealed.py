@@ -195,13 +195,14 @@ class Attempts(Sequence[Attempt]):
     """All of a lane in the order in which they began, those of an archive among them. Going over it unpacks them: what is drawn all
     the time looks at `recent`, or asks for one."""
 
-    def __init__(self, archive: Archive, held: Iterable[Attempt]) -> None:
-        self.pages, self._index = archive.pages, archive.index
-        self._sessions, self._finished = archive.sessions, archive.finished
+    def __init__(self, held: Iterable[Attempt] = (), archive: Archive | None = None) -> None:
         self.held = tuple(held)
+        away = archive or Archive()
+        self.pages, self._index = away.pages, away.index
+        self._sessions, self._finished = away.sessions, away.finished
 
     def __iter__(self) -> Iterator[Attempt]:
-        return iter(sorted(self.after(0), key=attrgetter("started")))
+        return iter(sorted(self.after(0), key=attrgetter("started")) if self.pages else self.held)
 
     def __len__(self) -> int:
         return self._sessions + len(self.held)
@@ -218,36 +219,23 @@ class Attempts(Sequence[Attempt]):
         return chain(chain.from_iterable(map(_unpacked, self.pages[pages:])), self.held)
 
     def recent(self) -> Sequence[Attempt]:
-        """Those that are held, and the last ones put away: another lane may be the one that goes on."""
-        return (*_attempts(self.pages[-1]), *self.held)
+        """Those that are held: that run, have an alarm, or ended last; and the last ones put away, for another lane may be
+        the one that goes on."""
+        return (*(_attempts(self.pages[-1]) if self.pages else ()), *self.held)
 
     @property
     def finished(self) -> int:
         """Turns that are over."""
-        return self._finished + finished(self.held)
+        return self._finished + sum(one.finished for one in self.held)
 
-    def perhaps(self, key: str | tuple[str, int]) -> Iterator[Attempt]:
-        """Those that may be of this id, or trace and repeat."""
+    def find(self, key: str | tuple[str, int]) -> Attempt | None:
+        """By id, or by trace and repeat."""
         numbers = [number for number in _pages_of(self._index, key) if number < len(self.pages)]
-        return chain(self.held, chain.from_iterable(_attempts(self.pages[number]) for number in numbers))
-
-
-def recent(attempts: Sequence[Attempt]) -> Sequence[Attempt]:
-    """Those that run, those with an alarm, and the newest that have ended."""
-    return attempts.recent() if isinstance(attempts, Attempts) else attempts
-
-
-def finished(attempts: Sequence[Attempt]) -> int:
-    """Turns that are over."""
-    return attempts.finished if isinstance(attempts, Attempts) else sum(one.finished for one in attempts)
-
-
-def find(attempts: Sequence[Attempt], key: str | tuple[str, int]) -> Attempt | None:
-    """By id, or by trace and repeat."""
-    for one in attempts.perhaps(key) if isinstance(attempts, Attempts) else attempts:
-        if (one.session if isinstance(key, str) else (one.trace, one.repeat)) == key:
-            return one
-    return None
+        away = chain.from_iterable(_attempts(self.pages[number]) for number in numbers)
+        for one in chain(self.held, away):
+            if (one.session if isinstance(key, str) else (one.trace, one.repeat)) == key:
+                return one
+        return None
 
 
 def _pages_of(index: array[int], key: object) -> Iterator[int]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from replayer.errors import RunFolderError, TraceError
 from replayer.journal.lane_turn import LaneTurn, lane_turn
 from replayer.journal.run_traces import history_of
-from replayer.journal.sealed import find
 from replayer.journal.view import RunView
 from replayer.requests.history import RecordedHistory
 from replayer.text import shared_start
@@ -39,7 +38,7 @@ class TurnDetail:
 def turn_detail(folder: Path, view: RunView, trace: str, repeat: int, turn: int) -> TurnDetail:
     """Raises RunFolderError when the run has no such turn, TraceError when its trace is not the run's or damaged."""
     lanes = {lane.name: lane_turn(folder, view, lane.name, trace, repeat, turn) for lane in view.lanes}
-    attempts = (find(lane.attempts, (trace, repeat)) for lane in view.lanes)
+    attempts = (lane.attempts.find((trace, repeat)) for lane in view.lanes)
     recorded_turn = next(
         (one.turns[turn].recorded_turn for one in attempts if one and turn in one.turns), None
     )

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,8 @@ from replayer.journal.lines import damaged
 from replayer.journal.log import Reading
 from replayer.journal.parts import Line, journal_of
 from replayer.journal.readings import Readings
-from replayer.journal.sealed import Archives, Attempts, Keeping, finished
-from replayer.journal.turns import Attempt
+from replayer.journal.sealed import Archive, Archives, Attempts, Keeping
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view_parts import Asked, LoadPeriod, ShardView
 from replayer.lazy import dataclass
 from replayer.traces.compact import uncollected
@@ -56,7 +57,7 @@ class LaneView:
     base_url: str
     facts: dict[str, Any]
     settings: dict[str, Any]
-    attempts: Sequence[Attempt]
+    attempts: Attempts
     running: tuple[Attempt, ...]
     telemetry: Sequence[TelemetryRead]
     sessions_planned: int
@@ -73,8 +74,13 @@ class LaneView:
     """When the journal's newest event was."""
 
     @property
+    def turns(self) -> Iterator[TurnFacts]:
+        """Of the counted attempts."""
+        return chain.from_iterable(attempt.turns.values() for attempt in self.attempts)
+
+    @property
     def turns_done(self) -> int:
-        return finished(self.attempts)
+        return self.attempts.finished
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,11 +279,10 @@ class Fold:
     def _lane(self, name: str, plan: dict[str, Any]) -> LaneView:
         ready = self.lanes.get(name)
         mine = [tries for tries in self.attempts.values() if tries[0].lane == name]
-        counted: Sequence[Attempt] = tuple([_counted(tries) for tries in mine])
-        planned, done = sum(a.planned for a in counted), sum(any(a.complete for a in tries) for tries in mine)
-        if archive := self.archives.get(name):
-            counted = Attempts(archive, counted)
-            planned, done = planned + archive.planned, done + archive.complete
+        archive = self.archives.get(name) or Archive()
+        counted = Attempts([_counted(tries) for tries in mine], archive)
+        planned = archive.planned + sum(one.planned for one in counted.held)
+        done = archive.complete + sum(any(a.complete for a in tries) for tries in mine)
         period, repeat = self.loads.get(name), plan.get("repeat", 1)
         # A load replays as many sessions as it has time for; a model's recordings are not those of all models.
         counts_itself = period is not None or (ready is not None and ready.kind == "recorded")

@@ -36,31 +36,30 @@ class LoadPeriod:
 
 @dataclass(frozen=True, slots=True)
 class ShardView:
-    """One of the processes that drove a run: its clock, and the most that it needed of anything."""
+    """One of the processes that drove a run: its clock against the run's, and the most that it needed of anything. Shares are
+    of one core."""
 
     shard: int
     host: str = ""
     pid: int = 0
-    clock_ahead_ns: int = 0
-    clock_bound_ns: int = 0
+    clock_ahead_ms: float = 0.0
+    clock_bound_ms: float = 0.0
     judge_cpu: float = 0.0
     receiver_cpu: float = 0.0
-    lag_p99_ns: int = 0
+    lag_p99_ms: float = 0.0
     sockets: int = 0
     over: int = 0
     """Times that it was found over one of its limits."""
 
     def after(self, event: ShardClock | ShardHealth) -> ShardView:
         if isinstance(event, ShardClock):
-            bound = max(self.clock_bound_ns, event.bound_ns)
-            return replace(
-                self, host=event.host, pid=event.pid, clock_ahead_ns=event.ahead_ns, clock_bound_ns=bound
-            )
+            ahead, bound = event.ahead_ns / 1e6, max(self.clock_bound_ms, event.bound_ns / 1e6)
+            return replace(self, host=event.host, pid=event.pid, clock_ahead_ms=ahead, clock_bound_ms=bound)
         return replace(
             self,
             judge_cpu=max(self.judge_cpu, event.judge_cpu),
             receiver_cpu=max(self.receiver_cpu, event.receiver_cpu),
-            lag_p99_ns=max(self.lag_p99_ns, event.lag_p99_ns),
+            lag_p99_ms=max(self.lag_p99_ms, event.lag_p99_ns / 1e6),
             sockets=max(self.sockets, event.sockets),
             over=self.over + bool(event.over),
         )

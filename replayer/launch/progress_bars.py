@@ -59,9 +59,8 @@ class Bars:
 
 def _note(lane: LaneView) -> str:
     left = seconds_left(lane)
-    turns = [turn for attempt in lane.attempts for turn in attempt.turns.values()]
-    collapsed = sum(turn.collapse is not None for turn in turns)
-    errors = sum(turn.error is not None for turn in turns)
+    collapsed = sum(turn.collapse is not None for turn in lane.turns)
+    errors = sum(turn.error is not None for turn in lane.turns)
     notes = [f"{duration_words(left)} left"] if left else []
     notes += [f"{collapsed} collapsed" if collapsed else "", f"{errors} errors" if errors else ""]
     return "  ".join(note for note in notes if note)

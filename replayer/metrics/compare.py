@@ -14,6 +14,7 @@ from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from replayer.journal.sealed import Attempts
 from replayer.lazy import dataclass
 from replayer.metrics.apart import WHY_NOT, apart, gap
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, Metric
@@ -69,7 +70,7 @@ class Side:
     @classmethod
     def of(cls, lane: LaneView, *, whole: bool) -> Side:
         """`whole`: sessions that came to their end only, where they are compared as such."""
-        kept = tuple(attempt for attempt in lane.attempts if attempt.complete or not whole)
+        kept = Attempts(attempt for attempt in lane.attempts if attempt.complete or not whole)
         lane = replace(lane, attempts=kept)
         return cls(lane, by_key(lane))
 

@@ -30,7 +30,7 @@ from replayer.metrics.load_figures import by_prompt, by_turn, load, quantiles, r
 from replayer.metrics.model_grid import model_grid
 from replayer.metrics.prefix_figures import prefix_cache, worked_out
 from replayer.metrics.ranking import ranking
-from replayer.metrics.run_documents import Note, RunFigures, ShardFigures
+from replayer.metrics.run_documents import Note, RunFigures
 from replayer.metrics.samples import Sample, by_session, sample
 from replayer.metrics.stats import weighted_quantile
 from replayer.metrics.steady import steady_load
@@ -79,7 +79,7 @@ def run_figures(view: RunView) -> RunFigures:
         differential=differential(view),
         models=model_grid(view.lanes, lanes, comparisons),
         conclusions=conclude(lanes, comparisons, saturated, crossing, ranked),
-        shards=[ShardFigures.of(shard) for shard in view.shards],
+        shards=list(view.shards),
     )
 
 
@@ -147,11 +147,7 @@ def _is_partial(attempt: Attempt) -> bool:
 
 
 def finished_turns(lane: LaneView) -> list[TurnFacts]:
-    return [turn for turn in all_turns(lane.attempts) if turn.total_ns is not None]
-
-
-def all_turns(attempts: Iterable[Attempt]) -> Iterable[TurnFacts]:
-    return chain.from_iterable(attempt.turns.values() for attempt in attempts)
+    return [turn for turn in lane.turns if turn.total_ns is not None]
 
 
 def _counts(turns: Sequence[TurnFacts], key: str) -> list[Count]:

@@ -290,36 +290,6 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class ShardFigures:
-    """One of several processes that drove the run: its clock against the run's, and the most that it needed of anything.
-    Shares are of one core; `over` counts the looks that found a limit passed."""
-
-    shard: int
-    host: str
-    clock_ahead_ms: float
-    clock_bound_ms: float
-    judge_cpu: float
-    receiver_cpu: float
-    lag_p99_ms: float
-    sockets: int
-    over: int
-
-    @classmethod
-    def of(cls, view: ShardView) -> ShardFigures:
-        return cls(
-            view.shard,
-            view.host,
-            view.clock_ahead_ns / 1e6,
-            view.clock_bound_ns / 1e6,
-            view.judge_cpu,
-            view.receiver_cpu,
-            view.lag_p99_ns / 1e6,
-            view.sockets,
-            view.over,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class RunFigures:
     """The document of `report --json`."""
 
@@ -341,4 +311,4 @@ class RunFigures:
     models: ModelGrid | None
     differential: Differential | None
     conclusions: Conclusions
-    shards: list[ShardFigures]
+    shards: list[ShardView]

@@ -73,7 +73,7 @@ def _known(values: JsonObject) -> JsonObject:
 
 
 def _report(view: RunView, lane: LaneView, figures: LaneFigures) -> JsonObject:
-    turns = [turn for attempt in lane.attempts for turn in attempt.turns.values() if turn.answered]
+    turns = [turn for turn in lane.turns if turn.answered]
     uid = hashlib.sha256(
         f"{view.run}\0{lane.name}\0{view.started_wall}".encode("utf-8", "replace")
     ).hexdigest()[:32]

@@ -15,7 +15,6 @@ from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import METRICS
 from replayer.metrics.documents import LaneFigures
-from replayer.metrics.figures import all_turns
 from replayer.metrics.run_documents import Standing
 from replayer.metrics.shown import fault_words
 from replayer.text import safe
@@ -272,7 +271,7 @@ def speeds(view: RunView, lanes: Sequence[LaneFigures]) -> list[Chart]:
 
 
 def _speed_rows(lane: LaneView) -> list[JsonObject]:
-    turns = sorted(all_turns(lane.attempts), key=lambda turn: turn.wall)
+    turns = sorted(lane.turns, key=lambda turn: turn.wall)
     return _thin([
         {"reply": at, "speed": round(turn.decode_tok_s, 2), "accepted": _accepted(turn)}
         for at, turn in enumerate(turns, 1)
@@ -323,9 +322,7 @@ def distributions(view: RunView) -> list[Chart]:
     """Cumulative shares of time to first token and of time between tokens, all lanes in one chart."""
     ttft = {
         lane.name: Counter(
-            turn.ttft_ns / 1e6
-            for turn in all_turns(lane.attempts)
-            if turn.ttft_ns is not None and not turn.stalled
+            turn.ttft_ns / 1e6 for turn in lane.turns if turn.ttft_ns is not None and not turn.stalled
         )
         for lane in view.lanes
     }

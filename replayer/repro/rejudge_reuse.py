@@ -176,9 +176,8 @@ def _silent(lanes: Mapping[str, LaneView], origins: Mapping[str, str]) -> dict[s
     found: dict[str, int | None] = dict.fromkeys(origins.values())
     for name, server in origins.items():
         lane = lanes[name]
-        turns = [turn for attempt in lane.attempts for turn in attempt.turns.values()]
         kind = KINDS.get(str(lane.facts.get("kind", lane.kind)))
-        reports = any(turn.cached_tokens is not None for turn in turns)
+        reports = any(turn.cached_tokens is not None for turn in lane.turns)
         if reports and kind is not None and resolve_name(kind.adapter).silent_cached == 0:
             found[server] = 0
         counters = deltas([reading.sample for reading in lane.telemetry]).counters

@@ -76,7 +76,7 @@ def test_a_torn_part_is_read_as_far_as_it_goes_and_salvaged_beside_the_others(tm
     journal = part_folder(folder, 2) / "journal.jsonl"
     journal.write_bytes(journal.read_bytes()[:-9])
     assert sum(isinstance(event, TurnStarted) for event in read(folder)) == 1
-    assert [(view.shard, view.clock_bound_ns) for view in load(folder).shards] == [(1, 50_000), (2, 50_000)]
+    assert [(view.shard, view.clock_bound_ms) for view in load(folder).shards] == [(1, 0.05), (2, 0.05)]
     with salvaged(folder) as found:
         assert len([loss for loss in found.losses if loss.startswith("shards/2, line 3")]) == 1
         assert sum(isinstance(event, SessionStarted) for event in read(found.folder)) == 2

@@ -11,7 +11,7 @@ import pytest
 
 from replayer.journal.events import RunFinished, SessionFinished, SessionStarted
 from replayer.journal.log import Reading
-from replayer.journal.sealed import Attempts, Keeping, Sealed, find, recent, unsealed
+from replayer.journal.sealed import Attempts, Keeping, Sealed, unsealed
 from replayer.journal.view import Fold, fold_from, load
 from replayer.metrics.figures import run_figures
 from replayer.tui import source
@@ -45,7 +45,7 @@ def test_a_sealed_run_has_the_same_figures_and_the_same_turns(long: Path) -> Non
     assert [dict(attempt.turns) for attempt in attempts] == [
         attempt.turns for lane in whole.lanes for attempt in lane.attempts
     ]
-    lanes = tuple(replace(lane, attempts=tuple(map(unsealed, lane.attempts))) for lane in packed.lanes)
+    lanes = tuple(replace(lane, attempts=Attempts(map(unsealed, lane.attempts))) for lane in packed.lanes)
     for view in (packed, replace(packed, lanes=lanes)):
         assert run_figures(view) == run_figures(whole)
 
@@ -60,7 +60,7 @@ def folded(folder: Path, most: int) -> Fold:
 def test_what_was_put_away_is_counted_and_found(long: Path) -> None:
     whole, packed = load(long), folded(long, 64).view(run=long.name)
     for known, lane in zip(whole.lanes, packed.lanes, strict=True):
-        assert isinstance(lane.attempts, Attempts) and len(lane.attempts.held) < 12
+        assert lane.attempts.pages and len(lane.attempts.held) < 12
         assert [replace(one, turns=dict(one.turns), packed=b"") for one in lane.attempts] == [
             replace(one, packed=b"") for one in known.attempts
         ]
@@ -70,10 +70,10 @@ def test_what_was_put_away_is_counted_and_found(long: Path) -> None:
         )
         for one in known.attempts:
             for key in (one.session, (one.trace, one.repeat)):
-                found = find(lane.attempts, key)
+                found = lane.attempts.find(key)
                 assert found is not None and (found.session, found.started) == (one.session, one.started)
-        assert find(lane.attempts, "a/session/999") is None and find(lane.attempts, ("session", 999)) is None
-        assert max(one.started for one in recent(lane.attempts)) == known.attempts[-1].started
+        assert lane.attempts.find("a/session/999") is None and lane.attempts.find(("session", 999)) is None
+        assert max(one.started for one in lane.attempts.recent()) == known.attempts[-1].started
 
 
 def test_filters_know_the_same_outcomes_of_sessions_that_were_put_away(long: Path) -> None:
@@ -94,7 +94,7 @@ def test_filters_know_the_same_outcomes_of_sessions_that_were_put_away(long: Pat
 def test_a_session_that_was_put_away_may_be_tried_again(long: Path) -> None:
     fold = folded(long, 64)
     before = fold.view(run="r").lanes[0]
-    again = find(before.attempts, "a/session/0")
+    again = before.attempts.find("a/session/0")
     assert again is not None
     event = SessionStarted(
         **{name: getattr(again, name) for name in ("session", "lane", "trace", "repeat", "mode", "tools")},

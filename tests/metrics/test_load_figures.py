@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replayer.journal.sealed import Attempts
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.crossover import crossover, find
@@ -130,7 +131,7 @@ def lane(name: str, length: int, ttft_ms: float, tpot_ms: float, sessions: int =
         slower = 1 + session / 100
         attempt.turns[0] = turn(0, ttft_ms * slower, (ttft_ms + (length - 1) * tpot_ms) * slower, length)
         attempts.append(attempt)
-    return LaneView(name, "vllm", "m", "", {}, {}, tuple(attempts), (), (), sessions, sessions, sessions)
+    return LaneView(name, "vllm", "m", "", {}, {}, Attempts(attempts), (), (), sessions, sessions, sessions)
 
 
 def curve(name: str, ttft_ms: float, tpot_ms: float, sessions: int = 10) -> list[tuple[float, LaneView]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.capacity.limits import Limit
 from replayer.metrics.documents import LaneFigures
@@ -63,14 +63,14 @@ def _of_server(
         yield "the server's counters fell: it was started again while the level ran"
     if emptied and lane.load is not None and lane.load.cache_reset != "yes":
         yield "the cache could not be emptied before the level, so it may be warm (--keep-cache states that it may)"
-    every = _turns(lane.attempts)
+    every = list(lane.turns)
     failed = sum(turn.error is not None for turn in every)
     if every and failed > most * len(every):
         yield f"{failed} of {len(every)} turns ended in an engine error (at most {most:.0%} may)"
 
 
 def _of_client(view: RunView, lane: LaneView) -> Iterator[str]:
-    every = _turns(lane.attempts)
+    every = list(lane.turns)
     stalled = sum(turn.stalled for turn in every)
     if every and stalled > MOST_STALLED * len(every):
         yield (
@@ -104,10 +104,6 @@ def _of_limits(turns: Sequence[TurnFacts], limits: Sequence[Limit]) -> Iterator[
                 f"{figure} is not known for {unknown} of {len(replied)} replies (no token counts, or whole replies at once), "
                 "so that its limit cannot be checked"
             )
-
-
-def _turns(attempts: Sequence[Attempt]) -> list[TurnFacts]:
-    return [turn for attempt in attempts for turn in attempt.turns.values()]
 
 
 def idle(view: RunView) -> float:
