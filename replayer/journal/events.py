@@ -36,11 +36,16 @@ class Event(BaseModel):
     at: int = 0
 
 
-class TurnEvent(Event):
-    """`session` is LANE/TRACE/REPEAT, `attempt` counts from 1, `turn` is the position of the turn in the session."""
+class SessionEvent(Event):
+    """`session` is LANE/TRACE/REPEAT, `attempt` counts from 1."""
 
     session: str
     attempt: int
+
+
+class TurnEvent(SessionEvent):
+    """`turn` is the position of the turn in the session."""
+
     turn: int
 
 
@@ -96,10 +101,8 @@ class LoadEnded(Event):
     outcome: str
 
 
-class SessionStarted(Event):
+class SessionStarted(SessionEvent):
     type: Literal["session_started"] = "session_started"
-    session: str
-    attempt: int
     lane: str
     trace: str
     repeat: int
@@ -117,12 +120,10 @@ class SessionStarted(Event):
     """The position of the first turn that is sent; those before it were only put into the cache."""
 
 
-class Primed(Event):
+class Primed(SessionEvent):
     """The prompt before a session's first turn was sent to fill the cache. It is in no figure of the turns."""
 
     type: Literal["primed"] = "primed"
-    session: str
-    attempt: int
     recorded_turn: int
     usage: JsonObject | None
     total_ns: int
@@ -282,12 +283,10 @@ class ShardHealth(Event):
     over: list[str] = []
 
 
-class SessionFinished(Event):
+class SessionFinished(SessionEvent):
     """`outcome`: `done`, `failed` (errors over their limit), `cut` (its load was over) or, for live mode, how the session ended."""
 
     type: Literal["session_finished"] = "session_finished"
-    session: str
-    attempt: int
     outcome: str
     check: JsonObject | None = None
     verdicts: dict[str, str] = {}

@@ -10,13 +10,14 @@ import re
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import get_args
 
 import orjson
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from replayer.errors import RunFolderError
-from replayer.journal.events import EVENT, JOURNAL_SCHEMA, AnyEvent, Event
+from replayer.journal.events import EVENT, JOURNAL_SCHEMA, AnyEvent
 from replayer.journal.older import loads
 from replayer.lazy import dataclass
 
@@ -159,9 +160,4 @@ def _older_or_unknown(line: bytes, path: Path) -> AnyEvent | None:
     return None
 
 
-KNOWN_TYPES = frozenset(
-    model.model_fields["type"].default
-    for model in Event.__subclasses__()
-    + [sub for cls in Event.__subclasses__() for sub in cls.__subclasses__()]
-    if "type" in model.model_fields
-)
+KNOWN_TYPES = frozenset(model.model_fields["type"].default for model in get_args(get_args(AnyEvent)[0]))

@@ -6,7 +6,6 @@ engine counts as one.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -14,12 +13,11 @@ from pathlib import Path
 
 import orjson
 
-from replayer.errors import ReplayerError, RunFolderError
-from replayer.journal import turns as facts
-from replayer.journal.events import Primed, SessionStarted, TurnFinished, TurnStarted
+from replayer.errors import RunFolderError
+from replayer.journal.events import Primed, SessionEvent, TurnFinished, TurnStarted
 from replayer.journal.log import read
 from replayer.journal.progress import plan_of
-from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView, load
 from replayer.metrics.capacity.stamp import MOST_IDLE, idle
 from replayer.prefix.chatml import PromptTokens
@@ -27,9 +25,8 @@ from replayer.prefix.growing import GrowingRequests
 from replayer.prefix.server_watch import assistant_message, backs_off
 from replayer.prefix.tokenizers import Estimate, model_tokenizer
 from replayer.repro.cache_simulation import WITHIN, Planned, Request, Simulation, Variant
-from replayer.repro.rebuild import Rebuilder
+from replayer.repro.rebuild import Rebuilder, Rebuilt, SentRequests
 from replayer.repro.rejudge_reuse import facts_of
-from replayer.wire.types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,73 +132,56 @@ def _pool(text: str, own: int | None) -> int | None:
 
 def _requests(folder: Path, lane: LaneView) -> list[Request]:
     """In the order of sending."""
-    found = _Reading(Rebuilder(folder, plan_of(folder), lane), lane)
+    reading = _Reading(Rebuilder(folder, plan_of(folder), lane), lane)
     for event in read(folder):
-        match event:
-            case SessionStarted() if event.lane == lane.name:
-                found.attempts[event.session, event.attempt] = Attempt.of(event)
-            case TurnStarted() | TurnFinished() | Primed() if (
-                event.session,
-                event.attempt,
-            ) in found.attempts:
-                found.take(event)
-            case _:
-                pass
-    return sorted((one for one in found.requests if one.ended), key=lambda one: one.sent)
+        if isinstance(event, SessionEvent):
+            reading.take(event)
+    return sorted((one for one in reading.requests if one.ended), key=lambda one: one.sent)
 
 
 class _Reading:
-    """Follows a journal and builds the requests of one lane."""
+    """Follows a journal and collects the requests of one lane."""
 
     def __init__(self, rebuilder: Rebuilder, lane: LaneView) -> None:
         weights = facts_of(lane).effective.get("weights")
         self._tokens = PromptTokens(model_tokenizer(weights) or Estimate())
-        self._rebuilder = rebuilder
-        self.attempts: dict[tuple[str, int], Attempt] = {}
+        self._sent = SentRequests({lane.name: rebuilder})
         self.requests: list[Request] = []
         self._open: dict[tuple[str, int, int], Request] = {}
-        self._started: dict[tuple[str, int], list[JsonObject]] = defaultdict(list)
 
-    def take(self, event: TurnStarted | TurnFinished | Primed) -> None:
-        key = event.session, event.attempt
-        attempt = self.attempts[key]
-        if isinstance(event, TurnStarted):
-            self._started[key].append(event.model_dump())
-            facts.start(attempt, event)
-            self._asked(attempt, event.turn, self._started[key], event.at, counted=True)
-        elif isinstance(event, Primed):
-            attempt.opened()[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
-            ended = event.at - event.ago_ns
-            self._asked(attempt, -1, [{"body_bytes": 0}], ended - event.total_ns, counted=False)
-            self._ended(self._open.pop((*key, -1), None), event.total_ns, None, event.usage)
-        else:
-            one = self._open.pop((*key, event.turn), None)
-            calls = event.tool_calls
-            reply = self._tokens.reply(orjson.dumps(assistant_message(event.content, event.reasoning, calls)))
-            self._ended(one, event.total_ns, event.prefill_ns, event.usage)
-            if one is not None:
-                one.reply = reply
-
-    def _asked(
-        self, attempt: Attempt, turn: int, started: list[JsonObject], sent: int, *, counted: bool
-    ) -> None:
-        try:
-            body = self._rebuilder.built(attempt, turn, started).body
-        except ReplayerError:
+    def take(self, event: SessionEvent) -> None:
+        attempt = self._sent.attempt(event)
+        if attempt is None:
             return
-        asked = GrowingRequests().read("", body, None)
+        match event:
+            case TurnStarted():
+                if (sent := self._sent.built(attempt, event)) is not None:
+                    key = event.session, event.attempt, event.turn
+                    self._open[key] = self._asked(attempt, sent, event.at, counted=True)
+            case Primed():
+                if (sent := self._sent.built(attempt, event)) is not None:
+                    at = event.at - event.ago_ns - event.total_ns
+                    _answered(self._asked(attempt, sent, at, counted=False), event, event.total_ns)
+            case TurnFinished():
+                one = self._open.pop((event.session, event.attempt, event.turn), None)
+                message = assistant_message(event.content, event.reasoning, event.tool_calls)
+                reply = self._tokens.reply(orjson.dumps(message))
+                if one is not None:
+                    _answered(one, event, event.total_ns if event.prefill_ns is None else event.prefill_ns)
+                    one.reply = reply
+
+    def _asked(self, attempt: Attempt, sent: Rebuilt, at: int, *, counted: bool) -> Request:
+        asked = GrowingRequests().read("", sent.body, None)
         prompt = self._tokens.prompt(asked.messages, asked.tools)
         salt = str(asked.fields.get("cache_salt") or "")
-        request = Request(attempt.session, salt, prompt, sent, counted)
-        self.requests.append(request)
-        self._open[attempt.session, attempt.number, turn] = request
+        self.requests.append(Request(attempt.session, salt, prompt, at, counted))
+        return self.requests[-1]
 
-    def _ended(self, one: Request | None, total: int, first: int | None, usage: JsonObject | None) -> None:
-        if one is not None:
-            one.ended = one.sent + total
-            one.first = one.sent + (total if first is None else first)
-            one.prompt_tokens = (usage or {}).get("prompt_tokens")
-            one.cached_tokens = (usage or {}).get("cached_tokens")
+
+def _answered(one: Request, event: TurnFinished | Primed, first: int) -> None:
+    usage = event.usage or {}
+    one.first, one.ended = one.sent + first, one.sent + event.total_ns
+    one.prompt_tokens, one.cached_tokens = usage.get("prompt_tokens"), usage.get("cached_tokens")
 
 
 def _scale(requests: Iterable[Request]) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,11 +14,19 @@ import orjson
 
 from replayer.engines.base import Engine
 from replayer.engines.registry import KINDS
-from replayer.errors import RunFolderError
+from replayer.errors import ReplayerError, RunFolderError
+from replayer.journal import turns as facts
+from replayer.journal.events import (
+    Primed,
+    SessionEvent,
+    SessionFinished,
+    SessionStarted,
+    TurnStarted,
+)
 from replayer.journal.older import loads
 from replayer.journal.parts import lines
 from replayer.journal.run_traces import histories_of
-from replayer.journal.turns import Attempt
+from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.plan.model import LanePlan, Plan
 from replayer.plan.schedule import trace_name
@@ -106,6 +115,39 @@ class Rebuilder:
             return history.request(recorded_turn, fields, marker=marker, stream=stream, length=length)
         messages = self._transform(history.messages(recorded_turn, marker=marker, length=length))
         return history.build(recorded_turn, messages, fields, stream=stream)
+
+
+class SentRequests:
+    """Follows a journal and builds each request of some lanes anew as it comes by."""
+
+    def __init__(self, rebuilders: Mapping[str, Rebuilder]) -> None:
+        self._rebuilders = rebuilders
+        self._attempts: dict[tuple[str, int], Attempt] = {}
+        self._started: dict[tuple[str, int], list[JsonObject]] = defaultdict(list)
+
+    def attempt(self, event: SessionEvent) -> Attempt | None:
+        """The attempt that an event belongs to; None where its lane is not one of these."""
+        if isinstance(event, SessionStarted) and event.lane in self._rebuilders:
+            self._attempts[event.session, event.attempt] = Attempt.of(event)
+        return self._attempts.get((event.session, event.attempt))
+
+    def ended(self, event: SessionFinished) -> None:
+        del self._attempts[event.session, event.attempt]
+        self._started.pop((event.session, event.attempt), None)
+
+    def built(self, attempt: Attempt, event: TurnStarted | Primed) -> Rebuilt | None:
+        """What filled the cache before the first turn has the number -1. None where an older journal did not keep what it sent."""
+        turn, started = -1, [{"body_bytes": 0}]
+        if isinstance(event, TurnStarted):
+            turn, started = event.turn, self._started[event.session, event.attempt]
+            started.append(event.model_dump())
+            facts.start(attempt, event)
+        else:
+            attempt.opened()[turn] = TurnFacts(turn=turn, recorded_turn=event.recorded_turn, wall=0.0)
+        try:
+            return self._rebuilders[attempt.lane].built(attempt, turn, started)
+        except ReplayerError:
+            return None
 
 
 _TURN_STARTED = (b'"turn_started"', b'"step_started"')

@@ -27,7 +27,7 @@ from replayer.repro.rebuild import Rebuilder
 from replayer.repro.rejudge_reuse import ReuseAgain
 from replayer.run.audit import audit
 from replayer.run.audit import read as read_recording
-from replayer.run.turn import recorded_text
+from replayer.run.turn import alarm_event, recorded_text, verdict_event
 from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import RepetitionDetector, scan_reply
 from replayer.signals.repetition.finding import Finding
@@ -174,13 +174,7 @@ class _Judging:
         where: JsonObject = {"at": old.at, "session": key[0], "attempt": key[1], "turn": key[2]}
         stopped = finished.stopped_by_us is not None
         for finding in alarms:
-            yield Alarm(
-                **where,
-                signal="repetition",
-                version=RepetitionDetector.version,
-                finding=finding.as_dict(),
-                stopped=stopped,
-            )
+            yield alarm_event(where, RepetitionDetector, finding, stopped=stopped)
         yield self._counted(old, _given(verdict, old, where, modes))
 
     def _counted(self, old: VerdictGiven, new: VerdictGiven) -> VerdictGiven:
@@ -241,16 +235,10 @@ def _unit(alarms: Sequence[Finding]) -> str | None:
 
 def _given(verdict: Verdict, old: VerdictGiven, where: JsonObject, modes: Modes) -> VerdictGiven:
     """Without the other mode's answer, faults that rest on tokens are taken over."""
-    faults = [dataclasses.asdict(fault) for fault in verdict.faults]
-    faults += [fault for fault in old.faults if not modes and fault["klass"] in _OF_TOKENS]
-    return VerdictGiven(
-        **where,
-        usable=not any(fault["fatal"] for fault in faults),
-        faults=faults,
-        against_recording=[dataclasses.asdict(finding) for finding in verdict.against_recording],
-        schema_valid=verdict.schema_valid,
-        modes=modes_as_dict(modes),
-    )
+    new = verdict_event(where, verdict, modes_as_dict(modes))
+    kept = [fault for fault in old.faults if not modes and fault["klass"] in _OF_TOKENS]
+    usable = new.usable and not any(fault["fatal"] for fault in kept)
+    return new.model_copy(update={"faults": [*new.faults, *kept], "usable": usable})
 
 
 def _classes(verdict: VerdictGiven) -> list[str]:

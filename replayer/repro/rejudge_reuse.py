@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from pkgutil import resolve_name
 
 from replayer.engines.base import EngineFacts, origin
 from replayer.engines.registry import KINDS
-from replayer.errors import ReplayerError
-from replayer.journal import turns as facts
 from replayer.journal.events import (
     AnyEvent,
     Primed,
     RunResumed,
+    SessionEvent,
     SessionFinished,
     SessionStarted,
-    SignalFinding,
     TelemetryRead,
     TurnFinished,
     TurnStarted,
 )
-from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView
 from replayer.prefix.server_watch import Answer, ServerWatch, assistant_message
-from replayer.repro.rebuild import Rebuilder
+from replayer.repro.rebuild import Rebuilder, SentRequests
+from replayer.run.turn import finding_event
 from replayer.signals.prefix_reuse.analyser import PrefixReuse
+from replayer.signals.prefix_reuse.finding import PrefixFinding
 from replayer.telemetry.deltas import deltas
 from replayer.traces.schema import Usage
-from replayer.wire.types import JsonObject
 
 _LOST = ("unreachable", "stream_broken")
 """Faults after which the server may be another process."""
@@ -52,16 +50,10 @@ class ReuseAgain:
         match event:
             case RunResumed():
                 self._begin()
-            case SessionStarted() if event.lane in self._origins:
-                self._attempts[event.session, event.attempt] = Attempt.of(event)
-                if event.cache_reset == "yes":
-                    self._watch(event.lane).reset(event.at)
             case TelemetryRead() if event.lane in self._origins:
                 self._watch(event.lane).sampled(event.lane, event.sample, event.at)
-            case Primed() if (event.session, event.attempt) in self._attempts:
-                self._primed(self._attempts[event.session, event.attempt], event)
-            case TurnStarted() | TurnFinished() | SessionFinished():
-                attempt = self._attempts.get((event.session, event.attempt))
+            case SessionStarted() | Primed() | TurnStarted() | TurnFinished() | SessionFinished():
+                attempt = self._requests.attempt(event)
                 if attempt is not None:
                     yield from self._of(attempt, event)
             case _:
@@ -72,85 +64,59 @@ class ReuseAgain:
         self._watches = {
             server: ServerWatch(known, server, live=live) for server, (known, live) in self._servers.items()
         }
-        self._attempts: dict[tuple[str, int], Attempt] = {}
-        self._started: dict[tuple[str, int], list[JsonObject]] = defaultdict(list)
+        self._requests = SentRequests(self._rebuilders)
 
-    def _of(
-        self, attempt: Attempt, event: TurnStarted | TurnFinished | SessionFinished
-    ) -> Iterator[AnyEvent]:
+    def _of(self, attempt: Attempt, event: SessionEvent) -> Iterator[AnyEvent]:
         watch, thread = self._watch(attempt.lane), f"{attempt.session}#{attempt.number}"
-        if isinstance(event, SessionFinished):
-            watch.ended(thread)
-            del self._attempts[event.session, event.attempt]
-            self._started.pop((event.session, event.attempt), None)
-        elif isinstance(event, TurnStarted):
-            self._asked(watch, attempt, event, thread)
-        else:
-            yield from self._answered(watch, attempt, event)
+        match event:
+            case SessionStarted() if event.cache_reset == "yes":
+                watch.reset(event.at)
+            case SessionFinished():
+                watch.ended(thread)
+                self._requests.ended(event)
+            case TurnStarted() if (sent := self._requests.built(attempt, event)) is not None:
+                recorded = self._rebuilders[attempt.lane].history(attempt.trace).trace.turns
+                filler = recorded[event.recorded_turn].tokens is not None
+                watch.asked(_name(event), thread, sent.body, event.at, filler=filler)
+            case Primed() if (sent := self._requests.built(attempt, event)) is not None:
+                name, ended = f"{thread}/-1", event.at - event.ago_ns
+                watch.asked(name, thread, sent.body, ended - event.total_ns, filler=True)
+                self._answered(watch, name, event, ended, _usage(event))
+            case TurnFinished():
+                usage = _usage(event)
+                if usage is not None and usage.cached_tokens is None and usage.prompt_tokens is not None:
+                    usage = replace(usage, cached_tokens=self._silent[self._origins[attempt.lane]])
+                found = self._answered(watch, _name(event), event, event.at, usage)
+                if found is not None:
+                    where = {
+                        "at": event.at,
+                        "session": event.session,
+                        "attempt": event.attempt,
+                        "turn": event.turn,
+                    }
+                    yield finding_event(where, PrefixReuse, found)
 
-    def _primed(self, attempt: Attempt, event: Primed) -> None:
-        """The prompt that a session begins behind: only the cache learns from it."""
-        attempt.opened()[-1] = TurnFacts(turn=-1, recorded_turn=event.recorded_turn, wall=0.0)
-        name, watch = f"{attempt.session}#{attempt.number}/-1", self._watch(attempt.lane)
-        ended = event.at - event.ago_ns
-        sent = ended - event.total_ns
-        try:
-            built = self._rebuilders[attempt.lane].built(attempt, -1, [{"body_bytes": 0}])
-        except ReplayerError:
-            return
-        watch.asked(name, f"{attempt.session}#{attempt.number}", built.body, sent, filler=True)
+    def _answered(
+        self, watch: ServerWatch, name: str, event: TurnFinished | Primed, ended: int, usage: Usage | None
+    ) -> PrefixFinding | None:
+        """Of what filled the cache, only the cache learns."""
         if event.fault is not None:
             watch.failed(name, ended, lost=event.fault["kind"] in _LOST)
-            return
-        usage = Usage(**event.usage) if event.usage else None
-        message = assistant_message("", "", ())
-        watch.answered(
-            name, Answer(message=message, usage=usage, sent=sent, first=None, ended=ended, complete=True)
-        )
-
-    def _asked(self, watch: ServerWatch, attempt: Attempt, event: TurnStarted, thread: str) -> None:
-        started = self._started[event.session, event.attempt]
-        started.append(event.model_dump())
-        facts.start(attempt, event)
-        rebuilder = self._rebuilders[attempt.lane]
-        try:
-            sent = rebuilder.built(attempt, event.turn, started)
-        except ReplayerError:
-            return  # an older journal did not keep what it sent: nothing is said of this turn
-        shape = rebuilder.history(attempt.trace).trace.turns[event.recorded_turn].tokens
-        watch.asked(_name(event), thread, sent.body, event.at, filler=shape is not None)
-
-    def _answered(self, watch: ServerWatch, attempt: Attempt, event: TurnFinished) -> Iterator[AnyEvent]:
-        if event.fault is not None:
-            lost = event.fault["kind"] in _LOST
-            watch.failed(_name(event), event.at, lost=lost)
-            return
-        sent = event.at - event.total_ns
-        usage = Usage(**event.usage) if event.usage else None
-        if usage is not None and usage.cached_tokens is None and usage.prompt_tokens is not None:
-            usage = replace(usage, cached_tokens=self._silent[self._origins[attempt.lane]])
-        answer = Answer(
-            message=assistant_message(event.content, event.reasoning, event.tool_calls),
-            usage=usage,
-            sent=sent,
-            first=None if event.prefill_ns is None else sent + event.prefill_ns,
-            ended=event.at,
-            complete=event.finish_reason is not None,
-        )
-        found = watch.answered(_name(event), answer)
-        if found is not None:
-            yield SignalFinding(
-                at=event.at,
-                session=event.session,
-                attempt=event.attempt,
-                turn=event.turn,
-                signal=PrefixReuse.name,
-                version=PrefixReuse.version,
-                finding=found.as_dict(),
-            )
+            return None
+        sent, first, complete, message = ended - event.total_ns, None, True, assistant_message("", "", ())
+        if isinstance(event, TurnFinished):
+            message = assistant_message(event.content, event.reasoning, event.tool_calls)
+            first = None if event.prefill_ns is None else sent + event.prefill_ns
+            complete = event.finish_reason is not None
+        answer = Answer(message=message, usage=usage, sent=sent, first=first, ended=ended, complete=complete)
+        return watch.answered(name, answer)
 
     def _watch(self, lane: str) -> ServerWatch:
         return self._watches[self._origins[lane]]
+
+
+def _usage(event: TurnFinished | Primed) -> Usage | None:
+    return Usage(**event.usage) if event.usage else None
 
 
 def _name(event: TurnStarted | TurnFinished) -> str:

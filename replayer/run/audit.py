@@ -40,10 +40,10 @@ from replayer.requests.chat_requests import read_requests
 from replayer.run.recorded_reply import (
     RecordedTrace,
     RecordedTurn,
-    collapse_words,
     judge_recorded,
     recorded_turn,
 )
+from replayer.run.turn import alarm_event, collapse_words, finding_event, verdict_event
 from replayer.signals.base import Expected, TurnFacts
 from replayer.signals.every import every_signal
 from replayer.signals.prefix_reuse.finding import PrefixFinding
@@ -275,15 +275,14 @@ def _turn(emit: Callable[[AnyEvent], None], session: _Session, thread: _Thread, 
     if turn.tokens is None and known.judged:
         validator = _validator(session, turn)
         verdict = judge_recorded(known, validator, thread.call_ids, turn, collapse)
-        faults = [asdict(fault) for fault in verdict.faults]
-        emit(VerdictGiven(**where, usable=verdict.usable, faults=faults, schema_valid=verdict.schema_valid))
+        emit(verdict_event(where, verdict))
         thread.call_ids.update(call.id for call in known.reply.tool_calls if call.id)
     for event in _tool_runs(where, known):
         emit(event)
     facts = TurnFacts(turn.id, known.reply, None, known.called, (), session.findings.get(turn.id))
     for signal in thread.signals:
         for found in signal.after_turn(facts):
-            emit(SignalFinding(**where, signal=signal.name, version=signal.version, finding=found.as_dict()))
+            emit(finding_event(where, signal, found))
 
 
 def _watched(
@@ -293,10 +292,9 @@ def _watched(
     collapse: str | None = None
     for signal in thread.signals:
         signal.begin(Expected(known.prompt_contains, None))
-        alarm = partial(Alarm, **where, signal=signal.name, version=signal.version, stopped=False)
         found = [finding for delta in deltas_of(known.reply) for finding in signal.observe(delta)]
         for finding in (*found, *signal.end(known.reply)):
-            emit(alarm(finding=finding.as_dict()))
+            emit(alarm_event(where, signal, finding, stopped=False))
             if finding.level == "collapsed" and collapse is None:
                 collapse = collapse_words(finding.as_dict())
     return collapse

@@ -7,11 +7,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from replayer.journal.events import AnyEvent, VerdictGiven
+from replayer.journal.events import AnyEvent
 from replayer.lazy import dataclass
 from replayer.requests.fields import only_lengths
 from replayer.run.tool_runs import ToolRun, tool_events
-from replayer.run.turn import FinishedTurn, flat, recorded_text, searcher
+from replayer.run.turn import FinishedTurn, collapse_words, recorded_text, searcher, verdict_event
 from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import scan_reply
 from replayer.tools.verdicts.case import Case
@@ -21,7 +21,6 @@ from replayer.tools.verdicts.schema_check import Validator
 from replayer.tools.verdicts.validation import by_mode, judge
 from replayer.tools.verdicts.verdict import Verdict, modes_as_dict
 from replayer.traces.schema import ToolResultItem
-from replayer.wire.types import JsonObject
 
 if TYPE_CHECKING:
     from replayer.run.session_signals import SessionSignals
@@ -53,7 +52,7 @@ class TurnJudge:
             ),
             usage=turn.usage,
             context_length=self.context_length,
-            collapsed=_unit(turn.collapse),
+            collapsed=collapse_words(turn.collapse),
             recorded=prepared.recorded,
             pair=turn.pair,
             token_text=token_text_of(reply),
@@ -63,16 +62,7 @@ class TurnJudge:
         if prepared.filler:
             verdict = only_lengths(verdict)
         self.call_ids.update(call.id for call in reply.tool_calls if call.id)
-        self.emit(
-            VerdictGiven(
-                **turn.key.where(),
-                usable=verdict.usable,
-                faults=[flat(fault) for fault in verdict.faults],
-                against_recording=[flat(finding) for finding in verdict.against_recording],
-                schema_valid=verdict.schema_valid,
-                modes=None if prepared.filler else modes_as_dict(modes),
-            )
-        )
+        self.emit(verdict_event(turn.key.where(), verdict, None if prepared.filler else modes_as_dict(modes)))
         return verdict
 
     def _other_collapse(self, turn: FinishedTurn) -> str | None:
@@ -93,7 +83,3 @@ class TurnJudge:
             reuse = turn.reuse.result() if turn.reuse.done() else await asyncio.wrap_future(turn.reuse)
         for finding in self.signals.after_turn(turn, runs, self.results, reuse):
             self.emit(finding)
-
-
-def _unit(collapse: JsonObject | None) -> str | None:
-    return None if collapse is None else f"{collapse.get('kind')}: {collapse.get('unit', '')!r}"

@@ -27,7 +27,7 @@ from replayer.traces.schema import (
     plain,
 )
 from replayer.traces.tally import text_size
-from replayer.wire.types import JsonObject, Reply, Timing, ToolCall, WireFault
+from replayer.wire.types import Reply, Timing, ToolCall, WireFault
 
 _FINISH = {
     "end_turn": "stop",
@@ -148,10 +148,6 @@ def judge_recorded(
         if fault.klass not in _ARTEFACTS and not (fault.klass == "empty_turn" and not known.complete)
     )
     return replace(verdict, faults=faults, usable=not any(fault.fatal for fault in faults))
-
-
-def collapse_words(finding: JsonObject) -> str:
-    return f"{finding.get('kind')}: {finding.get('unit', '')!r}"
 
 
 def _call(number: int, call: ToolCallItem) -> ToolCall:

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from replayer.journal.events import SignalFinding
 from replayer.run.prefix_watch import Server
 from replayer.run.tool_runs import ToolRun, as_called
-from replayer.run.turn import FinishedTurn, TurnKey, recorded_text
+from replayer.run.turn import FinishedTurn, TurnKey, finding_event, recorded_text
 from replayer.signals.base import Expected, Signal, TurnFacts
 from replayer.signals.call_loops import Called
 from replayer.signals.every import every_signal
@@ -75,9 +75,7 @@ class SessionSignals:
         )
         for signal in self._signals:
             for finding in signal.after_turn(facts):
-                yield SignalFinding(
-                    **turn.key.where(), signal=signal.name, version=signal.version, finding=finding.as_dict()
-                )
+                yield finding_event(turn.key.where(), signal, finding)
 
     def verdicts(self) -> dict[str, str]:
         """Sentences on the whole session."""

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 import orjson
 
-from replayer.journal.events import Alarm, TurnFinished
+from replayer.journal.events import Alarm, SignalFinding, TurnFinished, VerdictGiven
 from replayer.journal.packing import pack
 from replayer.lazy import dataclass
 from replayer.run.live_feed import LiveFeed
-from replayer.signals.base import Signal, StreamFinding
+from replayer.signals.base import Finding, Signal, StreamFinding
+from replayer.tools.verdicts.verdict import Verdict
 from replayer.traces.schema import AnyItem, AssistantItem, ReasoningItem, ToolCallItem, Usage
 from replayer.wire.types import Delta, JsonObject, Reply, Request
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from replayer.run.prompts import PreparedTurn
+    from replayer.signals.prefix_reuse.analyser import PrefixReuse
     from replayer.signals.prefix_reuse.finding import PrefixFinding
 
 BULKY = frozenset({"prompt_token_ids", "token_ids", "logprobs"})
@@ -134,18 +136,35 @@ class Watch:
         stop = collapsed and not ended and not self._observe()
         if collapsed and self.collapse is None:
             self.collapse = finding
-        self._emit(
-            Alarm(
-                **self.key.where(),
-                signal=signal.name,
-                version=signal.version,
-                finding=finding,
-                stopped=stop,
-            )
-        )
+        self._emit(alarm_event(self.key.where(), signal, found, stopped=stop))
         if stop:
             self.stopped_by = signal.name
         return stop
+
+
+def alarm_event(where: JsonObject, signal: Signal | type[Signal], found: Finding, *, stopped: bool) -> Alarm:
+    facts = found.as_dict()
+    return Alarm(**where, signal=signal.name, version=signal.version, finding=facts, stopped=stopped)
+
+
+def finding_event(where: JsonObject, signal: Signal | type[PrefixReuse], found: Finding) -> SignalFinding:
+    """What a signal states after a turn."""
+    return SignalFinding(**where, signal=signal.name, version=signal.version, finding=found.as_dict())
+
+
+def verdict_event(where: JsonObject, verdict: Verdict, modes: JsonObject | None = None) -> VerdictGiven:
+    return VerdictGiven(
+        **where,
+        usable=verdict.usable,
+        faults=[flat(fault) for fault in verdict.faults],
+        against_recording=[flat(finding) for finding in verdict.against_recording],
+        schema_valid=verdict.schema_valid,
+        modes=modes,
+    )
+
+
+def collapse_words(finding: JsonObject | None) -> str | None:
+    return None if finding is None else f"{finding.get('kind')}: {finding.get('unit', '')!r}"
 
 
 def _joined(deltas: list[Delta]) -> list[Delta]:
