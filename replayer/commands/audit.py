@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from replayer.commands.flags import flag
 from replayer.commands.import_ import converted, inputs, staged
 from replayer.commands.many import Cluster, add_processes_flag, mapped
 from replayer.errors import TraceError
@@ -45,9 +46,9 @@ class Command:
         parser.add_argument(
             "files", nargs="+", metavar="FILE", help="recordings, folders of them, or shipped sessions"
         )
-        parser.add_argument("--out", metavar="DIR", help="the run folder (default: a new one under runs/)")
+        flag(parser, "--out DIR", "the run folder (default: a new one under runs/)")
         add_processes_flag(parser)
-        parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+        flag(parser, "--json", "one JSON document on stdout")
 
     def run(self, args: argparse.Namespace) -> int:
         folder = new_run_folder("audit", args.out)

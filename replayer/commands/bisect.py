@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.errors import MissingPartError, PlanError
 from replayer.gate.bisect import Answer, Found, State, between, environment, narrowed, opened, parse
 from replayer.text import print_json, safe
@@ -29,26 +30,23 @@ class Command:
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--good", metavar="PKG==A", help="a version that is good")
-        parser.add_argument("--bad", metavar="PKG==B", help="a version that is bad")
-        parser.add_argument(
-            "--versions",
-            metavar="A,B,C",
-            help="the versions from the good to the bad one (default: all released ones)",
+        flag(parser, "--good PKG==A", "a version that is good")
+        flag(parser, "--bad PKG==B", "a version that is bad")
+        flag(
+            parser,
+            "--versions A,B,C",
+            "the versions from the good to the bad one (default: all released ones)",
         )
-        parser.add_argument(
-            "--axis", metavar="KEY=V1,V2,...", help="values of anything, from the good to the bad one"
+        flag(parser, "--axis KEY=V1,V2,...", "values of anything, from the good to the bad one")
+        flag(parser, "--no-install", "install nothing: COMMAND knows what to do with {version}")
+        flag(
+            parser,
+            "--state FILE",
+            "what was tried; environments lie beside it (default: .replayer-bisect/state.json)",
+            type=Path,
+            default=Path(".replayer-bisect/state.json"),
         )
-        parser.add_argument(
-            "--no-install",
-            action="store_true",
-            help="install nothing: COMMAND knows what to do with {version}",
-        )
-        parser.add_argument(
-            "--state", type=Path, default=Path(".replayer-bisect/state.json"), metavar="FILE",
-            help="what was tried; environments lie beside it (default: .replayer-bisect/state.json)",
-        )  # fmt: skip
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        flag(parser, "--json", "print one JSON document")
         parser.add_argument("command_line", nargs="+", metavar="COMMAND", help="after --")
 
     def run(self, args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from rich.console import Console
 
+from replayer.commands.flags import flag
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.metrics.shown import count, percent
@@ -32,23 +33,21 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
-        parser.add_argument("--lane", metavar="NAME", help="the lane (needed where there are several)")
-        parser.add_argument(
-            "--pool",
-            metavar="P,P",
+        flag(parser, "--lane NAME", "the lane (needed where there are several)")
+        flag(
+            parser,
+            "--pool P,P",
+            "tokens, shares of the run's own, or unlimited (default: %(default)s)",
             default=_POOLS,
-            help="tokens, shares of the run's own, or unlimited (default: %(default)s)",
         )
-        parser.add_argument(
-            "--block", metavar="N,N", default="", help="tokens of a block (default: the engine's)"
-        )
-        parser.add_argument(
-            "--replicas",
-            metavar="N,N",
+        flag(parser, "--block N,N", "tokens of a block (default: the engine's)", default="")
+        flag(
+            parser,
+            "--replicas N,N",
+            "servers that share the sessions, with and without affinity (default: 1)",
             default="1",
-            help="servers that share the sessions, with and without affinity (default: 1)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        flag(parser, "--json", "print one JSON document")
 
     def run(self, args: argparse.Namespace) -> int:
         pools = [text.strip() for text in args.pool.split(",") if text.strip()]

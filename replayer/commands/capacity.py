@@ -10,6 +10,7 @@ import orjson
 from pydantic import ValidationError
 from rich.console import Console
 
+from replayer.commands.flags import flag
 from replayer.commands.plan_arguments import add_plan_arguments, merged, resolve, take_plan
 from replayer.commands.plan_flags import add_flags, flag_values
 from replayer.errors import Interrupted, PlanError
@@ -47,12 +48,10 @@ class Command:
     def configure(self, parser: argparse.ArgumentParser) -> None:
         add_plan_arguments(parser, "plan file with a [capacity] table")
         add_flags(parser, CapacityShape, "capacity")
-        parser.add_argument(
-            "--out", type=Path, metavar="DIR", help="folder of the levels (default: a new one under runs/)"
-        )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
-        parser.add_argument("--markdown", type=Path, metavar="FILE", help="Markdown for a pull request")
-        parser.add_argument("--html", type=Path, metavar="FILE", help="one HTML page with the curves")
+        flag(parser, "--out DIR", "folder of the levels (default: a new one under runs/)", type=Path)
+        flag(parser, "--json", "print one JSON document")
+        flag(parser, "--markdown FILE", "Markdown for a pull request", type=Path)
+        flag(parser, "--html FILE", "one HTML page with the curves", type=Path)
 
     def run(self, args: argparse.Namespace) -> int:
         take_plan(args)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
+from replayer.commands.flags import flag
 from replayer.errors import PlanError, RunFolderError
 from replayer.journal.log import find_run
 from replayer.journal.several_runs import against, check_same_traces, load_several, prompt_differences
@@ -38,21 +39,15 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
-        parser.add_argument(
-            "--baseline", metavar="LANE|RUN", help="compare every lane with this one, or with this run's"
-        )
-        parser.add_argument(
-            "--metric",
+        flag(parser, "--baseline LANE|RUN", "compare every lane with this one, or with this run's")
+        flag(
+            parser,
+            "--metric M",
+            f"one of {', '.join(COMPARED)} (default: {', '.join(DEFAULT)})",
             action="append",
-            metavar="M",
-            help=f"one of {', '.join(COMPARED)} (default: {', '.join(DEFAULT)})",
         )
-        parser.add_argument(
-            "--aa",
-            action="store_true",
-            help="only how much each lane differs from itself (of a run with --aa)",
-        )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        flag(parser, "--aa", "only how much each lane differs from itself (of a run with --aa)")
+        flag(parser, "--json", "print one JSON document")
 
     @uncollected()
     def run(self, args: argparse.Namespace) -> int:

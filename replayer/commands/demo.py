@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from replayer.commands.finishing import add_view_flags, finish
+from replayer.commands.flags import flag
 from replayer.journal.log import new_run_folder
 from replayer.plan.load import make_plan
 from replayer.run.job import Job
@@ -35,7 +36,7 @@ class Command:
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--out", metavar="DIR", default=None, help="run folder (default: runs/TIME-demo)")
+        flag(parser, "--out DIR", "run folder (default: runs/TIME-demo)", default=None)
         add_view_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import asyncio
 import os
 import sys
 
+from replayer.commands.flags import flag
 from replayer.doctor.diagnosis import Diagnosis, describe, examine
 from replayer.engines.detect import connect
 from replayer.errors import PlanError
@@ -31,12 +32,10 @@ class Command:
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("url", metavar="URL", help="the server, for example http://127.0.0.1:8000/v1")
         parser.add_argument("--kind", help="skip detection")
-        parser.add_argument("--api-key-env", metavar="VAR", help="the variable that holds the API key")
-        parser.add_argument("--trace", metavar="F", help="say whether this trace fits the server's context")
-        parser.add_argument(
-            "--no-probe", dest="probe", action="store_false", help="send no request that generates"
-        )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        flag(parser, "--api-key-env VAR", "the variable that holds the API key")
+        flag(parser, "--trace F", "say whether this trace fits the server's context")
+        flag(parser, "--no-probe", "send no request that generates", dest="probe", action="store_false")
+        flag(parser, "--json", "print one JSON document")
 
     def run(self, args: argparse.Namespace) -> int:
         found = asyncio.run(_examine(args))

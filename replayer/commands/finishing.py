@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from replayer.commands.ports import port
+from replayer.commands.flags import flag, port
 from replayer.errors import PlanError
 from replayer.journal.log import writer_pid
 from replayer.journal.parts import JOURNAL
@@ -16,26 +16,24 @@ from replayer.run.job import Job
 
 
 def add_view_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--plain", action="store_true", help="progress bars instead of the screen")
-    parser.add_argument("--json", action="store_true", help="print the report as one JSON document")
+    flag(parser, "--plain", "progress bars instead of the screen")
+    flag(parser, "--json", "print the report as one JSON document")
 
 
 def add_live_flags(parser: argparse.ArgumentParser) -> None:
     """What others may see of a run while it goes on."""
-    parser.add_argument(
-        "--metrics-port",
+    flag(
+        parser,
+        "--metrics-port P",
+        "serve counts and times to Prometheus on 127.0.0.1:P while the run goes on",
         type=port,
-        metavar="P",
-        help="serve counts and times to Prometheus on 127.0.0.1:P while the run goes on",
     )
-    parser.add_argument(
-        "--otel",
-        metavar="URL",
-        help="send OpenTelemetry GenAI spans and metrics to this OTLP receiver while the run goes on",
+    flag(
+        parser,
+        "--otel URL",
+        "send OpenTelemetry GenAI spans and metrics to this OTLP receiver while the run goes on",
     )
-    parser.add_argument(
-        "--content", action="store_true", help="with --otel: prompts, replies, arguments and results too"
-    )
+    flag(parser, "--content", "with --otel: prompts, replies, arguments and results too")
 
 
 def check_live_flags(args: argparse.Namespace) -> None:

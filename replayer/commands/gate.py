@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.commands.plan_arguments import complete, merged, resolve
 from replayer.commands.plan_flags import add_plan_flags
 from replayer.errors import PlanError
@@ -48,35 +49,43 @@ class Command:
         parser.add_argument(
             "words", nargs="*", metavar="[init] PLAN.toml", help="plan file, or the name of a ready plan"
         )
-        parser.add_argument(
-            "--against", type=Path, default=Path(NAME), metavar="FILE", help=f"default: {NAME}"
+        flag(parser, "--against FILE", f"default: {NAME}", type=Path, default=Path(NAME))
+        flag(
+            parser,
+            "--from RUN",
+            "use this finished run, and run nothing (repeatable)",
+            dest="run_folder",
+            action="append",
         )
-        parser.add_argument(
-            "--from", dest="run_folder", action="append", metavar="RUN",
-            help="use this finished run, and run nothing (repeatable)",
-        )  # fmt: skip
-        parser.add_argument(
-            "--runs", type=int, default=LEAST_RUNS, metavar="N",
-            help=f"init: how often to run the plan, to see what times differ from run to run ({LEAST_RUNS})",
-        )  # fmt: skip
-        parser.add_argument(
-            "--margin", action="append", default=[], metavar="METRIC=AMOUNT",
-            help="how much worse is allowed: points of a rate, percent of a time or speed, or off (default: "
-            + ", ".join(f"{key}={amount}" for key, amount in DEFAULT_MARGINS.items()).replace("%", "%%") + ")",
-        )  # fmt: skip
-        parser.add_argument("--no-times", action="store_true", help="run each lane once, and compare no time")
-        parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
-        parser.add_argument(
-            "--summary",
+        flag(
+            parser,
+            "--runs N",
+            f"init: how often to run the plan, to see what times differ from run to run ({LEAST_RUNS})",
+            type=int,
+            default=LEAST_RUNS,
+        )
+        flag(
+            parser,
+            "--margin METRIC=AMOUNT",
+            "how much worse is allowed: points of a rate, percent of a time or speed, or off (default: "
+            + ", ".join(f"{key}={amount}" for key, amount in DEFAULT_MARGINS.items()).replace("%", "%%")
+            + ")",
+            action="append",
+            default=[],
+        )
+        flag(parser, "--no-times", "run each lane once, and compare no time")
+        flag(parser, "--junit FILE", "write JUnit XML", type=Path)
+        flag(
+            parser,
+            "--summary FILE",
+            "write Markdown (default: $GITHUB_STEP_SUMMARY, where it is set)",
             type=Path,
-            metavar="FILE",
-            help="write Markdown (default: $GITHUB_STEP_SUMMARY, where it is set)",
         )
-        parser.add_argument("--trace", action="append", default=[], metavar="FILE", help="as for run")
-        parser.add_argument("--engine", action="append", default=[], metavar="SPEC", help="as for run")
-        parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="as for run")
-        parser.add_argument("--out", type=Path, metavar="DIR", help="run folder (default: runs/TIME)")
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        flag(parser, "--trace FILE", "as for run", action="append", default=[])
+        flag(parser, "--engine SPEC", "as for run", action="append", default=[])
+        flag(parser, "--set KEY=VALUE", "as for run", action="append", default=[])
+        flag(parser, "--out DIR", "run folder (default: runs/TIME)", type=Path)
+        flag(parser, "--json", "print one JSON document")
         add_plan_flags(parser)
 
     def run(self, args: argparse.Namespace) -> int:

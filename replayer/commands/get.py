@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.commands.import_ import reported
 from replayer.errors import TraceError
 from replayer.text import print_json, show_progress
@@ -39,13 +40,9 @@ class Command:
         parser.add_argument(
             "name", nargs="?", metavar="NAME", help="a workload, or hf://OWNER/NAME@REVISION/PATH"
         )
-        parser.add_argument(
-            "--from", dest="source", metavar="DIR", help="take the files from a folder, not the network"
-        )
-        parser.add_argument(
-            "-o", "--out", metavar="DIR", help="also import what was fetched into this folder"
-        )
-        parser.add_argument("--json", action="store_true", help="JSON lines")
+        flag(parser, "--from DIR", "take the files from a folder, not the network", dest="source")
+        flag(parser, "-o, --out DIR", "also import what was fetched into this folder")
+        flag(parser, "--json", "JSON lines")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.name is None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.commands.many import add_processes_flag, mapped
 from replayer.errors import TraceError
 from replayer.text import print_json
@@ -37,19 +38,13 @@ class Command:
         parser.add_argument(
             "files", nargs="*", metavar="FILE", help="recordings, folders of them, `-` (stdin), or `zed`"
         )
-        parser.add_argument(
-            "-o", "--out", metavar="DIR", default=".", help="folder for the traces (default: here)"
-        )
-        parser.add_argument("--format", metavar="F", help="insist on a format instead of finding it")
-        parser.add_argument("--formats", action="store_true", help="list the formats that are known")
-        parser.add_argument(
-            "--pick", action="append", default=[], metavar="ID|TITLE", help="only this session"
-        )
-        parser.add_argument(
-            "--list", action="store_true", help="list the sessions of each file, import nothing"
-        )
+        flag(parser, "-o, --out DIR", "folder for the traces (default: here)", default=".")
+        flag(parser, "--format F", "insist on a format instead of finding it")
+        flag(parser, "--formats", "list the formats that are known")
+        flag(parser, "--pick ID|TITLE", "only this session", action="append", default=[])
+        flag(parser, "--list", "list the sessions of each file, import nothing")
         add_processes_flag(parser)
-        parser.add_argument("--json", action="store_true", help="one JSON line per trace")
+        flag(parser, "--json", "one JSON line per trace")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import orjson
 
+from replayer.commands.flags import flag
 from replayer.errors import ReplayerError
 from replayer.metrics.differential import mode_row, put_together
 from replayer.metrics.run_documents import ModeRow
@@ -50,12 +51,8 @@ class Command:
         parser.add_argument("response", type=Path, metavar="RESPONSE")
         mode = parser.add_mutually_exclusive_group()
         mode.add_argument("--stream", action="store_true", default=None, help="RESPONSE is a stream")
-        mode.add_argument(
-            "--no-stream", action="store_false", dest="stream", help="RESPONSE is one JSON body"
-        )
-        parser.add_argument(
-            "--pair", type=Path, metavar="OTHER", help="the other mode's answer to the same request"
-        )
+        flag(mode, "--no-stream", "RESPONSE is one JSON body", action="store_false", dest="stream")
+        flag(parser, "--pair OTHER", "the other mode's answer to the same request", type=Path)
         parser.add_argument(
             "--also",
             nargs=2,
@@ -64,23 +61,21 @@ class Command:
             metavar=("REQUEST.json", "RESPONSE"),
             help="the same prompt over another wire or in the other mode: adds a table of wires, streamed or not",
         )
-        parser.add_argument(
+        flag(
+            parser,
             "--parsers",
-            action="store_true",
-            help="also what vLLM's and SGLang's own parsers read in the text, where those packages are installed",
+            "also what vLLM's and SGLang's own parsers read in the text, where those packages are installed",
         )
-        parser.add_argument(
-            "--parsers-of",
-            metavar="URL",
-            help="also what the parsers of the SGLang server at URL read in the text; it generates nothing",
+        flag(
+            parser,
+            "--parsers-of URL",
+            "also what the parsers of the SGLang server at URL read in the text; it generates nothing",
         )
-        parser.add_argument(
-            "--issue", choices=PROJECTS, help="print a bug report in that project's form instead, redacted"
+        flag(
+            parser, "--issue", "print a bug report in that project's form instead, redacted", choices=PROJECTS
         )
-        parser.add_argument(
-            "--about", default="", metavar="TEXT", help="with --issue: the engine's version and flags"
-        )
-        parser.add_argument("--json", action="store_true", help="one JSON document")
+        flag(parser, "--about TEXT", "with --issue: the engine's version and flags", default="")
+        flag(parser, "--json", "one JSON document")
 
     def run(self, args: argparse.Namespace) -> int:
         exchange = _read_exchange(args.request, args.response, args.stream)

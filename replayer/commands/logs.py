@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.engines.logs.log_figures import LogFigures, Spread, summarise
 from replayer.engines.logs.patterns import LogSettings
 from replayer.engines.registry import KINDS
@@ -25,12 +26,13 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", help="a log file, or - for standard input")
-        parser.add_argument(
+        flag(
+            parser,
             "--kind",
+            "default: the commonest in the file",
             choices=[name for name, kind in KINDS.items() if kind.log],
-            help="default: the commonest in the file",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        flag(parser, "--json", "print one JSON document")
 
     def run(self, args: argparse.Namespace) -> int:
         found = summarise(read(args.file), args.kind)

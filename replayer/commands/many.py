@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from replayer.commands.flags import flag
+
 if TYPE_CHECKING:
     from multiprocessing.pool import Pool
 
@@ -23,20 +25,20 @@ class Cluster(str):
 
 def add_processes_flag(parser: argparse.ArgumentParser) -> None:
     many = parser.add_mutually_exclusive_group()
-    many.add_argument(
-        "--processes",
+    flag(
+        many,
+        "--processes N",
+        "work on so many files at a time; auto: one for each core (default: 1)",
         type=_count,
         default=1,
-        metavar="N",
-        help="work on so many files at a time; auto: one for each core (default: 1)",
     )
-    many.add_argument(
-        "--ray",
+    flag(
+        many,
+        "--ray ADDRESS",
+        "work on the cores of a Ray cluster (local: of this machine); its nodes share the files' folder",
         dest="processes",
         type=Cluster,
         default=argparse.SUPPRESS,
-        metavar="ADDRESS",
-        help="work on the cores of a Ray cluster (local: of this machine); its nodes share the files' folder",
     )
 
 

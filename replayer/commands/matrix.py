@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.report.matrix import INDEX, write
@@ -20,9 +21,7 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
-        parser.add_argument(
-            "-o", "--out", type=Path, default=Path("matrix"), metavar="DIR", help="default: matrix"
-        )
+        flag(parser, "-o, --out DIR", "default: matrix", type=Path, default=Path("matrix"))
 
     def run(self, args: argparse.Namespace) -> int:
         if args.out.exists() and not args.out.is_dir():

@@ -8,6 +8,7 @@ import glob
 import tomllib
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.commands.plan_flags import add_plan_flags, plan_values
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
@@ -20,16 +21,23 @@ from replayer.wire.types import JsonObject
 def add_plan_arguments(parser: argparse.ArgumentParser, plan: str) -> None:
     """A plan file, which `plan` describes, the flags of its keys, and what goes beside it."""
     parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.toml", help=plan)
-    parser.add_argument(
-        "--trace", action="extend", nargs="+", default=[], metavar="FILE",
-        help="native traces, or names of shipped ones (repeatable)",
-    )  # fmt: skip
-    parser.add_argument("--engine", action="append", default=[], metavar="SPEC", help="a lane (repeatable)")
+    flag(
+        parser,
+        "--trace FILE",
+        "native traces, or names of shipped ones (repeatable)",
+        action="extend",
+        nargs="+",
+        default=[],
+    )
+    flag(parser, "--engine SPEC", "a lane (repeatable)", action="append", default=[])
     add_plan_flags(parser)
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE",
-        help="any key of a plan, e.g. workload.sessions=4 or matrix.concurrency=[1,2,4] (repeatable)",
-    )  # fmt: skip
+    flag(
+        parser,
+        "--set KEY=VALUE",
+        "any key of a plan, e.g. workload.sessions=4 or matrix.concurrency=[1,2,4] (repeatable)",
+        action="append",
+        default=[],
+    )
 
 
 def take_plan(args: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.plan.shipped import find_plan, purpose, shipped
 from replayer.text import print_json
 
@@ -19,7 +20,7 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN", help="print this one")
-        parser.add_argument("--json", action="store_true", help="one JSON line per plan")
+        flag(parser, "--json", "one JSON line per plan")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.plan is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import orjson
 
+from replayer.commands.flags import flag
 from replayer.commands.many import add_processes_flag, mapped
 from replayer.prefix.prefix_report import PrefixReport, Settings, analyse, parts
 from replayer.prefix.tokenizers import Tokenizer, load_tokenizer
@@ -45,30 +46,14 @@ class Command:
             metavar="FILE",
             help="trace, JSON-lines file of requests, or a shipped session; each stands for itself",
         )
-        parser.add_argument(
-            "--block-size", type=_positive, metavar="N", help="tokens per block of the engine's cache"
-        )
-        parser.add_argument(
-            "--capacity", type=_positive, metavar="N", help="tokens that the engine's KV pool holds"
-        )
-        parser.add_argument(
-            "--speculative", action="store_true", help="EAGLE or MTP: one block less is reused"
-        )
-        parser.add_argument(
-            "--tokenizer", metavar="T", help="where tokens come from (default: the best at hand)"
-        )
-        parser.add_argument(
-            "--dialect", default="openai-verbatim", metavar="D", help="which client writes a trace's requests"
-        )
-        parser.add_argument(
-            "--transform",
-            metavar="M:F",
-            help="a context manager that rewrites the messages of each request first",
-        )
+        flag(parser, "--block-size N", "tokens per block of the engine's cache", type=_positive)
+        flag(parser, "--capacity N", "tokens that the engine's KV pool holds", type=_positive)
+        flag(parser, "--speculative", "EAGLE or MTP: one block less is reused")
+        flag(parser, "--tokenizer T", "where tokens come from (default: the best at hand)")
+        flag(parser, "--dialect D", "which client writes a trace's requests", default="openai-verbatim")
+        flag(parser, "--transform M:F", "a context manager that rewrites the messages of each request first")
         add_processes_flag(parser)
-        parser.add_argument(
-            "--json", action="store_true", help="one JSON document on stdout; one a line of several files"
-        )
+        flag(parser, "--json", "one JSON document on stdout; one a line of several files")
 
     def run(self, args: argparse.Namespace) -> int:
         work = partial(_shown, args=args, colour=sys.stdout.isatty())

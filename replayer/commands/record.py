@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from replayer.commands.ports import port
+from replayer.commands.flags import flag, port
 from replayer.errors import ReplayerError, TraceError
 from replayer.signals.base import Expected
 from replayer.signals.repetition.detector import scan_reply
@@ -43,15 +43,11 @@ class Command:
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--upstream", required=True, metavar="URL", help="the server that answers")
-        parser.add_argument(
-            "--ca-file", metavar="FILE", help="certificates to trust, of an upstream with a CA of its own"
-        )
-        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-        parser.add_argument(
-            "--port", type=port, default=0, metavar="P", help="port to listen on (default: any free)"
-        )
-        parser.add_argument("-o", "--out", metavar="DIR", default="recordings", help="folder for the traces")
+        flag(parser, "--upstream URL", "the server that answers", required=True)
+        flag(parser, "--ca-file FILE", "certificates to trust, of an upstream with a CA of its own")
+        flag(parser, "--host", "address to listen on (default: %(default)s)", default="127.0.0.1")
+        flag(parser, "--port P", "port to listen on (default: any free)", type=port, default=0)
+        flag(parser, "-o, --out DIR", "folder for the traces", default="recordings")
         for name, default, what in (
             ("connect", Waits().connect, "to connect to the upstream, TLS included"),
             ("first-byte", Waits().first_byte, "to the end of an answer's headers"),
@@ -59,12 +55,8 @@ class Command:
         ):
             words = f"{what} (default: %(default)g)"
             parser.add_argument(f"--{name}-timeout", type=_seconds, default=default, metavar="S", help=words)
-        parser.add_argument(
-            "--redact", action="store_true", help="replace secrets and home paths in what is written"
-        )
-        parser.add_argument(
-            "--redact-rules", metavar="FILE", help="more rules: PATTERN or PATTERN => TEXT, one a line"
-        )
+        flag(parser, "--redact", "replace secrets and home paths in what is written")
+        flag(parser, "--redact-rules FILE", "more rules: PATTERN or PATTERN => TEXT, one a line")
 
     def run(self, args: argparse.Namespace) -> int:
         to = upstream(args.upstream, args.ca_file)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from replayer.commands.flags import flag
 from replayer.errors import ReplayerError
 from replayer.signals.repetition.detector import scan
 from replayer.signals.repetition.finding import Finding
@@ -45,13 +46,14 @@ class Command:
         parser.add_argument(
             "file", nargs="?", default="-", metavar="FILE", help="text, .jsonl, or - (default)"
         )
-        parser.add_argument(
+        flag(
+            parser,
             "--channel",
+            "what the text is: an answer, thinking, or tool arguments (default: text)",
             choices=("text", "reasoning", "code"),
             default="text",
-            help="what the text is: an answer, thinking, or tool arguments (default: text)",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON line per text")
+        flag(parser, "--json", "one JSON line per text")
 
     def run(self, args: argparse.Namespace) -> int:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")

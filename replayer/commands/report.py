@@ -8,6 +8,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.commands.many import add_processes_flag, mapped
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
@@ -32,37 +33,33 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
-        parser.add_argument("--json", action="store_true", help="print one JSON document per run")
-        parser.add_argument(
-            "--together", action="store_true", help="with --json: one document over all the runs"
-        )
-        parser.add_argument(
+        flag(parser, "--json", "print one JSON document per run")
+        flag(parser, "--together", "with --json: one document over all the runs")
+        flag(
+            parser,
             "--rejudge",
-            action="store_true",
-            help="judge every reply again, by the rules of this version of replayer; the run stays as it is",
+            "judge every reply again, by the rules of this version of replayer; the run stays as it is",
         )
-        parser.add_argument(
+        flag(
+            parser,
             "--salvage",
-            action="store_true",
-            help="read what is sound of a damaged journal, and say what is missing; the run stays as it is",
+            "read what is sound of a damaged journal, and say what is missing; the run stays as it is",
         )
         add_processes_flag(parser)
         for name, words in FORMATS.items():
             parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=words)
-        parser.add_argument(
-            "--otlp",
-            metavar="FILE|URL",
-            help="OpenTelemetry GenAI spans and metrics as OTLP JSON, to files or a receiver (http://127.0.0.1:4318)",
+        flag(
+            parser,
+            "--otlp FILE|URL",
+            "OpenTelemetry GenAI spans and metrics as OTLP JSON, to files or a receiver (http://127.0.0.1:4318)",
         )
-        parser.add_argument(
-            "--br",
+        flag(
+            parser,
+            "--br DIR",
+            "an llm-d benchmark report per lane, and agent_reliability.json (needs agent-replayer[exchange])",
             type=Path,
-            metavar="DIR",
-            help="an llm-d benchmark report per lane, and agent_reliability.json (needs agent-replayer[exchange])",
         )
-        parser.add_argument(
-            "--content", action="store_true", help="with --otlp: prompts, replies, arguments and results too"
-        )
+        flag(parser, "--content", "with --otlp: prompts, replies, arguments and results too")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.content and not args.otlp:

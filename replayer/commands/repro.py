@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import orjson
 
+from replayer.commands.flags import flag
 from replayer.errors import PlanError
 from replayer.journal.log import find_run
 from replayer.repro.folder import Case, find_case, write_case
@@ -38,20 +39,15 @@ class Command:
         parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
         parser.add_argument("turn", metavar="TURN")
         parser.add_argument("lane", metavar="LANE")
-        parser.add_argument(
-            "-o", "--out", type=Path, metavar="DIR", help="new folder (default: repro-LANE-TURN)"
-        )
-        parser.add_argument(
-            "--shrink", action="store_true", help="cut the history down while the fault stays"
-        )
-        parser.add_argument(
-            "--budget", type=int, default=60, metavar="N", help="most requests for --shrink (60)"
-        )
+        flag(parser, "-o, --out DIR", "new folder (default: repro-LANE-TURN)", type=Path)
+        flag(parser, "--shrink", "cut the history down while the fault stays")
+        flag(parser, "--budget N", "most requests for --shrink (60)", type=int, default=60)
 
-        parser.add_argument(
+        flag(
+            parser,
             "--issue",
+            "write ISSUE.md, a report in that project's form, redacted; asks the server once",
             choices=PROJECTS,
-            help="write ISSUE.md, a report in that project's form, redacted; asks the server once",
         )
 
     def run(self, args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from replayer.commands.finishing import add_live_flags, add_view_flags, check_live_flags, finish
+from replayer.commands.flags import flag
 from replayer.commands.plan_flags import add_flags, flag_values
 from replayer.engines.engine_spec import parse
 from replayer.journal.log import find_run
@@ -28,12 +29,12 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
-        parser.add_argument(
-            "--engine",
+        flag(
+            parser,
+            "--engine SPEC",
+            "a lane of the run again, for the login or key in it, which the run folder does not keep",
             action="append",
             default=[],
-            metavar="SPEC",
-            help="a lane of the run again, for the login or key in it, which the run folder does not keep",
         )
         add_flags(parser, Spread, "spread")
         add_flags(parser, Limits, "limits")

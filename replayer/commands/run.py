@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from replayer.commands.finishing import add_live_flags, add_view_flags, check_live_flags, finish
+from replayer.commands.flags import flag
 from replayer.commands.plan_arguments import add_plan_arguments, complete, merged, resolve, take_plan
 from replayer.journal.log import find_run, new_run_folder
 from replayer.journal.progress import plan_of
@@ -40,10 +41,8 @@ class Command:
         )
         add_plan_arguments(parser, "plan file, or the name of a ready plan")
         where = parser.add_mutually_exclusive_group()
-        where.add_argument("--out", type=Path, metavar="DIR", help="run folder (default: runs/TIME)")
-        where.add_argument(
-            "--into", metavar="RUN", help="run only what this earlier run lacks: lanes, repeats"
-        )
+        flag(where, "--out DIR", "run folder (default: runs/TIME)", type=Path)
+        flag(where, "--into RUN", "run only what this earlier run lacks: lanes, repeats")
         add_live_flags(parser)
         add_view_flags(parser)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from replayer.commands.flags import flag
 from replayer.journal.log import list_runs, runs_root, writer_pid
 from replayer.journal.view import load
 from replayer.text import print_json
@@ -18,7 +19,7 @@ class Command:
     """
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true", help="JSON lines")
+        flag(parser, "--json", "JSON lines")
 
     def run(self, args: argparse.Namespace) -> int:
         folders = list_runs()

@@ -8,6 +8,7 @@ import dataclasses
 import sys
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.errors import PlanError
 from replayer.text import print_json
 from replayer.tools.environment import Environment, Wanted, prepare
@@ -39,20 +40,19 @@ class Command:
     def configure(self, parser: argparse.ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="check|run")
         common = argparse.ArgumentParser(add_help=False)
-        common.add_argument("--json", action="store_true", help="one JSON document on stdout")
-        common.add_argument(
+        flag(common, "--json", "one JSON document on stdout")
+        flag(
+            common,
             "--sandbox",
+            "which isolation; weaker ones than auto are never chosen by themselves",
             choices=BACKENDS,
             default="auto",
-            help="which isolation; weaker ones than auto are never chosen by themselves",
         )
         actions.add_parser("check", parents=[common], help="try the isolation and grade it")
         one = actions.add_parser("run", parents=[common], help="run one command inside")
-        one.add_argument(
-            "--workspace", metavar="DIR[@COMMIT]", help="start with a copy of this folder or commit"
-        )
-        one.add_argument("--trace", metavar="FILE", help="start with the workspace of this trace")
-        one.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="default 120")
+        flag(one, "--workspace DIR[@COMMIT]", "start with a copy of this folder or commit")
+        flag(one, "--trace FILE", "start with the workspace of this trace")
+        flag(one, "--timeout SECONDS", "default 120", type=float, default=120.0)
         one.add_argument("command_line", nargs="*", metavar="CMD", help="the command, after --")
 
     def run(self, args: argparse.Namespace) -> int:

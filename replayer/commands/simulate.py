@@ -9,7 +9,7 @@ import textwrap
 from dataclasses import fields
 from typing import get_args
 
-from replayer.commands.ports import port
+from replayer.commands.flags import flag, port
 from replayer.simulated.planted import CLASSES
 from replayer.simulated.serve import serve
 from replayer.simulated.spec import LISTS, SETTINGS, WHOLE, SimulatedKind, SimulatedSpec
@@ -31,9 +31,7 @@ class Command:
             ", ".join(sorted(CLASSES)), 100, initial_indent="  ", subsequent_indent="  "
         )
         parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument(
-            "--port", type=port, default=8000, help="0 picks a free one (default: %(default)s)"
-        )
+        flag(parser, "--port", "0 picks a free one (default: %(default)s)", type=port, default=8000)
         groups: dict[str, argparse._ArgumentGroup] = {}
         for item in fields(SimulatedSpec):
             group = SETTINGS[item.name].group

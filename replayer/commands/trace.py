@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from replayer.commands.flags import flag
 from replayer.errors import TraceError
 from replayer.text import print_json
 from replayer.traces import show
@@ -30,13 +31,13 @@ class Command:
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("action", choices=("check", "show", "export"))
         parser.add_argument("file", metavar="FILE")
-        parser.add_argument("--json", action="store_true", help="check: one JSON document")
-        parser.add_argument("--brief", action="store_true", help="show: one line per turn")
-        parser.add_argument("--full", action="store_true", help="show: do not fold long texts")
-        parser.add_argument("--thread", default=None, help="show, export: only this thread")
-        parser.add_argument("--to", choices=sorted(EXPORTS), default="openai", help="export: the format")
-        parser.add_argument("--redact", action="store_true", help="export: replace secrets and home paths")
-        parser.add_argument("-o", "--out", metavar="FILE", help="export: write here instead of to stdout")
+        flag(parser, "--json", "check: one JSON document")
+        flag(parser, "--brief", "show: one line per turn")
+        flag(parser, "--full", "show: do not fold long texts")
+        flag(parser, "--thread", "show, export: only this thread", default=None)
+        flag(parser, "--to", "export: the format", choices=sorted(EXPORTS), default="openai")
+        flag(parser, "--redact", "export: replace secrets and home paths")
+        flag(parser, "-o, --out FILE", "export: write here instead of to stdout")
 
     def run(self, args: argparse.Namespace) -> int:
         path = find(args.file)

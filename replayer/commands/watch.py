@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from replayer.commands.ports import port
+from replayer.commands.flags import flag, port
 from replayer.errors import MissingPartError, ReplayerError
 from replayer.journal.log import find_run
 from replayer.launch.job import stop
@@ -22,14 +22,8 @@ class Command:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
-        parser.add_argument(
-            "--web",
-            action="store_true",
-            help="in a browser: serve the screen and the report on 127.0.0.1 with a token",
-        )
-        parser.add_argument(
-            "--port", type=port, default=0, metavar="P", help="of --web (default: a free one)"
-        )
+        flag(parser, "--web", "in a browser: serve the screen and the report on 127.0.0.1 with a token")
+        flag(parser, "--port P", "of --web (default: a free one)", type=port, default=0)
 
     def run(self, args: argparse.Namespace) -> int:
         folders = [find_run(name) for name in args.runs]
