@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import Counter as Counts
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from random import Random
@@ -184,7 +185,8 @@ class _Probe:
 
         def undecided(length: int) -> int:
             prompt = prompt_tokens - round((len(self._text) - length) * per_word)
-            return sum(_largest_group([rule.reuse(prompt + n, prompt + n) for rule in rules]) for n in spread)
+            groups = (Counts(rule.reuse(prompt + n, prompt + n) for rule in rules) for n in spread)
+            return sum(max(group.values()) for group in groups)
 
         return _middle_of_best(range(upper // 2, upper - _TAIL), undecided)
 
@@ -254,10 +256,6 @@ def _middle_of_best(lengths: range, cost: Callable[[int], int]) -> int:
         run = run + 1 if value == least else 0
         best = max(best, (run, length - run // 2))
     return best[1]
-
-
-def _largest_group(answers: Sequence[int]) -> int:
-    return max(answers.count(answer) for answer in set(answers))
 
 
 def _agreed(values: Sequence[bool]) -> Tristate:

@@ -222,7 +222,7 @@ async def probe_wires(
     found["messages"] = _works(messages)
     if found["messages"] == "yes":
         again = await client.chat(_messages(model))
-        found["messages_cached_tokens"] = "yes" if _cached(again) is not None else "no"
+        found["messages_cached_tokens"] = tristate(cached_tokens(again.usage or {}) is not None)
     found["count_tokens"] = await _counts(base_url, model, api_key)
     responses = await client.chat(_responses(model))
     found["responses"] = _works(responses)
@@ -260,10 +260,6 @@ def _works(reply: Reply) -> Tristate:
     if reply.fault is None:
         return "yes"
     return "unknown" if reply.fault.kind in ("overloaded", "timeout", "unauthorized") else "no"
-
-
-def _cached(reply: Reply) -> object:
-    return cached_tokens(reply.usage or {})
 
 
 async def _counts(base_url: str, model: str, api_key: str | None) -> Tristate:

@@ -28,8 +28,8 @@ def lines(found: Decision, lanes: Sequence[str], run: str) -> list[str]:
 
 def _remarks(found: Decision) -> list[str]:
     """What limits the answer, and what else is different."""
-    said = [f"not tested: {words}" for words in found.untested] + [f"size: {words}" for words in found.small]
-    return said + [f"changed: {words}" for words in found.changed]
+    parts = (("not tested", found.untested), ("size", found.small), ("changed", found.changed))
+    return [f"{what}: {words}" for what, some in parts for words in some]
 
 
 def document(found: Decision, lanes: Sequence[str]) -> JsonObject:

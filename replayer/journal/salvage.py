@@ -83,11 +83,8 @@ def _sound(path: Path, result: Salvaged) -> Iterator[tuple[int, bytes]]:
             yield number, stream.readline()
     numbers = {number for _, number in places}
     gaps = [number for number in range(1, max(numbers, default=0)) if number not in numbers]
-    result.losses += [f"line {number} is missing" for number in gaps if not _accounted(number, result)]
-
-
-def _accounted(number: int, result: Salvaged) -> bool:
-    return any(loss.startswith(f"line {number}: ") for loss in result.losses)
+    named = {loss.partition(": ")[0] for loss in result.losses}
+    result.losses += [f"line {number} is missing" for number in gaps if f"line {number}" not in named]
 
 
 def _places(path: Path, result: Salvaged) -> dict[Place, int]:

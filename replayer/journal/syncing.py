@@ -11,10 +11,6 @@ SOONEST = 0.5
 """Seconds between the ends of two writings, by default: sessions may end hundreds of times a second."""
 
 
-def _to_disk(descriptor: int) -> None:
-    getattr(os, "fdatasync", os.fsync)(descriptor)  # macOS has only the second
-
-
 class Syncing:
     """`every`: seconds between two writings, 0 for none but those that are requested. `soonest`: seconds that a
     requested one waits for the one before it, so that requests share one. Costs nothing while nothing is due."""
@@ -60,4 +56,4 @@ class Syncing:
 
     def _sync(self) -> None:
         with suppress(OSError):  # a pipe, or a file system without it: what it cannot do, it cannot do later
-            _to_disk(self._descriptor)
+            getattr(os, "fdatasync", os.fsync)(self._descriptor)  # macOS has only the second

@@ -279,7 +279,7 @@ class Fold:
     def _lane(self, name: str, plan: dict[str, Any]) -> LaneView:
         ready = self.lanes.get(name)
         mine = [tries for tries in self.attempts.values() if tries[0].lane == name]
-        archive = self.archives.get(name) or Archive()
+        archive, number = self.archives.get(name) or Archive(), attrgetter("number")
         counted = Attempts([_counted(tries) for tries in mine], archive)
         planned = archive.planned + sum(one.planned for one in counted.held)
         done = archive.complete + sum(any(a.complete for a in tries) for tries in mine)
@@ -295,7 +295,7 @@ class Fold:
             facts=ready.facts if ready else {},
             settings=ready.settings if ready else {},
             attempts=counted,
-            running=tuple(a for tries in mine for a in tries if a.ended is None and a is _newest(tries)),
+            running=tuple(newest for tries in mine if (newest := max(tries, key=number)).ended is None),
             telemetry=self.telemetry[name].frozen() if name in self.telemetry else (),
             sessions_planned=done if counts_itself else len(self._labels(plan)) * repeat,
             turns_planned=planned if counts_itself else sum(listed.values()) * repeat,
@@ -325,10 +325,6 @@ def _lane_plan(name: str, plan: dict[str, Any]) -> dict[str, Any]:
 def _lane_names(plan: dict[str, Any], ready: Iterable[str]) -> list[str]:
     planned = [lane["name"] for lane in plan.get("lane", ())]
     return planned + [name for name in ready if name not in planned]
-
-
-def _newest(tries: Sequence[Attempt]) -> Attempt:
-    return max(tries, key=attrgetter("number"))
 
 
 _last: tuple[int, Following] | None = None

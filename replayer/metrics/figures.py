@@ -125,7 +125,10 @@ def lane_figures(lane: LaneView, *, stopped: bool = False) -> LaneFigures:
         retries=sum(turn.retries for turn in turns),
         substituted_turns=sum(turn.substituted is not None for turn in turns),
         finished_sessions=finished_sessions(lane.attempts, cut=lane.plan.get("max_turns") is not None),
-        partial_sessions=sum(_is_partial(attempt) for attempt in lane.attempts),
+        partial_sessions=sum(
+            not attempt.complete and any(turn.answered for turn in attempt.turns.values())
+            for attempt in lane.attempts
+        ),
         missing_sessions=0 if stopped else max(0, lane.sessions_planned - lane.sessions_done),
         outlier=_outlier(lane),
         stalled_turns=sum(turn.stalled for turn in turns),
@@ -135,15 +138,8 @@ def lane_figures(lane: LaneView, *, stopped: bool = False) -> LaneFigures:
         by_prompt=by_prompt(turns, limits),
         unreached_turns=sum(not turn.answered for turn in turns),
     )
-    return replace(found, figures={key: _value(key, found, turns) for key in METRICS})
-
-
-def _value(key: str, found: LaneFigures, turns: Sequence[TurnFacts]) -> float | None:
-    return _ratio(turns, key) if key in _FROM_TURNS else METRICS[key].read(found)
-
-
-def _is_partial(attempt: Attempt) -> bool:
-    return not attempt.complete and any(turn.answered for turn in attempt.turns.values())
+    rates = {key: _ratio(turns, key) for key in _FROM_TURNS}
+    return replace(found, figures={key: metric.read(found) for key, metric in METRICS.items()} | rates)
 
 
 def finished_turns(lane: LaneView) -> list[TurnFacts]:

@@ -35,7 +35,8 @@ def model_grid(
         words = ", ".join(f"{axis}={value}" for axis, value in setting(lane).items())
         row = rows.setdefault((lane.model or "unknown", words), {})
         name = engine(lane)
-        row[lane.name if name in row else name] = _session(found)
+        shown = {key: METRICS[figure].read(found) for key, figure in SHOWN.items()}
+        row[lane.name if name in row else name] = {"lane": found.lane, **shown}
     if len({model for model, _ in rows}) < 2:
         return None
     pairs = list(comparisons)
@@ -43,10 +44,6 @@ def model_grid(
         engines=list(dict.fromkeys(name for row in rows.values() for name in row)),
         rows=[GridRow(model, words, row, _ahead(row, pairs)) for (model, words), row in rows.items()],
     )
-
-
-def _session(figures: LaneFigures) -> JsonObject:
-    return {"lane": figures.lane} | {key: METRICS[name].read(figures) for key, name in SHOWN.items()}
 
 
 def _ahead(row: dict[str, JsonObject], pairs: Sequence[Pair]) -> dict[str, str | None]:

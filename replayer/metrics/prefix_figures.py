@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from statistics import median
 
-from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.turns import TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.documents import CurvePoint, LostTokens, PrefixCache
 from replayer.metrics.stats import quantile
@@ -34,7 +34,8 @@ def prefix_cache(lane: LaneView, turns: Sequence[TurnFacts], reported: float | N
     `curve` has both shares for each turn number: an average hides that reuse grows with a session. The best possible is
     over the turns whose reuse was reported, where any was: a stream that was stopped has no usage.
     """
-    findings = {id(turn): one for turn in turns if (one := _finding(turn)) is not None}
+    judged = ((id(turn), turn.prefix) for turn in turns if turn.judged)
+    findings = {number: PrefixFinding.from_dict(found) for number, found in judged if found}
     found = conclude(list(findings.values()), server_facts(lane, turns))
     known = reported is not None and found.reported is None
     pressure = found.pressure
@@ -64,7 +65,11 @@ def server_facts(lane: LaneView, turns: Sequence[TurnFacts]) -> ServerFacts:
     lost = 0.98 * (asked.prompt_tokens or 0) > (counted or 0)  # cleared between two readings
     whole = total.resets == 0 and total.readings >= 2 and not lost
     busy = [r.sample["kv_used"] for r in lane.telemetry if r.sample.get("running") and "kv_used" in r.sample]
-    held = [_largest(attempt) for attempt in lane.attempts if attempt.turns]
+    held = [  # at most by a session
+        max((turn.prompt_tokens or 0) + (turn.completion_tokens or 0) for turn in attempt.turns.values())
+        for attempt in lane.attempts
+        if attempt.turns
+    ]
     alone = len(asked.lanes) <= 1 and asked.prompt_tokens is not None and whole
     return ServerFacts(
         sessions=asked.in_flight,
@@ -78,11 +83,6 @@ def server_facts(lane: LaneView, turns: Sequence[TurnFacts]) -> ServerFacts:
         alone=alone and counted is not None and counted <= 1.02 * (asked.prompt_tokens or 0) + 100,
         ms_per_token=_ms_per_token(turns),
     )
-
-
-def _largest(attempt: Attempt) -> int:
-    """What a session held at most."""
-    return max((turn.prompt_tokens or 0) + (turn.completion_tokens or 0) for turn in attempt.turns.values())
 
 
 def _ms_per_token(turns: Sequence[TurnFacts]) -> float | None:
@@ -114,10 +114,6 @@ def _curve(turns: Sequence[TurnFacts], findings: dict[int, PrefixFinding]) -> li
         )
         for number, of_turn in sorted(by_position.items())
     ]
-
-
-def _finding(turn: TurnFacts) -> PrefixFinding | None:
-    return PrefixFinding.from_dict(found) if turn.judged and (found := turn.prefix) else None
 
 
 def _comparable(findings: Sequence[PrefixFinding]) -> Sequence[PrefixFinding]:

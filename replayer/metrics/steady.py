@@ -31,7 +31,8 @@ def steady_load(lane: LaneView) -> Steady | None:
     if period is None:
         return None
     begin, end = period.started, period.ended or max(lane.last_at, period.started)
-    shape, mine, length = _shape(lane), _attempts(lane, begin), (end - begin) / 1e9
+    shape = LoadShape.model_validate(lane.plan.get("load") or {})
+    mine, length = _attempts(lane, begin), (end - begin) / 1e9
     curve = _alive(mine, begin, length)
     window = _window(curve, period.sessions, shape.warm_up, length)
     seconds = math.fsum(high - low for low, high in window)
@@ -69,10 +70,6 @@ def window_turns(lane: LaneView) -> list[TurnFacts]:
         if turn.total_ns is not None and _within(found.window, _sent(turn, period.started))
     ]
     return sorted(turns, key=lambda turn: turn.at)
-
-
-def _shape(lane: LaneView) -> LoadShape:
-    return LoadShape.model_validate(lane.plan.get("load") or {})
 
 
 def _attempts(lane: LaneView, begin: int) -> list[Attempt]:

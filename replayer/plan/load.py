@@ -119,7 +119,10 @@ def expand(lane: LanePlan, matrix: dict[str, tuple[object, ...]], origin: str) -
             f"{origin}: the matrix makes {_count(count)} lanes of {lane.name!r}; at most {MOST_LANES}"
         )
     for values in itertools.product(*matrix.values()):
-        setting = {_axis(key): _shown(value) for key, value in zip(matrix, values, strict=True)}
+        setting = {
+            _axis(key): without_login(value) if isinstance(value, str) else value
+            for key, value in zip(matrix, values, strict=True)
+        }
         changed = lane.model_dump()
         for key, value in zip(matrix, values, strict=True):
             for path in key.split("+"):
@@ -140,11 +143,6 @@ def expand(lane: LanePlan, matrix: dict[str, tuple[object, ...]], origin: str) -
 
 def _count(number: int) -> str:
     return f"{number:,}" if number < 10**12 else "far too many"
-
-
-def _shown(value: object) -> object:
-    """An address without its login."""
-    return without_login(value) if isinstance(value, str) else value
 
 
 def _axis(key: str) -> str:

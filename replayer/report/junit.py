@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from replayer.journal.turns import Attempt, TurnFacts
+from replayer.journal.turns import Attempt
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.figures import run_figures
 from replayer.report.evidence import Evidence
@@ -55,7 +55,8 @@ def _session(suite: Element, lane: str, attempt: Attempt, *, gated: bool) -> Non
     case = SubElement(suite, "testcase", classname=_text(lane), name=_text(name), time=f"{seconds:.3f}")
     turns = [attempt.turns[number] for number in sorted(attempt.turns)]
     errors = [f"turn {turn.turn + 1}: {turn.error}" for turn in turns if turn.error]
-    unusable = [_unusable(turn) for turn in turns if turn.usable is False and not turn.error]
+    bad = [turn for turn in turns if turn.usable is False and not turn.error]
+    unusable = [f"turn {turn.turn + 1}: {', '.join(turn.fatal) or 'not usable'}" for turn in bad]
     if not attempt.complete:
         words = f"partial: {attempt.finished} of {attempt.planned} turns finished"
         _outcome(case, "skipped", words, errors + unusable)
@@ -67,10 +68,6 @@ def _session(suite: Element, lane: str, attempt: Attempt, *, gated: bool) -> Non
         )
     elif unusable:
         _outcome(case, "failure", f"{len(unusable)} of {len(turns)} turns unusable", unusable)
-
-
-def _unusable(turn: TurnFacts) -> str:
-    return f"turn {turn.turn + 1}: {', '.join(turn.fatal) or 'not usable'}"
 
 
 def _outcome(case: Element, kind: str, message: str, lines: list[str]) -> None:

@@ -40,7 +40,9 @@ class ReuseAgain:
         self._rebuilders = rebuilders
         self._origins = {name: origin(lanes[name].base_url) for name in rebuilders}
         self._servers = {
-            self._origins[name]: (facts_of(lanes[name]), _is_live(lanes[name])) for name in rebuilders
+            self._origins[name]: (facts_of(lane), any(one.mode == "live" for one in lane.attempts))
+            for name, lane in lanes.items()
+            if name in rebuilders
         }
         self._silent = _silent(lanes, self._origins)
         self._begin()
@@ -122,10 +124,6 @@ def _usage(event: TurnFinished | Primed) -> Usage | None:
 def _name(event: TurnStarted | TurnFinished) -> str:
     again = f"#{event.attempt}" if event.attempt > 1 else ""
     return f"{event.session}{again}/{event.turn}"
-
-
-def _is_live(lane: LaneView) -> bool:
-    return any(attempt.mode == "live" for attempt in lane.attempts)
 
 
 def facts_of(lane: LaneView) -> EngineFacts:

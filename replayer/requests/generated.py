@@ -54,12 +54,10 @@ def _shape(workload: Workload, key: str, request: int) -> TokenShape:
         input_tokens=workload.input_tokens,
         output_tokens=workload.output_tokens,
         block_size=BLOCK,
-        block_hashes=tuple(_hash(name) for name in names),
+        block_hashes=tuple(
+            int.from_bytes(hashlib.sha256(name.encode()).digest()[:6], "big") for name in names
+        ),
     )
-
-
-def _hash(name: str) -> int:
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:6], "big")
 
 
 def _structured(writer: TraceWriter, workload: Workload, key: str) -> None:

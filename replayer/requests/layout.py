@@ -115,7 +115,7 @@ class Layouts:
         return settled, spans
 
     def _arranged(self, context: tuple[int, ...], style: str) -> tuple[_Settled, Spans]:
-        before = self._before(lambda one: self._goes_on(one, context), style)
+        before = self._before(lambda one: bool(one.items) and context[: len(one.items)] == one.items, style)
         begun = len(before.items)
         old = {item.id: item for item in before.tail}
         news = [old.get(number) or self._trace.item(number) for number in context[begun:]]
@@ -148,9 +148,6 @@ class Layouts:
         if self._with_profile:
             marked = self._add([Key((PROFILE_ITEM,), style=style)], spans, marked)
         return _Settled(style, spans=spans, marked=marked)
-
-    def _goes_on(self, one: _Settled, context: tuple[int, ...]) -> bool:
-        return bool(one.items) and one.sent is None and context[: len(one.items)] == one.items
 
     def _leaves(self, news: Sequence[AnyItem], tail: Sequence[AnyItem]) -> bool:
         """Whether what follows the settled messages changes nothing in them, in any dialect: what begins a request may

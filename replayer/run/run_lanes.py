@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from replayer.engines.starting import Starts
 from replayer.errors import EngineUnavailable, MissingPartError, ReplayerError
@@ -132,21 +131,19 @@ def _gpus(lane: Lane, instance: Instance, use: GpuUse) -> LaneGpus | None:
     return LaneGpus(lane.name, reader, use, base_url=url, asked=facts.get("gpus", ()), pid=pid)
 
 
-def _sampling(run: Run, lane: Lane, instance: Instance, use: GpuUse) -> Coroutine[Any, Any, None]:
-    return sample_loop(
-        instance.engine,
-        run.plan.telemetry_interval,
-        _sampler(run, lane.name, instance),
-        gpu=_gpus(lane, instance, use),
-        log=instance.log(lane.plan),
-    )
-
-
 @contextlib.asynccontextmanager
 async def telemetry(run: Run, names: set[str]) -> AsyncIterator[None]:
     use = GpuUse()
     tasks = [
-        asyncio.ensure_future(_sampling(run, run.lanes[name], instance, use))
+        asyncio.ensure_future(
+            sample_loop(
+                instance.engine,
+                run.plan.telemetry_interval,
+                _sampler(run, name, instance),
+                gpu=_gpus(run.lanes[name], instance, use),
+                log=instance.log(run.lanes[name].plan),
+            )
+        )
         for name in sorted(names)
         for instance in run.lanes[name].instances
     ]

@@ -109,12 +109,14 @@ class Threads:
                     break
                 self.unsent.discard(turn)
                 prepared = await (ahead or self.prepared(line, turn))
-                ahead = self._prepare(line, turns[place + 1]) if place + 1 < len(turns) else None
+                following = turns[place + 1 : place + 2]
+                ahead = asyncio.create_task(self.prepared(line, *following)) if following else None
                 key = self.context.key(prepared.number, line.thread)
                 answered = await talk.exchange.send(key, prepared)
                 done, self._ended[turn] = turn, answered.reply.timing.ended
-                for child in self._children(turn):
-                    self.start(group, child)
+                for child in self.context.history.lines[1:]:
+                    if child.after == turn:
+                        self.start(group, child)
                 await behind.put(self._conclude(talk.judge, answered))
                 if self._tools is not None:
                     await behind.finish()  # executed calls are load: not while a reply is timed
@@ -125,18 +127,12 @@ class Threads:
                 ahead.cancel()
             await behind.drop()
 
-    def _prepare(self, line: Line, turn: int) -> asyncio.Task[PreparedTurn]:
-        return asyncio.create_task(self.prepared(line, turn))
-
     async def prepared(self, line: Line, turn: int) -> PreparedTurn:
         return await self.context.prompts.recorded(self._places[turn], turn)
 
     async def ended(self, line: Line) -> None:
         """Wait until a thread that was started has ended."""
         await asyncio.wait([self._tasks[line.thread]])
-
-    def _children(self, turn: int) -> list[Line]:
-        return [line for line in self.context.history.lines[1:] if line.after == turn]
 
     async def _wait(self, line: Line, done: int | None, turn: int) -> None:
         """Until the subagents that the recording waited for have ended, and for as long as the client then took."""

@@ -25,7 +25,6 @@ from replayer.traces.schema import (
     SystemItem,
     ToolCallItem,
     ToolResultItem,
-    ToolSchema,
     ToolSet,
     Turn,
     UserItem,
@@ -78,7 +77,10 @@ class Zed(ChatForm):
         return _assistant(items)
 
     def tools(self, tools: ToolSet) -> list[JsonObject]:
-        return [_definition(tool) for tool in sorted(tools.tools, key=lambda tool: tool.name)]
+        return [
+            definition(replace(tool, parameters=subset(tool.parameters), strict=None))
+            for tool in sorted(tools.tools, key=lambda tool: tool.name)
+        ]
 
     def fields(self, turn: Turn, given: Mapping[str, object], tools: bool) -> JsonObject:
         given = dict(given)
@@ -130,7 +132,3 @@ def _result(content: Content) -> str | list[JsonObject]:
     if isinstance(content, str):
         return content if content.strip() else _EMPTY_RESULT
     return _content(list(content))
-
-
-def _definition(tool: ToolSchema) -> JsonObject:
-    return definition(replace(tool, parameters=subset(tool.parameters), strict=None))

@@ -73,11 +73,10 @@ class LevelStop:
                 self._sent.append(self._fold.attempt(event.session, event.attempt).turns[event.turn])
             case _:
                 pass
-        while self._sent and self._sent[0].total_ns is not None and self._is_judged(self._sent[0]):
+        while self._sent and (turn := self._sent[0]).total_ns is not None:
+            if turn.usable is None and turn.error is None:
+                break  # not judged yet
             self._counted.append(self._sent.popleft())
-
-    def _is_judged(self, turn: TurnFacts) -> bool:
-        return turn.usable is not None or turn.error is not None
 
     def _is_steady(self, at: int) -> bool:
         begun = next(iter(self._fold.loads.values())).started if self._fold.loads else at
@@ -86,16 +85,18 @@ class LevelStop:
     def reason(self) -> str | None:
         """Why the level need not go on."""
         n = len(self._counted)
-        if self.outcome is None and n >= max(self._least, self._looked + _EVERY) and self._long_enough():
+        enough = n >= max(self._least, self._looked + _EVERY)
+        if (
+            self.outcome is None
+            and enough
+            and self._fold.last_at - self._counted[0].at >= LEAST_SECONDS * 1e9
+        ):
             self._looked = n
             shares = shares_of(self._counted, self._limits, self._threshold)
             self.outcome = decided(shares, self._limits, self._threshold)
         if self.outcome is None:
             return None
         return f"{n} turns are enough: the level {self.outcome}"
-
-    def _long_enough(self) -> bool:
-        return self._fold.last_at - self._counted[0].at >= LEAST_SECONDS * 1e9
 
 
 _AWAY_SECONDS = 5.0

@@ -304,33 +304,22 @@ def _what(cause: str, hit: Sequence[PrefixFinding], many: bool) -> str:
     index, path, offset = place
     if not path:
         verb = "cannot be judged" if cause == "not_reported" else "fall short" if many else "falls short"
-        return f"{verb}: {PHRASES.get(cause, cause)}{_detail(hit)}"
+        detail = f" ({hit[-1].detail})" if hit[-1].detail else ""
+        return f"{verb}: {PHRASES.get(cause, cause)}{detail}"
     mostly = "" if often == len(hit) else "mostly " if 2 * often > len(hit) else "at changing places, first "
     verb = "differ" if many else "differs"
-    return f"{verb} {mostly}at {_where(index, path)}, character {(offset or 0) + 1}: {PHRASES.get(cause, cause)}{_owner(cause, path)}"
-
-
-def _where(index: int | None, path: str) -> str:
-    return f"message {index} ({path})" if index is not None else path or "the tokens"
+    where = f"message {index} ({path})" if index is not None else path
+    own = cause in ("attribution_header", "clock_or_date", "random_id_or_hash") and path.startswith(
+        "messages[0]"
+    )
+    owner = " in the system prompt" if own else ""
+    return f"{verb} {mostly}at {where}, character {(offset or 0) + 1}: {PHRASES.get(cause, cause)}{owner}"
 
 
 def cost(tokens: int, ms_per_token: float | None) -> str:
     """What was recomputed, in tokens and where it is known in time."""
     took = f", at least {tokens * ms_per_token:,.0f} ms" if ms_per_token else ""
     return f"{tokens:,} prompt tokens recomputed{took}"
-
-
-def _owner(cause: str, path: str) -> str:
-    return (
-        " in the system prompt"
-        if cause in ("attribution_header", "clock_or_date", "random_id_or_hash")
-        and path.startswith("messages[0]")
-        else ""
-    )
-
-
-def _detail(hit: Sequence[PrefixFinding]) -> str:
-    return f" ({hit[-1].detail})" if hit[-1].detail else ""
 
 
 def _price(cause: str, hit: Sequence[PrefixFinding]) -> str:
