@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from replayer.gate.decision import Check, Decision, Failure, headline
 from replayer.metrics.catalogue import COMPARED
 from replayer.metrics.shown import and_list, interval, with_unit
+from replayer.report.junit import clean, outcome, written
 from replayer.text import safe
 from replayer.wire.types import JsonObject
 
@@ -95,28 +96,15 @@ def junit(found: Decision, lanes: Sequence[str], run: str) -> str:
     """A case per figure and lane: failed where it is worse, skipped where it could not be tested."""
     first = found.failures[:_SHOWN]
     root = Element("testsuites", name="replayer gate")
-    suite = SubElement(root, "testsuite", name=safe(headline(found, lanes)))
+    suite = SubElement(root, "testsuite", name=clean(headline(found, lanes)))
     for words in found.lost:
-        case = SubElement(suite, "testcase", classname="run", name="whole")
-        SubElement(case, "error", message=safe(words))
+        outcome(SubElement(suite, "testcase", classname="run", name="whole"), "error", words)
     for check in found.checks:
-        case = SubElement(suite, "testcase", classname=safe(check.pair.b), name=check.pair.metric)
+        case = SubElement(suite, "testcase", classname=clean(check.pair.b), name=check.pair.metric)
         if check.red:
             text = [f"allowed: {check.margin}", *(f"{_failure(one)}: {_repro(one, run)}" for one in first)]
-            SubElement(case, "failure", message=safe(check.pair.conclusion)).text = safe("\n".join(text))
+            outcome(case, "failure", check.pair.conclusion, text)
     for words in found.untested:
-        case = SubElement(
-            suite, "testcase", classname=and_list(list(lanes)), name=safe(words.partition(":")[0])
-        )
-        SubElement(case, "skipped", message=safe(words))
-    counts = {
-        "tests": len(found.checks) + len(found.untested) + len(found.lost),
-        "failures": len(found.red),
-        "errors": len(found.lost),
-        "skipped": len(found.untested),
-    }
-    for element in (root, suite):
-        for name, number in counts.items():
-            element.set(name, str(number))
-    indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, "unicode") + "\n"
+        named = {"classname": clean(and_list(list(lanes))), "name": clean(words.partition(":")[0])}
+        outcome(SubElement(suite, "testcase", named), "skipped", words)
+    return written(root)

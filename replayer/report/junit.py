@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from replayer.journal.turns import Attempt
-from replayer.journal.view import LaneView, RunView
+from replayer.journal.view import RunView
 from replayer.metrics.figures import run_figures
 from replayer.report.evidence import Evidence
 from replayer.text import safe
 
 _XML_UNFIT = str.maketrans(dict.fromkeys("\ufffe\uffff", "\ufffd"))
+_COUNTED = {
+    "tests": "testcase",
+    "failures": "testcase/failure",
+    "errors": "testcase/error",
+    "skipped": "testcase/skipped",
+}
 
 
 def junit_report(evidence: Evidence) -> str:
@@ -20,66 +27,62 @@ def junit_report(evidence: Evidence) -> str:
     session fails when a turn was unusable and is in error when the engine was.
     """
     view = evidence.view
-    root = Element("testsuites", name=_text(view.run))
+    root = Element("testsuites", name=clean(view.run))
     gated = bool(view.plan.get("fail_if"))
-    suites = [_conditions(root, view), *(_lane(root, lane, gated=gated) for lane in view.lanes)]
-    for name in ("tests", "failures", "errors"):
-        root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
+    _conditions(root, view)
+    for lane in view.lanes:
+        suite = SubElement(root, "testsuite", name=clean(lane.name))
+        for attempt in sorted(lane.attempts, key=lambda attempt: (attempt.trace, attempt.repeat)):
+            _session(suite, lane.name, attempt, gated=gated)
+    return written(root)
+
+
+def written(root: Element) -> str:
+    """The document, its cases counted."""
+    for name, path in _COUNTED.items():
+        for suite in root:
+            suite.set(name, str(len(suite.findall(path))))
+        root.set(name, str(len(root.findall(f"testsuite/{path}"))))
     indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, "unicode") + "\n"
 
 
-def _conditions(root: Element, view: RunView) -> Element:
+def outcome(case: Element, kind: str, message: str, lines: Iterable[str] = ()) -> None:
+    SubElement(case, kind, message=clean(message), type=kind).text = clean("\n".join(lines)) or None
+
+
+def clean(words: str) -> str:
+    return safe(words).translate(_XML_UNFIT)
+
+
+def _conditions(root: Element, view: RunView) -> None:
     suite = SubElement(root, "testsuite", name="conditions")
     case = SubElement(suite, "testcase", classname="conditions", name="run")
     if view.reasons:
-        _outcome(case, "failure", f"{len(view.reasons)} broken", list(view.reasons))
+        outcome(case, "failure", f"{len(view.reasons)} broken", list(view.reasons))
     elif view.incomplete and view.stopped_early is None:
         words = [f"state {view.state}, {view.incomplete} sessions without a complete attempt"]
-        _outcome(case, "error", "the run is not complete", words)
+        outcome(case, "error", "the run is not complete", words)
     found = run_figures(view).conclusions.sentences()
-    SubElement(suite, "system-out").text = _text("\n".join(found))
-    return _counted(suite)
-
-
-def _lane(root: Element, lane: LaneView, *, gated: bool) -> Element:
-    suite = SubElement(root, "testsuite", name=_text(lane.name))
-    for attempt in sorted(lane.attempts, key=lambda attempt: (attempt.trace, attempt.repeat)):
-        _session(suite, lane.name, attempt, gated=gated)
-    return _counted(suite)
+    SubElement(suite, "system-out").text = clean("\n".join(found))
 
 
 def _session(suite: Element, lane: str, attempt: Attempt, *, gated: bool) -> None:
     seconds = sum(turn.total_ns or 0 for turn in attempt.turns.values()) / 1e9
     name = f"{attempt.trace} repeat {attempt.repeat + 1}" if attempt.repeat else attempt.trace
-    case = SubElement(suite, "testcase", classname=_text(lane), name=_text(name), time=f"{seconds:.3f}")
+    case = SubElement(suite, "testcase", classname=clean(lane), name=clean(name), time=f"{seconds:.3f}")
     turns = [attempt.turns[number] for number in sorted(attempt.turns)]
     errors = [f"turn {turn.turn + 1}: {turn.error}" for turn in turns if turn.error]
     bad = [turn for turn in turns if turn.usable is False and not turn.error]
     unusable = [f"turn {turn.turn + 1}: {', '.join(turn.fatal) or 'not usable'}" for turn in bad]
     if not attempt.complete:
         words = f"partial: {attempt.finished} of {attempt.planned} turns finished"
-        _outcome(case, "skipped", words, errors + unusable)
+        outcome(case, "skipped", words, errors + unusable)
     elif gated:
-        SubElement(case, "system-out").text = _text("\n".join(errors + unusable))
+        SubElement(case, "system-out").text = clean("\n".join(errors + unusable))
     elif errors:
-        _outcome(
+        outcome(
             case, "error", f"{len(errors)} of {len(turns)} turns ended in an engine error", errors + unusable
         )
     elif unusable:
-        _outcome(case, "failure", f"{len(unusable)} of {len(turns)} turns unusable", unusable)
-
-
-def _outcome(case: Element, kind: str, message: str, lines: list[str]) -> None:
-    SubElement(case, kind, message=_text(message), type=kind).text = _text("\n".join(lines))
-
-
-def _counted(suite: Element) -> Element:
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    suite.set("failures", str(len(suite.findall("testcase/failure"))))
-    suite.set("errors", str(len(suite.findall("testcase/error"))))
-    return suite
-
-
-def _text(words: str) -> str:
-    return safe(words).translate(_XML_UNFIT)
+        outcome(case, "failure", f"{len(unusable)} of {len(turns)} turns unusable", unusable)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import field
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from replayer.lazy import dataclass
 from replayer.plan.model import Plan
@@ -23,23 +24,8 @@ class Job:
 
     def dump(self) -> str:
         """For the pipe to the runner alone: it holds the credentials."""
-        return json.dumps(
-            {
-                "plan": self.plan.model_dump(mode="json", context={"reveal": True}),
-                "folder": str(self.folder),
-                "traces": {name: str(path) for name, path in self.traces.items()},
-                "action": self.action,
-                "metrics_port": self.metrics_port,
-            }
-        )
+        return TypeAdapter(Job).dump_json(self, context={"reveal": True}).decode()
 
     @classmethod
     def parse(cls, text: str) -> Job:
-        values = json.loads(text)
-        return cls(
-            plan=Plan.model_validate(values["plan"]),
-            folder=Path(values["folder"]),
-            traces={name: Path(path) for name, path in values["traces"].items()},
-            action=values["action"],
-            metrics_port=values["metrics_port"],
-        )
+        return TypeAdapter(cls).validate_json(text)
