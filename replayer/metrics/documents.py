@@ -37,15 +37,10 @@ class Quantiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Speed:
+class Speed(Quantiles):
     """`value`: all tokens over all their time. The quantiles are over turns."""
 
     value: float | None
-    p50: float | None
-    p90: float | None
-    p95: float | None
-    p99: float | None
-    n: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ def _speed(counts: Sequence[Count]) -> Speed:
     seconds = sum(bottom for _, bottom in counts)
     over = quantiles(top / bottom for top, bottom in counts)
     value = sum(top for top, _ in counts) / seconds if seconds else None
-    return Speed(value, over.p50, over.p90, over.p95, over.p99, over.n)
+    return Speed(over.p50, over.p90, over.p95, over.p99, over.n, value)
 
 
 def tool_calls(turns: Sequence[TurnFacts]) -> ToolCalls:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from replayer.plan.load_shape import Flag, Strict
+from replayer.plan.load_shape import Above0, Above0OrNone, Flag, From0, Strict
 from replayer.wire.limits import Timeouts
 
 
@@ -16,8 +16,7 @@ class Limits(Strict):
     errors: float = Field(default=0.5, ge=0, le=1)
     """Largest share of a lane's turns that may end in an engine error."""
     clock_ms: Annotated[
-        float,
-        Field(gt=0),
+        Above0,
         Flag(
             "largest uncertainty of another process's clock before the run is refused (default: 50)",
             "MS",
@@ -25,8 +24,7 @@ class Limits(Strict):
         ),
     ] = 50.0
     lag_ms: Annotated[
-        float,
-        Field(gt=0),
+        Above0,
         Flag(
             "largest p99 lag of the receiving loop before the run counts as broken (default: 100)",
             "MS",
@@ -38,41 +36,33 @@ class Limits(Strict):
 class Slo(Strict):
     """What a request must keep to count towards goodput; a limit that is omitted always holds."""
 
-    ttft_ms: float | None = Field(default=None, gt=0)
+    ttft_ms: Above0OrNone = None
     """Most milliseconds to the first token."""
-    tpot_ms: float | None = Field(default=None, gt=0)
+    tpot_ms: Above0OrNone = None
     """Most milliseconds for each output token after the first."""
-    e2e_ms: float | None = Field(default=None, gt=0)
+    e2e_ms: Above0OrNone = None
     """Most milliseconds for the whole answer."""
 
 
 class Patience(Strict):
     """Seconds. What carries no text and no call, such as comments, ends no wait."""
 
-    connect: Annotated[float, Field(gt=0), Flag("to connect (default: 10)", "S", "--connect-timeout")] = 10
+    connect: Annotated[Above0, Flag("to connect (default: 10)", "S", "--connect-timeout")] = 10
     first_byte: Annotated[
-        float,
-        Field(gt=0),
-        Flag("to the end of a reply's headers (default: 600)", "S", "--first-byte-timeout"),
+        Above0, Flag("to the end of a reply's headers (default: 600)", "S", "--first-byte-timeout")
     ] = 600
     first_token: Annotated[
-        float, Field(gt=0), Flag("to a reply's first token (default: 600)", "S", "--first-token-timeout")
+        Above0, Flag("to a reply's first token (default: 600)", "S", "--first-token-timeout")
     ] = 600
     idle: Annotated[
-        float,
-        Field(gt=0),
-        Flag("between two tokens, and from the last to the end (default: 300)", "S", "--idle-timeout"),
+        Above0, Flag("between two tokens, and from the last to the end (default: 300)", "S", "--idle-timeout")
     ] = 300
-    total: Annotated[float, Field(gt=0), Flag("a whole reply (default: 3600)", "S", "--reply-timeout")] = 3600
+    total: Annotated[Above0, Flag("a whole reply (default: 3600)", "S", "--reply-timeout")] = 3600
     server: Annotated[
-        float,
-        Field(ge=0),
-        Flag("for a server that went away to come back (default: 120)", "S", "--server-timeout"),
+        From0, Flag("for a server that went away to come back (default: 120)", "S", "--server-timeout")
     ] = 120
     process: Annotated[
-        float,
-        Field(gt=0),
-        Flag("for another process of the run to say anything (default: 60)", "S", "--process-timeout"),
+        Above0, Flag("for another process of the run to say anything (default: 60)", "S", "--process-timeout")
     ] = 60
     """Five times as long while it starts."""
 

@@ -35,18 +35,22 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Above0 = Annotated[float, Field(gt=0)]
+From0 = Annotated[float, Field(ge=0)]
+From1 = Annotated[int, Field(ge=1)]
+Above0OrNone = Annotated[float | None, Field(gt=0)]
+From1OrNone = Annotated[int | None, Field(ge=1)]
+
+
 class LoadShape(Strict):
     """Sessions that are kept alive, and when the next one comes (the `[load]` table)."""
 
     sessions: Annotated[
-        int | None,
-        Field(ge=1),
-        Flag("keep N sessions alive on each lane: when one ends, the next starts", "N"),
+        From1OrNone, Flag("keep N sessions alive on each lane: when one ends, the next starts", "N")
     ] = None
     """None: the plan's `concurrency` where the next session waits for one to end, else as many as arrive."""
     duration: Annotated[
-        float | None,
-        Field(gt=0),
+        Above0OrNone,
         Flag("seconds of load, sessions being recycled; replies in flight at its end are awaited", "S"),
     ] = None
     """None: each session of the plan once."""
@@ -62,10 +66,10 @@ class LoadShape(Strict):
     idle_cap: Annotated[
         float | None, Field(ge=0), Flag("longest pause between two turns, whatever was recorded", "S")
     ] = None
-    ramp: Annotated[float, Field(ge=0), Flag("seconds over which the first N sessions start", "S")] = 0.0
+    ramp: Annotated[From0, Flag("seconds over which the first N sessions start", "S")] = 0.0
     warm_up: Annotated[
-        float, Field(ge=0), Flag("seconds at the start that no load figure counts", "S", "--load-warm-up")
-    ] = 0.0
+        From0, Flag("seconds at the start that no load figure counts", "S", "--load-warm-up")
+    ] = 0
     shared_prompt: Annotated[
         bool, Flag("system prompts and tools are shared between sessions, as in production")
     ] = False

@@ -17,7 +17,7 @@ from pydantic import (
 
 from replayer.plan.lane_secrets import Secrets, put_back, shown, started, taken_out
 from replayer.plan.limits import Limits, Slo, Waiting
-from replayer.plan.load_shape import Flag, LoadShape, Strict
+from replayer.plan.load_shape import Flag, From1, From1OrNone, LoadShape, Strict
 from replayer.plan.spread import Spread
 from replayer.requests.workload import Workload
 from replayer.wire.credentials import with_login
@@ -83,7 +83,7 @@ class LanePlan(Strict):
     """Whether a reply that repeats itself is stopped, or left running to its own end."""
     max_tokens: int | None = Field(default=None, gt=0)
     """Token limit of each reply; None is the plan's."""
-    concurrency: int | None = Field(default=None, ge=1)
+    concurrency: From1OrNone = None
     """Sessions in flight on this lane; None is the plan's."""
     base: str | None = None
     """The lane that a matrix made this one from, and `setting` the values it took of each axis."""
@@ -200,7 +200,7 @@ class Work(Strict):
     matrix: dict[str, tuple[Json, ...]] = Field(default_factory=dict)
     """Every combination of these values becomes a lane, e.g. `sampling.temperature = [0.0, 0.7]`."""
     aa: Annotated[bool, Flag("run every lane twice, to see how much it differs from itself")] = False
-    repeat: Annotated[int, Field(ge=1), Flag("times each trace is replayed on each lane", "N")] = 1
+    repeat: Annotated[From1, Flag("times each trace is replayed on each lane", "N")] = 1
     seed: Annotated[int, Flag("random seed", "N")] = 0
 
     @field_validator("matrix", mode="before")
@@ -236,8 +236,8 @@ class Requests(Strict):
     transform: Annotated[
         str | None, Flag("Python function, or command, that rewrites each request's messages", "M:F")
     ] = None
-    max_turns: Annotated[int | None, Field(ge=1), Flag("only the first N turns of each trace", "N")] = None
-    max_tokens: Annotated[int | None, Field(ge=1), Flag("tokens to ask for per turn", "N")] = None
+    max_turns: Annotated[From1OrNone, Flag("only the first N turns of each trace", "N")] = None
+    max_tokens: Annotated[From1OrNone, Flag("tokens to ask for per turn", "N")] = None
     malformed: Literal["answer", "substitute"] = "answer"
     """Live mode: an unusable reply is answered as its client would, or the recorded turn stands for it."""
     differential: Annotated[
@@ -265,7 +265,7 @@ class ToolUse(Strict):
 class Schedule(Strict):
     """When requests are sent, and how many at a time."""
 
-    concurrency: Annotated[int, Field(ge=1), Flag("sessions in flight per lane", "N")] = 1
+    concurrency: Annotated[From1, Flag("sessions in flight per lane", "N")] = 1
     order: Annotated[Order, Flag("how lanes take turns")] = "parallel"
     timing: Annotated[str, Flag("asap (default), recorded or scaled:X", "T")] = "asap"
     warm_up: bool = True
@@ -352,25 +352,16 @@ class Plan(Judgement, Waiting, Spread, Schedule, ToolUse, Requests, Work):
         load = self.load
         if not load.asked:
             return self
-        problems = (
-            (
-                self.order == "interleaved",
-                'sessions that are kept alive cannot take turns: order = "interleaved"',
-            ),
-            (self.stop_when_decided is not None, "stop_when_decided needs a list of sessions, not a load"),
-            (
-                load.duration and self.repeat > 1,
-                "a load with a duration has no repeats: it recycles its sessions",
-            ),
-            (
-                load.duration and load.warm_up >= load.duration,
-                "the load's warm_up is not shorter than its duration",
-            ),
-            (load.start != "beginning" and self.mode == "live", "a live session starts at its beginning"),
-        )
-        for holds, words in problems:
-            if holds:
-                raise ValueError(words)
+        if self.order == "interleaved":
+            raise ValueError('sessions that are kept alive cannot take turns: order = "interleaved"')
+        if self.stop_when_decided is not None:
+            raise ValueError("stop_when_decided needs a list of sessions, not a load")
+        if load.duration and self.repeat > 1:
+            raise ValueError("a load with a duration has no repeats: it recycles its sessions")
+        if load.duration and load.warm_up >= load.duration:
+            raise ValueError("the load's warm_up is not shorter than its duration")
+        if load.start != "beginning" and self.mode == "live":
+            raise ValueError("a live session starts at its beginning")
         return self
 
     def alive(self, lane: LanePlan) -> int | None:

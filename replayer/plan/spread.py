@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
-from replayer.plan.load_shape import Flag, Strict
+from replayer.plan.load_shape import Flag, From1OrNone, Strict
 from replayer.wire.types import JsonObject
 
 
@@ -24,7 +24,7 @@ class Spread(Strict):
         str | None, Flag("drive the sessions from a Ray cluster: its address, or local", "ADDRESS")
     ] = None
     shards: Annotated[
-        int | None, Field(ge=1), Flag("with --ray: processes on the cluster (default: one a node)", "N")
+        From1OrNone, Flag("with --ray: processes on the cluster (default: one a node)", "N")
     ] = None
 
     @field_validator("processes", mode="before")

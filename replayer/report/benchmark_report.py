@@ -24,6 +24,7 @@ from replayer.wire.types import JsonObject
 
 SIDECAR = "agent_reliability.json"
 _SIDECAR_VERSION = "0.1"
+_CALLS = ("total", "invalid", "executed", "failed_execution")
 _SHARES = {"p0p1": 0.1, "p1": 1, "p5": 5, "p10": 10, "p25": 25, "p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99,
            "p99p9": 99.9}  # fmt: skip
 
@@ -178,28 +179,20 @@ def _requests(turns: list[TurnFacts], figures: LaneFigures) -> JsonObject:
         "output_token_rate": (figures.load.output_tok_s, "tokens/s"),
         "request_rate": (figures.load.requests_per_s, "queries/s"),
     }
-    return {
-        "requests": _known(
-            {
-                "total": len(turns),
-                "failures": sum(turn.error is not None for turn in turns),
-                "input_length": _stats((turn.prompt_tokens for turn in turns), "count"),
-                "output_length": _stats((turn.completion_tokens for turn in turns), "count"),
-            }
-        ),
-        "latency": _known(
-            {
-                "time_to_first_token": _timed("ttft_ms.p50", turns, "ms"),
-                "time_per_output_token": _timed("tpot_ms.p50", turns, "ms/token"),
-                "request_latency": _timed("e2e_ms.p50", turns, "ms"),
-            }
-        ),
-        "throughput": {
-            name: {"units": units, "mean": value}
-            for name, (value, units) in rates.items()
-            if value is not None
-        },
+    requests = {
+        "total": len(turns),
+        "failures": sum(turn.error is not None for turn in turns),
+        "input_length": _stats((turn.prompt_tokens for turn in turns), "count"),
+        "output_length": _stats((turn.completion_tokens for turn in turns), "count"),
     }
+    latency = {
+        "time_to_first_token": _timed("ttft_ms.p50", turns, "ms"),
+        "time_per_output_token": _timed("tpot_ms.p50", turns, "ms/token"),
+        "request_latency": _timed("e2e_ms.p50", turns, "ms"),
+    }
+    known = ((name, one) for name, one in rates.items() if one[0] is not None)
+    throughput = {name: {"units": units, "mean": value} for name, (value, units) in known}
+    return {"requests": _known(requests), "latency": _known(latency), "throughput": throughput}
 
 
 def _sessions(lane: LaneView) -> JsonObject:
@@ -239,12 +232,7 @@ def _sidecar(view: RunView, figures: LaneFigures, report: str) -> JsonObject:
             "sessions": figures.sessions,
             "turns": figures.turns,
             "usable_turns": figures.usable_turn_rate,
-            "tool_calls": {
-                "total": figures.tool_calls.total,
-                "invalid": figures.tool_calls.invalid,
-                "executed": figures.tool_calls.executed,
-                "failed_execution": figures.tool_calls.failed_execution,
-            },
+            "tool_calls": {key: getattr(figures.tool_calls, key) for key in _CALLS},
             "faults_by_blame": figures.faults_by_blame,
             "collapse": {
                 "turns": figures.repetition.collapsed_turns,

@@ -156,18 +156,14 @@ class LiveConversation:
         command = self.executor.sandbox.workspace.check if self.executor else ()
         if not command or self.executor is None:
             return None
+        code, limit = None, None
         try:
             ran = await self.executor.sandbox.run(command)
+            code, limit, output = ran.exit_code, ran.limit, ran.output[-2000:]
         except SandboxLost as error:
-            return {
-                "command": list(command),
-                "exit_code": None,
-                "limit": None,
-                "passed": False,
-                "output": str(error),
-            }
-        facts = {"command": list(command), "exit_code": ran.exit_code, "limit": ran.limit}
-        return {**facts, "passed": ran.exit_code == 0, "output": ran.output[-2000:]}
+            output = str(error)
+        facts = {"command": list(command), "exit_code": code, "limit": limit}
+        return {**facts, "passed": code == 0, "output": output}
 
     def _why_substituted(self, reply: Reply, verdict: Verdict) -> str | None:
         if self.policy.malformed != "substitute" or verdict.usable:

@@ -16,6 +16,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
+from statistics import median
 
 from replayer.lazy import dataclass
 from replayer.wire.types import JsonObject
@@ -145,8 +146,8 @@ def _apart(low: list[Window], high: list[Window], total: int) -> bool:
     slow, fast = [window.speed for window in low], [window.speed for window in high]
     if min(len(low), len(high)) < max(2, LEAST_SHARE * total):
         return False
-    distance = _median(fast) - _median(slow)
-    if distance < LEAST_DISTANCE * _median(slow) or separation(slow, fast) < LEAST_D:
+    distance = median(fast) - median(slow)
+    if distance < LEAST_DISTANCE * median(slow) or separation(slow, fast) < LEAST_D:
         return False
     few = total < FEW and _splits_acceptance(low, high)
     return not _by_chance(slow + fast, len(slow), LARGEST_P_OF_FEW if few else LARGEST_P)
@@ -161,7 +162,7 @@ def _splits_acceptance(low: list[Window], high: list[Window]) -> bool:
 def separation(low: Sequence[float], high: Sequence[float]) -> float:
     """Ashman's D with medians and robust spreads (1.4826 times the median absolute deviation)."""
     spread = math.sqrt((_spread(low) ** 2 + _spread(high) ** 2) / 2)
-    distance = _median(high) - _median(low)
+    distance = median(high) - median(low)
     return distance / spread if spread else math.inf
 
 
@@ -194,7 +195,7 @@ def _band(group: Sequence[Window], total: int) -> Band:
     return Band(
         low=speeds[0],
         high=speeds[-1],
-        median=_median(speeds),
+        median=median(speeds),
         share=len(group) / total,
         acceptance=sum(known) / len(known) if known else None,
     )
@@ -212,11 +213,6 @@ def _explained(pairs: Sequence[tuple[float | None, float]]) -> float | None:
     return xy * xy / (xx * yy) if xx > 0 and yy > 0 else None
 
 
-def _median(ordered: Sequence[float]) -> float:
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
 def _spread(ordered: Sequence[float]) -> float:
-    centre = _median(ordered)
-    return 1.4826 * _median(sorted(abs(value - centre) for value in ordered))
+    centre = median(ordered)
+    return 1.4826 * median(sorted(abs(value - centre) for value in ordered))

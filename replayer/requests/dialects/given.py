@@ -23,38 +23,27 @@ _ON_EVERY_WIRE = frozenset({"temperature", "top_p", "tool_choice", "response_for
 
 def for_messages(given: Mapping[str, object]) -> JsonObject:
     """Fields by the names of Messages."""
-    found: JsonObject = {}
-    for key, value in given.items():
-        if key in _NOT_ON_MESSAGES or key in _OF_ENGINES_CHAT:
-            continue
-        if key == "max_completion_tokens":
-            found["max_tokens"] = value
-        elif key == "stop":
-            found["stop_sequences"] = [value] if isinstance(value, str) else value
-        elif key == "tool_choice":
-            found[key] = _messages_choice(value)
-        else:
-            found[key] = value
-    return found
+    stop = given.get("stop")
+    changed: JsonObject = {
+        "max_completion_tokens": ("max_tokens", given.get("max_completion_tokens")),
+        "stop": ("stop_sequences", [stop] if isinstance(stop, str) else stop),
+        "tool_choice": ("tool_choice", _messages_choice(given.get("tool_choice"))),
+    }
+    gone = _NOT_ON_MESSAGES | _OF_ENGINES_CHAT
+    return dict(changed.get(key, (key, value)) for key, value in given.items() if key not in gone)
 
 
 def for_responses(given: Mapping[str, object]) -> JsonObject:
     """Fields by the names of Responses."""
-    found: JsonObject = {}
-    for key, value in given.items():
-        if key in _NOT_ON_RESPONSES or key in _OF_ENGINES_CHAT:
-            continue
-        if key in ("max_tokens", "max_completion_tokens"):
-            found["max_output_tokens"] = value
-        elif key == "reasoning_effort":
-            found["reasoning"] = {"effort": value}
-        elif key == "tool_choice":
-            found[key] = _responses_choice(value)
-        elif key == "response_format":
-            found["text"] = {"format": _format(value)}
-        else:
-            found[key] = value
-    return found
+    changed: JsonObject = {
+        "max_tokens": ("max_output_tokens", given.get("max_tokens")),
+        "max_completion_tokens": ("max_output_tokens", given.get("max_completion_tokens")),
+        "reasoning_effort": ("reasoning", {"effort": given.get("reasoning_effort")}),
+        "tool_choice": ("tool_choice", _responses_choice(given.get("tool_choice"))),
+        "response_format": ("text", {"format": _format(given.get("response_format"))}),
+    }
+    gone = _NOT_ON_RESPONSES | _OF_ENGINES_CHAT
+    return dict(changed.get(key, (key, value)) for key, value in given.items() if key not in gone)
 
 
 def asked_by(turn: Turn) -> JsonObject:

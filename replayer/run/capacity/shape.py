@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 
 from replayer.errors import PlanError
 from replayer.metrics.capacity.limits import Limit, parse_limits
-from replayer.plan.load_shape import Flag, LoadShape, Strict
+from replayer.plan.load_shape import Above0OrNone, Flag, From1, From1OrNone, LoadShape, Strict
 from replayer.text import nearest
 from replayer.wire.types import JsonObject
 
@@ -33,8 +33,8 @@ class CapacityShape(Strict):
     tiers: Annotated[
         str, Flag("further limits on decode tok/s per turn, judged over the same levels: 20,60,100", "A,B")
     ] = ""
-    cap: Annotated[int, Field(ge=1), Flag("most sessions to try (default 256)", "N")] = 256
-    first: Annotated[int, Field(ge=1), Flag("the level to begin with (default 4)", "N", "--from")] = 4
+    cap: Annotated[From1, Flag("most sessions to try (default 256)", "N")] = 256
+    first: Annotated[From1, Flag("the level to begin with (default 4)", "N", "--from")] = 4
     resolution: Annotated[
         float,
         Field(ge=0, lt=1),
@@ -42,10 +42,8 @@ class CapacityShape(Strict):
     ] = 0.0
     keep_cache: Annotated[bool, Flag("caches stay as the level before left them (default: emptied)")] = False
     preset: Annotated[str | None, Flag("limits of a public rule: agentperf, agentx", "NAME")] = None
-    gpus: Annotated[
-        int | None, Field(ge=1), Flag("GPUs that serve a lane, where nothing reports them", "N")
-    ] = None
-    price_gpu_hour: Annotated[float | None, Field(gt=0), Flag("price of a GPU for an hour", "P")] = None
+    gpus: Annotated[From1OrNone, Flag("GPUs that serve a lane, where nothing reports them", "N")] = None
+    price_gpu_hour: Annotated[Above0OrNone, Flag("price of a GPU for an hour", "P")] = None
     price_tokens: Annotated[
         str | None, Flag("an API's prices for a million tokens: INPUT,CACHED,OUTPUT", "P,P,P")
     ] = None
