@@ -15,7 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, cast
 
 from replayer import __version__
 from replayer.errors import Interrupted, MissingPartError, ReplayerError
@@ -50,7 +50,7 @@ COMMANDS: dict[str, str] = {
     "sandbox": "test the isolation, or run one command inside it",
     "logs": "throughput, acceptance and cache figures from an engine's log",
 }
-"""Sub-command -> the one line that `replayer --help` shows. Module: `replayer.commands.NAME` (`import_`), class `Command`."""
+"""Sub-command -> the one line that `replayer --help` shows. Module: `replayer.commands.NAME` (`import_`)."""
 
 
 _OWN_FAULT = 70
@@ -62,7 +62,7 @@ _FLAGS_SHOWN = 15
 
 
 class Command(Protocol):
-    """A sub-command. Its class docstring is the long help and ends with an example."""
+    """The module of a sub-command. Its docstring is the long help and ends with an example."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None: ...
 
@@ -74,9 +74,7 @@ def _module(name: str) -> str:
 
 
 def load(name: str) -> Command:
-    module = importlib.import_module(_module(name))
-    command: Command = module.Command()
-    return command
+    return cast(Command, importlib.import_module(_module(name)))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -204,7 +202,7 @@ def _parser(chosen: Iterable[str]) -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name,
             help=summary,
-            description=inspect.getdoc(type(command)),
+            description=inspect.getdoc(command),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(sub)

@@ -17,13 +17,10 @@ def test_a_fault_of_our_own_is_told_apart_from_a_limit_that_was_broken() -> None
         [
             "import sys, types",
             "from replayer import cli",
-            "module = types.ModuleType('replayer.commands.faulty')",
+            "module = types.ModuleType('replayer.commands.faulty', 'Fails.')",
             "module.__spec__ = cli.__spec__",
-            "class Command:",
-            "    'Fails.'",
-            "    def configure(self, parser): pass",
-            "    def run(self, args): raise KeyError('gone')",
-            "module.Command = Command",
+            "def run(args): raise KeyError('gone')",
+            "module.configure, module.run = lambda parser: None, run",
             "sys.modules[module.__name__], cli.COMMANDS['faulty'] = module, 'fails'",
             "sys.exit(cli.main(['faulty']))",
         ]

@@ -1,4 +1,13 @@
-"""`replayer audit FILE…`: what already happened in recorded sessions, without an engine."""
+"""Judge recorded sessions of any known agent: verdicts, repetition, loops, prefix reuse. No engine is asked.
+
+FILE is a recording of any format that `import` knows, a folder of them, or the name of a shipped session. A lane
+of the report is a model. The result is a run folder: `watch`, `report` and `compare` show it as any other.
+
+Examples:
+  replayer audit ~/.claude/projects/-home-me-app
+  replayer audit sessions/*.jsonl --json
+  replayer audit thread.json --out runs/audit && replayer watch runs/audit
+"""
 
 from __future__ import annotations
 
@@ -30,49 +39,38 @@ if TYPE_CHECKING:
 _WORDS = {"trace": "session", "lane": "model", "failed": "failed calls", "collapsed": "repeated itself"}
 
 
-class Command:
-    """Judge recorded sessions of any known agent: verdicts, repetition, loops, prefix reuse. No engine is asked.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="recordings, folders of them, or shipped sessions"
+    )
+    flag(parser, "--out DIR", "the run folder (default: a new one under runs/)")
+    add_processes_flag(parser)
+    flag(parser, "--json", "one JSON document on stdout")
 
-    FILE is a recording of any format that `import` knows, a folder of them, or the name of a shipped session. A lane
-    of the report is a model. The result is a run folder: `watch`, `report` and `compare` show it as any other.
 
-    Examples:
-      replayer audit ~/.claude/projects/-home-me-app
-      replayer audit sessions/*.jsonl --json
-      replayer audit thread.json --out runs/audit && replayer watch runs/audit
-    """
+def run(args: argparse.Namespace) -> int:
+    folder = new_run_folder("audit", args.out)
+    create_folder(folder)
+    errors: list[TraceError] = []
+    recordings = list(_recordings(args.files, folder / "traces", errors, args.processes))
+    for error in errors:
+        print(f"replayer: {error}", file=sys.stderr)
+    if not recordings:
+        raise TraceError("nothing to audit: no file holds a recorded turn")
+    from replayer.metrics.figures import run_figures
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "files", nargs="+", metavar="FILE", help="recordings, folders of them, or shipped sessions"
-        )
-        flag(parser, "--out DIR", "the run folder (default: a new one under runs/)")
-        add_processes_flag(parser)
-        flag(parser, "--json", "one JSON document on stdout")
+    view, rows = audit(recordings, folder, partial(mapped, processes=args.processes))
+    if args.json:
+        document: JsonObject = orjson.loads(orjson.dumps(run_figures(view)))
+        print_json({**document, **_tables(rows, recordings)})
+    else:
+        from replayer.report.table import print_report
 
-    def run(self, args: argparse.Namespace) -> int:
-        folder = new_run_folder("audit", args.out)
-        create_folder(folder)
-        errors: list[TraceError] = []
-        recordings = list(_recordings(args.files, folder / "traces", errors, args.processes))
-        for error in errors:
-            print(f"replayer: {error}", file=sys.stderr)
-        if not recordings:
-            raise TraceError("nothing to audit: no file holds a recorded turn")
-        from replayer.metrics.figures import run_figures
-
-        view, rows = audit(recordings, folder, partial(mapped, processes=args.processes))
-        if args.json:
-            document: JsonObject = orjson.loads(orjson.dumps(run_figures(view)))
-            print_json({**document, **_tables(rows, recordings)})
-        else:
-            from replayer.report.table import print_report
-
-            screen = console()
-            print_report(run_figures(view), screen, str(folder))
-            for title, found in _tables(rows, recordings).items():
-                screen.print(_table(title.replace("_", " "), found))
-        return TraceError.exit_code if errors else 0
+        screen = console()
+        print_report(run_figures(view), screen, str(folder))
+        for title, found in _tables(rows, recordings).items():
+            screen.print(_table(title.replace("_", " "), found))
+    return TraceError.exit_code if errors else 0
 
 
 def _recordings(

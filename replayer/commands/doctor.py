@@ -1,4 +1,11 @@
-"""`replayer doctor`: what a server is and what would make it report more."""
+"""Say what a server is, what it can report, and the flag that would fix what is missing.
+
+Examples:
+  replayer doctor http://127.0.0.1:8000/v1
+  replayer doctor http://127.0.0.1:8000/v1 --trace my-session.trace.jsonl
+
+Sends a few tiny requests, and some of about 1,100 words that show how its prefix cache works; --no-probe sends none.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +26,22 @@ from replayer.wire.limits import Timeouts
 from replayer.wire.remote import Receiver
 
 
-class Command:
-    """Say what a server is, what it can report, and the flag that would fix what is missing.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="the server, for example http://127.0.0.1:8000/v1")
+    parser.add_argument("--kind", help="skip detection")
+    flag(parser, "--api-key-env VAR", "the variable that holds the API key")
+    flag(parser, "--trace F", "say whether this trace fits the server's context")
+    flag(parser, "--no-probe", "send no request that generates", dest="probe", action="store_false")
+    flag(parser, "--json", "print one JSON document")
 
-    Examples:
-      replayer doctor http://127.0.0.1:8000/v1
-      replayer doctor http://127.0.0.1:8000/v1 --trace my-session.trace.jsonl
 
-    Sends a few tiny requests, and some of about 1,100 words that show how its prefix cache works; --no-probe sends none.
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("url", metavar="URL", help="the server, for example http://127.0.0.1:8000/v1")
-        parser.add_argument("--kind", help="skip detection")
-        flag(parser, "--api-key-env VAR", "the variable that holds the API key")
-        flag(parser, "--trace F", "say whether this trace fits the server's context")
-        flag(parser, "--no-probe", "send no request that generates", dest="probe", action="store_false")
-        flag(parser, "--json", "print one JSON document")
-
-    def run(self, args: argparse.Namespace) -> int:
-        found = asyncio.run(_examine(args))
-        if args.json:
-            print_json(found.as_data(), indent=True)
-        else:
-            print(describe(found))
-        return 0
+def run(args: argparse.Namespace) -> int:
+    found = asyncio.run(_examine(args))
+    if args.json:
+        print_json(found.as_data(), indent=True)
+    else:
+        print(describe(found))
+    return 0
 
 
 _PATIENCE = Timeouts(first_byte=180, first_token=180, idle=60, total=300)

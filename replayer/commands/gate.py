@@ -1,4 +1,14 @@
-"""`replayer gate`."""
+"""Is this engine version worse than the one of the baseline? `gate init` runs a plan and writes a small file to
+commit; `gate` runs the same plan again and exits 1 where a figure is worse beyond noise and beyond its margin.
+
+Times differ from run to run: `init` runs the plan three times to see by how much (--runs), each lane runs twice in
+a job, and a time counts only beyond both (--no-times leaves times out, and all that). Exit code 1: worse.
+2: nothing can be decided. Examples:
+
+  replayer gate init plan.toml
+  replayer gate plan.toml --junit gate.xml
+  replayer gate plan.toml --engine vllm=http://127.0.0.1:8000/v1 --margin ttft_ms.p95=20% --margin error_rate=off
+"""
 
 from __future__ import annotations
 
@@ -32,73 +42,58 @@ from replayer.text import print_json
 from replayer.wire.types import JsonObject
 
 
-class Command:
-    """Is this engine version worse than the one of the baseline? `gate init` runs a plan and writes a small file to
-    commit; `gate` runs the same plan again and exits 1 where a figure is worse beyond noise and beyond its margin.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "words", nargs="*", metavar="[init] PLAN.toml", help="plan file, or the name of a ready plan"
+    )
+    flag(parser, "--against FILE", f"default: {NAME}", type=Path, default=Path(NAME))
+    flag(
+        parser,
+        "--from RUN",
+        "use this finished run, and run nothing (repeatable)",
+        dest="run_folder",
+        action="append",
+    )
+    flag(
+        parser,
+        "--runs N",
+        f"init: how often to run the plan, to see what times differ from run to run ({LEAST_RUNS})",
+        type=int,
+        default=LEAST_RUNS,
+    )
+    flag(
+        parser,
+        "--margin METRIC=AMOUNT",
+        "how much worse is allowed: points of a rate, percent of a time or speed, or off (default: "
+        + ", ".join(f"{key}={amount}" for key, amount in DEFAULT_MARGINS.items()).replace("%", "%%")
+        + ")",
+        action="append",
+        default=[],
+    )
+    flag(parser, "--no-times", "run each lane once, and compare no time")
+    flag(parser, "--junit FILE", "write JUnit XML", type=Path)
+    flag(
+        parser, "--summary FILE", "write Markdown (default: $GITHUB_STEP_SUMMARY, where it is set)", type=Path
+    )
+    flag(parser, "--trace FILE", "as for run", action="append", default=[])
+    flag(parser, "--engine SPEC", "as for run", action="append", default=[])
+    flag(parser, "--set KEY=VALUE", "as for run", action="append", default=[])
+    flag(parser, "--out DIR", "run folder (default: runs/TIME)", type=Path)
+    flag(parser, "--json", "print one JSON document")
+    add_plan_flags(parser)
 
-    Times differ from run to run: `init` runs the plan three times to see by how much (--runs), each lane runs twice in
-    a job, and a time counts only beyond both (--no-times leaves times out, and all that). Exit code 1: worse.
-    2: nothing can be decided. Examples:
 
-      replayer gate init plan.toml
-      replayer gate plan.toml --junit gate.xml
-      replayer gate plan.toml --engine vllm=http://127.0.0.1:8000/v1 --margin ttft_ms.p95=20% --margin error_rate=off
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "words", nargs="*", metavar="[init] PLAN.toml", help="plan file, or the name of a ready plan"
-        )
-        flag(parser, "--against FILE", f"default: {NAME}", type=Path, default=Path(NAME))
-        flag(
-            parser,
-            "--from RUN",
-            "use this finished run, and run nothing (repeatable)",
-            dest="run_folder",
-            action="append",
-        )
-        flag(
-            parser,
-            "--runs N",
-            f"init: how often to run the plan, to see what times differ from run to run ({LEAST_RUNS})",
-            type=int,
-            default=LEAST_RUNS,
-        )
-        flag(
-            parser,
-            "--margin METRIC=AMOUNT",
-            "how much worse is allowed: points of a rate, percent of a time or speed, or off (default: "
-            + ", ".join(f"{key}={amount}" for key, amount in DEFAULT_MARGINS.items()).replace("%", "%%")
-            + ")",
-            action="append",
-            default=[],
-        )
-        flag(parser, "--no-times", "run each lane once, and compare no time")
-        flag(parser, "--junit FILE", "write JUnit XML", type=Path)
-        flag(
-            parser,
-            "--summary FILE",
-            "write Markdown (default: $GITHUB_STEP_SUMMARY, where it is set)",
-            type=Path,
-        )
-        flag(parser, "--trace FILE", "as for run", action="append", default=[])
-        flag(parser, "--engine SPEC", "as for run", action="append", default=[])
-        flag(parser, "--set KEY=VALUE", "as for run", action="append", default=[])
-        flag(parser, "--out DIR", "run folder (default: runs/TIME)", type=Path)
-        flag(parser, "--json", "print one JSON document")
-        add_plan_flags(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        init = args.words[:1] == ["init"]
-        words = args.words[1:] if init else args.words
-        if len(words) > 1:
-            raise PlanError(f"gate takes one plan, not {len(words)}: {' '.join(words)}")
-        given = parse(args.margin)
-        if init:
-            return _init(args, words, given)
-        base = read(args.against)
-        (folder,) = _run(args, words, base)[:1]
-        return _judge(args, folder, base, given)
+def run(args: argparse.Namespace) -> int:
+    init = args.words[:1] == ["init"]
+    words = args.words[1:] if init else args.words
+    if len(words) > 1:
+        raise PlanError(f"gate takes one plan, not {len(words)}: {' '.join(words)}")
+    given = parse(args.margin)
+    if init:
+        return _init(args, words, given)
+    base = read(args.against)
+    (folder,) = _run(args, words, base)[:1]
+    return _judge(args, folder, base, given)
 
 
 def _run(args: argparse.Namespace, words: list[str], base: Baseline | None, runs: int = 1) -> list[Path]:

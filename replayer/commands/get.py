@@ -1,4 +1,14 @@
-"""`replayer get [NAME]`: public workloads, pinned and licensed."""
+"""List or fetch public workloads. Each is pinned to a revision; bytes that differ are refused.
+
+Files go to the cache (XDG_CACHE_HOME); a fetch that broke off goes on where it ended. `-o` also imports them as
+native traces, which carry licence and attribution into every report. HF_ENDPOINT and HF_TOKEN are honoured.
+
+Examples:
+  replayer get
+  replayer get mooncake-conversation -o sessions
+  replayer get hf://trace-commons/agent-traces@112ebd4d03ce852b00e935d523107c3d0c9a65bf/sessions/codex
+  replayer get tracelab --from /media/stick
+"""
 
 from __future__ import annotations
 
@@ -23,41 +33,29 @@ from replayer.traces.public.workloads import (
 )
 
 
-class Command:
-    """List or fetch public workloads. Each is pinned to a revision; bytes that differ are refused.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="a workload, or hf://OWNER/NAME@REVISION/PATH"
+    )
+    flag(parser, "--from DIR", "take the files from a folder, not the network", dest="source")
+    flag(parser, "-o, --out DIR", "also import what was fetched into this folder")
+    flag(parser, "--json", "JSON lines")
 
-    Files go to the cache (XDG_CACHE_HOME); a fetch that broke off goes on where it ended. `-o` also imports them as
-    native traces, which carry licence and attribution into every report. HF_ENDPOINT and HF_TOKEN are honoured.
 
-    Examples:
-      replayer get
-      replayer get mooncake-conversation -o sessions
-      replayer get hf://trace-commons/agent-traces@112ebd4d03ce852b00e935d523107c3d0c9a65bf/sessions/codex
-      replayer get tracelab --from /media/stick
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "name", nargs="?", metavar="NAME", help="a workload, or hf://OWNER/NAME@REVISION/PATH"
-        )
-        flag(parser, "--from DIR", "take the files from a folder, not the network", dest="source")
-        flag(parser, "-o, --out DIR", "also import what was fetched into this folder")
-        flag(parser, "--json", "JSON lines")
-
-    def run(self, args: argparse.Namespace) -> int:
-        if args.name is None:
-            for known in workloads().values():
-                _list(known, args.json)
-            return 0
-        chosen = workload(args.name)
-        paths = _fetched(chosen, Path(args.source) if args.source else None)
-        for path in paths:
-            _tell(chosen, path, args.json)
-        out = Path(args.out) if args.out else None
-        errors = [error for path in paths if out for error in reported(path, convert(path, out), args.json)]
-        for error in errors:
-            print(f"replayer: {error}", file=sys.stderr)
-        return TraceError.exit_code if errors else 0
+def run(args: argparse.Namespace) -> int:
+    if args.name is None:
+        for known in workloads().values():
+            _list(known, args.json)
+        return 0
+    chosen = workload(args.name)
+    paths = _fetched(chosen, Path(args.source) if args.source else None)
+    for path in paths:
+        _tell(chosen, path, args.json)
+    out = Path(args.out) if args.out else None
+    errors = [error for path in paths if out for error in reported(path, convert(path, out), args.json)]
+    for error in errors:
+        print(f"replayer: {error}", file=sys.stderr)
+    return TraceError.exit_code if errors else 0
 
 
 def _list(known: Workload, as_line: bool) -> None:

@@ -1,4 +1,12 @@
-"""`replayer import FILE…`: recordings of any known agent or log, into native traces."""
+"""Turn recordings of coding agents into native traces. The format is found by content, never by name.
+
+`zed` in place of a file is the thread store of the Zed editor on this machine, opened read-only.
+
+Examples:
+  replayer import ~/.claude/projects/-home-me-app/3f1c.jsonl -o sessions
+  replayer import zed --list
+  replayer import zed --pick "Fix the parser" -o sessions
+"""
 
 from __future__ import annotations
 
@@ -23,44 +31,34 @@ from replayer.traces.summary import Summary
 Outcome = Summary | TraceError
 
 
-class Command:
-    """Turn recordings of coding agents into native traces. The format is found by content, never by name.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="recordings, folders of them, `-` (stdin), or `zed`"
+    )
+    flag(parser, "-o, --out DIR", "folder for the traces (default: here)", default=".")
+    flag(parser, "--format F", "insist on a format instead of finding it")
+    flag(parser, "--formats", "list the formats that are known")
+    flag(parser, "--pick ID|TITLE", "only this session", action="append", default=[])
+    flag(parser, "--list", "list the sessions of each file, import nothing")
+    add_processes_flag(parser)
+    flag(parser, "--json", "one JSON line per trace")
 
-    `zed` in place of a file is the thread store of the Zed editor on this machine, opened read-only.
 
-    Examples:
-      replayer import ~/.claude/projects/-home-me-app/3f1c.jsonl -o sessions
-      replayer import zed --list
-      replayer import zed --pick "Fix the parser" -o sessions
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "files", nargs="*", metavar="FILE", help="recordings, folders of them, `-` (stdin), or `zed`"
-        )
-        flag(parser, "-o, --out DIR", "folder for the traces (default: here)", default=".")
-        flag(parser, "--format F", "insist on a format instead of finding it")
-        flag(parser, "--formats", "list the formats that are known")
-        flag(parser, "--pick ID|TITLE", "only this session", action="append", default=[])
-        flag(parser, "--list", "list the sessions of each file, import nothing")
-        add_processes_flag(parser)
-        flag(parser, "--json", "one JSON line per trace")
-
-    def run(self, args: argparse.Namespace) -> int:
-        if args.formats:
-            for name, experimental in sorted({(i.format, i.experimental) for i in importers()}):
-                print(f"{name}{'  (experimental)' if experimental else ''}")
-            return 0
-        if not args.files:
-            raise TraceError("name at least one FILE to import, or `zed` for the editor's own store")
-        paths = [path for name in args.files for path in inputs(name)]
-        if args.processes != 1 and not args.list:
-            errors = _by_processes(paths, args)
-        else:
-            errors = [error for path in paths for error in _one(path, args)]
-        for error in errors:
-            print(f"replayer: {error}", file=sys.stderr)
-        return TraceError.exit_code if errors else 0
+def run(args: argparse.Namespace) -> int:
+    if args.formats:
+        for name, experimental in sorted({(i.format, i.experimental) for i in importers()}):
+            print(f"{name}{'  (experimental)' if experimental else ''}")
+        return 0
+    if not args.files:
+        raise TraceError("name at least one FILE to import, or `zed` for the editor's own store")
+    paths = [path for name in args.files for path in inputs(name)]
+    if args.processes != 1 and not args.list:
+        errors = _by_processes(paths, args)
+    else:
+        errors = [error for path in paths for error in _one(path, args)]
+    for error in errors:
+        print(f"replayer: {error}", file=sys.stderr)
+    return TraceError.exit_code if errors else 0
 
 
 def inputs(name: str) -> list[Path]:

@@ -1,4 +1,13 @@
-"""`replayer judge`."""
+"""The verdict that one captured exchange supports: is the turn usable, and which faults has it.
+
+REQUEST is the JSON body that was sent, RESPONSE what came back: an SSE stream or a JSON body. With --pair, the
+answer to the same request in the other mode, also what only both together show: arguments or calls that the
+engine changed on the way. With --also, once per exchange, a table of wires, streamed or not. Examples:
+
+  replayer judge request.json response.sse
+  replayer judge request.json response.sse --pair response-not-streamed.json
+  replayer judge request.json response.sse --issue vllm --about "vllm 0.21.0 --tool-call-parser hermes"
+"""
 
 from __future__ import annotations
 
@@ -34,69 +43,56 @@ from replayer.wire.reply import assemble
 from replayer.wire.types import JsonObject, Reply, Wire
 
 
-class Command:
-    """The verdict that one captured exchange supports: is the turn usable, and which faults has it.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("request", type=Path, metavar="REQUEST.json")
+    parser.add_argument("response", type=Path, metavar="RESPONSE")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--stream", action="store_true", default=None, help="RESPONSE is a stream")
+    flag(mode, "--no-stream", "RESPONSE is one JSON body", action="store_false", dest="stream")
+    flag(parser, "--pair OTHER", "the other mode's answer to the same request", type=Path)
+    parser.add_argument(
+        "--also",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("REQUEST.json", "RESPONSE"),
+        help="the same prompt over another wire or in the other mode: adds a table of wires, streamed or not",
+    )
+    flag(
+        parser,
+        "--parsers",
+        "also what vLLM's and SGLang's own parsers read in the text, where those packages are installed",
+    )
+    flag(
+        parser,
+        "--parsers-of URL",
+        "also what the parsers of the SGLang server at URL read in the text; it generates nothing",
+    )
+    flag(parser, "--issue", "print a bug report in that project's form instead, redacted", choices=PROJECTS)
+    flag(parser, "--about TEXT", "with --issue: the engine's version and flags", default="")
+    flag(parser, "--json", "one JSON document")
 
-    REQUEST is the JSON body that was sent, RESPONSE what came back: an SSE stream or a JSON body. With --pair, the
-    answer to the same request in the other mode, also what only both together show: arguments or calls that the
-    engine changed on the way. With --also, once per exchange, a table of wires, streamed or not. Examples:
 
-      replayer judge request.json response.sse
-      replayer judge request.json response.sse --pair response-not-streamed.json
-      replayer judge request.json response.sse --issue vllm --about "vllm 0.21.0 --tool-call-parser hermes"
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("request", type=Path, metavar="REQUEST.json")
-        parser.add_argument("response", type=Path, metavar="RESPONSE")
-        mode = parser.add_mutually_exclusive_group()
-        mode.add_argument("--stream", action="store_true", default=None, help="RESPONSE is a stream")
-        flag(mode, "--no-stream", "RESPONSE is one JSON body", action="store_false", dest="stream")
-        flag(parser, "--pair OTHER", "the other mode's answer to the same request", type=Path)
-        parser.add_argument(
-            "--also",
-            nargs=2,
-            action="append",
-            default=[],
-            metavar=("REQUEST.json", "RESPONSE"),
-            help="the same prompt over another wire or in the other mode: adds a table of wires, streamed or not",
-        )
-        flag(
-            parser,
-            "--parsers",
-            "also what vLLM's and SGLang's own parsers read in the text, where those packages are installed",
-        )
-        flag(
-            parser,
-            "--parsers-of URL",
-            "also what the parsers of the SGLang server at URL read in the text; it generates nothing",
-        )
-        flag(
-            parser, "--issue", "print a bug report in that project's form instead, redacted", choices=PROJECTS
-        )
-        flag(parser, "--about TEXT", "with --issue: the engine's version and flags", default="")
-        flag(parser, "--json", "one JSON document")
-
-    def run(self, args: argparse.Namespace) -> int:
-        exchange = _read_exchange(args.request, args.response, args.stream)
-        pair = _reply_in(_read(args.pair), None) if args.pair else None
-        case = exchange.case(pair)
-        verdict = judge(case)
-        if args.issue:
-            print(issue(_report(exchange, verdict, args), args.issue))
-            return 0
-        document = _document(case.reply, verdict, case.validator)
-        if args.also or pair is not None:
-            others = [_read_exchange(Path(asked), Path(answer)) for asked, answer in args.also]
-            document["differential"] = put_together(_rows(exchange, case, others), same_prompts=True)
-        if args.parsers or args.parsers_of:
-            reply = case.reply
-            text = case.token_text or f"{reply.reasoning}\n{reply.content}".strip()
-            document |= _parsers(text, exchange.request, args)
-        print_json(_json(document)) if args.json else print(_readable(document))
-        if not args.json and (found := document.get("differential")):
-            print_section(differential_section(found), console())
+def run(args: argparse.Namespace) -> int:
+    exchange = _read_exchange(args.request, args.response, args.stream)
+    pair = _reply_in(_read(args.pair), None) if args.pair else None
+    case = exchange.case(pair)
+    verdict = judge(case)
+    if args.issue:
+        print(issue(_report(exchange, verdict, args), args.issue))
         return 0
+    document = _document(case.reply, verdict, case.validator)
+    if args.also or pair is not None:
+        others = [_read_exchange(Path(asked), Path(answer)) for asked, answer in args.also]
+        document["differential"] = put_together(_rows(exchange, case, others), same_prompts=True)
+    if args.parsers or args.parsers_of:
+        reply = case.reply
+        text = case.token_text or f"{reply.reasoning}\n{reply.content}".strip()
+        document |= _parsers(text, exchange.request, args)
+    print_json(_json(document)) if args.json else print(_readable(document))
+    if not args.json and (found := document.get("differential")):
+        print_section(differential_section(found), console())
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,11 @@
-"""`replayer logs`: figures from an engine's log file."""
+"""Read the log of vLLM, SGLang or llama.cpp: throughput, draft acceptance, cache use, and the speed bands.
+
+Examples:
+  replayer logs server.log --json
+  docker logs vllm 2>&1 | replayer logs -
+
+Container, journald and colour prefixes do not matter; - reads standard input.
+"""
 
 from __future__ import annotations
 
@@ -14,37 +21,28 @@ from replayer.errors import ReplayerError
 from replayer.text import print_json
 
 
-class Command:
-    """Read the log of vLLM, SGLang or llama.cpp: throughput, draft acceptance, cache use, and the speed bands.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a log file, or - for standard input")
+    flag(
+        parser,
+        "--kind",
+        "default: the commonest in the file",
+        choices=[name for name, kind in KINDS.items() if kind.log],
+    )
+    flag(parser, "--json", "print one JSON document")
 
-    Examples:
-      replayer logs server.log --json
-      docker logs vllm 2>&1 | replayer logs -
 
-    Container, journald and colour prefixes do not matter; - reads standard input.
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="a log file, or - for standard input")
-        flag(
-            parser,
-            "--kind",
-            "default: the commonest in the file",
-            choices=[name for name, kind in KINDS.items() if kind.log],
+def run(args: argparse.Namespace) -> int:
+    found = summarise(read(args.file), args.kind)
+    if not found.samples and found.failure is None and not found.settings.effective:
+        raise ReplayerError(
+            f"{args.file}: no line of a vLLM, SGLang or llama.cpp server in it; is this the server's own log?"
         )
-        flag(parser, "--json", "print one JSON document")
-
-    def run(self, args: argparse.Namespace) -> int:
-        found = summarise(read(args.file), args.kind)
-        if not found.samples and found.failure is None and not found.settings.effective:
-            raise ReplayerError(
-                f"{args.file}: no line of a vLLM, SGLang or llama.cpp server in it; is this the server's own log?"
-            )
-        if args.json:
-            print_json(found.as_data(), indent=True)
-        else:
-            print(text(found))
-        return 0
+    if args.json:
+        print_json(found.as_data(), indent=True)
+    else:
+        print(text(found))
+    return 0
 
 
 def read(name: str) -> list[str]:

@@ -1,4 +1,16 @@
-"""`replayer prefix`: what a prefix cache could do for recorded requests, and what keeps it from doing so."""
+"""The best that a prefix cache could do for the requests of a trace or a JSON-lines file, turn by turn, and
+the first place where each request parts from the one it continues. No engine is needed.
+
+A line of a JSON-lines file is a chat request ({"messages": …, "tools": …}), or {"request": …, "response": …};
+cached tokens in a response's usage are set beside the ideal.
+
+Prompts are rendered with a stand-in chat template. Tokens come from --tokenizer: a GGUF or tokenizer.json file
+(byte-level BPE), a tiktoken encoding, or characters.
+
+Examples:
+  replayer prefix requests.jsonl --block-size 16
+  replayer prefix fix-failing-test
+"""
 
 from __future__ import annotations
 
@@ -24,46 +36,32 @@ _BAR = 40
 _PARTS = (("reused", "█", "32"), ("recomputed", "▓", "31"), ("new", "░", "90"))
 
 
-class Command:
-    """The best that a prefix cache could do for the requests of a trace or a JSON-lines file, turn by turn, and
-    the first place where each request parts from the one it continues. No engine is needed.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="trace, JSON-lines file of requests, or a shipped session; each stands for itself",
+    )
+    flag(parser, "--block-size N", "tokens per block of the engine's cache", type=_positive)
+    flag(parser, "--capacity N", "tokens that the engine's KV pool holds", type=_positive)
+    flag(parser, "--speculative", "EAGLE or MTP: one block less is reused")
+    flag(parser, "--tokenizer T", "where tokens come from (default: the best at hand)")
+    flag(parser, "--dialect D", "which client writes a trace's requests", default="openai-verbatim")
+    flag(parser, "--transform M:F", "a context manager that rewrites the messages of each request first")
+    add_processes_flag(parser)
+    flag(parser, "--json", "one JSON document on stdout; one a line of several files")
 
-    A line of a JSON-lines file is a chat request ({"messages": …, "tools": …}), or {"request": …, "response": …};
-    cached tokens in a response's usage are set beside the ideal.
 
-    Prompts are rendered with a stand-in chat template. Tokens come from --tokenizer: a GGUF or tokenizer.json file
-    (byte-level BPE), a tiktoken encoding, or characters.
-
-    Examples:
-      replayer prefix requests.jsonl --block-size 16
-      replayer prefix fix-failing-test
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "files",
-            nargs="+",
-            metavar="FILE",
-            help="trace, JSON-lines file of requests, or a shipped session; each stands for itself",
-        )
-        flag(parser, "--block-size N", "tokens per block of the engine's cache", type=_positive)
-        flag(parser, "--capacity N", "tokens that the engine's KV pool holds", type=_positive)
-        flag(parser, "--speculative", "EAGLE or MTP: one block less is reused")
-        flag(parser, "--tokenizer T", "where tokens come from (default: the best at hand)")
-        flag(parser, "--dialect D", "which client writes a trace's requests", default="openai-verbatim")
-        flag(parser, "--transform M:F", "a context manager that rewrites the messages of each request first")
-        add_processes_flag(parser)
-        flag(parser, "--json", "one JSON document on stdout; one a line of several files")
-
-    def run(self, args: argparse.Namespace) -> int:
-        work = partial(_shown, args=args, colour=sys.stdout.isatty())
-        files = [(name, library.find(name)) for name in args.files]
-        for text in mapped(work, files, args.processes):
-            if args.json:
-                print_json(text)
-            else:
-                print(text, file=unscreened(sys.stdout))
-        return 0
+def run(args: argparse.Namespace) -> int:
+    work = partial(_shown, args=args, colour=sys.stdout.isatty())
+    files = [(name, library.find(name)) for name in args.files]
+    for text in mapped(work, files, args.processes):
+        if args.json:
+            print_json(text)
+        else:
+            print(text, file=unscreened(sys.stdout))
+    return 0
 
 
 def _shown(file: tuple[str, Path], args: argparse.Namespace, *, colour: bool) -> str:

@@ -1,4 +1,13 @@
-"""`replayer record`: a recording reverse proxy in front of an engine."""
+"""Record what an agent and an OpenAI-compatible server say to each other: one trace per conversation.
+
+Point the agent's base URL at the address that is printed. A reply that repeats itself, or a call that is invalid, is
+named as soon as it has passed. Bytes pass unchanged; headers (keys, cookies) are never
+written. Ctrl-C ends the recording.
+
+Examples:
+  replayer record --upstream http://127.0.0.1:8000/v1 --port 8080 -o sessions
+  replayer record --upstream http://127.0.0.1:30000/v1 -o sessions
+"""
 
 from __future__ import annotations
 
@@ -30,47 +39,36 @@ from replayer.wire.loop import run_receiving
 from replayer.wire.types import Reply
 
 
-class Command:
-    """Record what an agent and an OpenAI-compatible server say to each other: one trace per conversation.
+def configure(parser: argparse.ArgumentParser) -> None:
+    flag(parser, "--upstream URL", "the server that answers", required=True)
+    flag(parser, "--ca-file FILE", "certificates to trust, of an upstream with a CA of its own")
+    flag(parser, "--host", "address to listen on (default: %(default)s)", default="127.0.0.1")
+    flag(parser, "--port P", "port to listen on (default: any free)", type=port, default=0)
+    flag(parser, "-o, --out DIR", "folder for the traces", default="recordings")
+    for name, default, what in (
+        ("connect", Waits().connect, "to connect to the upstream, TLS included"),
+        ("first-byte", Waits().first_byte, "to the end of an answer's headers"),
+        ("reply", Waits().total, "a whole exchange"),
+    ):
+        words = f"{what} (default: %(default)g)"
+        parser.add_argument(f"--{name}-timeout", type=_seconds, default=default, metavar="S", help=words)
+    flag(parser, "--redact", "replace secrets and home paths in what is written")
+    flag(parser, "--redact-rules FILE", "more rules: PATTERN or PATTERN => TEXT, one a line")
 
-    Point the agent's base URL at the address that is printed. A reply that repeats itself, or a call that is invalid, is
-    named as soon as it has passed. Bytes pass unchanged; headers (keys, cookies) are never
-    written. Ctrl-C ends the recording.
 
-    Examples:
-      replayer record --upstream http://127.0.0.1:8000/v1 --port 8080 -o sessions
-      replayer record --upstream http://127.0.0.1:30000/v1 -o sessions
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        flag(parser, "--upstream URL", "the server that answers", required=True)
-        flag(parser, "--ca-file FILE", "certificates to trust, of an upstream with a CA of its own")
-        flag(parser, "--host", "address to listen on (default: %(default)s)", default="127.0.0.1")
-        flag(parser, "--port P", "port to listen on (default: any free)", type=port, default=0)
-        flag(parser, "-o, --out DIR", "folder for the traces", default="recordings")
-        for name, default, what in (
-            ("connect", Waits().connect, "to connect to the upstream, TLS included"),
-            ("first-byte", Waits().first_byte, "to the end of an answer's headers"),
-            ("reply", Waits().total, "a whole exchange"),
-        ):
-            words = f"{what} (default: %(default)g)"
-            parser.add_argument(f"--{name}-timeout", type=_seconds, default=default, metavar="S", help=words)
-        flag(parser, "--redact", "replace secrets and home paths in what is written")
-        flag(parser, "--redact-rules FILE", "more rules: PATTERN or PATTERN => TEXT, one a line")
-
-    def run(self, args: argparse.Namespace) -> int:
-        to = upstream(args.upstream, args.ca_file)
-        rules = Path(args.redact_rules) if args.redact_rules else None
-        redact = redactor(rules) if args.redact or rules else None
-        # Turns are judged in a thread of their own, so that bytes go on passing.
-        with ThreadPoolExecutor(1) as judging:
-            recording = Recording(Path(args.out), redact, lambda *turn: judging.submit(_print_verdict, *turn))
-            try:
-                run_receiving(_serve(to, recording, args))
-            finally:
-                recording.close()
-        _report(recording)
-        return 0
+def run(args: argparse.Namespace) -> int:
+    to = upstream(args.upstream, args.ca_file)
+    rules = Path(args.redact_rules) if args.redact_rules else None
+    redact = redactor(rules) if args.redact or rules else None
+    # Turns are judged in a thread of their own, so that bytes go on passing.
+    with ThreadPoolExecutor(1) as judging:
+        recording = Recording(Path(args.out), redact, lambda *turn: judging.submit(_print_verdict, *turn))
+        try:
+            run_receiving(_serve(to, recording, args))
+        finally:
+            recording.close()
+    _report(recording)
+    return 0
 
 
 def _seconds(text: str) -> float:

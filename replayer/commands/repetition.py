@@ -1,4 +1,15 @@
-"""`replayer repetition`: the collapse detector over text that is already there."""
+"""Runs the repetition detector over text as if an engine had streamed it: the onset, the alarm, what repeats.
+
+FILE is any text or log, or `-` for standard input. Of a native trace (`replayer import` makes them) every reply is
+judged: its text, its thinking and the arguments of its calls, each by itself. Of a .jsonl file each line's "text"
+(or "output") is judged by itself, its "name" is kept, and a "finish_reason" of "length" is taken as evidence.
+`suspect` is what sound files also do now and then; only `collapsed` would have stopped a stream. Offsets are
+characters.
+
+Examples:
+  replayer repetition reply.txt
+  tail -n 200 engine.log | replayer repetition -
+"""
 
 from __future__ import annotations
 
@@ -28,42 +39,27 @@ UNITS = ("7", "1")
 """Terminal styles of two neighbouring copies: reversed, bold."""
 
 
-class Command:
-    """Runs the repetition detector over text as if an engine had streamed it: the onset, the alarm, what repeats.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="text, .jsonl, or - (default)")
+    flag(
+        parser,
+        "--channel",
+        "what the text is: an answer, thinking, or tool arguments (default: text)",
+        choices=("text", "reasoning", "code"),
+        default="text",
+    )
+    flag(parser, "--json", "one JSON line per text")
 
-    FILE is any text or log, or `-` for standard input. Of a native trace (`replayer import` makes them) every reply is
-    judged: its text, its thinking and the arguments of its calls, each by itself. Of a .jsonl file each line's "text"
-    (or "output") is judged by itself, its "name" is kept, and a "finish_reason" of "length" is taken as evidence.
-    `suspect` is what sound files also do now and then; only `collapsed` would have stopped a stream. Offsets are
-    characters.
 
-    Examples:
-      replayer repetition reply.txt
-      tail -n 200 engine.log | replayer repetition -
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "file", nargs="?", default="-", metavar="FILE", help="text, .jsonl, or - (default)"
-        )
-        flag(
-            parser,
-            "--channel",
-            "what the text is: an answer, thinking, or tool arguments (default: text)",
-            choices=("text", "reasoning", "code"),
-            default="text",
-        )
-        flag(parser, "--json", "one JSON line per text")
-
-    def run(self, args: argparse.Namespace) -> int:
-        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        for item in _texts(args.file):
-            finding = scan(item.text, item.channel or args.channel, item.finish_reason)
-            if args.json:
-                print_json(_record(item.name, finding))
-            else:
-                print("\n".join(_picture(item, finding, colour)), file=unscreened(sys.stdout))
-        return 0
+def run(args: argparse.Namespace) -> int:
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for item in _texts(args.file):
+        finding = scan(item.text, item.channel or args.channel, item.finish_reason)
+        if args.json:
+            print_json(_record(item.name, finding))
+        else:
+            print("\n".join(_picture(item, finding, colour)), file=unscreened(sys.stdout))
+    return 0
 
 
 class Item(NamedTuple):

@@ -1,4 +1,10 @@
-"""`replayer report`."""
+"""The summary of a run: a table, JSON, or files. Several runs are set side by side, and where they served several
+models, models by engines. Examples:
+
+  replayer report last --json
+  replayer report tonight last-night --html report.html --junit junit.xml
+  replayer report qwen-run llama-run --together --json
+"""
 
 from __future__ import annotations
 
@@ -22,57 +28,49 @@ from replayer.text import safe
 from replayer.traces.compact import uncollected
 
 
-class Command:
-    """The summary of a run: a table, JSON, or files. Several runs are set side by side, and where they served several
-    models, models by engines. Examples:
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
+    flag(parser, "--json", "print one JSON document per run")
+    flag(parser, "--together", "with --json: one document over all the runs")
+    flag(
+        parser,
+        "--rejudge",
+        "judge every reply again, by the rules of this version of replayer; the run stays as it is",
+    )
+    flag(
+        parser,
+        "--salvage",
+        "read what is sound of a damaged journal, and say what is missing; the run stays as it is",
+    )
+    add_processes_flag(parser)
+    for name, words in FORMATS.items():
+        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=words)
+    flag(
+        parser,
+        "--otlp FILE|URL",
+        "OpenTelemetry GenAI spans and metrics as OTLP JSON, to files or a receiver (http://127.0.0.1:4318)",
+    )
+    flag(
+        parser,
+        "--br DIR",
+        "an llm-d benchmark report per lane, and agent_reliability.json (needs agent-replayer[exchange])",
+        type=Path,
+    )
+    flag(parser, "--content", "with --otlp: prompts, replies, arguments and results too")
 
-      replayer report last --json
-      replayer report tonight last-night --html report.html --junit junit.xml
-      replayer report qwen-run llama-run --together --json
-    """
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder, its name, or last")
-        flag(parser, "--json", "print one JSON document per run")
-        flag(parser, "--together", "with --json: one document over all the runs")
-        flag(
-            parser,
-            "--rejudge",
-            "judge every reply again, by the rules of this version of replayer; the run stays as it is",
-        )
-        flag(
-            parser,
-            "--salvage",
-            "read what is sound of a damaged journal, and say what is missing; the run stays as it is",
-        )
-        add_processes_flag(parser)
-        for name, words in FORMATS.items():
-            parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=words)
-        flag(
-            parser,
-            "--otlp FILE|URL",
-            "OpenTelemetry GenAI spans and metrics as OTLP JSON, to files or a receiver (http://127.0.0.1:4318)",
-        )
-        flag(
-            parser,
-            "--br DIR",
-            "an llm-d benchmark report per lane, and agent_reliability.json (needs agent-replayer[exchange])",
-            type=Path,
-        )
-        flag(parser, "--content", "with --otlp: prompts, replies, arguments and results too")
-
-    def run(self, args: argparse.Namespace) -> int:
-        if args.content and not args.otlp:
-            raise PlanError("--content says what --otlp writes: give both")
-        folders = [find_run(name) for name in args.runs]
-        with ExitStack() as stack:
-            if args.salvage:
-                folders = [_salvaged(stack.enter_context(salvaged(folder))) for folder in folders]
-            if args.rejudge:
-                scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replayer-rejudge-")))
-                jobs = [(folder, scratch / str(number)) for number, folder in enumerate(folders)]
-                folders = [_said(again) for again in mapped(_again, jobs, args.processes)]
-            return _report(folders, args)
+def run(args: argparse.Namespace) -> int:
+    if args.content and not args.otlp:
+        raise PlanError("--content says what --otlp writes: give both")
+    folders = [find_run(name) for name in args.runs]
+    with ExitStack() as stack:
+        if args.salvage:
+            folders = [_salvaged(stack.enter_context(salvaged(folder))) for folder in folders]
+        if args.rejudge:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replayer-rejudge-")))
+            jobs = [(folder, scratch / str(number)) for number, folder in enumerate(folders)]
+            folders = [_said(again) for again in mapped(_again, jobs, args.processes)]
+        return _report(folders, args)
 
 
 def _salvaged(found: Salvaged) -> Path:

@@ -1,4 +1,10 @@
-"""`replayer repro`."""
+"""Write a folder that reproduces one turn of one lane: the exact request, a curl line, a script with the openai
+client, the answer and the verdict. TURN is N, TRACE/N or TRACE/REPEAT/N, counted from 1. With --shrink the history
+is cut down, against the lane's engine, as far as the fault stays. Examples:
+
+  replayer repro last fix-failing-test/7 vllm -o bug --shrink --issue vllm
+  replayer repro last 3 a -o turn-3
+"""
 
 from __future__ import annotations
 
@@ -26,37 +32,29 @@ _ANSWER_S, _ANSWER_BYTES = 120, 4 << 20
 """A report needs one answer, not a whole collapse."""
 
 
-class Command:
-    """Write a folder that reproduces one turn of one lane: the exact request, a curl line, a script with the openai
-    client, the answer and the verdict. TURN is N, TRACE/N or TRACE/REPEAT/N, counted from 1. With --shrink the history
-    is cut down, against the lane's engine, as far as the fault stays. Examples:
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
+    parser.add_argument("turn", metavar="TURN")
+    parser.add_argument("lane", metavar="LANE")
+    flag(parser, "-o, --out DIR", "new folder (default: repro-LANE-TURN)", type=Path)
+    flag(parser, "--shrink", "cut the history down while the fault stays")
+    flag(parser, "--budget N", "most requests for --shrink (60)", type=int, default=60)
 
-      replayer repro last fix-failing-test/7 vllm -o bug --shrink --issue vllm
-      replayer repro last 3 a -o turn-3
-    """
+    flag(
+        parser,
+        "--issue",
+        "write ISSUE.md, a report in that project's form, redacted; asks the server once",
+        choices=PROJECTS,
+    )
 
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("run", metavar="RUN", help="run folder, its name, or last")
-        parser.add_argument("turn", metavar="TURN")
-        parser.add_argument("lane", metavar="LANE")
-        flag(parser, "-o, --out DIR", "new folder (default: repro-LANE-TURN)", type=Path)
-        flag(parser, "--shrink", "cut the history down while the fault stays")
-        flag(parser, "--budget N", "most requests for --shrink (60)", type=int, default=60)
 
-        flag(
-            parser,
-            "--issue",
-            "write ISSUE.md, a report in that project's form, redacted; asks the server once",
-            choices=PROJECTS,
-        )
-
-    def run(self, args: argparse.Namespace) -> int:
-        out = args.out or Path(f"repro-{args.lane}-{args.turn.replace('/', '-')}")
-        if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
-            raise PlanError(f"{out} exists already; name another folder with -o")
-        asyncio.run(_reproduce(args, out))
-        print(out)
-        return 0
+def run(args: argparse.Namespace) -> int:
+    out = args.out or Path(f"repro-{args.lane}-{args.turn.replace('/', '-')}")
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise PlanError(f"{out} exists already; name another folder with -o")
+    asyncio.run(_reproduce(args, out))
+    print(out)
+    return 0
 
 
 async def _reproduce(args: argparse.Namespace, out: Path) -> None:

@@ -1,4 +1,15 @@
-"""`replayer run`."""
+"""Replay traces against engines, side by side.
+
+A plan file, flags, or both (flags win). Ready plans go by their names: see below. Examples:
+
+  replayer run --trace fix-failing-test --engine a=http://127.0.0.1:8000/v1 --engine b=http://127.0.0.1:30000/v1
+  replayer run plan.toml --repeat 3 --fail-if "usable_turn_rate < 0.95"
+  replayer run throughput-ramp --engine a=http://127.0.0.1:8000/v1 --set matrix.concurrency=[1,8,64]
+
+Engine SPEC: NAME=URL[,kind=K][,model=M][,api_key_env=VAR][,header.NAME=VALUE][,temperature=0.9]
+[,any sampling field=value],
+NAME=embedded[,...] or NAME=simulated[,fault=...].
+"""
 
 from __future__ import annotations
 
@@ -21,51 +32,38 @@ from replayer.wire.types import JsonObject
 ON_MACOS = "on macOS times come without kernel stamps and real-time priority, and no tool call is run"
 
 
-class Command:
-    """Replay traces against engines, side by side.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "ready plans:\n" + "\n".join(
+        f"  {name:18} {purpose(path)}" for name, path in shipped().items()
+    )
+    add_plan_arguments(parser, "plan file, or the name of a ready plan")
+    where = parser.add_mutually_exclusive_group()
+    flag(where, "--out DIR", "run folder (default: runs/TIME)", type=Path)
+    flag(where, "--into RUN", "run only what this earlier run lacks: lanes, repeats")
+    add_live_flags(parser)
+    add_view_flags(parser)
 
-    A plan file, flags, or both (flags win). Ready plans go by their names: see below. Examples:
 
-      replayer run --trace fix-failing-test --engine a=http://127.0.0.1:8000/v1 --engine b=http://127.0.0.1:30000/v1
-      replayer run plan.toml --repeat 3 --fail-if "usable_turn_rate < 0.95"
-      replayer run throughput-ramp --engine a=http://127.0.0.1:8000/v1 --set matrix.concurrency=[1,8,64]
+def run(args: argparse.Namespace) -> int:
+    from replayer.run.runner import perform  # late: behind a screen another process runs it
 
-    Engine SPEC: NAME=URL[,kind=K][,model=M][,api_key_env=VAR][,header.NAME=VALUE][,temperature=0.9]
-    [,any sampling field=value],
-    NAME=embedded[,...] or NAME=simulated[,fault=...].
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.epilog = "ready plans:\n" + "\n".join(
-            f"  {name:18} {purpose(path)}" for name, path in shipped().items()
-        )
-        add_plan_arguments(parser, "plan file, or the name of a ready plan")
-        where = parser.add_mutually_exclusive_group()
-        flag(where, "--out DIR", "run folder (default: runs/TIME)", type=Path)
-        flag(where, "--into RUN", "run only what this earlier run lacks: lanes, repeats")
-        add_live_flags(parser)
-        add_view_flags(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        from replayer.run.runner import perform  # late: behind a screen another process runs it
-
-        if sys.platform == "darwin":
-            print(f"replayer: {ON_MACOS}", file=sys.stderr)
-        check_live_flags(args)
-        take_plan(args)
-        if args.plan:
-            args.plan = find_plan(args.plan)
-        values = load_plan(args.plan) if args.plan else {}
-        origin = str(args.plan) if args.plan else "the command line"
-        values = merged(values, args)
-        if args.into:
-            return finish(_widening(values, origin, args), perform, args)
-        paths = resolve(values, args.plan)
-        plan = make_plan(values, origin)
-        check_plan(plan, origin)
-        complete(plan)
-        folder = new_run_folder("run", args.out)
-        return finish(Job(plan, folder, paths, metrics_port=args.metrics_port), perform, args)
+    if sys.platform == "darwin":
+        print(f"replayer: {ON_MACOS}", file=sys.stderr)
+    check_live_flags(args)
+    take_plan(args)
+    if args.plan:
+        args.plan = find_plan(args.plan)
+    values = load_plan(args.plan) if args.plan else {}
+    origin = str(args.plan) if args.plan else "the command line"
+    values = merged(values, args)
+    if args.into:
+        return finish(_widening(values, origin, args), perform, args)
+    paths = resolve(values, args.plan)
+    plan = make_plan(values, origin)
+    check_plan(plan, origin)
+    complete(plan)
+    folder = new_run_folder("run", args.out)
+    return finish(Job(plan, folder, paths, metrics_port=args.metrics_port), perform, args)
 
 
 def _widening(values: JsonObject, origin: str, args: argparse.Namespace) -> Job:

@@ -1,4 +1,13 @@
-"""`replayer sandbox check|run`."""
+"""Test the isolation that tool calls run in, or run one command inside it.
+
+`check` tries what must work and what must not, and exits with 3 when the isolation does not hold. `run` shows
+what the command printed and takes over its exit code (124: out of time, 125: another limit).
+
+Examples:
+  replayer sandbox check
+  replayer sandbox run -- python3 -c 'print(open("/etc/passwd").read())'
+  replayer sandbox run --workspace .@HEAD -- git log --oneline
+"""
 
 from __future__ import annotations
 
@@ -25,49 +34,38 @@ TIMED_OUT, LIMITED = 124, 125
 """Exit codes of `run` when a limit ended the command (as timeout(1) has them)."""
 
 
-class Command:
-    """Test the isolation that tool calls run in, or run one command inside it.
+def configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|run")
+    common = argparse.ArgumentParser(add_help=False)
+    flag(common, "--json", "one JSON document on stdout")
+    flag(
+        common,
+        "--sandbox",
+        "which isolation; weaker ones than auto are never chosen by themselves",
+        choices=BACKENDS,
+        default="auto",
+    )
+    actions.add_parser("check", parents=[common], help="try the isolation and grade it")
+    one = actions.add_parser("run", parents=[common], help="run one command inside")
+    flag(one, "--workspace DIR[@COMMIT]", "start with a copy of this folder or commit")
+    flag(one, "--trace FILE", "start with the workspace of this trace")
+    flag(one, "--timeout SECONDS", "default 120", type=float, default=120.0)
+    one.add_argument("command_line", nargs="*", metavar="CMD", help="the command, after --")
 
-    `check` tries what must work and what must not, and exits with 3 when the isolation does not hold. `run` shows
-    what the command printed and takes over its exit code (124: out of time, 125: another limit).
 
-    Examples:
-      replayer sandbox check
-      replayer sandbox run -- python3 -c 'print(open("/etc/passwd").read())'
-      replayer sandbox run --workspace .@HEAD -- git log --oneline
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        actions = parser.add_subparsers(dest="action", required=True, metavar="check|run")
-        common = argparse.ArgumentParser(add_help=False)
-        flag(common, "--json", "one JSON document on stdout")
-        flag(
-            common,
-            "--sandbox",
-            "which isolation; weaker ones than auto are never chosen by themselves",
-            choices=BACKENDS,
-            default="auto",
-        )
-        actions.add_parser("check", parents=[common], help="try the isolation and grade it")
-        one = actions.add_parser("run", parents=[common], help="run one command inside")
-        flag(one, "--workspace DIR[@COMMIT]", "start with a copy of this folder or commit")
-        flag(one, "--trace FILE", "start with the workspace of this trace")
-        flag(one, "--timeout SECONDS", "default 120", type=float, default=120.0)
-        one.add_argument("command_line", nargs="*", metavar="CMD", help="the command, after --")
-
-    def run(self, args: argparse.Namespace) -> int:
-        if args.action == "check":
-            return check(args.sandbox, args.json)
-        if not args.command_line:
-            raise PlanError("sandbox run needs a command: replayer sandbox run -- CMD [ARG…]")
-        if args.timeout <= 0:
-            raise PlanError(f"--timeout {args.timeout:g} must be more than 0 seconds")
-        ran = asyncio.run(inside(args))
-        if args.json:
-            print_json(as_json(ran))
-        else:
-            show(ran)
-        return exit_code(ran)
+def run(args: argparse.Namespace) -> int:
+    if args.action == "check":
+        return check(args.sandbox, args.json)
+    if not args.command_line:
+        raise PlanError("sandbox run needs a command: replayer sandbox run -- CMD [ARG…]")
+    if args.timeout <= 0:
+        raise PlanError(f"--timeout {args.timeout:g} must be more than 0 seconds")
+    ran = asyncio.run(inside(args))
+    if args.json:
+        print_json(as_json(ran))
+    else:
+        show(ran)
+    return exit_code(ran)
 
 
 def check(backend: str, as_document: bool) -> int:

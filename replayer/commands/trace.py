@@ -1,4 +1,13 @@
-"""`replayer trace check|show|export`."""
+"""Validate, read or export a native trace.
+
+FILE is a path or the name of a shipped session.
+
+Examples:
+  replayer trace check sessions/fix.trace.jsonl
+  replayer trace show fix-failing-test --brief
+  replayer trace export fix-failing-test --to openai -o requests.jsonl
+  replayer trace export mine.trace.jsonl --to native --redact -o to-share.trace.jsonl
+"""
 
 from __future__ import annotations
 
@@ -16,41 +25,30 @@ from replayer.traces.secrets import redactor
 from replayer.traces.summary import check
 
 
-class Command:
-    """Validate, read or export a native trace.
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("check", "show", "export"))
+    parser.add_argument("file", metavar="FILE")
+    flag(parser, "--json", "check: one JSON document")
+    flag(parser, "--brief", "show: one line per turn")
+    flag(parser, "--full", "show: do not fold long texts")
+    flag(parser, "--thread", "show, export: only this thread", default=None)
+    flag(parser, "--to", "export: the format", choices=sorted(EXPORTS), default="openai")
+    flag(parser, "--redact", "export: replace secrets and home paths")
+    flag(parser, "-o, --out FILE", "export: write here instead of to stdout")
 
-    FILE is a path or the name of a shipped session.
 
-    Examples:
-      replayer trace check sessions/fix.trace.jsonl
-      replayer trace show fix-failing-test --brief
-      replayer trace export fix-failing-test --to openai -o requests.jsonl
-      replayer trace export mine.trace.jsonl --to native --redact -o to-share.trace.jsonl
-    """
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("action", choices=("check", "show", "export"))
-        parser.add_argument("file", metavar="FILE")
-        flag(parser, "--json", "check: one JSON document")
-        flag(parser, "--brief", "show: one line per turn")
-        flag(parser, "--full", "show: do not fold long texts")
-        flag(parser, "--thread", "show, export: only this thread", default=None)
-        flag(parser, "--to", "export: the format", choices=sorted(EXPORTS), default="openai")
-        flag(parser, "--redact", "export: replace secrets and home paths")
-        flag(parser, "-o, --out FILE", "export: write here instead of to stdout")
-
-    def run(self, args: argparse.Namespace) -> int:
-        path = find(args.file)
-        if args.action == "check":
-            return _check(path, args.json)
-        with Trace.open(path) as trace:
-            _check_thread(trace, args.thread)
-            if args.action == "show":
-                show.show(trace, brief=args.brief, full=args.full, thread=args.thread)
-            else:
-                redact = redactor() if args.redact else None
-                export(trace, args.to, Path(args.out) if args.out else None, args.thread, redact)
-        return 0
+def run(args: argparse.Namespace) -> int:
+    path = find(args.file)
+    if args.action == "check":
+        return _check(path, args.json)
+    with Trace.open(path) as trace:
+        _check_thread(trace, args.thread)
+        if args.action == "show":
+            show.show(trace, brief=args.brief, full=args.full, thread=args.thread)
+        else:
+            redact = redactor() if args.redact else None
+            export(trace, args.to, Path(args.out) if args.out else None, args.thread, redact)
+    return 0
 
 
 def _check_thread(trace: Trace, thread: str | None) -> None:

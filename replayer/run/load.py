@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,6 @@ class Load:
     run: Run
     replay: Replay
     lane: str
-    labels: Sequence[str]
     alive: int | None
     order: Iterator[Next]
     to_prime: int
@@ -177,7 +176,7 @@ async def run_load(run: Run, replay: Replay, lane: str) -> None:
         )
     )
     priming = (alive or 1) if plan.load.closed and plan.load.start != "beginning" else 0
-    await Load(run, replay, lane, labels, alive, order, priming, was_reset).drive()
+    await Load(run, replay, lane, alive, order, priming, was_reset).drive()
 
 
 async def empty_cache(run: Run, lane: str) -> Tristate:

@@ -41,7 +41,6 @@ class Window:
     speed: float
     acceptance: float | None = None
     load: float | None = None
-    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
