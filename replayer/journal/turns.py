@@ -26,8 +26,7 @@ from replayer.journal.events import (
     VerdictGiven,
     is_stalled,
 )
-from replayer.journal.gap_bins import bins
-from replayer.journal.packing import gaps_us
+from replayer.journal.packing import bins, gaps_us
 from replayer.journal.parts import Line
 from replayer.lazy import dataclass
 from replayer.signals.server_reported import draft_tokens, server_decode_speed

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from replayer.metrics import lane_answers as of_lanes
-from replayer.metrics.apart import WHY_NOT
 from replayer.metrics.catalogue import COMPARED, PRIMARY
-from replayer.metrics.decide import leans
+from replayer.metrics.decide import WHY_NOT, leans
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.lane_answers import NAMED, counted, named
 from replayer.metrics.ranking import FIRST, SECOND, effect_metric, standings

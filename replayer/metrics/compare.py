@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 
 from replayer.journal.sealed import Attempts
 from replayer.lazy import dataclass
-from replayer.metrics.apart import WHY_NOT, apart, gap
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY, Metric
-from replayer.metrics.decide import ALPHA, PRIMARY_SHARE, decide, rounded
+from replayer.metrics.decide import ALPHA, PRIMARY_SHARE, WHY_NOT, apart, decide, gap, rounded
 from replayer.metrics.resampling import quantile_differences, ratio_difference, sign_flip, swap
 from replayer.metrics.run_documents import Pair
 from replayer.metrics.samples import (

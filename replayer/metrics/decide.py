@@ -1,14 +1,19 @@
-"""What a comparison means, in one sentence that every output prints."""
+"""What a comparison means, in one sentence that every output prints; and what sets two lanes apart besides what they are."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from replayer.metrics.run_documents import Pair
+
+if TYPE_CHECKING:
+    from replayer.journal.view import LaneView
+
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
-from replayer.metrics.apart import WHY_NOT
 from replayer.metrics.catalogue import COMPARED, DEFAULT, PRIMARY
-from replayer.metrics.run_documents import Pair
 from replayer.metrics.shown import interval, signed
 from replayer.metrics.stats import MIN_SESSIONS, holm
 
@@ -107,3 +112,30 @@ def amount(pair: Pair) -> str:
     if pair.low is None:
         return f"{words}{scope}, interval unknown"
     return f"{words}, 95 % interval {interval(metric, pair)}{scope}"
+
+
+WHY_NOT = (
+    "between two runs the run itself varies: run both with --aa",
+    "one lane ran after the other, and what changed meanwhile is in it: run with --aa",
+)
+"""Why a difference in times is not tested; the second where both lanes are of one run."""
+
+
+def apart(pair: Pair, a: LaneView, b: LaneView) -> Pair:
+    """With what lies between the two besides what they are."""
+    runs = a.run != b.run
+    return replace(pair, between_runs=runs, one_after_other=not runs and not pair.aa and gap(a, b) > 0)
+
+
+def _span(lane: LaneView) -> tuple[int, int]:
+    attempts = lane.attempts
+    ends = max((one.ended or one.started for one in attempts), default=0)
+    return min((one.started for one in attempts), default=0), ends
+
+
+def gap(a: LaneView, b: LaneView) -> int:
+    """Nanoseconds between the middles of two lanes, the sessions of one of which all began after those of the other had
+    ended; else 0."""
+    (start, end), (other_start, other_end) = _span(a), _span(b)
+    after = end <= other_start or other_end <= start
+    return abs(start + end - other_start - other_end) // 2 if after else 0

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Container, Hashable, Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, cast
 
-from replayer.journal.gap_bins import bin_ms
+from replayer.journal.packing import bin_ms
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.lazy import dataclass
 from replayer.metrics.stats import quantile, weighted_quantile

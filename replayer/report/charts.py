@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from os.path import commonprefix
 from typing import TypeVar
 
-from replayer.journal.gap_bins import bin_ms
+from replayer.journal.packing import bin_ms
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView, RunView
 from replayer.metrics.catalogue import METRICS

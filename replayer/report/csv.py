@@ -1,11 +1,13 @@
-"""One row per turn and lane, for analysis elsewhere. Unknown is empty, never 0."""
+"""One row per turn and lane, for analysis elsewhere: as CSV, where unknown is empty and never 0, and as Apache Parquet, with
+types, nulls for what is unknown, and lists for several classes."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from replayer.errors import MissingPartError
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.metrics.catalogue import METRICS
@@ -83,4 +85,43 @@ def _session(value: object) -> object:
     if isinstance(value, str):
         value = safe(value)
         return f"'{value}" if value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    return value
+
+
+_LISTS = {"faults", "fatal_faults", "tool_outcomes"}
+_FLAGS = {"usable", "stopped"}
+_REALS = {"wall", "total_ms", "prefill_ms", "decode_ms", "lag_ms", *FIGURES}
+_WHOLE = {
+    "repeat", "attempt", "turn", "recorded_turn", "retries", "calls", "invalid_calls", "prompt_tokens", "cached_tokens",
+    "ideal_cached_tokens", "completion_tokens", "drafted", "accepted", "deltas", "body_bytes",
+}  # fmt: skip
+
+
+def parquet_report(evidence: Evidence) -> bytes:
+    """Raises MissingPartError where pyarrow is not installed."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingPartError(
+            "--parquet needs pyarrow: run `pip install 'agent-replayer[parquet]'` (--csv has the same rows)"
+        ) from None
+    kinds = {"list": pa.list_(pa.string()), "flag": pa.bool_(), "real": pa.float64(), "whole": pa.int64()}
+    schema = pa.schema([(name, kinds.get(_kind(name), pa.string())) for name in COLUMNS])
+    cleaned = [{name: _clean(row[name]) for name in COLUMNS} for row in rows(evidence)]
+    out = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(cleaned, schema=schema), out, compression="zstd")
+    return out.getvalue()
+
+
+def _kind(name: str) -> str:
+    sets = (("list", _LISTS), ("flag", _FLAGS), ("real", _REALS), ("whole", _WHOLE))
+    return next((kind for kind, names in sets if name in names), "text")
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return safe(value)
+    if isinstance(value, Sequence):
+        return [safe(str(item)) for item in value]
     return value

@@ -19,7 +19,8 @@ FORMATS = {
     "junit": "JUnit XML for CI: a suite per lane, a case per session",
 }
 WRITERS: LazyTable[Callable[[Evidence], str | bytes]] = LazyTable(
-    "replayer.report", {name: f"{name}:{name}_report" for name in FORMATS}
+    "replayer.report",
+    {name: f"{name}:{name}_report" for name in FORMATS} | {"parquet": "csv:parquet_report"},
 )
 
 Files = dict[Path, str | bytes]

@@ -11,7 +11,7 @@ SIGNALS: LazyTable[type[Signal]] = LazyTable(
         "repetition": "repetition.detector:RepetitionDetector",
         "repetition_memory": "repetition.memory:RepetitionMemory",
         "call_loops": "call_loops:CallLoops",
-        "prefix_reuse": "reuse:PrefixReuseSignal",
+        "prefix_reuse": "prefix_reuse.conclusion:PrefixReuseSignal",
     },
 )
 

@@ -2,7 +2,7 @@
 
 import math
 
-from replayer.journal.gap_bins import bins
+from replayer.journal.packing import bins
 
 
 def test_each_gap_is_in_the_bin_of_its_logarithm() -> None:

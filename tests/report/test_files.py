@@ -12,11 +12,10 @@ from xml.etree import ElementTree
 import pyarrow.parquet
 import pytest
 
-from replayer.report.csv import csv_report
+from replayer.report.csv import csv_report, parquet_report
 from replayer.report.evidence import Evidence, gather
 from replayer.report.junit import junit_report
 from replayer.report.markdown import markdown_report
-from replayer.report.parquet import parquet_report
 from replayer.text import markdown as words
 from tests.report.runs import hostile_run
 

@@ -1,8 +1,7 @@
 """What the servers say, beside each other: the KV pools of the background articles can be read off two lanes."""
 
 from replayer.metrics.documents import KvPool
-from replayer.report.server import server_notes, server_rows
-from replayer.report.table import table_rows
+from replayer.report.table import server_notes, server_rows, table_rows
 from tests.figures import empty_lane as lane
 
 

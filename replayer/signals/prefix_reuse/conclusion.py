@@ -9,6 +9,7 @@ from dataclasses import replace
 from statistics import median
 
 from replayer.lazy import dataclass
+from replayer.signals.base import Signal, TurnFacts
 from replayer.signals.prefix_reuse.causes import FIXES, LEAST_SHARE, PHRASES
 from replayer.signals.prefix_reuse.diagnosis import NO_HIT, SAID_ON
 from replayer.signals.prefix_reuse.finding import PrefixFinding
@@ -351,3 +352,22 @@ def _healthy(findings: Sequence[PrefixFinding]) -> str:
     # What was reused was possible, where the estimate ends a little below it.
     possible = f"{low:.1%} to {ideal:.1%}" if ideal - real > LEAST_SHARE else f"{max(ideal, real):.1%}"
     return f"healthy: {real:.1%} of the prompt tokens were reused{where}, the ideal is {possible}."
+
+
+class PrefixReuseSignal(Signal):
+    """Keeps a session's findings for its verdict; the runner makes them, since tokens may have to be asked for."""
+
+    name = "prefix_reuse"
+    version = 1
+
+    def __init__(self) -> None:
+        self._found: list[PrefixFinding] = []
+
+    def after_turn(self, turn: TurnFacts) -> Sequence[PrefixFinding]:
+        if turn.reuse is None:
+            return ()
+        self._found.append(turn.reuse)
+        return (turn.reuse,)
+
+    def verdicts(self) -> dict[str, str]:
+        return {"prefix_cache": session_verdict(self._found)} if self._found else {}
