@@ -130,13 +130,8 @@ def show(ran: Ran) -> None:
 
 
 def as_json(ran: Ran) -> dict[str, object]:
-    return {
-        "exit_code": ran.exit_code,
-        "output": ran.output,
-        "dropped_bytes": ran.dropped,
-        "limit": ran.limit,
-        "duration": ran.duration,
-    }
+    facts = {"exit_code": ran.exit_code, "output": ran.output, "dropped_bytes": ran.dropped}
+    return facts | {"limit": ran.limit, "duration": ran.duration}
 
 
 def exit_code(ran: Ran) -> int:

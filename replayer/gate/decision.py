@@ -4,7 +4,7 @@ said, never counted as passed."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist, fmean
 
 from replayer.errors import PlanError
@@ -258,12 +258,7 @@ class Size:
         )
 
     def document(self) -> dict[str, int]:
-        return {
-            "sessions": self.sessions,
-            "turns": self.turns,
-            "needed_turns": self.needed_turns,
-            "needed_sessions": self.needed_sessions,
-        }
+        return asdict(self) | {"needed_sessions": self.needed_sessions}
 
 
 def size(view: RunView, lane: LaneView) -> Size:

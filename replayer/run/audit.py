@@ -302,13 +302,10 @@ def _watched(
 
 def _finished(where: JsonObject, known: RecordedTurn, turn: Turn) -> TurnFinished:
     reply, usage, times = known.reply, turn.usage, turn.times
-    first = (
-        None
-        if times is None or times.started is None or times.first_token is None
-        else times.first_token - times.started
-    )
-    total = (
-        None if times is None or times.started is None or times.ended is None else times.ended - times.started
+    start = times.started if times else None
+    first, total = (
+        None if start is None or end is None else max(0, round((end - start) * 1e9))
+        for end in ((times.first_token, times.ended) if times else (None, None))
     )
     return TurnFinished(
         **where,
@@ -322,8 +319,8 @@ def _finished(where: JsonObject, known: RecordedTurn, turn: Turn) -> TurnFinishe
         fault=asdict(reply.fault) if reply.fault else None,
         retries=0,
         headers_ns=None,
-        ttft_ns=None if first is None else max(0, round(first * 1e9)),
-        total_ns=0 if total is None else max(0, round(total * 1e9)),
+        ttft_ns=first,
+        total_ns=total or 0,
     )
 
 

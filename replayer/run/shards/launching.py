@@ -30,13 +30,14 @@ class Shard(Protocol):
     """A process that was started. `folder`: where it writes, on its own machine, and `node` which that is."""
 
     folder: str
-    node: str
+    node: str = ""
 
     def trace(self, path: Path) -> str:
         """Where it finds a copy of a trace of the run folder."""
 
     async def fetch(self) -> object:
-        """Bring what it has written to its folder here."""
+        """Bring what it has written to its folder here, where that is another machine."""
+        return None
 
     async def ended(self) -> str:
         """Waits until it is over; how it ended, as the rest of a sentence."""
@@ -61,15 +62,18 @@ class Launcher(Protocol):
 
     def nodes(self) -> list[Resources]:
         """What the machines have for servers; none where servers start here alone."""
+        return []
 
     async def serve(self, order: Order, log: Path) -> Launched:
         """Start a server that asks for resources where they are."""
+        raise PlanError(f"lane {order.name!r} asks for resources, which only a Ray cluster gives")
 
     def node_of(self, url: str) -> str | None:
         """Where a server was started."""
+        return None
 
 
-class Local:
+class Local(Launcher):
     """Processes of this machine; Ctrl-C reaches the coordinator alone."""
 
     host = "127.0.0.1"
@@ -93,32 +97,18 @@ class Local:
         process.stdin.close()
         return LocalShard(process, folder)
 
-    def nodes(self) -> list[Resources]:
-        return []
-
-    async def serve(self, order: Order, log: Path) -> Launched:
-        raise PlanError(f"lane {order.name!r} asks for resources, which only a Ray cluster gives")
-
-    def node_of(self, url: str) -> str | None:
-        return None
-
 
 def greeting(number: int, address: tuple[str, int], token: str) -> bytes:
     """What a shard reads from its standard input."""
     return json.dumps({"number": number, "address": address, "token": token}).encode() + b"\n"
 
 
-class LocalShard:
-    node = ""
-
+class LocalShard(Shard):
     def __init__(self, process: asyncio.subprocess.Process, folder: Path) -> None:
         self._process, self.folder, self._errors = process, str(folder.absolute()), folder / "stderr.log"
 
     def trace(self, path: Path) -> str:
         return str(path.absolute())
-
-    async def fetch(self) -> None:
-        """It is there."""
 
     async def ended(self) -> str:
         code = await self._process.wait()

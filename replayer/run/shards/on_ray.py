@@ -27,7 +27,7 @@ from replayer.plan.model import Plan
 from replayer.plan.schedule import Session
 from replayer.run.shards.crew import Crew, launched
 from replayer.run.shards.dealing import processes_of
-from replayer.run.shards.launching import WORKER, Resources, Shard, greeting, how_it_ended
+from replayer.run.shards.launching import WORKER, Launcher, Resources, Shard, greeting, how_it_ended
 from replayer.run.shards.ray_itself import ANSWER, connected, ray, value
 from replayer.run.shards.ray_servers import placed
 
@@ -114,7 +114,7 @@ class Node:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-class RayShard:
+class RayShard(Shard):
     """A shard on some node; what it writes is copied to its folder here."""
 
     def __init__(self, actor: Any, folder: Path, remote: str, traces: dict[Path, str], node: str) -> None:
@@ -158,7 +158,7 @@ class RayShard:
         ray().kill(self._actor)
 
 
-class OnRay:
+class OnRay(Launcher):
     """Starts shards wherever the cluster has a free core, one node after another."""
 
     keeps_secrets = False
