@@ -49,12 +49,10 @@ _CONTROL, _USER_DEFINED = 3, 4
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """An encoding whose ranks are the model's token ids. `template` is the model's own chat template."""
+    """An encoding whose ranks are the model's token ids."""
 
     encoding: tiktoken.Encoding
-    size: int
     nfc: bool = False
-    template: str | None = None
 
 
 def from_gguf(path: Path) -> Vocabulary:
@@ -74,7 +72,7 @@ def from_gguf(path: Path) -> Vocabulary:
     encoding = _encoding(
         str(path), plain, data.get("tokenizer.ggml.merges", []), _PRE_TOKENIZERS[name], special
     )
-    return Vocabulary(encoding, len(tokens), template=data.get("tokenizer.chat_template"))
+    return Vocabulary(encoding)
 
 
 def from_tokenizer_json(path: Path) -> Vocabulary:
@@ -93,7 +91,7 @@ def from_tokenizer_json(path: Path) -> Vocabulary:
     pattern = _pattern(path, data.get("pre_tokenizer"))
     encoding = _encoding(str(path), plain, merges, pattern, special)
     nfc = "NFC" in orjson.dumps(data.get("normalizer")).decode()
-    return Vocabulary(encoding, 1 + max([*plain.values(), *special.values()]), nfc=nfc)
+    return Vocabulary(encoding, nfc=nfc)
 
 
 def _pattern(path: Path, rule: Mapping[str, Json] | None) -> str:

@@ -78,7 +78,6 @@ class PrefixReuse:
         self._turns: Newest[str, _Turn] = Newest(_TURNS_KEPT)
         self._asked: dict[str, set[str]] = {}
         """The scopes of each thread, in the order in which the threads asked last."""
-        """Threads, in the order in which they last asked, with the number of that request."""
         self._busy: dict[str, int] = {}
         """Prompts on their way, by key, where times are known: what they hold cannot hold anything else."""
         self._witness = TtftWitness()
