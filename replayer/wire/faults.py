@@ -19,6 +19,7 @@ _CONTEXT = re.compile(
     re.I,
 )
 _MODEL = re.compile(r"\bmodel\b", re.I)
+_NO_MODEL = re.compile(r"\bmodel ['\"`][^'\"`\n]{1,120}['\"`] (?:was )?not found", re.I)
 _HISTORY = re.compile(
     r"tool_call_id|\btool messages?\b|role ['\"`]?tool|messages with ['\"`]?tool|assistant message|messages?\[\d+\]",
     re.I,
@@ -58,6 +59,8 @@ def _kind(status: int, message: str) -> FaultKind:
         return "bad_request"
     if status == 404 and (_MODEL.search(message) or not _TOOLS.search(message)):
         return "unknown_model" if _MODEL.search(message) else "unreachable"
+    if _NO_MODEL.search(message):
+        return "unknown_model"
     if status >= 500:
         return "server_error"
     if _HISTORY.search(message):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from replayer.cli import main
-from tests.tools.seventh_set import FAULTY, SOUND
+from tests.tools.seventh_set import FAULTY, FURTHER, FURTHER_SOUND, SOUND
 from tests.tools.seventh_set.build import Case, request_of, response_of
 
 
@@ -40,3 +40,17 @@ def test_no_fault_on_sound_exchanges(tmp_path: Path, capsys: pytest.CaptureFixtu
     """First scored: 270 of 279; of the 9 misses 7 were labels."""
     wrong = mistakes(SOUND, tmp_path, capsys)
     assert len(SOUND) >= 240 and not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+def test_heads_and_tokens_of_calls_that_were_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """First scored: 184 of 220; one label was mended. Solar's id, glued to the name by lost tokens, is not read."""
+    wrong = mistakes(FURTHER, tmp_path, capsys)
+    assert len(FURTHER) >= 220 and len(wrong) <= 1, "\n".join(wrong)
+
+
+@pytest.mark.slow
+def test_no_fault_on_answers_that_look_like_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """First scored: 47 of 49; both labels were mended."""
+    wrong = mistakes(FURTHER_SOUND, tmp_path, capsys)
+    assert len(FURTHER_SOUND) >= 45 and not wrong, "\n".join(wrong)

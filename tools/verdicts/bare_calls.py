@@ -22,7 +22,7 @@ from replayer.tools.verdicts.call_text import (
     python_call,
 )
 from replayer.tools.verdicts.leak import Leak, leak_at
-from replayer.tools.verdicts.prose import WORDS, is_sentence
+from replayer.tools.verdicts.prose import TAG, WORDS, is_sentence
 from replayer.tools.verdicts.strict_json import NotJson, is_beginning, parse
 from replayer.tools.verdicts.xml_calls import arguments_in, wrapped_calls
 
@@ -45,7 +45,7 @@ def find_bare(text: str, visible: str, offered: Container[str]) -> Leak | None:
 
 
 _NAMED_OBJECT = re.compile(
-    r"(?<![\w.\-/])(?P<name>[A-Za-z_][\w.\-]*+)(?::\d+)?(?:\[ARGS\])?(?:<[|｜][^<>\s]{1,40}[|｜]>)*[ \t]*+(?P<bracket>\()?"
+    r"(?<![\w.\-/])(?P<name>[A-Za-z_][\w.\-]*+)(?::\d+)?(?:\[CALL_ID\]\w+)?(?:\[ARGS\]|>(?=\{))?(?:<[|｜][^<>\s]{1,40}[|｜]>)*[ \t]*+(?P<bracket>\()?"
     r"(?:\n?```(?:json)?)?\s*+(?=\{\s*(?:\}|\"[^\"\n]*+(?:\"\s*:|\Z)))"
 )
 
@@ -203,7 +203,7 @@ def _wrapped(text: str, visible: str, offered: Container[str]) -> _Found | None:
 
 
 _OBJECT = re.compile(
-    r'(?mi)^[ \t]*(?:(?:tool|function)_?calls?[ \t]*:\s*)?(?:\[\s*)?\{\s*"(?:role|name|function|function_call|tool_name|tool|action|recipient_name|tool_uses|tool_calls|tool_call_id|type|id|'
+    r'(?mi)^[ \t→]*(?:(?:tool|function)[ _]?calls?[ \t]*:\s*)?(?:\[\s*)?\{\s*"(?:role|name|function|function_?call|tool_name|tool|action|recipient_name|tool_uses|tool_calls|tool_call_id|type|id|'
     r'arguments|parameters)"'
 )
 _KEYED = re.compile(r'(?m)^[ \t]*\[\s*\{\s*"(?P<name>[A-Za-z_][\w.\-]*)"\s*:\s*\{')
@@ -250,7 +250,8 @@ def _bare_calls(text: str, offered: Container[str]) -> tuple[TextCall, ...]:
         return (TextCall(begun["name"], 0, len(text), closed=False),)
     if not any(call.name in offered or call.name.rpartition(".")[2] in offered for call in calls):
         return ()
-    return calls if _is_json(text.strip()) or not WORDS.search(text[calls[-1].end :]) else ()
+    tail = TAG.sub("", text[calls[-1].end :])  # a tag of whatever name may hold it
+    return calls if _is_json(text.strip()) or not WORDS.search(tail) else ()
 
 
 def _is_json(text: str) -> bool:

@@ -11,7 +11,7 @@ _ABOUT_HISTORY = re.compile(
     r"tool[ _]?calls?\b.*argument|function\.arguments|arguments\b.*\bjson|\broles?\b|alternat|tool_call_id|"
     r"messages?[\[.]\d+|assistant (?:tool call )?message|reasoning_content|tool output|function (?:call|response) turn|\binput\[\d+\]|item\['\w+'\]|type of 'item'|"
     r"tool call id|system message must|encrypted[ _]content|output of tool call|tool_use_id|tool_result|ResponseOutput\w+Param|"
-    r"response with id|previous[_ ]response",
+    r"response with id|previous[_ ]response|text content blocks must|required following item|duplicate item",
     re.IGNORECASE | re.DOTALL,
 )
 _CERTAINLY_HISTORY = re.compile(

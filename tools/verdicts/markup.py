@@ -16,7 +16,7 @@ from itertools import islice
 from replayer.tools.verdicts.bare_calls import find_bare, named_objects
 from replayer.tools.verdicts.call_text import TextCall, calls_in
 from replayer.tools.verdicts.leak import Leak, excerpt_at, leak_at
-from replayer.tools.verdicts.plain_tags import M3_MARK, plain_tags
+from replayer.tools.verdicts.plain_tags import M3_MARK, lost_of_head, plain_tags
 from replayer.tools.verdicts.prose import TAG, WORDS, is_sentence, without_code
 from replayer.tools.verdicts.strict_json import is_beginning
 from replayer.tools.verdicts.xml_calls import wrapped_calls
@@ -33,7 +33,10 @@ _TAGS: tuple[tuple[str, str], ...] = (  # what follows the "<"
     ),
     ("qwen", r"/?tools>"),
     ("glm", r"/?(?:\w+_)?arg_(?:key|value)>"),
-    ("minimax", r"/?minimax:tool_call>|/?(?:\w+:)?invoke(?:\s+name\s*=|>)|(?:\w+:)?parameter\s+name\s*="),
+    (
+        "minimax",
+        r"/?minimax:tool_call>|/?(?:\w+:)?invoke(?:\s+name\s*=|>)|(?:\w+:)?param(?:eter)?\s+name\s*=",
+    ),
     (
         "tool_calls_tag",
         r"/?(?:\w+:)?(?:tool_calls|function_?calls?|TOOLCALL|(?:seed:|longcat_)tool_call)(?:\s+name\s*=[^<>\n]{0,100})?>",
@@ -126,10 +129,22 @@ def find_leaks(
         if leak.hard:
             return (shown,)
         leaks.setdefault(leak.family, shown)
+    if lost := lost_of_head(text):
+        again = find_leaks(lost + text, offered, prompt_contains)
+        if again and again[0].hard:
+            return (_behind(again[0], len(lost)),)
     quoted = prompt_contains is not None and prompt_contains(M3_MARK)
     if not leaks and M3_MARK in text and not quoted and M3_MARK in without_code(text):
         return (leak_at("control_token", text, text.index(M3_MARK), hard=False),)
     return tuple(leaks.values())
+
+
+def _behind(leak: Leak, lost: int) -> Leak:
+    """A leak of a text whose first characters were put back, as it stands in the text without them."""
+    calls = tuple(call.moved(leak.start - lost) for call in leak.calls) if leak.start < lost else leak.calls
+    return replace(
+        leak, start=max(leak.start - lost, 0), end=leak.end - lost, text=leak.text[lost:], calls=calls
+    )
 
 
 def _undecorated(leak: Leak, text: str, plain: str, family: str) -> Leak:
@@ -189,8 +204,10 @@ def _candidates(searched: _Searched, offered: Container[str]) -> Iterator[Leak]:
             yield leak
         elif not _of_other_xml(text, marker):
             yield leak_at(marker.lastgroup or "", text, marker.start(), hard=False, end=marker.end())
-    if not markers and (bare := _bare(text, visible, offered)):
-        yield bare
+    if all(map(_closes, markers)):  # no markup, or its head was taken
+        ends = markers[0].start() if markers else len(text)
+        if (bare := _bare(text[:ends], visible[:ends], offered)) and (bare.hard or not markers):
+            yield bare
     for control in islice(_CONTROL.finditer(visible), _LOOK_AT):
         if not _in_a_sentence(visible, control):
             yield leak_at("control_token", text, control.start(), hard=False, end=control.end())
@@ -199,7 +216,7 @@ def _candidates(searched: _Searched, offered: Container[str]) -> Iterator[Leak]:
 def _of_other_xml(text: str, marker: re.Match[str]) -> bool:
     """Whether a `<parameter name=…>` stands within an element that is no call's, as in a build file."""
     before = text[: marker.start()]
-    around = _XML_ENDS.search(text) if marker.group().startswith(("<parameter name", "</param")) else None
+    around = _XML_ENDS.search(text) if marker.group().startswith(("<param", "</param")) else None
     return around is not None and f"<{around['root']}" in before and "invoke" not in before
 
 
@@ -238,7 +255,7 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
         return None if before.strip() else leak_at(family, text, start, hard=True)
     if _of_other_xml(text, marker):
         return None
-    closes = _CLOSES.match(marker.group()) is not None
+    closes = _closes(marker)
     follows = not closes and _CALL_FOLLOWS.match(text, marker.end())
     calls = tuple(call for call in searched.calls if call.start >= start or call.without_markup(text, start))
     if closes and not calls:  # the opening tag was taken: `{"name": …}\n</tool_call>`
@@ -269,7 +286,10 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
         or (marker.group().endswith("begin|>") and _TORN_NAME.fullmatch(text, marker.end()))
     )
     rest = not calls and not before.strip() and _REST_OF_CALL.fullmatch(text, start)
-    if rest or (closes and _closes_more(searched.visible[:start])):
+    behind = searched.visible[:start].rstrip()
+    if rest or (
+        closes and (_closes_more(behind) or (marker.group() == "</function>" and behind[-1:] == "}"))
+    ):
         return leak_at(family, text, start, hard=True)
     if breaks_off or searched.prose_ends <= start - len(before):
         return leak_at(family, text, start, hard=True, complete=closes)
@@ -279,6 +299,12 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
 _CLOSES = re.compile(
     r"</|\[/|\[END_|<end_|<tool_call\|>|<\|(?:/|END_)|<[|｜][^>]*(?:end|End|suffix|\|call)[|｜]>"
 )
+
+
+def _closes(marker: re.Match[str]) -> bool:
+    return _CLOSES.match(marker.group()) is not None
+
+
 _CLOSES_VALUE = re.compile(rf"</(?:\w+:|{_BAR}?DSML{_BAR})?(?:parameter|(?:\w+_)?arg_value)>")
 _SENTENCE_ENDS = tuple(".!?:…。！？：)`*")
 
@@ -297,11 +323,11 @@ def _behind_an_answer(searched: _Searched, offered: Container[str]) -> bool:
 
 def _closes_more(words: str) -> bool:
     """Whether the words end as JSON whose head was taken: `mand": "ls"}`."""
-    return words.rstrip().endswith("}") and words.count("{") < words.count("}")
+    return words.endswith("}") and words.count("{") < words.count("}")
 
 
-_REST_OF_CALL = re.compile(r"<[^<>\n]*param[^<>\n]*>[^<]*(?:</[^<>\n]+>\s*)+", re.DOTALL)
-"""A parameter and the ends of what held it, whose head a parser took."""
+_REST_OF_CALL = re.compile(r"(?:<[^<>\n]*param[^<>\n]*>[^<]*(?:</[^<>\n]+>\s*)+)+", re.DOTALL)
+"""Parameters and the ends of what held it, whose head a parser took."""
 
 _TO_A_TOOL = re.compile(r"[^<>\n]{0,60}\bto=")
 _TO_NO_TOOL = re.compile(r'commentary(?:\s*<\|constrain\|>)?(?:\s*json)?\s*<\|message\|>\s*\{\s*"')

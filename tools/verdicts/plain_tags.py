@@ -96,3 +96,18 @@ def plain_tags(text: str) -> tuple[str, str]:
 
 def _padded(put: str, match: re.Match[str]) -> str:
     return match.expand(put).rjust(len(match[0]))
+
+
+_OPENINGS = (
+    "<tool_call>", "<|tool_call|>", "<|python_tag|>", "[TOOL_CALLS]", "<|tools_prefix|>", "<function_call>", "<function_calls>", "<function=",
+    '<function name="', '<xai:function_call name="',
+)  # fmt: skip
+_TORN_HEAD = re.compile(r" ?[\w|:]{0,18}(?:[>\]]|=)")
+
+
+def lost_of_head(text: str) -> str:
+    """What is missing of the tag that a text begins in: a stream's first pieces were held back, and dropped."""
+    if not _TORN_HEAD.match(text):
+        return ""
+    ends = ((tag[:lost], tag[lost:]) for tag in _OPENINGS for lost in range(1, len(tag) - 1))
+    return next((head for head, rest in ends if text.startswith(rest)), "")

@@ -148,8 +148,8 @@ def _structured(seen: Seen) -> Iterable[Fault]:
 
 def _damage(seen: Seen) -> Iterable[Fault]:
     content = seen.reply.content
-    if not content or (content.isascii() and "<0x" not in content):
-        return ()
+    if not content or (content.isascii() and "<0x" not in content) or any(leak.hard for leak in seen.leaks):
+        return ()  # `▁` of a torn token is no damage
     message = damage_in(without_code(content), seen.case.request.prompt_contains)
     return [Fault("damaged_text", "engine", f"the answer holds {message}", False)] if message else ()
 

@@ -114,7 +114,7 @@ REFUSED = [
     refused("LiteLLM, too long", HISTORY, {"error": {"message": "litellm.ContextWindowExceededError: prompt is too long: 210311 tokens > 200000 maximum", "type": None, "code": "400"}}),
     refused("LiteLLM, rate", ENGINE, {"error": {"message": "litellm.RateLimitError: RateLimitError: Too many requests", "type": "throttling_error", "code": "429"}}),
     refused("FastAPI", INPUT, {"detail": [{"loc": ["body", "model"], "msg": "Field required", "type": "missing"}]}),
-    refused("no such path", INPUT, {"detail": "Not Found"}),
+    refused("no such path", f"{INPUT}|{ENGINE}", {"detail": "Not Found"}),
     refused("TGI", f"{HISTORY}|{INPUT}", {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 400 `max_new_tokens`", "error_type": "validation"}),
     refused("gateway time-out", ENGINE, "<html><head><title>504 Gateway Time-out</title></head></html>"),
     refused("Cloudflare", ENGINE, "<!DOCTYPE html><title>example.org | 524: A timeout occurred</title>"),
@@ -140,8 +140,8 @@ FAULTY = [
 ]
 
 
-def fine(name: str, content: str, **more: Any) -> Case:
-    return case(f"fine: {name}", content=content, **more)
+def fine(name: str, content: str, want: str = "", **more: Any) -> Case:
+    return case(f"fine: {name}", want, content=content, **more)
 
 
 SOUND = [
@@ -174,7 +174,7 @@ SOUND = [
     fine("plist", "<key>name</key>\n<string>shell</string>\n<key>arguments</key>\n<array/>"),
     fine("INI", "[shell]\ncmd = ls\n[grep]\npattern = x"),
     fine("Markdown link", "See [shell](docs/shell.md) and [grep](docs/grep.md)."),
-    fine("a quotation of a user", "You wrote “<tool_call> appears in my chat”; that is a parser that is not set up. Restart with `--tool-call-parser hermes`."),
+    fine("a quotation of a user", "You wrote “<tool_call> appears in my chat”; that is a parser that is not set up. Restart with `--tool-call-parser hermes`.", "~leaked_markup:unknown"),
     fine("Korean", "테스트가 모두 통과했습니다. `shell` 도구는 필요하지 않았습니다."),
     fine("Russian", "Все тесты прошли. Функция shell(cmd) больше не нужна."),
     fine("a poem", "Roses are red,\nviolets are blue,\nthe build is now green,\nand the linter is, too."),
@@ -184,6 +184,6 @@ SOUND = [
     fine("console with prompts", "$ grep -rn shell .\n./a.py:3:shell(cmd)\n$ echo $?\n0"),
     fine("a regex with groups", "(?P<name>shell|grep)\\((?P<arguments>[^)]*)\\)"),
     fine("ReAct explained", "In ReAct the model writes a line `Action:` and a line `Action Input:`; the agent answers with `Observation:`."),
-    fine("the answer is a tag", "</parameter>", user="Which tag closes a parameter? Only the tag.", tools=None),
+    fine("the answer is a tag", "</parameter>", MODEL, user="Which tag closes a parameter? Only the tag.", tools=None),
     *(case(f"fine: arguments with {family}", calls=call("apply_edit", {"path": "tests/data.txt", "edits": [{"find": "old", "replace": FAMILIES[family]("shell", {"cmd": "ls"})}]})) for family in list(JSON_FAMILIES)[::3]),
 ]  # fmt: skip
