@@ -326,7 +326,7 @@ def _closes_more(words: str) -> bool:
     return words.endswith("}") and words.count("{") < words.count("}")
 
 
-_REST_OF_CALL = re.compile(r"(?:<[^<>\n]*param[^<>\n]*>[^<]*(?:</[^<>\n]+>\s*)+)+", re.DOTALL)
+_REST_OF_CALL = re.compile(r"(?:<(?!/)[^<>\n]*param[^<>\n]*>[^<]*+(?:</[^<>\n]+>\s*+)++)++")
 """Parameters and the ends of what held it, whose head a parser took."""
 
 _TO_A_TOOL = re.compile(r"[^<>\n]{0,60}\bto=")
