@@ -68,6 +68,11 @@ class CopiedText:
         self.fresh = 1.0
         self._ask_from: float = PROSE
 
+    def skip(self) -> bool:
+        """Pass over numbers alone: a table, which the rules for words have nothing to say of."""
+        self.fresh, self.familiar = 1.0, 0.75 * self.familiar
+        return self._begin()
+
     def push(self, words: list[str], size: int, unspaced: bool) -> bool:
         """Whether the text may be a loop by now. `size`: characters of the piece."""
         if not words:
@@ -80,17 +85,17 @@ class CopiedText:
         else:
             self._rest, news, order = words[-1:], NEWS, 2
             grams = list(map(hash, pairwise(words)))
-        known = self._known
-        fresh = {gram for gram in grams if gram not in known}
+        different = set(grams)
+        fresh = different - self._known
         count, new = len(words) + 1 - order, len(fresh)
         if count > 0:
             self.fresh = new / count
             self.familiar += 0.25 * (1 - self.fresh - self.familiar)
         if self._score + count <= ((JOINT_COSTS if self._score else NEW_COSTS) + 1) * new:
-            self._remember(grams, fresh)
+            self._remember(different, fresh)
             return self._begin()
         gain = self._weigh(grams, news)
-        self._remember(grams, fresh)
+        self._remember(different, fresh)
         self._score += gain * (0.5 if unspaced else 1.0)
         if self._score <= 0:
             return self._begin()
@@ -129,9 +134,9 @@ class CopiedText:
         self._burst, self._since_news = burst, since
         return gain
 
-    def _remember(self, grams: list[int], fresh: set[int]) -> None:
-        self._seen.update(grams)
-        self._known.update(fresh)
+    def _remember(self, grams: set[int], fresh: set[int]) -> None:
+        self._seen |= grams
+        self._known |= fresh
         if len(self._seen) > GENERATION:
             self._known, self._older_twice = self._seen, self._twice
             self._seen, self._twice = set(), set()

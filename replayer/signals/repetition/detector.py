@@ -66,7 +66,7 @@ class RepetitionDetector(Signal):
     """
 
     name = "repetition"
-    version = 11
+    version = 12
 
     _stream: TextDetector
 
@@ -78,13 +78,18 @@ class RepetitionDetector(Signal):
         self._streams: dict[tuple[str, int], TextDetector] = {}
         self._calls = RepeatedCalls()
         self._channel, self._call_index = "", -1
+        self._text_channel = ""
+        """The channel that goes on where it is no call's, which one comparison tells."""
 
     def observe(self, delta: Delta) -> Sequence[Finding]:
-        if delta.channel != self._channel or delta.call_index != self._call_index:
+        if delta.channel != self._text_channel and not self._goes_on(delta):
             return self._switch(delta)
         stream = self._stream
         stream.pending = pending = stream.pending + delta.text
         return () if len(pending) < stream.stride else stream.advance()
+
+    def _goes_on(self, delta: Delta) -> bool:
+        return delta.channel == self._channel and delta.call_index == self._call_index
 
     def end(self, reply: Reply) -> Sequence[Finding]:
         """Look at what is left of every stream."""
@@ -107,6 +112,7 @@ class RepetitionDetector(Signal):
                 del self._streams[next(iter(self._streams))]
             stream = self._streams[channel, call_index] = TextDetector(channel, call_index, self._evidence)
         self._channel, self._call_index, self._stream = channel, call_index, stream
+        self._text_channel = channel if call_index < 0 else ""
         return [*found, *self.observe(delta)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from replayer.signals.repetition.scripts import is_without_blanks
@@ -25,8 +26,8 @@ RULES, RULED = 48, re.compile(r"([^\w\s])([^\w\s])\2{2,}\1?")
 SOME = 14
 """Lines from which on a text is judged by lines."""
 WORD = re.compile(r"[^\W\d_]{2,}")
-NUMBERS = re.compile(r"[\d\W]*\d[\d\W]*")
-"""A line that says when or the how manieth, and no word: the next line says what."""
+LETTER, DIGIT = re.compile(r"[^\W\d]"), re.compile(r"\d")
+"""A line of digits without a letter says when or the how manieth: the next line says what."""
 LOOKED_AT = 4096
 """Characters of the newest text that hold all of these."""
 
@@ -47,10 +48,13 @@ def pool_of(text: str) -> Pool | None:
 
 
 def _lines(lines: list[str]) -> Pool | None:
-    bare = list(filter(None, map(str.strip, reversed(lines))))
-    if bare and not any(map(str.isalnum, bare[0])):
-        return _pieces(bare, 0, RULES, RULED)
-    return _pieces(bare, CHARACTERS, LINES)
+    older = filter(None, map(str.strip, reversed(lines)))
+    newest = next(older, "")
+    if newest and not any(map(str.isalnum, newest)):
+        return _pieces(chain((newest,), older), 0, RULES, RULED)
+    if newest and not any(map(LETTER.search, lines)):
+        return None
+    return _pieces(chain((newest,), older), CHARACTERS, LINES)
 
 
 def _is_worded(line: str) -> bool:
@@ -66,7 +70,7 @@ def _pieces(
     different = set[str]()
     size = count = passed = 0
     for piece in newest_first:
-        if form is None and NUMBERS.fullmatch(piece):
+        if form is None and not LETTER.search(piece) and DIGIT.search(piece):
             passed += len(piece) + 1
             continue
         count += 1

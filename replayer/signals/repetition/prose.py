@@ -63,8 +63,9 @@ def _word_of(token: re.Match[str]) -> str:
 
 def looks_like_code(text: str) -> bool:
     """A glance at a short piece."""
-    count = text.count
-    return count("=") + count(";") + count("{") + count("\n  ") + count("\t") > 0.02 * len(text)
+    raw = text.encode("utf-8", "surrogatepass")
+    signs = len(raw) - len(raw.translate(None, b"=;{\t"))
+    return signs + text.count("\n  ") > 0.02 * len(text)
 
 
 def is_code(text: str) -> bool:

@@ -11,6 +11,8 @@ from replayer.signals.repetition.scripts import split_words
 
 FEW = ((4, 1), (6, 2), (8, 3), (9, 4))
 """(sentences, different ones among them at most)."""
+MOST = 1 + FEW[-1][0] - FEW[0][0]
+"""Different ones among the newest, beyond which none of these can be."""
 LEAST = 320
 """Characters of them at least."""
 LONG = 5
@@ -64,6 +66,8 @@ class Sayings:
                 if len(newest) == KEPT:
                     break
         self._said = [*self._said, *reversed(newest)][-KEPT:]
+        if len(set(self._said[-FEW[-1][0] :])) > MOST:
+            return None
         for count, most in FEW:
             newest = self._said[-count:]
             different, size = len(set(newest)), sum(map(len, newest)) + count

@@ -108,16 +108,16 @@ class _Symbols(_Map):
 
 
 _SYMBOLS = _Symbols()
-_ASCII_WORDS = str.maketrans(
-    {c: c.lower() if c.isalnum() else "\n" if c in ENDS else " " for c in map(chr, range(128))}
-)
+_ASCII_WORDS = "".join(
+    c.lower() if c.isalnum() else "\n" if c in ENDS else " " for c in map(chr, range(128))
+).encode() + bytes(128)
 LONG = 36
 """Letters beyond ASCII without a blank among them: no script writes longer words, so these are several."""
 
 
 def flat_of(text: str) -> str:
     """Its words in lower case, blanks between them, and a line for each sentence or line."""
-    return text.translate(_ASCII_WORDS if text.isascii() else _WORDS)
+    return text.encode().translate(_ASCII_WORDS).decode() if text.isascii() else text.translate(_WORDS)
 
 
 def sentences_of(text: str) -> list[str]:

@@ -41,8 +41,9 @@ RECURS = 2
 """Looks in a row that must find the newest characters before."""
 LOOKS_IN_VAIN, LEAST_OFTEN = 32, 3
 """Looks without a finding after which the next ones come half as often, and how often that happens."""
-FAR_EVERY, FAR_OFTEN = 512, 256
-"""Characters after which everything is looked at, and long cycles and templates where the text is familiar."""
+FAR_EVERY, FAR_OFTEN, FAR_CALM = 512, 256, 1024
+"""Characters after which everything is looked at; long cycles and templates sooner where the text is familiar, later where
+it is not: the shortest that only these see takes longer."""
 LONGEST_WORD, JOINTS = 48, "_-,./;:) \n"
 """Characters without a blank that are no longer waited for, and what words may end with besides."""
 OFTEN = 0.7
@@ -179,20 +180,24 @@ class TextDetector:
         self._code = looks_like_code(text)
         flat, in_ascii = flat_of(text if self._code else (text := spoken(text))), text.isascii()
         if self._code:
-            worn = self._look_at_worn(text, split_words(flat))
-            copied.push(without_digits(text).split(), len(text), False)
+            worn = self._look_at_worn(text, words := split_words(flat))
+            if words and all(map(str.isdecimal, words)):
+                copied.skip()
+            else:
+                copied.push(without_digits(text).split(), len(text), False)
             self._sayings.wait(f"{flat}\n", in_ascii)
             return [*worn, *self._look_for_pool()]
         size, bare = len(flat), without_digits(flat)
+        table = size - len(bare) > FEW_DIGITS * size
         if "\n" in bare:
-            sentences = split_words(
-                f" {END} ".join(filter(None if in_ascii else str.strip, bare.split("\n")))
-            )
+            parts = filter(str.strip if table or not in_ascii else None, bare.split("\n"))
+            sentences = split_words(f" {END} ".join(parts))
         else:
             sentences = split_words(bare)
         worn = self._look_at_worn(text, sentences if in_ascii and bare is flat else split_words(flat))
         unspaced = not in_ascii and len(sentences) > 0.5 * len(text)
-        due = copied.push(sentences, len(text), unspaced) or (self._cut and copied.size > 0)
+        due = copied.skip() if table and not sentences else copied.push(sentences, len(text), unspaced)
+        due = due or (self._cut and copied.size > 0)
         end, found = self._offset - len(self._rest), [*worn, *self._look_for_pool()]
         if copied.familiar < NEWS or copied.fresh > NEWS:
             self._sayings.wait(flat, in_ascii)
@@ -201,7 +206,7 @@ class TextDetector:
             found += self._state(
                 "recycled", "collapsed", onset, None, self._recent(200), said.share, said.size
             )
-        if size - len(bare) > FEW_DIGITS * size:
+        if table:
             self._vocabulary.skip()
         elif babble := self._vocabulary.push(text, sentences, copied.fresh):
             onset = max(0, end - babble.size)
@@ -214,7 +219,7 @@ class TextDetector:
         return found
 
     def _look_at_worn(self, text: str, words: list[str]) -> list[Finding]:
-        worn = self._worn.push(text, words, self._cut)
+        worn = self._worn.push(text, words, not self._code or self._near.tracker.recurs > 0, self._cut)
         if worn is None or not self._worn.is_worn(worn, self._recent(worn.size + len(self._rest)), self._cut):
             return []
         onset = max(0, self._offset - len(self._rest) - worn.size)
@@ -232,10 +237,13 @@ class TextDetector:
         return self._state("recycled", "collapsed", onset, None, self._recent(200), pool.share, pool.size)
 
     def _look_far(self, last: bool) -> list[Finding]:
-        block = "".join(self._block)
-        self._block, self._far_at = [], self._offset
+        block, self._far_at = "".join(self._block), self._offset
         self._next_at = self._offset + min(self._words_every, self._far_every)
-        found: list[Finding] = []
+        calm = self._copied.familiar < NEWS and not self._far.tracker.lag
+        if calm and len(block) < FAR_CALM and not last:
+            self._block = [block]
+            return []
+        self._block, found = [], list[Finding]()
         run = self._far.tracker.push(block)
         if run and (hit := self._far.judge(run)):
             found += self._cycle(*hit)
@@ -247,9 +255,9 @@ class TextDetector:
         elif template := self._templates.push(block, last, self._cut):
             found += self._template(template)
         if self._copied.familiar - CODE_IS * self._code >= FAMILIAR:
-            found += self._look_for_copies(len(block))
+            found += self._look_for_copies(min(len(block), FAR_EVERY))
         else:
-            self._near_looks = max(0, self._near_looks - 1)
+            self._near_looks = max(0, self._near_looks - max(1, len(block) // FAR_EVERY))
             self._near_due = self._near_wait()
         return found
 

@@ -94,6 +94,10 @@ class Vocabulary:
     def is_thin(self) -> bool:
         """Whether a loop may have begun."""
         if self._thin is None:
+            newest = self._words[-THIN_STAGED[0] :]
+            if len(set(newest)) > THIN_STAGED[1] + 1 and len(set(newest[-THIN[0] :])) > THIN[1] + 1:
+                self._thin = False  # even if one of them is `END`
+                return False
             newest = self._last(THIN_STAGED[0])
             thin, staged = _is_few(newest, *THIN), _is_few(newest, *THIN_STAGED)
             self._thin = thin if thin == staged else staged == self.is_staged

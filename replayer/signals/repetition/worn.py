@@ -83,28 +83,31 @@ class WornWords:
             self._different, self._trigrams = set[str](), set[tuple[str, str, str]]()
             self._count, self._ask_from = 0, LEAST
 
-    def push(self, text: str, words: list[str], cut: bool = False) -> Stretch | None:
-        """The stretch that the text ends in, if it is worth a look. `words`: its words and numbers in lower case; `cut`:
-        by the token limit, which is when nothing is too short to be asked about again."""
+    def push(self, text: str, words: list[str], recurs: bool = True, cut: bool = False) -> Stretch | None:
+        """The stretch that the text ends in, if it is worth a look. `words`: its words and numbers in lower case; `recurs`:
+        whether its last characters were read before, as in a loop; `cut`: by the token limit, which is when nothing is too
+        short to be asked about again."""
         if not text.isascii() and not "".join(words).isalnum():
             words = list(text) if is_without_blanks(text) else list(map(unmarked, words))
-        different, known = dict.fromkeys(words), self._known
-        different.pop(END, None)
-        new = [word for word in different if word not in known]
-        known.update(new)
+        different = set(words)
+        different.discard(END)
+        new = different - self._known
+        self._known |= new
         if new and not text.isascii():
-            new = list(filter(str.isalnum, new))
-        if cut and new and text.lower().endswith(new[-1]):
-            new.pop()  # the token limit leaves a piece of a word
-        if new:
-            self._begin(text[end_of(new[-1], text.lower()) :])
+            new = set(filter(str.isalnum, new))
+        last = last_of(new, words)
+        if cut and last and text.lower().endswith(last):
+            last = last_of(new - {last}, words)  # the token limit leaves a piece of a word
+        if last:
+            self._begin(text[end_of(last, text.lower()) :])
         else:
             self._uncounted += text
             self.size += len(text)
-        self._seen.update(different)
+        self._seen |= different
         if len(self._seen) > GENERATION:
             self._seen, self._known = set(), self._seen
-        return None if self.size < (LEAST if cut else self._ask_from) else self._counted()
+        due = self.size >= (LEAST if cut else self._ask_from) and (recurs or cut)
+        return self._counted() if due else None
 
     def _counted(self) -> Stretch | None:
         """Count the tokens that came since the last time."""
@@ -157,6 +160,15 @@ def needed(stretch: Stretch, text: str) -> float:
     if digits > DIGITS or letters < FEW_LETTERS:
         return max(RARE[0], RARE[1] * different)
     return fewest * (DIFFER if lines_differ(text) else 1.0)
+
+
+def last_of(new: set[str], words: list[str]) -> str:
+    """The word that was said for the first time last; empty where none is new."""
+    last, first, at = "", -1, len(words) if new else 0
+    while (at := at - 1) > first:
+        if (word := words[at]) in new and (begun := words.index(word)) > first:
+            last, first = word, begun
+    return last
 
 
 def end_of(word: str, text: str) -> int:
