@@ -129,7 +129,7 @@ def find_leaks(
         if leak.hard:
             return (shown,)
         leaks.setdefault(leak.family, shown)
-    if lost := lost_of_head(text):
+    for lost in lost_of_head(text):
         again = find_leaks(lost + text, offered, prompt_contains)
         if again and again[0].hard:
             return (_behind(again[0], len(lost)),)
@@ -285,7 +285,8 @@ def _hard_leak(searched: _Searched, marker: re.Match[str], offered: Container[st
         or _TORN_TAG.fullmatch(text, start)
         or (marker.group().endswith("begin|>") and _TORN_NAME.fullmatch(text, marker.end()))
     )
-    rest = not calls and not before.strip() and _REST_OF_CALL.fullmatch(text, start)
+    torn = not before.strip() or _TORN_ATTRIBUTE.fullmatch(text, 0, start)
+    rest = not calls and torn and _REST_OF_CALL.fullmatch(text, start)
     behind = searched.visible[:start].rstrip()
     if rest or (
         closes and (_closes_more(behind) or (marker.group() == "</function>" and behind[-1:] == "}"))
@@ -327,7 +328,8 @@ def _closes_more(words: str) -> bool:
 
 
 _REST_OF_CALL = re.compile(r"(?:<(?!/)[^<>\n]*param[^<>\n]*>[^<]*+(?:</[^<>\n]+>\s*+)++)++")
-"""Parameters and the ends of what held it, whose head a parser took."""
+"""Parameters and the ends of what held them, whose head a parser took."""
+_TORN_ATTRIBUTE = re.compile(r'[\w:]*(?: ?\w*="?)?[\w.\-]*"?>\s*')
 
 _TO_A_TOOL = re.compile(r"[^<>\n]{0,60}\bto=")
 _TO_NO_TOOL = re.compile(r'commentary(?:\s*<\|constrain\|>)?(?:\s*json)?\s*<\|message\|>\s*\{\s*"')

@@ -6,6 +6,7 @@ What a rule puts in is padded on its left, so that a value never begins later th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 
 M3_MARK = "]<]minimax[>["
@@ -99,15 +100,14 @@ def _padded(put: str, match: re.Match[str]) -> str:
 
 
 _OPENINGS = (
-    "<tool_call>", "<|tool_call|>", "<|python_tag|>", "[TOOL_CALLS]", "<|tools_prefix|>", "<function_call>", "<function_calls>", "<function=",
-    '<function name="', '<xai:function_call name="',
+    "<tool_call>", "<|tool_call|>", "<|python_tag|>", "[TOOL_CALLS]", "<|tools_prefix|>", "<function_call>",
+    "<function_calls>", "<function=",
 )  # fmt: skip
-_TORN_HEAD = re.compile(r" ?[\w|:]{0,18}(?:[>\]]|=)")
+_TORN_HEAD = re.compile(r"[\w|]{0,18}[>\]=]")
 
 
-def lost_of_head(text: str) -> str:
-    """What is missing of the tag that a text begins in: a stream's first pieces were held back, and dropped."""
-    if not _TORN_HEAD.match(text):
-        return ""
-    ends = ((tag[:lost], tag[lost:]) for tag in _OPENINGS for lost in range(1, len(tag) - 1))
-    return next((head for head, rest in ends if text.startswith(rest)), "")
+def lost_of_head(text: str) -> Iterator[str]:
+    """What may be missing of the tag that a text begins in: a stream's first pieces were held back, and dropped."""
+    if _TORN_HEAD.match(text):
+        ends = ((tag[:lost], tag[lost:]) for tag in _OPENINGS for lost in range(1, len(tag) - 1))
+        yield from (head for head, rest in ends if text.startswith(rest))
