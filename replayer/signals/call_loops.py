@@ -13,6 +13,7 @@ import json
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal
 
@@ -44,13 +45,18 @@ class Called:
     @property
     def key(self) -> str:
         """The call up to spelling: key order, white space, 130 or 130.0, cosmetic arguments."""
-        try:
-            value = _plain(parse(self.arguments))
-        except (NotJson, RecursionError):
-            return f"{self.name}:{self.arguments}"
-        if isinstance(value, dict):
-            value = {key: inner for key, inner in value.items() if key not in COSMETIC}
-        return f"{self.name}:{json.dumps(value, sort_keys=True)}"
+        return _key(self.name, self.arguments)
+
+
+@lru_cache(64)  # repeats of a session compare with the same recorded calls
+def _key(name: str, arguments: str) -> str:
+    try:
+        value = _plain(parse(arguments))
+    except (NotJson, RecursionError):
+        return f"{name}:{arguments}"
+    if isinstance(value, dict):
+        value = {key: inner for key, inner in value.items() if key not in COSMETIC}
+    return f"{name}:{json.dumps(value, sort_keys=True)}"
 
 
 def _plain(value: object) -> object:
