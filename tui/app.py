@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -73,8 +74,8 @@ class ReplayerApp(App[str]):
         Binding("question_mark", "keys", "Help"),
         Binding("t", "next_theme", "Theme", show=False),
         Binding("e", "export", "Export SVG", show=False),
-        Binding("r", "report_html", "Save the report as HTML", show=False),
-        Binding("j", "report_json", "Save the report as JSON", show=False),
+        Binding("r", "report('html')", "Save the report as HTML", show=False),
+        Binding("j", "report('json')", "Save the report as JSON", show=False),
         Binding("q", "leave", "Quit"),
         Binding("ctrl+q", "leave", "Quit", show=False, priority=True),
         Binding("ctrl+c", "leave", "Quit", show=False),
@@ -231,14 +232,8 @@ class ReplayerApp(App[str]):
     def action_export(self) -> None:
         self._save(f"replayer-{self._view_name()}.svg", self.export_screenshot(title="replayer"))
 
-    def action_report_html(self) -> None:
-        self._report("html")
-
-    def action_report_json(self) -> None:
-        self._report("json")
-
     @work(thread=True, exclusive=True, group="report")
-    def _report(self, form: str) -> None:
+    def action_report(self, form: str) -> None:
         """As `replayer report` writes it: finished sessions only."""
         try:
             words = REPORTS[form](self._folders)
@@ -309,10 +304,9 @@ class ReplayerApp(App[str]):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from (own for own in super().get_system_commands(screen) if own.title != "Screenshot")
         for name in PAGES:
-            yield SystemCommand(
-                f"Show {name}", f"the {name} screen", lambda name=name: self.action_show(name)
-            )
+            yield SystemCommand(f"Show {name}", f"the {name} screen", partial(self.action_show, name))
         yield SystemCommand("Freeze or follow", "stop or start painting", self.action_freeze)
         yield SystemCommand("Save the screen", "as SVG in the current folder", self.action_export)
-        yield SystemCommand("Save the report as HTML", "one page, here", self.action_report_html)
-        yield SystemCommand("Save the report as JSON", "as report --json, here", self.action_report_json)
+        yield SystemCommand("Save the report as HTML", "one page, here", partial(self.action_report, "html"))
+        as_json = partial(self.action_report, "json")
+        yield SystemCommand("Save the report as JSON", "as report --json, here", as_json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from replayer.journal.view import RunView
@@ -10,7 +10,7 @@ from replayer.metrics.answers import story
 from replayer.metrics.compare import compare
 from replayer.metrics.documents import LaneFigures
 from replayer.metrics.ranking import ranking
-from replayer.metrics.run_documents import Pair, Story
+from replayer.metrics.run_documents import Story
 from replayer.metrics.sweep import ramps
 
 
@@ -37,19 +37,13 @@ def compared(view: RunView, figures: Mapping[str, LaneFigures]) -> Compared:
     """`figures` by the names that the lanes have in `view`."""
     lanes = [figures[lane.name] for lane in view.lanes]
     pairs, levels = compare(view), ramps(view.lanes, lanes)
-    return Compared(
-        _best(pairs, len(lanes) - 1), story(lanes, pairs, levels, ranking(view.lanes, lanes, pairs))
-    )
-
-
-def _best(pairs: Sequence[Pair], others: int) -> dict[str, Better]:
-    wins: dict[str, dict[str, list[str]]] = {}
+    wins: dict[tuple[str, str], list[str]] = {}
     for pair in pairs:
         if pair.winner is not None:
-            wins.setdefault(pair.metric, {}).setdefault(pair.winner, []).append(pair.conclusion)
-    return {
+            wins.setdefault((pair.metric, pair.winner), []).append(pair.conclusion)
+    best = {
         metric: Better(lane, "\n".join(words))
-        for metric, lanes in wins.items()
-        for lane, words in lanes.items()
-        if len(words) == others
+        for (metric, lane), words in wins.items()
+        if len(words) == len(lanes) - 1
     }
+    return Compared(best, story(lanes, pairs, levels, ranking(view.lanes, lanes, pairs)))

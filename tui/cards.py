@@ -10,8 +10,9 @@ from rich.cells import cell_len
 from replayer.tools.verdicts.strict_json import so_far
 from replayer.tui import calls, glyphs
 from replayer.tui.lane_replies import Talk
-from replayer.tui.replies import Card, Ran, Shown
+from replayer.tui.replies import Card, Shown
 from replayer.tui.text import Span, fit, safe, size_words, tail
+from replayer.wire.types import JsonObject
 
 Line = list[Span]
 
@@ -66,7 +67,11 @@ def _rule(talk: Talk, shown: Shown, width: int) -> Line:
 
 
 def _reply(shown: Shown, width: int, height: int, *, unfolded: bool) -> list[Line]:
-    lines: list[Line] = [_trouble(klass, text) for klass, text in _folded_trouble(shown, width)]
+    lines: list[Line] = [
+        [(line, "$warning" if klass == "truncated" else "$error")]
+        for klass, message in shown.trouble
+        for line in tail(f"{_TROUBLE.get(klass, '✘')} {klass}: {message[:600]}", width, 4)
+    ]
     for block in reversed(shown.blocks):
         if len(lines) >= height:
             break
@@ -81,23 +86,11 @@ def _reply(shown: Shown, width: int, height: int, *, unfolded: bool) -> list[Lin
     return lines[-height:]
 
 
-def _folded_trouble(shown: Shown, width: int) -> list[tuple[str, str]]:
-    return [
-        (klass, line)
-        for klass, message in shown.trouble
-        for line in tail(f"{_TROUBLE.get(klass, '✘')} {klass}: {message[:600]}", width, 4)
-    ]
-
-
-def _trouble(klass: str, line: str) -> Line:
-    return [(line, "$warning" if klass == "truncated" else "$error")]
-
-
 def card_lines(card: Card, width: int, *, unfolded: bool) -> list[Line]:
     """A card: who was called with what, the verdict, and the result; folded to one line each, or in full."""
     sign, style, word = _SIGNS[card.state]
     word = card.faults[0][0] if card.faults else word
-    summary, body = _finished(card) if card.state != "streaming" else _growing(card)
+    summary, body = (_growing if card.state == "streaming" else _finished)(card.arguments)
     lines = [_head(sign, card.name or "…", summary, word, style, width)]
     if card.state == "streaming":
         lines += _body(body[-_BODY_LINES:], style, width)[-_BODY_LINES:]
@@ -111,24 +104,20 @@ def card_lines(card: Card, width: int, *, unfolded: bool) -> list[Line]:
     return lines
 
 
-def _finished(card: Card) -> tuple[str, tuple[str, ...]]:
-    """The arguments in one line, and in as many as they need."""
-    return _told_once(card.arguments)
-
-
 @lru_cache(_REMEMBERED)
-def _told_once(raw: str) -> tuple[str, tuple[str, ...]]:
+def _finished(raw: str) -> tuple[str, tuple[str, ...]]:
+    """The arguments in one line, and in as many as they need."""
     value = calls.parsed(raw)
     value = so_far(raw) if value is None else value
     return calls.summary(value, raw), tuple(calls.body(value)) if isinstance(value, dict) else (raw,)
 
 
-def _growing(card: Card) -> tuple[str, tuple[str, ...]]:
+def _growing(raw: str) -> tuple[str, tuple[str, ...]]:
     """What has come so far; lines of their own only where one does not do."""
-    value = so_far(card.arguments)
+    value = so_far(raw)
     body = tuple(calls.body(value)) if isinstance(value, dict) else ()
     long = len(body) > 2 or any(len(line) > _LONG for line in body)
-    return calls.summary(value, card.arguments), body if long else ()
+    return calls.summary(value, raw), body if long else ()
 
 
 def _body(lines: Sequence[str], bar: str, width: int) -> list[Line]:
@@ -159,14 +148,14 @@ def _inside(line: str, bar: str, style: str, width: int) -> Line:
     return [("▌", bar), (fit(f"   {line}", width - 1), f"{style} on $panel")]
 
 
-def _result(ran: Ran, bar: str, width: int, *, unfolded: bool) -> list[Line]:
+def _result(ran: JsonObject, bar: str, width: int, *, unfolded: bool) -> list[Line]:
     """One line with outcome and size; unfolded, the end of the output below it."""
-    sign, style, words = outcome_words(ran.outcome, ran.exit_code)
-    against = AGAINST.get(ran.against or "", "")
-    line = f"└ {sign} {words} · {size_words(ran.output)}{against and f' · {against}'}"
+    sign, style, words = outcome_words(ran["outcome"], ran.get("exit_code"))
+    against, output = AGAINST.get(ran.get("against_recorded") or "", ""), ran.get("output", "")
+    line = f"└ {sign} {words} · {size_words(output)}{against and f' · {against}'}"
     lines = [_inside(line, bar, style, width)]
     if unfolded:
-        body = tail(ran.output.strip("\n"), width - 8, _UNFOLDED_LINES)
+        body = tail(output.strip("\n"), width - 8, _UNFOLDED_LINES)
         lines += [_inside(f"  │ {text}", bar, "$foreground-muted", width) for text in body]
     return lines
 

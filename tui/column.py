@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -156,8 +156,11 @@ class LaneColumn(Vertical, can_focus=True):
         if drawn.cells:
             self._rows.paint(self._figures(drawn.cells, arranged, frame.best, width))
         won = [better for better in frame.best.values() if better.lane == lane.name]
-        self.border_subtitle = content(_stream_words(self.talk) or mark_words(won))
-        self._stream.paint(self._said(width, self._stream.size.height, unfolded=unfolded))
+        self.border_subtitle = content(_stream_words(self.talk) or ("▲ better, beyond noise" if won else ""))
+        said = [[("nothing has been asked yet", _QUIET)]]
+        if self.talk is not None:
+            said = talk_lines(self.talk, width, self._stream.size.height, unfolded=unfolded)
+        self._stream.paint(Content("\n").join(content(*line) for line in said))
 
     @staticmethod
     def _label_width(width: int) -> int:
@@ -178,12 +181,6 @@ class LaneColumn(Vertical, can_focus=True):
         self.set_class(bool(found) and is_newest(drawn.lane, found[-1][1]), "alarm")
         if found:
             self._banner.paint(banner(found, drawn.width - 3))
-
-    def _said(self, width: int, height: int, *, unfolded: bool) -> Content:
-        if self.talk is None:
-            return content(("nothing has been asked yet", "$foreground-muted"))
-        lines = talk_lines(self.talk, width, height, unfolded=unfolded)
-        return Content("\n").join(content(*line) for line in lines)
 
     def _figures(
         self, cells: Mapping[Row, Cell], arranged: Arrangement, best: dict[str, Better], width: int
@@ -237,11 +234,6 @@ def _rule(title: str, width: int) -> list[Span]:
         (title, "bold $foreground-muted"),
         (" " + "─" * (width - len(title) - 4), "$panel-lighten-2"),
     ]
-
-
-def mark_words(won: Collection[Better]) -> str:
-    """What the marks behind this lane's values mean."""
-    return "▲ better, beyond noise" if won else ""
 
 
 def _stream_words(talk: Talk | None) -> str:

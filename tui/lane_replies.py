@@ -13,7 +13,7 @@ from replayer.journal.parts import Line, journal_of
 from replayer.journal.turns import Attempt, TurnFacts
 from replayer.journal.view import LaneView
 from replayer.lazy import Newest
-from replayer.tui.live_text import LiveTexts
+from replayer.tui.live_text import LiveTexts, Stream
 from replayer.tui.replies import Shown, of_journal, of_stream
 
 BEFORE = 12
@@ -70,11 +70,7 @@ class LaneReplies:
         if turn.total_ns is None or turn.line is None:
             stream = self._live.stream(attempt.session)
             here = stream is not None and stream.turn == turn.turn
-            return (
-                of_stream(stream)
-                if stream and here
-                else Shown(attempt.session, turn.turn, (), streaming=True)
-            )
+            return of_stream(stream if stream and here else Stream(attempt.session, turn.turn, ()))
         key = (attempt.session, attempt.number, turn.turn, turn.usable, len(turn.tool_outcomes))
         if key not in self._known:
             self._known[key] = self._read(attempt, turn, turn.line)

@@ -86,11 +86,9 @@ class LiveText:
             if session not in running:
                 del self.streams[session]
 
-    def stream(self, session: str | None) -> Stream | None:
-        found = self.streams.get(session) if session is not None else None
-        return (
-            Stream(session, found[0], tuple(found[1])) if session is not None and found is not None else None
-        )
+    def stream(self, session: str) -> Stream | None:
+        found = self.streams.get(session)
+        return None if found is None else Stream(session, found[0], tuple(found[1]))
 
 
 class LiveTexts:
@@ -112,6 +110,6 @@ class LiveTexts:
             if feed.offset != before:
                 self.newest = feed.newest
 
-    def stream(self, session: str | None) -> Stream | None:
+    def stream(self, session: str) -> Stream | None:
         found = (feed.stream(session) for feed in self._feeds.values())
         return next((one for one in found if one is not None), None)

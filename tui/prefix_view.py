@@ -48,7 +48,7 @@ def prefix_text(found: JsonObject | None, width: int) -> tuple[Spans, bool]:
         *counts,
         *_labelled("why", f"{why}{detail}", width),
         *(line for fact in found.get("evidence", ()) for line in _labelled("evidence", fact, width)),
-        *_place(found, width),
+        *(_labelled("where", _place(found), width) if found.get("path") is not None else []),
         *_excerpts(found, width),
         *(_labelled("remedy", FIXES[cause], width) if cause in FIXES else []),
         "\n",
@@ -116,11 +116,9 @@ def _labelled(label: str, text: str, width: int) -> tuple[Span, str]:
     return (f"{label:<{room}}", _QUIET), f"{wrapped(text, width, ' ' * room)}\n"
 
 
-def _place(found: JsonObject, width: int) -> Spans:
-    if found.get("path") is None:
-        return []
+def _place(found: JsonObject) -> str:
     offset = "" if found.get("offset") is None else f", from character {found['offset'] + 1} on"
-    return [*_labelled("where", f"{found['path'] or 'the start'}{offset}", width)]
+    return f"{found['path'] or 'the start'}{offset}"
 
 
 def _excerpts(found: JsonObject, width: int) -> Spans:

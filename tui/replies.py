@@ -14,16 +14,6 @@ CallState = Literal["streaming", "unjudged", "valid", "faulty"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ran:
-    """What came of executing a call."""
-
-    outcome: str
-    exit_code: int | None
-    output: str
-    against: str | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Card:
     """One tool call. `faults` are (class, message) of the fatal ones; warnings do not make a call faulty."""
 
@@ -32,7 +22,8 @@ class Card:
     arguments: str
     state: CallState = "streaming"
     faults: tuple[tuple[str, str], ...] = ()
-    ran: Ran | None = None
+    ran: JsonObject | None = None
+    """What came of executing the call, as the journal has it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +74,7 @@ def of_journal(session: str, turn: int, read: LaneTurn) -> Shown:
         for channel in ("reasoning", "content")
         if reply.get(channel)
     ]
-    runs = {run["call_index"]: _ran(run) for run in read.tool_runs}
+    runs = {run["call_index"]: run for run in read.tool_runs}
     faults = [fault for fault in (read.verdict or {}).get("faults", ()) if fault["fatal"]]
     for place, call in enumerate(reply.get("tool_calls", ())):
         index = call.get("index", place)
@@ -98,12 +89,3 @@ def of_journal(session: str, turn: int, read: LaneTurn) -> Shown:
 
 def _pairs(faults: Iterable[JsonObject]) -> tuple[tuple[str, str], ...]:
     return tuple((str(fault["klass"]), str(fault["message"])) for fault in faults)
-
-
-def _ran(run: JsonObject) -> Ran:
-    return Ran(
-        outcome=run["outcome"],
-        exit_code=run.get("exit_code"),
-        output=run.get("output", ""),
-        against=run.get("against_recorded"),
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from rich.cells import cell_len
@@ -108,8 +108,9 @@ def _answers(story: Story, width: int, gap: str, *, running: bool) -> Spans:
 
 def overview(lanes: Sequence[LaneFigures], width: int, *, load: bool = False) -> Spans:
     """A line for each of many lanes, whose columns do not fit beside each other; under `load` with their throughput drawn."""
-    heads = _LOAD if load else _HEADS
-    lines = [_under_load(lane) if load else _cells(lane) for lane in lanes]
+    heads, *lines = zip(
+        *((head, *map(cell, lanes)) for head, cell in (_LOAD if load else _CELLS)), strict=True
+    )
     sizes = [max(map(len, column)) for column in zip(heads, *lines, strict=True)]
     used = sum(sizes) + 2 * len(sizes)
     longest = max((cell_len(safe(lane.lane)) for lane in lanes), default=0)
@@ -125,36 +126,29 @@ def overview(lanes: Sequence[LaneFigures], width: int, *, load: bool = False) ->
     return spans
 
 
-_HEADS = ("sessions", "turns", "usable", "collapsed", "TTFT p50 ms", "decode tok/s", "reused")
-_LOAD = ("at once", "turns", "usable", "TTFT p95 ms", "TPOT p50 ms", "output tok/s")
+_Columns = tuple[tuple[str, Callable[[LaneFigures], str]], ...]
+_CELLS: _Columns = (
+    ("sessions", lambda lane: f"{lane.sessions}/{lane.sessions + lane.missing_sessions}"),
+    ("turns", lambda lane: f"{lane.turns}"),
+    ("usable", lambda lane: percent(lane.usable_turn_rate.value)),
+    ("collapsed", lambda lane: f"{lane.repetition.collapsed_turns}"),
+    ("TTFT p50 ms", lambda lane: number(lane.ttft_ms.p50)),
+    ("decode tok/s", lambda lane: number(lane.decode_tok_s.value)),
+    ("reused", lambda lane: percent(lane.prefix_cache.reported)),
+)
+_LOAD: _Columns = (
+    ("at once", lambda lane: f"{lane.load.concurrency}"),
+    ("turns", lambda lane: f"{lane.turns}"),
+    ("usable", lambda lane: percent(lane.usable_turn_rate.value)),
+    ("TTFT p95 ms", lambda lane: number(lane.load.ttft_ms.p95)),
+    ("TPOT p50 ms", lambda lane: number(lane.load.tpot_ms.p50)),
+    ("output tok/s", lambda lane: number(lane.load.output_tok_s)),
+)
 
 
 def _line(lane: str, cells: Sequence[str], sizes: Sequence[int], name: int, width: int) -> str:
     parts = [f"{cell:>{size}}" for cell, size in zip(cells, sizes, strict=True)]
     return fit("  ".join([fit(shortened(lane, name), name), *parts]), width).rstrip()
-
-
-def _cells(lane: LaneFigures) -> tuple[str, ...]:
-    return (
-        f"{lane.sessions}/{lane.sessions + lane.missing_sessions}",
-        f"{lane.turns}",
-        percent(lane.usable_turn_rate.value),
-        f"{lane.repetition.collapsed_turns}",
-        number(lane.ttft_ms.p50),
-        number(lane.decode_tok_s.value),
-        percent(lane.prefix_cache.reported),
-    )
-
-
-def _under_load(lane: LaneFigures) -> tuple[str, ...]:
-    return (
-        f"{lane.load.concurrency}",
-        f"{lane.turns}",
-        percent(lane.usable_turn_rate.value),
-        number(lane.load.ttft_ms.p95),
-        number(lane.load.tpot_ms.p50),
-        number(lane.load.output_tok_s),
-    )
 
 
 def _ranking(standings: list[Standing], width: int) -> Spans:

@@ -28,12 +28,7 @@ _QUIET, _LINE = "$foreground-muted", "$panel-lighten-2"
 _NONE = LaneCurves(decode=None, servers={"": dict.fromkeys(OF_TELEMETRY)})
 
 
-def percent(value: float) -> str:
-    return f"{value:.1%}"
-
-
-def whole(value: float) -> str:
-    return f"{value:,.0f}"
+_PERCENT, _WHOLE = "{:.1%}".format, "{:,.0f}".format
 
 
 class Look(NamedTuple):
@@ -50,13 +45,13 @@ class Look(NamedTuple):
 DECODE = Look("client", spikes=True, style="$secondary")
 LOOKS = {
     "server tok/s": Look("metrics", style="$secondary"),
-    "draft acceptance": Look("metrics", percent, 1.0, style="$secondary"),
-    "KV cache in use": Look("metrics", percent, 1.0),
-    "requests running": Look("metrics", whole),
-    "requests waiting": Look("metrics", whole),
+    "draft acceptance": Look("metrics", _PERCENT, 1.0, style="$secondary"),
+    "KV cache in use": Look("metrics", _PERCENT, 1.0),
+    "requests running": Look("metrics", _WHOLE),
+    "requests waiting": Look("metrics", _WHOLE),
     "preempted /s": Look("metrics", always=False),
-    "GPU in use": Look("GPU", percent, 1.0),
-    "GPU memory": Look("GPU", percent, 1.0, always=False),
+    "GPU in use": Look("GPU", _PERCENT, 1.0),
+    "GPU memory": Look("GPU", _PERCENT, 1.0, always=False),
     "GPU power W": Look("GPU", always=False),
     "GPU °C": Look("GPU", always=False),
 }

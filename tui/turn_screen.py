@@ -69,8 +69,8 @@ class TurnScreen(Sheet):
         Binding("escape", "app.pop_screen", "Back"),
         Binding("left", "turn(-1)", "Turn before", show=False, priority=True),
         Binding("right", "turn(1)", "Turn after", show=False, priority=True),
-        Binding("n", "fault(1)", "Next fault"),
-        Binding("N", "fault(-1)", "Fault before", show=False),
+        Binding("n", "turn(1, True)", "Next fault"),
+        Binding("N", "turn(-1, True)", "Fault before", show=False),
         Binding("o", "unfold", "Results"),
         Binding("c", "copy", "Copy as curl"),
     ]
@@ -161,11 +161,8 @@ class TurnScreen(Sheet):
         recorded = recorded_text(self.detail.recorded, call_text)
         return content(*lane_text(lane, recorded, results, width, unfolded=self._unfolded))
 
-    def action_turn(self, by: int) -> None:
-        self.post_message(NextTurn(by))
-
-    def action_fault(self, by: int) -> None:
-        self.post_message(NextTurn(by, faulty=True))
+    def action_turn(self, by: int, faulty: bool = False) -> None:
+        self.post_message(NextTurn(by, faulty=faulty))
 
     def action_unfold(self) -> None:
         self._unfolded = not self._unfolded
@@ -174,9 +171,8 @@ class TurnScreen(Sheet):
 
     def action_copy(self) -> None:
         lanes = [pane for pane in self.query(Pane) if pane.lane is not None]
-        chosen = next((pane for pane in lanes if pane.has_focus), lanes[0] if lanes else None)
-        if chosen is not None and chosen.lane is not None:
-            self._copy(chosen.lane)
+        if lanes:
+            self._copy(str(next((pane for pane in lanes if pane.has_focus), lanes[0]).lane))
 
     @work(exclusive=True, group="curl")
     async def _copy(self, shown: str) -> None:
@@ -232,7 +228,7 @@ def _title(detail: TurnDetail, turns: int) -> Content:
     ]
     if bad:
         spans.append((f"  ✗ not usable: {', '.join(bad)}", "$error"))
-    lost = [name for name, lane in detail.lanes.items() if _lost(lane)]
+    lost = [n for n, lane in detail.lanes.items() if (lane.finding("prefix_reuse") or {}).get("lost_tokens")]
     if lost:
         spans.append((f"  ↯ prefix lost: {', '.join(lost)}", "$warning"))
     return content(*spans)
@@ -240,10 +236,6 @@ def _title(detail: TurnDetail, turns: int) -> Content:
 
 def _usable(lane: LaneTurn) -> bool | None:
     return None if lane.verdict is None else bool(lane.verdict["usable"])
-
-
-def _lost(lane: LaneTurn) -> bool:
-    return bool((lane.finding("prefix_reuse") or {}).get("lost_tokens"))
 
 
 def _outcome(lane: LaneTurn) -> Span:
