@@ -28,23 +28,19 @@ from replayer.wire.types import Json, JsonObject, Reply
 Message = JsonObject
 _REASONING_KEYS = ("reasoning_content", "reasoning")
 
+_HTML = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
 STYLES: dict[str, Callable[[Json], bytes]] = {
     "compact": orjson.dumps,
     "compact-ascii": lambda value: json.dumps(value, separators=(",", ":")).encode(),
     "spaced": lambda value: json.dumps(value, ensure_ascii=False).encode(),
     "spaced-ascii": lambda value: json.dumps(value).encode(),
-    "compact-html": lambda value: _html_safe(orjson.dumps(value)),
+    "compact-html": lambda value: orjson.dumps(value).decode().translate(_HTML).encode(),
     "compact-python": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(),
 }
 """How clients space and escape JSON: name -> writer. `compact-html` is Go's; Python writes some numbers differently."""
-
-_HTML = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
-
-
-def _html_safe(written: bytes) -> bytes:
-    return written.decode().translate(_HTML).encode()
 
 
 def standard(items: Sequence[AnyItem]) -> Message | None:
@@ -101,11 +97,7 @@ def tool_call(call: ToolCallItem) -> JsonObject:
 
 def definition(tool: ToolSchema) -> JsonObject:
     """A tool in OpenAI's usual form."""
-    function: JsonObject = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
+    function: JsonObject = {key: getattr(tool, key) for key in ("name", "description", "parameters")}
     if tool.strict is not None:
         function["strict"] = tool.strict
     return {"type": "function", "function": function}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from replayer.traces.importers.values import TOO_DEEP
 from replayer.traces.public.workloads import provenance
 from replayer.traces.reader import Trace, records
 from replayer.traces.schema import Header, Source
+from replayer.traces.storage import writing
 from replayer.traces.summary import Summary, summarise, summary_of
 from replayer.traces.writer import TraceWriter
 
@@ -42,8 +44,7 @@ def convert(
     A session that cannot be read is yielded as its error; the others are still imported. `pick` chooses sessions by
     title or id. Raises TraceError: unknown format, nothing readable, nothing picked.
     """
-    probe = Probe(path)
-    try:
+    with closing(Probe(path)) as probe:
         importer = find_importer(probe, format_name)
         with uncollected():
             chosen = [session for session in _sessions(importer, probe) if _picked(session, pick)]
@@ -56,8 +57,6 @@ def convert(
                 yield _write(importer, probe, session, _target(out, name, digest), digest)
             except TraceError as error:
                 yield error
-    finally:
-        probe.close()
 
 
 def settled(summary: Summary, out: Path) -> Summary:
@@ -70,26 +69,16 @@ def settled(summary: Summary, out: Path) -> Summary:
 
 def list_sessions(path: Path, format_name: str | None = None) -> list[Session]:
     """The sessions of an input without importing them."""
-    probe = Probe(path)
-    try:
+    with closing(Probe(path)) as probe:
         return list(_sessions(find_importer(probe, format_name), probe))
-    finally:
-        probe.close()
 
 
 def is_known(path: Path) -> bool:
     """Whether a file has a format that replayer knows."""
-    try:
-        probe = Probe(path)
-    except TraceError:
-        return False
-    try:
+    with suppress(TraceError), closing(Probe(path)) as probe:
         find_importer(probe)
-    except TraceError:
-        return False
-    finally:
-        probe.close()
-    return True
+        return True
+    return False
 
 
 def recordings_in(folder: Path) -> Iterator[Path]:
@@ -127,10 +116,9 @@ def find_importer(probe: Probe, format_name: str | None = None) -> Importer:
 
 
 def _matches(importer: Importer, probe: Probe) -> bool:
-    try:
+    with suppress(*_ODD_FORM):
         return importer.matches(probe)
-    except _ODD_FORM:
-        return False
+    return False
 
 
 def _sessions(importer: Importer, probe: Probe) -> Iterator[Session]:
@@ -147,10 +135,8 @@ def _write(importer: Importer, probe: Probe, session: Session, target: Path, dig
         fidelity=importer.fidelity,
         title=session.title,
     )
-    try:
+    with writing(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TraceError(f"{target.parent}: cannot be written ({error.strerror or error})") from None
     with TraceWriter(target, header) as writer:
         builder = Builder(writer)
         try:
@@ -216,11 +202,10 @@ def _target(out: Path, name: str, digest: str | None) -> Path:
 
 
 def _source_of(path: Path) -> str | None:
-    try:
+    with suppress(TraceError):
         header = next(records(path)).record
-    except TraceError:
-        return None
-    return header.source.sha256 if isinstance(header, Header) else None
+        return header.source.sha256 if isinstance(header, Header) else None
+    return None
 
 
 def _names(path: Path, sessions: Sequence[Session]) -> list[str]:

@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from urllib.parse import unquote_to_bytes
 
 _NAMED = re.compile(
@@ -23,6 +24,7 @@ _PLACEHOLDERS = frozenset(
 """What people put where a local server asks for no key."""
 _SHORTEST = 4
 _LONG = 16
+_MADE_UP = re.compile(rb"(?=.{8}).*[0-9]", re.DOTALL)
 
 
 def in_head(head: bytes) -> tuple[bytes, ...]:
@@ -44,11 +46,7 @@ def without_fields(body: bytes) -> bytes:
 
 def unmistakable(credentials: Iterable[bytes]) -> tuple[bytes, ...]:
     """Those that no conversation holds as a word: they can be removed from any text."""
-    return tuple(value for value in credentials if len(value) >= _LONG or _looks_made_up(value))
-
-
-def _looks_made_up(value: bytes) -> bool:
-    return len(value) >= 8 and any(48 <= code <= 57 for code in value)
+    return tuple(value for value in credentials if len(value) >= _LONG or _MADE_UP.search(value))
 
 
 def _longest_first(found: Iterable[bytes]) -> tuple[bytes, ...]:
@@ -73,13 +71,6 @@ def _from_header(row: bytes) -> Iterator[bytes]:
         yield word
         yield part.strip().partition(b"=")[2]
         if value.strip()[:6].lower() == b"basic ":
-            yield from _user_and_password(word)
-
-
-def _user_and_password(word: bytes) -> Iterator[bytes]:
-    try:
-        both = base64.b64decode(word, validate=True)
-    except binascii.Error:
-        return
-    yield both
-    yield both.partition(b":")[2]
+            with suppress(binascii.Error):
+                both = base64.b64decode(word, validate=True)
+                yield from (both, both.partition(b":")[2])

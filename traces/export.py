@@ -17,6 +17,7 @@ from replayer.traces.records import decode, encode
 from replayer.traces.requests import RecordedRequests, is_replayable, sent_over
 from replayer.traces.schema import ToolCallItem, Turn
 from replayer.traces.secrets import Redact, cleaned
+from replayer.traces.storage import writing
 from replayer.wire.types import JsonObject
 
 Exporter = Callable[[Trace, str | None], Iterator[bytes]]
@@ -36,7 +37,10 @@ def to_openai(trace: Trace, thread: str | None) -> Iterator[bytes]:
         found = True
         given = {"model": turn.model or "unknown", **_chat_params(turn)}
         body = requests.body(turn, {**given, "stream": bool(turn.params.get("stream", False))})
-        extra = {"response": _response(trace, turn), **_stamps(turn)}
+        extra: JsonObject = {"response": _response(trace, turn)}
+        for key, at in (("start_time", "started"), ("end_time", "ended")):
+            if (stamp := getattr(turn.times, at, None)) is not None:
+                extra[key] = stamp
         yield body[:-1] + b"," + orjson.dumps(extra)[1:] + b"\n"
     if not found:
         raise TraceError(f"{trace.path}: no request got an answer, there is nothing to export")
@@ -65,28 +69,14 @@ def _response(trace: Trace, turn: Turn) -> JsonObject | None:
         "model": turn.model,
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
     }
-    if turn.usage is not None:
-        response["usage"] = _usage(turn)
+    if (counts := turn.usage) is not None:
+        usage: JsonObject = {key: getattr(counts, key) for key in ("prompt_tokens", "completion_tokens")}
+        if counts.cached_tokens is not None:
+            usage["prompt_tokens_details"] = {"cached_tokens": counts.cached_tokens}
+        if counts.reasoning_tokens is not None:
+            usage["completion_tokens_details"] = {"reasoning_tokens": counts.reasoning_tokens}
+        response["usage"] = usage
     return response
-
-
-def _usage(turn: Turn) -> JsonObject:
-    assert turn.usage is not None
-    usage: JsonObject = {
-        "prompt_tokens": turn.usage.prompt_tokens,
-        "completion_tokens": turn.usage.completion_tokens,
-    }
-    if turn.usage.cached_tokens is not None:
-        usage["prompt_tokens_details"] = {"cached_tokens": turn.usage.cached_tokens}
-    if turn.usage.reasoning_tokens is not None:
-        usage["completion_tokens_details"] = {"reasoning_tokens": turn.usage.reasoning_tokens}
-    return usage
-
-
-def _stamps(turn: Turn) -> dict[str, float]:
-    times = turn.times
-    stamps = {"start_time": times.started, "end_time": times.ended} if times else {}
-    return {key: value for key, value in stamps.items() if value is not None}
 
 
 def to_native(trace: Trace, thread: str | None) -> Iterator[bytes]:
@@ -120,10 +110,9 @@ def export(
         return
     partial = out.with_name(f".{out.name}.partial")
     try:
-        with partial.open("wb") as file:
-            file.writelines(chunks)
-        partial.replace(out)
-    except OSError as error:
-        raise TraceError(f"{out}: cannot be written ({error.strerror or error})") from None
+        with writing(out):
+            with partial.open("wb") as file:
+                file.writelines(chunks)
+            partial.replace(out)
     finally:
         partial.unlink(missing_ok=True)

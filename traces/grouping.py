@@ -38,17 +38,13 @@ def by_role(items: Sequence[AnyItem]) -> Iterator[Sequence[AnyItem]]:
     position = 0
     while position < len(items):
         end = position + 1
-        for same in (from_model, _from_user):
+        for same in (from_model, lambda item: isinstance(item, UserItem | CompactionItem)):
             while same(items[position]) and end < len(items) and same(items[end]):
                 if isinstance(items[position], ToolCallItem) and not isinstance(items[end], ToolCallItem):
                     break
                 end += 1
         yield items[position:end]
         position = end
-
-
-def _from_user(item: AnyItem) -> bool:
-    return isinstance(item, UserItem | CompactionItem)
 
 
 def _end_of_reply(items: Sequence[AnyItem], begin: int, outputs: Outputs) -> int:
@@ -63,8 +59,6 @@ def _end_of_reply(items: Sequence[AnyItem], begin: int, outputs: Outputs) -> int
 
 def _reply_at(items: Sequence[AnyItem], begin: int, outputs: Outputs) -> int:
     """Length of the longest recorded reply that starts here; 0 when there is none."""
-    longest = 0
-    for output in outputs.get(items[begin].id, ()):
-        if len(output) > longest and output == tuple(i.id for i in items[begin : begin + len(output)]):
-            longest = len(output)
-    return longest
+    known = outputs.get(items[begin].id, ())
+    here = (output for output in known if output == tuple(i.id for i in items[begin : begin + len(output)]))
+    return max(map(len, here), default=0)

@@ -25,7 +25,11 @@ def find(name_or_path: str | Path) -> Path:
     name = str(name_or_path)
     if name in shipped_traces:
         return shipped_traces[name]
-    raise TraceError(_not_found(name, list(shipped_traces)))
+    if "/" in name or name.endswith((".jsonl", ".zst", ".json")):
+        raise TraceError(f"{name}: no such file")
+    raise TraceError(
+        f"{name}: no such file and no shipped trace of that name{nearest(name, [*shipped_traces])}"
+    )
 
 
 def shipped() -> dict[str, Path]:
@@ -39,9 +43,3 @@ def shipped() -> dict[str, Path]:
 
 def _in_folder(folder: Path) -> Path | None:
     return next((folder / name for name in _NAMES if (folder / name).is_file()), None)
-
-
-def _not_found(name: str, names: list[str]) -> str:
-    if "/" in name or name.endswith((".jsonl", ".zst", ".json")):
-        return f"{name}: no such file"
-    return f"{name}: no such file and no shipped trace of that name{nearest(name, names)}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self, TypeVar, overload
 
 from replayer.errors import TraceError
@@ -130,7 +129,7 @@ class Trace:
             return known
         record = self._record(self._items, number)
         if not isinstance(record, Item) or record.id != number:
-            raise self._damage(self._items.offset(number), f"item {number} expected")
+            raise self._damage(self._items.offsets[number], f"item {number} expected")
         self._recent[number] = record
         return record
 
@@ -143,7 +142,7 @@ class Trace:
         lines = self._items
         for number in numbers:
             known = self._schema == SCHEMA and 0 <= number < len(lines)
-            if known and _RESULT not in self._source.read(lines.offset(number), lines.lengths[number]):
+            if known and _RESULT not in self._source.read(lines.offsets[number], lines.lengths[number]):
                 continue
             item = self.item(number)
             if isinstance(item, ToolResultItem):
@@ -173,9 +172,7 @@ class Trace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _remember(self, turn: Turn) -> None:
@@ -193,18 +190,15 @@ class Trace:
     def _scan(self) -> Header:
         header: Header | None = None
         for number, offset, line, last in _numbered(self._source):
-            if header is None:
-                header = self._read_header(line)
-            else:
+            if header is not None:
                 self._note(number, offset, line, last)
+                continue
+            self._schema = _schema_of(self.path, line)
+            record = _parse(self.path, 1, line, self._schema)
+            assert isinstance(record, Header)
+            header = record
         if header is None:
             raise TraceError(f"{self.path}: the file is empty")
-        return header
-
-    def _read_header(self, line: bytes) -> Header:
-        self._schema = _schema_of(self.path, line)
-        header = _parse(self.path, 1, line, self._schema)
-        assert isinstance(header, Header)
         return header
 
     def _note(self, number: int, offset: int, line: bytes, last: bool) -> None:
@@ -231,7 +225,7 @@ class Trace:
             self._end = record
 
     def _record(self, index: _Index, position: int) -> Record:
-        offset, length = index.offset(position), index.lengths[position]
+        offset, length = index.offsets[position], index.lengths[position]
         line = self._source.read(offset, length)
         try:
             return _build(line, self._schema)
@@ -253,9 +247,6 @@ class _Index:
     def add(self, offset: int, length: int) -> None:
         self.offsets.append(offset)
         self.lengths.append(length)
-
-    def offset(self, position: int) -> int:
-        return self.offsets[position]
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -293,9 +284,9 @@ class _Lazy(Sequence[R]):
             return known
         record = self._trace._record(self._index, number)
         if not isinstance(record, self._klass):
-            raise self._trace._damage(self._index.offset(number), f"no {self._klass.__name__}")
+            raise self._trace._damage(self._index.offsets[number], f"no {self._klass.__name__}")
         if isinstance(record, Turn) and record.id != number:
-            raise self._trace._damage(self._index.offset(number), f"turn {number} expected, not {record.id}")
+            raise self._trace._damage(self._index.offsets[number], f"turn {number} expected, not {record.id}")
         self._recent[number] = record
         return record
 

@@ -48,7 +48,7 @@ class Waits:
     total: float = 3600.0
 
 
-class _Client(asyncio.Protocol):
+class Client(asyncio.Protocol):
     """The client's side: cuts requests, rewrites their heads, and owns the connection to the server.
 
     One exchange at a time: what a client sends ahead waits until the answer before it is whole.
@@ -330,7 +330,7 @@ class Proxy:
         self.idle_seconds = idle_seconds
         self.host = ""
         """Where it listens, as its user wrote it."""
-        self.clients: set[_Client] = set()
+        self.clients: set[Client] = set()
         self._server: asyncio.Server | None = None
 
     @property
@@ -344,7 +344,7 @@ class Proxy:
             raise TraceError(f"--port {port}: a port is a number from 0 to 65535")
         self.host, loop = host, asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(lambda: _Client(self), host, port)
+            self._server = await loop.create_server(lambda: Client(self), host, port)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise TraceError(f"--port {port}: the port is in use; choose another") from None

@@ -5,29 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 import httptools
 
-from replayer.traces.passing import Observed
 from replayer.wire.limits import LIMITS, mib
-from replayer.wire.types import FaultKind
 
-
-class ClientSide(Protocol):
-    """The side of the proxy that a connection to the server reports to."""
-
-    exchange: Observed | None
-
-    def from_server(self, data: bytes) -> None: ...
-
-    def blind(self) -> None: ...
-
-    def ended(self, reason: str | None = None, kind: FaultKind = "stream_broken") -> None: ...
-
-    def server_lost(self, reason: str | None) -> None: ...
-
-    def hold(self, held: bool) -> None: ...
+if TYPE_CHECKING:
+    from replayer.traces.recorder import Client
 
 
 class ServerSide(asyncio.Protocol):
@@ -35,7 +20,7 @@ class ServerSide(asyncio.Protocol):
 
     _transport: asyncio.Transport
 
-    def __init__(self, client: ClientSide) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
         self._blind = False
         self._headers: list[tuple[bytes, bytes]] = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import fields, replace
 from itertools import count, islice
 from pathlib import Path
 
@@ -20,21 +21,15 @@ from replayer.traces.importers.exchanges import ExchangeWriter
 from replayer.traces.importers.sorting import Conversation, Sorter
 from replayer.traces.passing import Passed
 from replayer.traces.records import RecordError
-from replayer.traces.schema import Fidelity, Header, OpaqueItem, Source, Times
+from replayer.traces.schema import Fidelity, Header, OpaqueItem, Provenance, Source, Times
 from replayer.traces.secrets import Redact
+from replayer.traces.storage import writing
 from replayer.traces.wire_forms import entries
 from replayer.traces.writer import TraceWriter
 from replayer.wire.types import JsonObject, Reply, Wire
 
-_ALL_RECORDED = Fidelity(
-    system="recorded",
-    tools="recorded",
-    text="recorded",
-    arguments="recorded",
-    timing="recorded",
-    usage="recorded",
-    boundaries="recorded",
-)
+_RECORDED: Provenance = "recorded"
+_ALL_RECORDED = Fidelity(**{aspect.name: _RECORDED for aspect in fields(Fidelity)})
 _ODD = (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError)
 """What a request of an unknown form can raise."""
 _AWAKE = 32
@@ -51,10 +46,8 @@ class Recording:
     """Sorts exchanges into conversations and writes each as it ends. Raises TraceError when a file cannot be written."""
 
     def __init__(self, folder: Path, redact: Redact | None = None, on_turn: OnTurn | None = None) -> None:
-        try:
+        with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise TraceError(f"{folder}: cannot be written ({error.strerror or error})") from None
         self._folder, self._redact, self._on_turn = folder, redact, on_turn
         self._stamp = time.strftime("%Y%m%d-%H%M%S")
         self._sorter = Sorter()
@@ -110,11 +103,7 @@ class Recording:
         writer, turns = self._writer(conversation)
         number = turns.write(exchange, thread, line.parent_text)
         if reply.fault is not None:
-            fault: JsonObject = {
-                "kind": reply.fault.kind,
-                "status": reply.fault.status,
-                "message": reply.fault.message,
-            }
+            fault = {key: getattr(reply.fault, key) for key in ("kind", "status", "message")}
             if passed.retry_after is not None:
                 fault["retry_after"] = passed.retry_after
             writer.add_item(OpaqueItem(id=0, record={"failure": fault, "turn": number}))
@@ -185,13 +174,9 @@ class Recording:
         for number in count(1):
             again = f"-{number}" if number > 1 else ""
             path = self._folder / f"{self._stamp}-{name}{again}.trace.jsonl"
-            try:
+            with writing(path), suppress(FileExistsError):
                 path.touch(exist_ok=False)
-            except FileExistsError:
-                continue
-            except OSError as error:
-                raise TraceError(f"{path}: cannot be written ({error.strerror or error})") from None
-            break
+                break
         return path
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -140,6 +140,15 @@ def _unpacked(path: Path) -> BinaryIO:
         spool.close()
         raise TraceError(f"{path}: the first zstd frame is damaged or cut")
     return spool
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What a file system refuses is a TraceError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def pack(pieces: Iterator[bytes], out: BinaryIO) -> None:

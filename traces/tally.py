@@ -97,7 +97,8 @@ class Tally:
         for number in added:
             line.size += sizes[number]
             if kinds[number] == _FAILED:
-                self._stands(thread, line, number)
+                times = line.failed[number] = line.failed.get(number, 0) + 1
+                self._most_failed[thread, number] = max(self._most_failed.get((thread, number), 0), times)
         self._prompt(line.size, usage, tokens)
         for number in produced:
             line.size += sizes[number]
@@ -151,11 +152,6 @@ class Tally:
         else:
             prompt = size // CHARS_PER_TOKEN
         self.largest_prompt = max(self.largest_prompt, prompt)
-
-    def _stands(self, thread: str, line: _Line, number: int) -> None:
-        times = line.failed[number] = line.failed.get(number, 0) + 1
-        key = (thread, number)
-        self._most_failed[key] = max(self._most_failed.get(key, 0), times)
 
 
 def text_size(item: AnyItem) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from replayer.lazy import dataclass
 from replayer.traces.reader import Trace
@@ -48,14 +48,14 @@ def trees(trace: Trace) -> list[Tree]:
     for name in turns:
         parent = _living_parent(known, name, turns)
         (roots if parent is None else children[parent]).append(name)
-    return [_tree(begun, tuple(_lines(trace, known, turns, children, root))) for root in roots]
-
-
-def _tree(begun: Mapping[int, float], lines: tuple[Line, ...]) -> Tree:
-    every = sorted(number for line in lines for number in line.turns)
-    if begun.keys() >= set(every):
-        every.sort(key=begun.__getitem__)
-    return Tree(lines, tuple(every))
+    found = []
+    for root in roots:
+        lines = tuple(_lines(trace, known, turns, children, root))
+        every = sorted(number for line in lines for number in line.turns)
+        if begun.keys() >= set(every):
+            every.sort(key=begun.__getitem__)
+        found.append(Tree(lines, tuple(every)))
+    return found
 
 
 def _turns_by_thread(trace: Trace) -> tuple[dict[str, tuple[int, ...]], dict[int, float]]:

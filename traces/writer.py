@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from replayer.errors import TraceError
@@ -34,7 +33,7 @@ from replayer.traces.schema import (
     ToolSet,
     Turn,
 )
-from replayer.traces.storage import pack
+from replayer.traces.storage import pack, writing
 
 _WRITTEN_AT_ONCE = 1 << 18
 
@@ -62,10 +61,8 @@ class TraceWriter:
         compressed = self.path.suffix == ".zst"
         if live and compressed:
             raise TraceError(f"{self.path}: a live trace is not compressed; leave out .zst")
-        try:
+        with writing(self.path):
             self._file: BinaryIO = self.path.open("wb", buffering=0) if live else _spool(self.path)
-        except OSError as error:
-            raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
         self._compressed = compressed
         if live:
             self._put(encode(header))
@@ -130,9 +127,7 @@ class TraceWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self.close()
         else:
@@ -149,9 +144,8 @@ class TraceWriter:
             self._file.close()
             return
         try:
-            self._assemble()
-        except OSError as error:
-            raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
+            with writing(self.path):
+                self._assemble()
         finally:
             self.discard()
 
@@ -180,10 +174,8 @@ class TraceWriter:
 
     def _flush(self) -> None:
         lines, self._held, self._held_bytes = self._held, [], 0
-        try:
+        with writing(self.path):
             self._append(b"".join(lines))
-        except OSError as error:
-            raise TraceError(f"{self.path}: cannot be written ({error.strerror or error})") from None
 
     def _append(self, data: bytes) -> None:
         """Writes all of it or, where a live trace's disk is full, none: a reader must not meet half a line."""
