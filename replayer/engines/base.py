@@ -16,8 +16,6 @@ from replayer.wire.types import JsonObject, WireFault
 if TYPE_CHECKING:
     import httpx
 
-JsonObject: TypeAlias = JsonObject
-"""JSON of somebody else's making: read by `replayer.engines.json_values`, which trusts no type."""
 Sampling: TypeAlias = Mapping[str, tuple[str, ...]]
 """Names of sampling fields, with the JSON types that a kind of engine takes for each."""
 Tristate = Literal["yes", "no", "unknown"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, field
 from typing import Literal, get_args
 
@@ -15,6 +14,7 @@ from replayer.wire.credentials import without_secrets
 from replayer.wire.types import JsonObject
 
 LaunchKind = Literal["embedded", "simulated"]
+_LAUNCHED: tuple[LaunchKind, ...] = get_args(LaunchKind)
 
 _OPENERS = {"[": "]", "{": "}", "(": ")"}
 
@@ -70,14 +70,12 @@ def _parsed(text: str) -> EngineSpec:
 
 
 def _target(text: str, target: str) -> tuple[LaunchKind | None, str | None]:
-    if target == "embedded":
-        return "embedded", None
-    if target == "simulated":
-        return "simulated", None
+    if launch := next((kind for kind in _LAUNCHED if kind == target), None):
+        return launch, None
     if not target.startswith(("http://", "https://")):
         raise PlanError(
             f"engine {text!r}: {target!r} is neither a URL (http://…/v1), nor embedded, nor simulated"
-            + (nearest(target, get_args(LaunchKind)) if "/" not in target and "." not in target else "")
+            + (nearest(target, _LAUNCHED) if "/" not in target and "." not in target else "")
         )
     return None, target
 
@@ -89,8 +87,10 @@ def _place(values: JsonObject, parts: JsonObject, launch: LaunchKind | None, key
         parts["headers"][key.removeprefix("header.")] = _unquote(raw)
     elif key.startswith("extra."):
         parts["extra"][key.removeprefix("extra.")] = value(raw)
+    elif key in launch_options(launch) and key in ("fault", "trace", "lora"):  # may be given several times
+        parts["options"].setdefault(key, []).append(_unquote(raw) if key == "fault" else value(raw))
     elif key in launch_options(launch):
-        _add(parts["options"], key, value(raw) if key != "fault" else _unquote(raw))
+        parts["options"][key] = value(raw)
     else:
         _refuse_misspelt(key, launch)
         parts["sampling"][key.removeprefix("sampling.")] = value(raw)
@@ -102,14 +102,6 @@ def _refuse_misspelt(key: str, launch: LaunchKind | None) -> None:
     near = similar(key, launch_options(launch), cutoff=0.8)
     if near and key not in known and not key.startswith("sampling."):
         raise PlanError(f"a {launch} engine has no setting {key!r}; did you mean {near!r}?")
-
-
-def _add(options: JsonObject, key: str, item: object) -> None:
-    """`fault` and `trace` may be given several times."""
-    if key in ("fault", "trace", "lora"):
-        options.setdefault(key, []).append(item)
-    else:
-        options[key] = item
 
 
 def launch_options(launch: LaunchKind | None) -> frozenset[str]:
@@ -140,12 +132,7 @@ def _unquote(raw: str) -> str:
 
 def split(text: str, whole: str) -> list[str]:
     """Cut at commas outside brackets and quotes. Raises PlanError for an unclosed one."""
-    return ["".join(part) for part in _parts(text, whole)]
-
-
-def _parts(text: str, whole: str) -> Iterator[list[str]]:
-    part: list[str] = []
-    closers: list[str] = []
+    parts, closers = [""], list[str]()
     quoted = escaped = False
     for letter in text:
         if quoted:
@@ -158,10 +145,9 @@ def _parts(text: str, whole: str) -> Iterator[list[str]]:
         elif closers and letter == closers[-1]:
             closers.pop()
         elif letter == "," and not closers:
-            yield part
-            part = []
+            parts.append("")
             continue
-        part.append(letter)
+        parts[-1] += letter
     if quoted or closers:
         raise PlanError(f"engine {whole!r}: a quote or a bracket is not closed")
-    yield part
+    return parts

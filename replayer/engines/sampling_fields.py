@@ -64,14 +64,9 @@ SYNONYMS = {
 
 def unknown_fields(sampling: Iterable[str], known: Iterable[str]) -> list[tuple[str, str | None]]:
     """Each field that is not known, with the nearest known one."""
-    names = sorted(known)
-    return [(name, _nearest(name, names)) for name in sampling if name not in names]
-
-
-def _nearest(name: str, names: list[str]) -> str | None:
-    if SYNONYMS.get(name) in names:
-        return SYNONYMS[name]
-    return similar(name, names)
+    names = {name: name for name in sorted(known)}
+    unknown = (name for name in sampling if name not in names)
+    return [(name, names.get(SYNONYMS.get(name, "")) or similar(name, names)) for name in unknown]
 
 
 def wrong_types(sampling: Mapping[str, object], known: Sampling) -> list[tuple[str, tuple[str, ...]]]:

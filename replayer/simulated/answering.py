@@ -111,14 +111,11 @@ async def _whole(job: Job, exchange: Exchange) -> None:
     async for at, pieces in _decode(job):
         if await _breaks(job, exchange, at, len(pieces)):
             return
-    body = BODIES[job.api](job)
+    status, body = 200, WIRES[job.api][1](job)
     if body is None:
-        failure = error_on(
-            job.api, job.kind.error("server_error", "Unterminated string starting at: line 1 column 1")
-        )
-        exchange.send(failure[0], orjson.dumps(failure[2]), "application/json")
-        return
-    exchange.send(200, orjson.dumps(body), "application/json")
+        failure = job.kind.error("server_error", "Unterminated string starting at: line 1 column 1")
+        status, _, body = error_on(job.api, failure)
+    exchange.send(status, orjson.dumps(body), "application/json")
 
 
 def whole_body(job: Job) -> JsonObject:
@@ -142,7 +139,7 @@ def whole_body(job: Job) -> JsonObject:
 
 
 async def _stream(job: Job, exchange: Exchange) -> None:
-    events = EVENTS[job.api](job)
+    events = WIRES[job.api][0](job)
     buffer = bytearray(events.first())
     async for at, pieces in _decode(job):
         buffer += events.of(pieces)
@@ -191,12 +188,12 @@ async def _breaks(
     return False
 
 
-EVENTS: dict[Wire, type[Events]] = {"chat": Events, "messages": MessagesEvents, "responses": ResponsesEvents}
-BODIES: dict[Wire, Callable[[Job], JsonObject | None]] = {
-    "chat": whole_body,
-    "messages": messages_body,
-    "responses": responses_body,
+WIRES: dict[Wire, tuple[type[Events], Callable[[Job], JsonObject | None]]] = {
+    "chat": (Events, whole_body),
+    "messages": (MessagesEvents, messages_body),
+    "responses": (ResponsesEvents, responses_body),
 }
+"""How a reply is streamed, and the whole of it."""
 
 
 @dataclass(slots=True)
@@ -232,7 +229,7 @@ class Pace:
         """How long so many tokens take: at the request's own speed, or at its share of the engine's."""
         spec = self.state.spec
         alone = tokens / spec.tok_s if spec.tok_s else 0.0
-        return max(alone, tokens * self.state.running / spec.total_tok_s) if spec.total_tok_s else alone
+        return max(alone, tokens * self.state.pool.running / spec.total_tok_s) if spec.total_tok_s else alone
 
     async def wait(self) -> None:
         delay = self.due - time.monotonic()

@@ -46,14 +46,6 @@ class State:
         return self.cached_tokens - self.host_tokens - self.remote_tokens
 
     @property
-    def running(self) -> int:
-        return self.pool.running
-
-    @property
-    def waiting(self) -> int:
-        return self.pool.waiting
-
-    @property
     def running_tokens(self) -> int:
         return self.pool.cache.held
 

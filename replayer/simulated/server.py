@@ -13,9 +13,9 @@ from replayer.simulated.answering import run_job
 from replayer.simulated.counters import State
 from replayer.simulated.http_server import Exchange, listen
 from replayer.simulated.kinds import KINDS
-from replayer.simulated.kinds.base import JSON, Answer, Kind
+from replayer.simulated.kinds.base import JSON, Answer
 from replayer.simulated.kv_pool import Pool
-from replayer.simulated.planted import STATUS_FAULTS, Arrivals, FaultSpec, parse_faults
+from replayer.simulated.planted import STATUS_FAULTS, Arrivals, parse_faults
 from replayer.simulated.playback import Playback
 from replayer.simulated.replies import forced, shaped, unparsed
 from replayer.simulated.responses_events import responses_body
@@ -31,7 +31,7 @@ from replayer.simulated.wire_requests import (
     error_on,
     not_stored,
 )
-from replayer.wire.types import Json, JsonObject, Wire
+from replayer.wire.types import JsonObject, Wire
 
 BAD_HISTORY = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
 """`vllm-0.21.0-h200/spec-ngram/err-toolcall-args-invalid-in-history.response.json`; other kinds use their own words."""
@@ -94,7 +94,8 @@ class Simulator:
         wire = PATHS.get(path)
         if wire is None:
             # llama.cpp erases a slot by a query: `/slots/0?action=erase`
-            self._send(exchange, self._counted(path, body) or self._other(exchange.path, body))
+            answer = self._counted(path, body) or self.kind.post(exchange.path, body)
+            self._send(exchange, answer or self.kind.error("not_found", "Not Found"))
             return
         asked = self._stored.whole(body)
         job = not_stored(body) if asked is None else self._accept(as_chat(asked, wire), wire)
@@ -116,9 +117,6 @@ class Simulator:
         size = len(render(chat.get("messages") or [], chat.get("tools"))) // WIDTH
         return 200, JSON, {"input_tokens": size}
 
-    def _other(self, path: str, body: Json) -> Answer:
-        return self.kind.post(path, body) or self.kind.error("not_found", "Not Found")
-
     def _accept(self, body: JsonObject, wire: Wire = "chat") -> Job | Answer:
         problem = self._problem(body)
         if problem is not None:
@@ -134,13 +132,15 @@ class Simulator:
         # a stand-in is named by its text, in which the run's marker may stand
         key = match.key if "/" in match.key else f"/{match.turn}"
         rng = self._arrivals.draw(key, str(body.get("cache_salt") or opening(messages)))
-        in_flight = self.state.running + self.state.waiting + 1
+        in_flight = self.state.pool.running + self.state.pool.waiting + 1
         struck = decide_faults(self._faults, match, reply, body, rng, in_flight, wire)
         for fault in struck:
             self.state.injected.append({"class": fault.klass, "key": match.key, "turn": match.turn})
-        refusal = next((fault for fault in struck if fault.klass in STATUS_FAULTS), None)
+        refusal = next((fault.klass for fault in struck if fault.klass in STATUS_FAULTS), None)
+        if refusal in _REFUSALS:
+            return self.kind.error(_REFUSALS[refusal], "Simulated fault: " + refusal)
         if refusal is not None:
-            return refused(self.kind, refusal)
+            return self.kind.error("bad_history", BAD_HISTORY)
         prompt = render(messages, tools)
         size = len(prompt) // WIDTH
         if size >= self.spec.context_length:
@@ -185,11 +185,7 @@ class Simulator:
         exchange.send(status, data, content_type, {"retry-after": later} if status in (429, 503) else None)
 
 
-def refused(kind: Kind, fault: FaultSpec) -> Answer:
-    kinds = {"429": "overloaded", "500": "server_error", "503": "unavailable"}
-    if fault.klass not in kinds:
-        return kind.error("bad_history", BAD_HISTORY)
-    return kind.error(kinds[fault.klass], "Simulated fault: " + fault.klass)
+_REFUSALS = {"429": "overloaded", "500": "server_error", "503": "unavailable"}
 
 
 def _has_bad_history(messages: list[JsonObject]) -> bool:

@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
 import orjson
 
 from replayer.wire.types import JsonObject
-
-JsonObject: TypeAlias = JsonObject
-"""A body that came or goes over the wire."""
 
 WIDTH = 4
 """Bytes per token."""

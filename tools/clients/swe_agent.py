@@ -112,6 +112,9 @@ class StrReplaceEditor(Client):
         await box.write(path, text)
         return f"Last edit to {path} undone successfully. {self.listing(path, text.split(chr(10)))}"
 
+    async def finish(self, box: Box, given: Given) -> str:
+        return ""
+
     def file_error(self, error: FileError, given: Given) -> str:
         path = given.get("path")
         if error.kind == "not_found":
@@ -130,9 +133,6 @@ class OpenHands(StrReplaceEditor):
         if ran.timed_out:
             said = f"[The command timed out after {self.seconds(given):g} seconds.]"
         return outcome(ran, f"{ran.output.rstrip()}\n{said}".lstrip("\n"))
-
-    async def finish(self, box: Box, given: Given) -> str:
-        return ""
 
     def file_error(self, error: FileError, given: Given) -> str:
         return f"ERROR:\n{super().file_error(error, given)}"
@@ -228,6 +228,3 @@ class SweAgent(StrReplaceEditor):
             rows = [f"{path} ({count} matches)" for path, count in counts.items()]
         head = f'Found {len(found)} matches for "{term}" in {where}:'
         return "\n".join([head, *rows, f'End of matches for "{term}" in {where}'])
-
-    async def finish(self, box: Box, given: Given) -> str:
-        return ""

@@ -11,7 +11,7 @@ import os
 import secrets
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,17 +34,16 @@ class Files:
     hard: str
     also: tuple[tuple[str, float], ...]
     usage: tuple[str, ...]
-    stat: str
     events: str
 
 
+STAT = "memory.stat"
 VERSIONS = {
-    2: Files("memory.max", (("memory.swap.max", 0.0),), ("memory.current",), "memory.stat", "memory.events"),
+    2: Files("memory.max", (("memory.swap.max", 0.0),), ("memory.current",), "memory.events"),
     1: Files(
         "memory.limit_in_bytes",
         (("memory.memsw.limit_in_bytes", 1.0), ("memory.kmem.tcp.limit_in_bytes", TCP_SHARE)),
         ("memory.usage_in_bytes", "memory.kmem.tcp.usage_in_bytes"),
-        "memory.stat",
         "memory.oom_control",
     ),
 }
@@ -163,7 +162,8 @@ def made(place: Path, version: int, limit: int) -> Fence:
         for name, share in files.also:
             with contextlib.suppress(OSError):
                 (folder / name).write_text(str(int(hard * share)))
-        for name in ("cgroup.procs", *present(folder, files.usage), files.stat, files.events):
+        usages = (name for name in files.usage if (folder / name).exists())
+        for name in ("cgroup.procs", *usages, STAT, files.events):
             opened.append(os.open(folder / name, os.O_WRONLY if name == "cgroup.procs" else os.O_RDONLY))
     except OSError:
         for descriptor in opened:
@@ -172,10 +172,6 @@ def made(place: Path, version: int, limit: int) -> Fence:
         raise
     entrance, *usage, stat, events = opened
     return Fence(folder, entrance, tuple(usage), stat, events)
-
-
-def present(folder: Path, names: Sequence[str]) -> list[str]:
-    return [name for name in names if (folder / name).exists()]
 
 
 def clear(place: Path) -> None:

@@ -129,12 +129,7 @@ class Room:
             "tmpfs": list(tmpfs),
             "inodes": min(limits.inodes, limits.total // BYTES_PER_INODE),
             "total_bytes": limits.total,
-            "memory": self.fence
-            and {
-                "usage": self.fence.usage,
-                "stat": self.fence.stat,
-                "events": self.fence.events,
-            },
+            "memory": self.fence and {key: getattr(self.fence, key) for key in ("usage", "stat", "events")},
             "host_ipc": namespace("ipc"),
             "cpu_seconds": limits.cpu,
             "output_kept": limits.output_kept,
@@ -242,6 +237,11 @@ class Interpreter:
 
     path: str
     prefix: Path | None = None
+
+    @property
+    def here(self) -> str:
+        """Where it lies on the host."""
+        return str(self.prefix / "bin" / Path(self.path).name) if self.prefix else self.path
 
 
 def interpreter() -> Interpreter:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from pathlib import Path
 
 from replayer.tools.sandbox import seccomp
 from replayer.tools.sandbox.isolation import PrivateFolder, Room, Started, dropped, interpreter
@@ -49,13 +48,12 @@ class Landlock:
     def start(self, room: Room) -> Started:
         home = PrivateFolder()
         python = interpreter()
-        program = str(python.prefix / "bin" / Path(python.path).name) if python.prefix else python.path
         read = [*READ, *(str(one) for one in (python.prefix, room.packages) if one)]
         confinement = {
             "landlock": {"read": read, "write": [str(home.path), *DEVICES]},
             "seccomp": seccomp.program(families=(), fenced=room.fence is not None, own_ipc=False).hex(),
         }
-        return room.spawn_at(home, room.worker(program, str(home.root), (), confinement), **dropped())
+        return room.spawn_at(home, room.worker(python.here, str(home.root), (), confinement), **dropped())
 
 
 def abi() -> int:

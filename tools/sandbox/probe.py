@@ -30,7 +30,7 @@ BACKENDS: LazyTable[type[Isolation]] = LazyTable(
         "bubblewrap": "bubblewrap:Bubblewrap",
         "landlock": "landlock:Landlock",
         "container": "throwaway:ThrowAway",
-        "seatbelt": "seatbelt:Seatbelt",
+        "seatbelt": "throwaway:Seatbelt",
     },
 )
 SELF_TEST = Path(__file__).parent / "guest" / "selftest.py"

@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from replayer.errors import MissingPartError, TraceError
@@ -95,7 +94,8 @@ class OpenSandbox:
         except BaseException as error:
             reason = await self._stop()
             if isinstance(error, SandboxLost):
-                text = f"{self._isolation.name} does not start here: {reason or error}{remedy(reason)}"
+                remedy = next((advice for sign, advice in REMEDIES.items() if sign in reason), "")
+                text = f"{self._isolation.name} does not start here: {reason or error}{remedy}"
                 raise MissingPartError(text) from error
             if isinstance(error, FileError):
                 raise TraceError(f"the workspace cannot be made in the sandbox: {error}") from error
@@ -260,9 +260,7 @@ class OpenSandbox:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
@@ -273,10 +271,6 @@ REMEDIES = {
     "--sandbox container if this is a throw-away one",
 }
 """What to do about bubblewrap's own words (as reported for it by users of other tools)."""
-
-
-def remedy(said: str) -> str:
-    return next((advice for sign, advice in REMEDIES.items() if sign in said), "")
 
 
 SPAWNER = ThreadPoolExecutor(1, thread_name_prefix="replayer-sandbox")
@@ -291,15 +285,8 @@ def launch(
     walls = fence(limits.total)
     try:
         with theirs, memory_file(archive()) as code:
-            room = Room(
-                socket=theirs.fileno(),
-                archive=code,
-                base=workspace.descriptor,
-                limits=limits,
-                packages=packages,
-                fence=walls,
-            )
-            return isolation.start(room), ours
+            ends = {"socket": theirs.fileno(), "archive": code, "base": workspace.descriptor}
+            return isolation.start(Room(**ends, limits=limits, packages=packages, fence=walls)), ours
     except OSError as error:
         discard(ours, walls)
         raise MissingPartError(f"{isolation.name} does not start here: {error.strerror}{nested()}") from error
@@ -316,8 +303,8 @@ def discard(end: socket.socket, walls: Fence | None) -> None:
 
 def nested() -> str:
     """Root gives its uid up first, which a user namespace with a single uid does not allow."""
-    alone = os.geteuid() == 0 and len(Path("/proc/self/uid_map").read_text().split()) == 3
-    few = alone and int(Path("/proc/self/uid_map").read_text().split()[2]) <= NOBODY
+    mapped = Path("/proc/self/uid_map").read_text().split()
+    few = os.geteuid() == 0 and len(mapped) == 3 and int(mapped[2]) <= NOBODY
     return f"; root here has no uid {NOBODY} to become: run as a plain user, or map more uids" if few else ""
 
 

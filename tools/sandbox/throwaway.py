@@ -1,16 +1,16 @@
-"""No isolation of our own: for a machine of which the user says that it is itself a throw-away container."""
+"""What is no isolation of ours: a machine that is itself a throw-away container, and macOS, where nothing runs yet."""
 
 from __future__ import annotations
 
 import platform
-from pathlib import Path
 
+from replayer.errors import MissingPartError
 from replayer.tools.sandbox.isolation import PrivateFolder, Room, Started, interpreter
 from replayer.tools.sandbox.types import Grade
 
 
 class ThrowAway:
-    """Limits and clean-up only. Never chosen by itself."""
+    """Limits and clean-up only, on the user's word that the machine is thrown away. Never chosen by itself."""
 
     name = "container"
     grade: Grade = "container"
@@ -20,6 +20,18 @@ class ThrowAway:
 
     def start(self, room: Room) -> Started:
         home = PrivateFolder()
-        python = interpreter()
-        prefix = str(python.prefix / "bin" / Path(python.path).name) if python.prefix else python.path
-        return room.spawn_at(home, room.worker(prefix, str(home.root), ()))
+        return room.spawn_at(home, room.worker(interpreter().here, str(home.root), ()))
+
+
+class Seatbelt:
+    """A name only, so that the refusal says what to use instead: the worker needs Linux (memory files, process
+    descriptors)."""
+
+    name = "seatbelt"
+    grade: Grade = "none"
+
+    def missing(self) -> str | None:
+        return "sandboxed tools are not available on macOS yet; run replayer in a Linux VM or use --tools recorded"
+
+    def start(self, room: Room) -> Started:
+        raise MissingPartError(str(self.missing()))

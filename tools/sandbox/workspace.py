@@ -87,7 +87,8 @@ class Workspace:
     @classmethod
     def from_files(cls, files: Mapping[str, str | bytes], **more: Any) -> Workspace:
         """Files by relative path; text as UTF-8."""
-        entries = {path: ("f", 0o644, FIXED_TIME * 10**9, as_bytes(data)) for path, data in files.items()}
+        texts = {path: data.encode() if isinstance(data, str) else data for path, data in files.items()}
+        entries = {path: ("f", 0o644, FIXED_TIME * 10**9, data) for path, data in texts.items()}
         return cls(with_parents(entries), **more)
 
     @classmethod
@@ -97,7 +98,9 @@ class Workspace:
             with tarfile.open(fileobj=io.BytesIO(unpacked(path))) as archive:
                 return cls(with_parents(dict(tar_entries(archive, path))), **more)
         except DAMAGE as error:
-            raise TraceError(f"{path}: the workspace archive cannot be read: {first_line(error)}") from error
+            # tarfile adds a line for each way in which it tried to read the file
+            said = str(error).partition("\n")[0].rstrip(":") or type(error).__name__
+            raise TraceError(f"{path}: the workspace archive cannot be read: {said}") from error
 
     @classmethod
     def from_directory(cls, spec: str) -> Workspace:
@@ -125,15 +128,6 @@ class Workspace:
         if trace.parent.resolve() not in archive.parents:
             raise TraceError(f"{trace}: workspace.tar {facts['tar']!r} leaves the trace's folder")
         return cls.from_tar(archive, git=bool(facts.get("git")), **known)
-
-
-def first_line(error: Exception) -> str:
-    """tarfile adds a line for each way in which it tried to read the file."""
-    return str(error).partition("\n")[0].rstrip(":") or type(error).__name__
-
-
-def as_bytes(data: str | bytes) -> bytes:
-    return data.encode() if isinstance(data, str) else data
 
 
 def sealed(*parts: bytes | memoryview) -> int:

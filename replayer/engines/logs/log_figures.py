@@ -69,6 +69,9 @@ class LogFigures:
         return asdict(self) | bands | {"settings": self.settings.as_data()}
 
 
+_DRAFTS = ("acceptance_rate", "acceptance_length", "drafted", "accepted")
+
+
 def read_samples(lines: Iterable[str]) -> list[LogSample]:
     """The samples of a log in order; a line about drafts is joined to the line about speed that it belongs to."""
     samples: list[LogSample] = []
@@ -77,9 +80,13 @@ def read_samples(lines: Iterable[str]) -> list[LogSample]:
         if sample is None:
             continue
         last = samples[-1] if samples else None
-        if last and _only_drafts(sample) and last.decode_tok_s is not None and last.acceptance_rate is None:
-            samples[-1] = last.with_drafts(sample)
-        elif last and _is_prompt(last) and sample.kind == "llamacpp" and sample.decode_tok_s is not None:
+        drafts = sample.decode_tok_s is None and sample.acceptance_rate is not None
+        is_prompt = (
+            last and last.kind == "llamacpp" and last.decode_tok_s is None and last.new_tokens is not None
+        )
+        if last and drafts and last.decode_tok_s is not None and last.acceptance_rate is None:
+            samples[-1] = replace(last, **{name: getattr(sample, name) for name in _DRAFTS})
+        elif last and is_prompt and sample.kind == "llamacpp" and sample.decode_tok_s is not None:
             samples[-1] = replace(last, decode_tok_s=sample.decode_tok_s)
         else:
             samples.append(sample)
@@ -97,14 +104,6 @@ def _read_line(line: str) -> LogSample | None:
 def last_sample(lines: Iterable[str]) -> LogSample | None:
     samples = read_samples(lines)
     return samples[-1] if samples else None
-
-
-def _only_drafts(sample: LogSample) -> bool:
-    return sample.decode_tok_s is None and sample.acceptance_rate is not None
-
-
-def _is_prompt(sample: LogSample) -> bool:
-    return sample.kind == "llamacpp" and sample.decode_tok_s is None and sample.new_tokens is not None
 
 
 def summarise(lines: Sequence[str], kind: str | None = None) -> LogFigures:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +41,6 @@ class LogSample:
     accepted: int | None = None
     new_tokens: int | None = None
     cached_tokens: int | None = None
-
-    def with_drafts(self, other: LogSample) -> LogSample:
-        return replace(
-            self,
-            acceptance_rate=other.acceptance_rate,
-            acceptance_length=other.acceptance_length,
-            drafted=other.drafted,
-            accepted=other.accepted,
-        )
 
 
 _WHOLE = frozenset(item.name for item in fields(LogSample) if str(item.type).startswith("int"))

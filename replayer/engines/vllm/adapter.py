@@ -82,7 +82,7 @@ class VllmEngine(OpenAIEngine):
                 "speculation": speculative,
                 "min_p": "yes" if self.sampling_fields and "min_p" in self.sampling_fields else "no",
                 "cached_tokens": "yes" if self.reports_cached else "unknown",
-                "external_cache": _used(page, "vllm:external_prefix_cache_queries_total"),
+                "external_cache": tristate(page and page.total("vllm:external_prefix_cache_queries_total")),
             },
         )
 
@@ -194,8 +194,3 @@ def _pool(cache: dict[str, str]) -> int | None:
         return tokens
     blocks, block = whole_label(cache, "num_gpu_blocks"), whole_label(cache, "block_size")
     return blocks * block if blocks is not None and block is not None else None
-
-
-def _used(page: Page | None, counter: str) -> Tristate:
-    value = page.total(counter) if page else None
-    return "unknown" if value is None else "yes" if value > 0 else "no"

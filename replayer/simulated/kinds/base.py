@@ -52,6 +52,10 @@ class Kind:
     """The words that refuse `stream_options` of a request that is not streamed."""
     needs_parser: ClassVar[str] = ""
     """The words that refuse automatic tool choice without a parser; empty where the call stays in the text."""
+    error_bodies: ClassVar[dict[str, JsonObject]] = {"not_found": {"detail": "Not Found"}}
+    """Errors with a body of their own; all others have a message and a type."""
+    error_words: ClassVar[dict[str, str]] = {}
+    error_types: ClassVar[dict[str, str]] = {}
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -126,7 +130,16 @@ class Kind:
 
     def error(self, kind: str, message: str, **values: object) -> Answer:
         """`kind` is a key of STATUS; `too_long` comes with `size` and `limit`, `unknown_model` with `model`."""
-        raise NotImplementedError
+        status = STATUS[kind]
+        if kind in self.error_bodies:
+            return status, JSON, self.error_bodies[kind]
+        message = self.error_words.get(kind, "{message}").format(
+            message=message, served=self.spec.model, **values
+        )
+        usual = "BadRequestError" if status < 500 else "InternalServerError"
+        name = self.error_types.get(kind, usual)
+        error = {"object": "error", "message": message, "type": name, "param": None, "code": status}
+        return status, JSON, error
 
     # Other endpoints
 

@@ -168,7 +168,7 @@ class LlamaCpp(Kind):
         """`40_slots_busy.response.body`."""
         fixed = {"n_ctx": self.spec.context_length, "speculative": self.spec.draft_tokens > 0}
         numbers = range(self.spec.slots or 1)
-        return [{"id": at, **fixed, "is_processing": at < self.state.running} for at in numbers]
+        return [{"id": at, **fixed, "is_processing": at < self.state.pool.running} for at in numbers]
 
     def metrics(self) -> str:
         """Names and units of `99_metrics_after.response.body`; prompt tokens exclude cached ones."""
@@ -185,7 +185,7 @@ class LlamaCpp(Kind):
             "spec_decode_num_accepted_tokens_total": state.accepted,
             "spec_decode_num_drafts_total": state.drafts,
         }
-        gauges = {"requests_processing": state.running, "requests_deferred": state.waiting}
+        gauges = {"requests_processing": state.pool.running, "requests_deferred": state.pool.waiting}
         rows = _rows(counters, gauges)
         for position, count in enumerate(state.accepted_per_position):
             name = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
@@ -222,7 +222,7 @@ class IkLlama(LlamaCpp):
 
     def get(self, path: str) -> Answer | None:
         if path == "/health":  # health.txt
-            busy = self.state.running
+            busy = self.state.pool.running
             slots = {"slots_idle": max(0, (self.spec.slots or 1) - busy), "slots_processing": busy}
             return 200, JSON, {"status": "ok"} | slots
         if path == "/version":  # version.txt
@@ -253,8 +253,8 @@ class IkLlama(LlamaCpp):
             "predicted_tokens_seconds": state.last_throughput,
             "kv_cache_usage_ratio": state.kv_used,
             "kv_cache_tokens": state.running_tokens,
-            "requests_processing": state.running,
-            "requests_deferred": state.waiting,
+            "requests_processing": state.pool.running,
+            "requests_deferred": state.pool.waiting,
         }
         return page(_rows(counters, gauges))
 

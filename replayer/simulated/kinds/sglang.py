@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
 from uuid import UUID
 
 from replayer.simulated.counters import Counts
-from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
+from replayer.simulated.kinds.base import JSON, TEXT, Answer, Kind, Rows, page
 from replayer.wire.types import JsonObject
 
 FLUSHED = (
@@ -13,7 +14,6 @@ FLUSHED = (
     "the operation will not be performed.)\n"
 )
 """`post-flush_cache.response.txt`."""
-TYPES = {"bad_history": "BadRequest", "bad_json": "Bad Request", "bad_tools": "Bad Request"}
 
 
 class Sglang(Kind):
@@ -21,6 +21,17 @@ class Sglang(Kind):
     owner = "sglang"
     unknown_model_is_error = False  # err-unknown-model.response.json: 200, echoing the name
     rejects_bad_history = True  # err-toolcall-args-invalid-in-history.response.json
+    # flat: `err-*.response.json`
+    error_bodies: ClassVar = {**Kind.error_bodies, "unauthorized": {"error": "Unauthorized"}}
+    error_types: ClassVar = {
+        "bad_history": "BadRequest",
+        "bad_json": "Bad Request",
+        "bad_tools": "Bad Request",
+    }
+    error_words: ClassVar = {
+        "too_long": "The input ({size} tokens) is longer than the model's context length ({limit} tokens).",
+        "bad_history": "Assistant tool call function.arguments must be valid JSON.",
+    }
 
     def request_id(self, ticket: UUID) -> str:
         return ticket.hex
@@ -55,22 +66,6 @@ class Sglang(Kind):
         message = {"role": "assistant", "content": content, "reasoning_content": reasoning or None}
         numbered = [{"id": call["id"], "index": at} | call for at, call in enumerate(calls)]
         return message | ({"tool_calls": numbered} if calls else {})
-
-    def error(self, kind: str, message: str, **values: object) -> Answer:
-        """Flat: `err-*.response.json`."""
-        if kind == "unauthorized":
-            return 401, JSON, {"error": "Unauthorized"}
-        if kind == "not_found":
-            return 404, JSON, {"detail": "Not Found"}
-        if kind == "too_long":
-            size, limit = values["size"], values["limit"]
-            message = f"The input ({size} tokens) is longer than the model's context length ({limit} tokens)."
-        if kind == "bad_history":
-            message = "Assistant tool call function.arguments must be valid JSON."
-        status = STATUS[kind]
-        name = TYPES.get(kind, "BadRequestError" if status < 500 else "InternalServerError")
-        error = {"object": "error", "message": message, "type": name, "param": None, "code": status}
-        return status, JSON, error
 
     def endpoints(self) -> list[str]:
         reset = ["/flush_cache"] if self.spec.reset_endpoint else []
@@ -160,8 +155,8 @@ class Sglang(Kind):
             "max_total_num_tokens": spec.pool_tokens,
             "page_size": spec.block,
             "context_len": spec.context_length,
-            "num_running_reqs": state.running,
-            "num_queue_reqs": state.waiting,
+            "num_running_reqs": state.pool.running,
+            "num_queue_reqs": state.pool.waiting,
             "num_retracted_reqs": 0,
             "gen_throughput": state.last_throughput,
             "cache_hit_rate": state.last_hit_rate,

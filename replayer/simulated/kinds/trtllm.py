@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from replayer.simulated.kinds.base import JSON, PROMETHEUS, STATUS, Answer, Kind, page
+from typing import ClassVar
+
+from replayer.simulated.kinds.base import JSON, PROMETHEUS, Answer, Kind, page
 from replayer.wire.types import JsonObject
 
 
@@ -13,17 +15,14 @@ class TrtLlm(Kind):
     name = "trtllm"
     owner = "tensorrt_llm"
 
-    def error(self, kind: str, message: str, **values: object) -> Answer:
-        if kind == "not_found":
-            return 404, JSON, {"detail": "Not Found"}
-        if kind == "too_long":
-            size, limit = values["size"], values["limit"]
-            message = f"The sum of prompt length ({size}) and query length should not exceed max_num_tokens ({limit})"
-        status = STATUS[kind]
-        names = {401: "AuthenticationError", 404: "NotFoundError", 500: "InternalServerError"}
-        name = names.get(status, "BadRequestError")
-        error = {"object": "error", "message": message, "type": name, "param": None, "code": status}
-        return status, JSON, error
+    error_words: ClassVar = {
+        "too_long": "The sum of prompt length ({size}) and query length should not exceed max_num_tokens ({limit})"
+    }
+    error_types: ClassVar = {
+        "unauthorized": "AuthenticationError",
+        "unknown_model": "NotFoundError",
+        "unavailable": "BadRequestError",
+    }
 
     def endpoints(self) -> list[str]:
         return ["/v1/models", "/v1/chat/completions", "/version", "/metrics"]
@@ -48,7 +47,9 @@ class TrtLlm(Kind):
     def _drain(self) -> list[JsonObject]:
         """The iterations since the last reading: here one, where anything has run since."""
         state = self.state
-        if not self.spec.report_metrics or (state.drained["iter"] == state.decodes and not state.running):
+        if not self.spec.report_metrics or (
+            state.drained["iter"] == state.decodes and not state.pool.running
+        ):
             return []
         counted = {
             "iter": state.decodes,
@@ -69,10 +70,10 @@ class TrtLlm(Kind):
         return {
             "iter": state.decodes,
             "iterLatencyMS": 1.0,
-            "numActiveRequests": state.running,
-            "numQueuedRequests": state.waiting,
+            "numActiveRequests": state.pool.running,
+            "numQueuedRequests": state.pool.waiting,
             "numCompletedRequests": sum(state.finished.values()),
-            "inflightBatchingStats": {"numGenRequests": state.running, "numPausedRequests": 0},
+            "inflightBatchingStats": {"numGenRequests": state.pool.running, "numPausedRequests": 0},
             "kvCacheStats": self._kv_cache(),
             "specDecodingStats": speculation if self.spec.draft_tokens else None,
         }

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
 from uuid import UUID
 
 from replayer.simulated.counters import Counts
-from replayer.simulated.kinds.base import JSON, STATUS, TEXT, Answer, Kind, Rows, page
+from replayer.simulated.kinds.base import JSON, TEXT, Answer, Kind, Rows, page
 from replayer.wire.types import JsonObject
 
 VERSION = "0.32.0"
 FINGERPRINT = f"vllm-{VERSION}-simulated"
-TYPES = {"unknown_model": "NotFoundError", "bad_json": "Bad Request", "bad_tools": "Bad Request"}
-"""`err-*.response.json`: validation errors have a type with a space; the others are BadRequestError."""
 
 
 class Vllm(Kind):
@@ -22,6 +21,19 @@ class Vllm(Kind):
     refuses_stream_options = "Value error, Stream options can only be defined when `stream=True`."
     # From vLLM's source: a server without a parser refuses automatic tool choice.
     needs_parser = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+    error_bodies: ClassVar = {**Kind.error_bodies, "unauthorized": {"error": "Unauthorized"}}
+    # `err-*.response.json`: validation errors have a type with a space; the others are BadRequestError
+    error_types: ClassVar = {
+        "unknown_model": "NotFoundError",
+        "bad_json": "Bad Request",
+        "bad_tools": "Bad Request",
+    }
+    error_words: ClassVar = {
+        "unknown_model": "The model `{model}` does not exist. Valid aliases: {served}.",
+        "too_long": "This model's maximum context length is {limit} tokens. However, your prompt contains at least "
+        "{size} input tokens, which exceeds this limit even without any output tokens. Please reduce "
+        "the length of the input prompt. (parameter=input_tokens, value={size})",
+    }
 
     def call_id(self, ticket: UUID, number: int) -> str:
         return "chatcmpl-tool-" + super().call_id(ticket, number)[5:21]
@@ -83,22 +95,10 @@ class Vllm(Kind):
         return body | {"service_tier": None, "system_fingerprint": FINGERPRINT, "prompt_token_ids": None}
 
     def error(self, kind: str, message: str, **values: object) -> Answer:
-        if kind == "unauthorized":
-            return 401, JSON, {"error": "Unauthorized"}
-        if kind == "not_found":
-            return 404, JSON, {"detail": "Not Found"}
-        if kind == "unknown_model":
-            message = f"The model `{values['model']}` does not exist. Valid aliases: {self.spec.model}."
-        if kind == "too_long":
-            limit, size = values["limit"], values["size"]
-            message = (
-                f"This model's maximum context length is {limit} tokens. However, your prompt contains at least "
-                f"{size} input tokens, which exceeds this limit even without any output tokens. Please reduce "
-                f"the length of the input prompt. (parameter=input_tokens, value={size})"
-            )
-        status = STATUS[kind]
-        name = TYPES.get(kind, "BadRequestError" if status < 500 else "InternalServerError")
-        return status, JSON, {"error": {"message": message, "type": name, "param": None, "code": status}}
+        status, content_type, body = super().error(kind, message, **values)
+        if "object" in body:
+            body = {"error": {key: value for key, value in body.items() if key != "object"}}
+        return status, content_type, body
 
     def endpoints(self) -> list[str]:
         dev = ["/reset_prefix_cache", "/server_info"] if self.spec.reset_endpoint else []
@@ -154,9 +154,9 @@ class Vllm(Kind):
             "generation_tokens": state.generated_tokens,
         }
         rows: Rows = [
-            ("vllm:num_requests_running", "gauge", own, state.running),
-            ("vllm:num_requests_waiting", "gauge", own, state.waiting),
-            ("vllm:num_requests_waiting_by_reason", "gauge", f'{own},reason="capacity"', state.waiting),
+            ("vllm:num_requests_running", "gauge", own, state.pool.running),
+            ("vllm:num_requests_waiting", "gauge", own, state.pool.waiting),
+            ("vllm:num_requests_waiting_by_reason", "gauge", f'{own},reason="capacity"', state.pool.waiting),
             ("vllm:kv_cache_usage_perc", "gauge", own, state.kv_used),
         ]
         rows += [(f"vllm:{name}_total", "counter", own, value) for name, value in counters.items()]

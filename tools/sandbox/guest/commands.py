@@ -48,9 +48,6 @@ class Output:
     def flooded(self) -> bool:
         return self.total > self.drain
 
-    def parts(self) -> tuple[bytes, bytes]:
-        return bytes(self.head), bytes(self.tail[-self.keep :])
-
 
 def run(head: Head, payload: bytes, settings: Head, link: int) -> tuple[Head, bytes]:
     """`head`: argv, cwd, env, timeout. The payload, when there is one, is the command's standard input."""
@@ -164,7 +161,7 @@ def collect(
 
 
 def report(status: int, limit: str | None, output: Output, duration: float) -> tuple[Head, bytes]:
-    first, last = output.parts()
+    first, last = bytes(output.head), bytes(output.tail[-output.keep :])
     code = os.waitstatus_to_exitcode(status)
     if limit is None and code == -signal.SIGXCPU:
         limit = "cpu"

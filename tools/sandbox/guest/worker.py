@@ -33,15 +33,14 @@ class Closed(Exception):
 class Worker:
     def __init__(self, link: int, settings: Head) -> None:
         self.link = link
-        self.settings = settings
         self.arrived = bytearray()
         self.trees = tree.Trees(settings["root"])
         self.operations: dict[str, Callable[[Head, bytes], Result]] = {
             "ping": lambda head, payload: ({"pid": os.getpid()}, b""),
-            "run": self.run,
-            "job": self.job,
-            "load": self.load,
-            "restore": self.restore,
+            "run": lambda head, payload: commands.run(head, payload, settings, link),
+            "job": lambda head, payload: jobs.run(head, settings, link),
+            "load": lambda head, payload: self.trees.load(head["fd"], head["index_bytes"]),
+            "restore": lambda head, payload: self.trees.restore(payload),
             "snapshot": lambda head, payload: self.trees.snapshot(settings["snapshot_bytes"]),
             **files.operations(settings["read_bytes"]),
         }
@@ -53,10 +52,8 @@ class Worker:
             head, payload = self.answer(head, self.receive(payload_length))
             encoded = json.dumps(head).encode()
             if len(encoded) > MOST_HEAD:
-                encoded, payload = (
-                    json.dumps({"error": "too_large", "message": "Result is too large"}).encode(),
-                    b"",
-                )
+                head, payload = {"error": "too_large", "message": "Result is too large"}, b""
+                encoded = json.dumps(head).encode()
             self.send(FRAME.pack(len(encoded), len(payload)) + encoded + payload)
 
     def send(self, data: bytes) -> None:
@@ -83,18 +80,6 @@ class Worker:
         taken = bytes(self.arrived[:count])
         del self.arrived[:count]
         return taken
-
-    def run(self, head: Head, payload: bytes) -> Result:
-        return commands.run(head, payload, self.settings, self.link)
-
-    def job(self, head: Head, payload: bytes) -> Result:
-        return jobs.run(head, self.settings, self.link)
-
-    def load(self, head: Head, payload: bytes) -> Result:
-        return self.trees.load(head["fd"], head["index_bytes"])
-
-    def restore(self, head: Head, payload: bytes) -> Result:
-        return self.trees.restore(payload)
 
 
 def main() -> None:
