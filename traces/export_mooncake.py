@@ -6,8 +6,10 @@ at four characters a token, block by block over the whole prompt, with ids that 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import count
 
 import orjson
 
@@ -16,20 +18,13 @@ from replayer.traces.reader import Trace
 from replayer.traces.schema import TokenShape, Turn
 from replayer.traces.tally import CHARS_PER_TOKEN, text_size
 
-
-class _Ids:
-    """Small numbers for blocks, in the order in which they are first seen."""
-
-    def __init__(self) -> None:
-        self._known: dict[object, int] = {}
-
-    def of(self, key: object) -> int:
-        return self._known.setdefault(key, len(self._known))
+_Ids = defaultdict[object, int]
+"""Small numbers for blocks, in the order in which they are first seen."""
 
 
 def to_mooncake(trace: Trace, thread: str | None) -> Iterator[bytes]:
     """JSON lines `{timestamp, input_length, output_length, hash_ids}`, one per turn; timestamps in ms from the first."""
-    ids = _Ids()
+    ids = _Ids(count().__next__)
     begin: float | None = None
     for turn in trace.turns:
         if thread not in (None, turn.thread):
@@ -38,11 +33,8 @@ def to_mooncake(trace: Trace, thread: str | None) -> Iterator[bytes]:
         begin = started if begin is None else begin
         at = 0 if started is None or begin is None else round((started - begin) * 1000)
         if turn.tokens is not None:
-            length, answer, hashes = (
-                turn.tokens.input_tokens,
-                turn.tokens.output_tokens,
-                _shape(turn.tokens, ids),
-            )
+            length, answer = turn.tokens.input_tokens, turn.tokens.output_tokens
+            hashes = _shape(turn.tokens, ids)
         else:
             length, answer, hashes = _estimated(trace, turn, ids)
         line = {"timestamp": at, "input_length": length, "output_length": answer, "hash_ids": hashes}
@@ -54,8 +46,8 @@ def _shape(shape: TokenShape, ids: _Ids) -> list[int]:
     if shape.block_size == MOONCAKE_BLOCK:
         return list(shape.block_hashes)
     step = max(1, MOONCAKE_BLOCK // shape.block_size)
-    count = -(-shape.input_tokens // MOONCAKE_BLOCK)
-    return [ids.of((shape.block_hashes[: (n + 1) * step], n)) for n in range(count)]
+    blocks = -(-shape.input_tokens // MOONCAKE_BLOCK)
+    return [ids[shape.block_hashes[: (n + 1) * step], n] for n in range(blocks)]
 
 
 def _estimated(trace: Trace, turn: Turn, ids: _Ids) -> tuple[int, int, list[int]]:
@@ -70,9 +62,9 @@ def _estimated(trace: Trace, turn: Turn, ids: _Ids) -> tuple[int, int, list[int]
         held += length
         while held >= size:
             digest.update(b"|")
-            hashes.append(ids.of(digest.digest()))
+            hashes.append(ids[digest.digest()])
             held -= size
     if held or not hashes:
-        hashes.append(ids.of((digest.digest(), held)))
+        hashes.append(ids[digest.digest(), held])
     said = sum(text_size(trace.item(number)) for number in turn.produced)
     return max(1, -(-total // CHARS_PER_TOKEN)), max(1, said // CHARS_PER_TOKEN), hashes

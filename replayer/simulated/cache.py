@@ -178,12 +178,11 @@ class PrefixCache:
         cut = min(len(leaf.edge), blocks * self._block)
         self._bytes -= cut
         self._evicted += cut
-        leaf.cut = True
+        leaf.cut, parent = True, leaf.parent
         if cut < len(leaf.edge):
             leaf.edge = leaf.edge[:-cut]
             heapq.heappush(self._leaves, (leaf.used, id(leaf), leaf))
             return
-        parent = leaf.parent
         assert parent is not None
         del parent.children[leaf.edge[: self._block]]
         leaf.parent = None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import time
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 
 import httptools
 
@@ -21,7 +21,6 @@ class Exchange:
         self.path = path
         self.headers = headers
         self.body = bytearray()
-        self.chunked = False
         self.started = False
         self.received = 0.0
         """When the whole request was here, seconds of the monotonic clock."""
@@ -35,7 +34,6 @@ class Exchange:
 
     def start_stream(self) -> None:
         fields = {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"}
-        self.chunked = True
         self._connection.write(self._head(200, fields))
 
     def write(self, data: bytes) -> None:
@@ -58,10 +56,7 @@ class Exchange:
 
     def _head(self, status: int, fields: dict[str, str]) -> bytes:
         self.started = True
-        try:
-            phrase = HTTPStatus(status).phrase
-        except ValueError:
-            phrase = "Unknown"
+        phrase = http.client.responses.get(status, "Unknown")
         fields = {"server": self._connection.name, **fields}
         lines = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in fields.items())]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -36,10 +36,7 @@ class MessagesEvents(Events):
         job = self._job
         out = b"".join(map(named_event, self._stops()))
         reason = STOPS.get(job.generation.finish, job.generation.finish)
-        last: JsonObject = {
-            "type": "message_delta",
-            "delta": {"stop_reason": reason, "stop_sequence": None},
-        }
+        last: JsonObject = {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}}
         usage = {"output_tokens": job.counts.completion}
         if job.kind.name not in _LLAMA:
             usage = {"input_tokens": job.counts.prompt, **usage}
@@ -64,11 +61,8 @@ class MessagesEvents(Events):
         return b"".join(map(named_event, delta.get("events") or [delta]))
 
     def _text(self, piece: Piece, text: str) -> Iterator[JsonObject]:
-        if (
-            not text
-            or not piece.channel
-            or (piece.channel == "reasoning" and self._job.kind.name == "sglang")
-        ):
+        dropped = piece.channel == "reasoning" and self._job.kind.name == "sglang"
+        if not text or not piece.channel or dropped:
             return
         if piece.channel == "arguments":
             index = self._calls.get(piece.call)

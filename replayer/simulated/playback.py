@@ -43,7 +43,7 @@ class Recorded:
 class Playback:
     """Answers of a GET that was captured several times are given in their captured order, the last one for ever."""
 
-    def __init__(self, folder: str, kind: str) -> None:
+    def __init__(self, folder: str) -> None:
         self._by_body: dict[bytes, Recorded] = {}
         self._by_path: dict[str, list[Recorded]] = {}
         try:
@@ -52,12 +52,10 @@ class Playback:
             raise PlanError(f"captures {folder}: cannot be read ({error.strerror})") from None
         for path in files:
             if ".response." in path.name:
-                self._add(path, kind)
+                self._add(path)
             elif path.suffix == ".txt" and path.read_bytes().startswith(b"HTTP/1."):
-                self._by_path.setdefault(_get_path(path.stem), []).append(
-                    Recorded(200, "", path.read_bytes(), True)
-                )
-
+                whole = Recorded(200, "", path.read_bytes(), True)
+                self._by_path.setdefault(_get_path(path.stem), []).append(whole)
         if not self._by_body and not self._by_path:
             raise PlanError(f"captures {folder}: no NAME.response.* file in it")
 
@@ -82,7 +80,7 @@ class Playback:
             found = answers.pop(0) if len(answers) > 1 else answers[0] if answers else None
         return found or Recorded(404, "application/json", b'{"detail":"Not Found"}')
 
-    def _add(self, path: Path, kind: str) -> None:
+    def _add(self, path: Path) -> None:
         name, _, suffix = path.name.partition(".response")
         body = path.read_bytes()
         content_type = _SUFFIXES.get(suffix, "application/json")
@@ -104,9 +102,7 @@ def _order(path: Path) -> tuple[int, str]:
 
 def _get_path(name: str) -> str:
     name = re.sub(r"^(get-|post-|\d\w_)", "", name)
-    if name in _PATHS:
-        return _PATHS[name]
-    return "/" + _WHEN.sub("", name)
+    return _PATHS.get(name) or "/" + _WHEN.sub("", name)
 
 
 def _canonical(body: bytes) -> bytes:
@@ -121,7 +117,7 @@ def _status(body: bytes) -> int:
     try:
         data: object = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return 200
+        data = None
     if not isinstance(data, dict):
         return 200
     if "detail" in data:

@@ -38,7 +38,7 @@ class ResponsesEvents(Events):
         return self._event("created", response=begun) + self._event("in_progress", response=begun)
 
     def end(self) -> bytes:
-        return b"".join(self._named(event) for event in self._close())
+        return b"".join(map(self._named, self._close()))
 
     def done(self) -> bytes:
         status, reason = _status(self._job)
@@ -175,24 +175,12 @@ def _status(job: Job) -> tuple[str, str | None]:
 
 
 def _new_item(job: Job, kind: str, place: int) -> Item:
-    own = f"{job.ticket.hex[:12]}{place:04x}"
+    own, ended = f"{job.ticket.hex[:12]}{place:04x}", {"status": "completed"}
     if kind == "reasoning":
-        part = {"type": "reasoning_text", "text": ""}
-        return {
-            "id": f"rs_{own}",
-            "type": "reasoning",
-            "summary": [],
-            "content": [part],
-            "status": "completed",
-        }
+        content = {"content": [{"type": "reasoning_text", "text": ""}]}
+        return {"id": f"rs_{own}", "type": "reasoning", "summary": [], **content, **ended}
     text = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-    return {
-        "id": f"msg_{own}",
-        "type": "message",
-        "role": "assistant",
-        "status": "completed",
-        "content": [text],
-    }
+    return {"id": f"msg_{own}", "type": "message", "role": "assistant", **ended, "content": [text]}
 
 
 def _call_item(job: Job, number: int, text: str) -> Item:

@@ -113,10 +113,8 @@ def _shape(item: Item) -> tuple[str, str]:
     match item:
         case AssistantItem() | ReasoningItem() | ToolCallItem():
             return "assistant", ""
-        case UserItem(content=content) | ToolResultItem(content=content):
+        case UserItem(content=content) | ToolResultItem(content=content) | CompactionItem(text=content):
             return "other", content_text(content if isinstance(content, str) else list(content))
-        case CompactionItem(text=text):
-            return "other", text
     return "none", ""
 
 

@@ -48,7 +48,7 @@ class Simulator:
         self._faults = parse_faults(spec.fault)
         self._arrivals = Arrivals(spec.seed)
         self._stored = Stored(keeps=spec.stored_responses)
-        self._playback = Playback(spec.captures, spec.kind) if spec.captures else None
+        self._playback = Playback(spec.captures) if spec.captures else None
 
     async def listen(self, host: str, port: int) -> tuple[int, Callable[[], None]]:
         """The port in use, and what ends it."""
@@ -164,12 +164,8 @@ class Simulator:
             return error("bad_tools", "Expected 'tools' to be an array")
         if any(not (tool.get("function") or {}).get("name") for tool in tools or ()):
             return error("bad_tools", "Missing tool function")
-        if (
-            tools
-            and not self.spec.tool_parser
-            and body.get("tool_choice", "auto") == "auto"
-            and self.kind.needs_parser
-        ):
+        automatic = tools and body.get("tool_choice", "auto") == "auto"
+        if automatic and not self.spec.tool_parser and self.kind.needs_parser:
             return error("bad_request", self.kind.needs_parser)
         if self.kind.refuses_stream_options and body.get("stream_options") and not body.get("stream"):
             return error("bad_request", self.kind.refuses_stream_options)
@@ -189,10 +185,10 @@ _REFUSALS = {"429": "overloaded", "500": "server_error", "503": "unavailable"}
 
 
 def _has_bad_history(messages: list[JsonObject]) -> bool:
-    for message in messages:
-        for call in message.get("tool_calls") or ():
-            try:
+    try:
+        for message in messages:
+            for call in message.get("tool_calls") or ():
                 orjson.loads((call.get("function") or {}).get("arguments") or "{}")
-            except orjson.JSONDecodeError:
-                return True
+    except orjson.JSONDecodeError:
+        return True
     return False

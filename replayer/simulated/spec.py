@@ -127,11 +127,10 @@ class SimulatedSpec:
     @classmethod
     def from_options(cls, options: Mapping[str, object]) -> SimulatedSpec:
         """Check names, types and faults. Raises PlanError naming the nearest right option."""
-        values: JsonObject = {}
-        for name, value in options.items():
+        for name in options:
             if name not in SETTINGS:
                 raise PlanError(f"a simulated engine has no setting {name!r}{nearest(name, SETTINGS)}")
-            values[name] = _convert(name, value)
+        values: JsonObject = {name: _convert(name, value) for name, value in options.items()}
         spec = cls(**values)
         _check(spec)
         return spec

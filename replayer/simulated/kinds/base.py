@@ -65,7 +65,9 @@ class Kind:
         return f"chatcmpl-{ticket.hex[:16]}"
 
     def call_id(self, ticket: UUID, number: int) -> str:
-        return f"call_{_next(ticket, number).hex[:24]}"
+        """Another one for every call of a reply, different in its first digits too: kinds show only those."""
+        own = UUID(int=(ticket.int * 31 + (number + 1) * (2**127 // 999_983)) % 2**128)
+        return f"call_{own.hex[:24]}"
 
     # Streamed
 
@@ -180,18 +182,10 @@ class Kind:
         raise NotImplementedError
 
 
-def _next(ticket: UUID, number: int) -> UUID:
-    """Another id for every call of a reply, different in its first digits too: kinds show only those."""
-    return UUID(int=(ticket.int * 31 + (number + 1) * (2**127 // 999_983)) % 2**128)
-
-
 def page(rows: Rows) -> str:
     """A metrics page in Prometheus text."""
-    lines: list[str] = []
-    seen: set[str] = set()
+    lines: dict[str, None] = {}
     for name, kind, labels, value in rows:
-        if name not in seen:
-            seen.add(name)
-            lines += [f"# HELP {name} Simulated.", f"# TYPE {name} {kind}"]
-        lines.append(f"{name}{{{labels}}} {value}" if labels else f"{name} {value}")
+        sample = f"{name}{{{labels}}} {value}" if labels else f"{name} {value}"
+        lines |= dict.fromkeys((f"# HELP {name} Simulated.", f"# TYPE {name} {kind}", sample))
     return "\n".join(lines) + "\n"
